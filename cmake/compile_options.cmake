@@ -1,0 +1,40 @@
+# Flags that every target shares. Results may not depend on the compiler, so floating-point contraction is off
+# everywhere; fused operations are written as such.
+add_library(simmesh_options INTERFACE)
+target_compile_features(simmesh_options INTERFACE cxx_std_20)
+target_compile_options(simmesh_options INTERFACE -ffp-contract=off -fno-omit-frame-pointer)
+
+# Messages name source files as they lie in the repository, wherever that is.
+target_compile_options(simmesh_options INTERFACE
+  "$<BUILD_INTERFACE:-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>"
+  "$<BUILD_INTERFACE:-fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/simmesh/=>")
+
+# Warnings are errors here, and stay here: they don't reach a program that uses the installed libraries.
+set(simmesh_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+  -Wno-missing-field-initializers -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # gcc 12 reports false positives inside its own standard library and Boost at -O2 and above.
+  list(APPEND simmesh_warnings -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
+    -Wno-maybe-uninitialized -Wno-restrict)
+endif()
+target_compile_options(simmesh_options INTERFACE "$<BUILD_INTERFACE:${simmesh_warnings}>")
+
+# The fibers tell the sanitizers of every switch (core/engine/fiber_switch.h).
+if("address" IN_LIST SIMMESH_SANITIZE)
+  target_compile_definitions(simmesh_options INTERFACE SIMMESH_ASAN)
+endif()
+if("thread" IN_LIST SIMMESH_SANITIZE)
+  target_compile_definitions(simmesh_options INTERFACE SIMMESH_TSAN)
+  set_source_files_properties(core/engine/fiber_switch.cpp core/engine/fiber_scheduler.cpp
+    PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
+endif()
+foreach(sanitizer IN LISTS SIMMESH_SANITIZE)
+  target_compile_options(simmesh_options INTERFACE -fsanitize=${sanitizer} -fno-sanitize-recover=all)
+  target_link_options(simmesh_options INTERFACE -fsanitize=${sanitizer})
+endforeach()
+
+# Where ccache is installed, what was compiled once is not compiled again.
+find_program(SIMMESH_CCACHE ccache)
+if(SIMMESH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SIMMESH_CCACHE})
+endif()

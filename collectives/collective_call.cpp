@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include <simmesh/collectives/collective_call.h>
+#include <simmesh/core/arithmetic/combine.h>
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/check/error.h>
+
+namespace simmesh {
+
+namespace {
+
+bool reduces(CollectiveOp op) {
+  return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce_scatter ||
+         op == CollectiveOp::reduce;
+}
+
+bool has_root(CollectiveOp op) {
+  return op == CollectiveOp::broadcast || op == CollectiveOp::broadcast_object ||
+         op == CollectiveOp::reduce || op == CollectiveOp::scatter || op == CollectiveOp::gather;
+}
+
+bool takes_dim(CollectiveOp op) {
+  return op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ||
+         op == CollectiveOp::all_to_all;
+}
+
+// The dim along which operands may differ in size; -1 where none may. Splits let the rows of an all-to-all differ.
+std::int64_t free_dim(const CollectiveCall& call) {
+  bool gathers = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::all_to_all;
+  return gathers && (call.uneven || !call.input_splits.empty()) ? call.dim : -1;
+}
+
+// Lists of pieces may have any sizes; only the members that hold the root's list have one.
+bool shapes_must_agree(CollectiveOp op) {
+  return op != CollectiveOp::all_gather_list && op != CollectiveOp::all_to_all_list &&
+         op != CollectiveOp::scatter && op != CollectiveOp::broadcast_object &&
+         op != CollectiveOp::gather;
+}
+
+bool shapes_agree(const Shape& a, const Shape& b, std::int64_t free) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i] && std::int64_t(i) != free) return false;
+  return true;
+}
+
+std::string operands_of(const CollectiveCall& call) {
+  if (call.inputs.empty()) return "no operand";
+  std::string text;
+  for (const Tensor& input : call.inputs) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : " and ", to_string(input.dtype()),
+                        to_string(DimSpan(input.shape())));
+    if (text.size() > 200) return text + " and more";
+  }
+  return text;
+}
+
+void check_dim(const CollectiveCall& call, std::int64_t dim, const Tensor& input) {
+  if (dim >= 0 && dim < input.dim()) return;
+  raise(ErrorKind::index_error, "collectives",
+        "{}: Dimension out of range: expected a dim of a tensor of {} dims, got {}", to_string(call),
+        input.dim(), dim);
+}
+
+void check_division(const CollectiveCall& call, const Tensor& input, std::int64_t dim,
+                    std::int64_t members) {
+  if (call.uneven || input.size(dim) % members == 0) return;
+  raise(ErrorKind::assertion_error, "collectives",
+        "{}: input dimension {} ({}) must be a multiple of group_size {}", to_string(call), dim,
+        input.size(dim), members);
+}
+
+void check_splits(const CollectiveCall& call, DimSpan splits, std::int64_t members,
+                  std::int64_t rows) {
+  std::int64_t total = 0;
+  bool negative = false;
+  for (std::int64_t split : splits) {
+    negative |= split < 0;
+    total += split;
+  }
+  if (std::int64_t(splits.size()) != members || negative || total != rows)
+    raise(ErrorKind::value_error, "collectives",
+          "{}: expected {} split sizes that add up to {} rows, got {}", to_string(call), members, rows,
+          to_string(splits));
+}
+
+}  // namespace
+
+const char* name_of(CollectiveOp op) {
+  switch (op) {
+    case CollectiveOp::barrier: return "barrier";
+    case CollectiveOp::all_reduce: return "all_reduce";
+    case CollectiveOp::all_gather: return "all_gather";
+    case CollectiveOp::all_gather_list: return "all_gather_list";
+    case CollectiveOp::reduce_scatter: return "reduce_scatter";
+    case CollectiveOp::broadcast: return "broadcast";
+    case CollectiveOp::broadcast_object: return "broadcast_object";
+    case CollectiveOp::reduce: return "reduce";
+    case CollectiveOp::scatter: return "scatter";
+    case CollectiveOp::gather: return "gather";
+    case CollectiveOp::all_to_all: return "all_to_all";
+    case CollectiveOp::all_to_all_list: return "all_to_all_list";
+  }
+  SIMMESH_CHECK(false, "unknown CollectiveOp {}", static_cast<int>(op));
+}
+
+std::string to_string(const CollectiveCall& call) {
+  std::string text = name_of(call.op);
+  if (reduces(call.op)) text += fmt::format("({})", to_string(call.reduce));
+  if (has_root(call.op)) text += fmt::format(" from root {}", call.root);
+  if (takes_dim(call.op)) text += fmt::format(" along dim {}", call.dim);
+  if (call.op == CollectiveOp::all_to_all) text += fmt::format(" cut along dim {}", call.scatter_dim);
+  return text + fmt::format(" of {} at {}", operands_of(call), to_string(call.site));
+}
+
+void check_call(const CollectiveCall& call, std::int64_t members) {
+  if (has_root(call.op) && (call.root < 0 || call.root >= members))
+    raise(ErrorKind::index_error, "collectives", "{}: expected a root among {} members", to_string(call),
+          members);
+  for (const Tensor& input : call.inputs) {
+    if (!input.is_defined())
+      raise(ErrorKind::value_error, "collectives", "{}: expected a tensor, got an undefined one",
+            name_of(call.op));
+    if (reduces(call.op)) check_reduction(call.reduce, input.dtype());
+    if (takes_dim(call.op)) check_dim(call, call.dim, input);
+    if (call.op == CollectiveOp::reduce_scatter) check_division(call, input, call.dim, members);
+    if (call.op != CollectiveOp::all_to_all) continue;
+    check_dim(call, call.scatter_dim, input);
+    if (call.input_splits.empty()) {
+      check_division(call, input, call.scatter_dim, members);
+      continue;
+    }
+    std::int64_t rows_out =
+        std::accumulate(call.output_splits.begin(), call.output_splits.end(), std::int64_t(0));
+    check_splits(call, call.input_splits, members, input.size(call.scatter_dim));
+    check_splits(call, call.output_splits, members, rows_out);
+  }
+}
+
+std::string disagreement(const CollectiveCall& first, const CollectiveCall& second) {
+  if (first.op != second.op) return "the operations differ";
+  if (reduces(first.op) && (first.reduce != second.reduce || first.factor != second.factor))
+    return "the reduce operations differ";
+  if (has_root(first.op) && first.root != second.root) return "the roots differ";
+  if (takes_dim(first.op) &&
+      (first.dim != second.dim || first.scatter_dim != second.scatter_dim || first.uneven != second.uneven))
+    return "the dims differ";
+  if (first.op == CollectiveOp::scatter || first.op == CollectiveOp::broadcast_object) return {};
+  if (first.inputs.size() != second.inputs.size()) return "the numbers of operands differ";
+  for (std::size_t i = 0; i < first.inputs.size(); ++i) {
+    const Tensor& a = first.inputs[i];
+    const Tensor& b = second.inputs[i];
+    if (a.dtype() != b.dtype()) return "the dtypes differ";
+    if (shapes_must_agree(first.op) && !shapes_agree(a.shape(), b.shape(), free_dim(first)))
+      return "the shapes differ";
+  }
+  return {};
+}
+
+std::string disagreement_on_splits(const MemberCall& a, const MemberCall& b) {
+  if (a.call.input_splits.empty() || b.call.input_splits.empty()) return {};
+  std::int64_t sent = a.call.input_splits[b.member];
+  std::int64_t expected = b.call.output_splits[a.member];
+  if (sent == expected) return {};
+  return fmt::format("member {} sends {} rows to member {}, which expects {}", a.member, sent,
+                     b.member, expected);
+}
+
+}  // namespace simmesh

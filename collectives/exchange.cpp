@@ -1,0 +1,56 @@
+#include <simmesh/collectives/exchange.h>
+#include <simmesh/collectives/group.h>
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/check/error.h>
+
+namespace simmesh {
+
+Tensor ResultPart::to_tensor() const {
+  std::size_t bytes = std::size_t(element_count(shape)) * bytes_per_element(dtype);
+  return Tensor(Storage::share(buffer, offset, bytes), dtype, shape, contiguous_strides(shape), 0);
+}
+
+void Exchange::start(std::uint64_t sequence, std::size_t members) {
+  arrivals_.assign(members, nullptr);
+  arrived_ = 0;
+  sequence_ = sequence;
+}
+
+void Exchange::arrive(std::size_t member, Arrival& arrival) {
+  SIMMESH_CHECK(arrivals_[member] == nullptr, "member {} arrives twice at #{}", member, sequence_);
+  if (arrived_ == 0) first_ = member;
+  else check_agreement(first_, member, disagreement(*arrivals_[first_]->call, *arrival.call), arrival);
+  if (!arrival.call->input_splits.empty()) [[unlikely]]
+    for (std::size_t other = 0; other < arrivals_.size(); ++other) {
+      if (!arrivals_[other]) continue;
+      MemberCall mine{member, *arrival.call}, theirs{other, *arrivals_[other]->call};
+      check_agreement(other, member, disagreement_on_splits(mine, theirs), arrival);
+      check_agreement(other, member, disagreement_on_splits(theirs, mine), arrival);
+    }
+  arrivals_[member] = &arrival;
+  ++arrived_;
+}
+
+void Exchange::check_agreement(std::size_t earlier, std::size_t member,
+                               const std::string& difference, const Arrival& arrival) const {
+  if (difference.empty()) [[likely]]
+    return;
+  bool in_order = earlier < member;
+  const Arrival& a = in_order ? *arrivals_[earlier] : arrival;
+  const Arrival& b = in_order ? arrival : *arrivals_[earlier];
+  raise(ErrorKind::runtime_error, "collectives/mismatch",
+        "collective #{} of group {}: {}: rank {} calls {}, rank {} calls {}", sequence_,
+        group_->describe(), difference, a.rank->id(), to_string(*a.call), b.rank->id(),
+        to_string(*b.call));
+}
+
+std::string Exchange::group() const { return group_->describe(); }
+
+std::vector<RankId> Exchange::missing_ranks() const {
+  std::vector<RankId> missing;
+  for (std::size_t member = 0; member < arrivals_.size(); ++member)
+    if (!arrivals_[member]) missing.push_back(RankId(group_->members()[std::int64_t(member)]));
+  return missing;
+}
+
+}  // namespace simmesh

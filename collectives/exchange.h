@@ -1,0 +1,82 @@
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <simmesh/collectives/collective_call.h>
+#include <simmesh/collectives/work.h>
+#include <simmesh/core/engine/activity.h>
+#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/memory/buffer.h>
+
+namespace simmesh {
+
+class Group;
+
+// ResultPart is one tensor of a member's result: a contiguous range of a buffer that other members may share.
+struct ResultPart {
+  BufferPtr buffer;
+  std::size_t offset = 0;
+  Shape shape;
+  DType dtype = DType::float32;
+  std::uint64_t hash = 0;  // of the bytes
+
+  // to_tensor makes the part a tensor of the active rank, charged to it.
+  Tensor to_tensor() const;
+};
+using ResultParts = boost::container::small_vector<ResultPart, 1>;
+
+// Arrival is one member's place in an exchange: what it asked for, and what it gets. It lives on the stack of a rank that
+// blocks, or in a Work.
+struct Arrival {
+  const CollectiveCall* call = nullptr;
+  Rank* rank = nullptr;
+  ResultParts results;
+  std::uint64_t sequence = 0;
+  bool is_complete = false;
+  bool is_blocked = false;  // the rank sleeps until it is complete
+};
+
+// Exchange is one collective of a group from its first arrival to its completion. It holds what a Transport needs: all
+// members' calls, in group order, and places for their results.
+class Exchange final : public Waitable {
+ public:
+  explicit Exchange(Group& group) : group_(&group) {}
+
+  // start makes the exchange ready for a new collective.
+  void start(std::uint64_t sequence, std::size_t members);
+
+  // arrive adds a member. Throws a RuntimeError that names both sides where its call doesn't go with the first one's.
+  void arrive(std::size_t member, Arrival& arrival);
+
+  // keep holds what an arrival lives in until the exchange finishes.
+  void keep(std::shared_ptr<Work::State> state) { kept_.push_back(std::move(state)); }
+  void finish() { kept_.clear(); }
+
+  bool all_arrived() const { return arrived_ == arrivals_.size(); }
+  std::uint64_t sequence() const { return sequence_; }
+  Group& group_of() const { return *group_; }
+
+  // For the transport.
+  std::size_t members() const { return arrivals_.size(); }
+  const CollectiveCall& call(std::size_t member) const { return *arrivals_[member]->call; }
+  Arrival& arrival(std::size_t member) { return *arrivals_[member]; }
+
+  std::string group() const override;
+  std::vector<RankId> missing_ranks() const override;
+
+ private:
+  void check_agreement(std::size_t earlier, std::size_t member, const std::string& difference,
+                       const Arrival& arrival) const;
+
+  Group* group_;
+  std::vector<Arrival*> arrivals_;
+  std::vector<std::shared_ptr<Work::State>> kept_;
+  std::size_t arrived_ = 0;
+  std::size_t first_ = 0;
+  std::uint64_t sequence_ = 0;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <simmesh/collectives/fabric.h>
+#include <simmesh/collectives/group.h>
+#include <simmesh/core/check/check.h>
+
+namespace simmesh {
+
+Group::Group(Run& run, Identity identity, CollectiveCounts& counts)
+    : run_(run),
+      id_(identity.id),
+      name_(std::move(identity.name)),
+      members_(std::move(identity.members)),
+      counts_(counts),
+      mailbox_(*this),
+      next_sequence_(std::size_t(members_.size()), 0) {}
+
+std::string Group::describe() const { return fmt::format("{} {}", name_, to_string(members_)); }
+
+Exchange& Group::exchange_of(std::uint64_t sequence) {
+  std::size_t index = std::size_t(sequence - oldest_sequence_);
+  SIMMESH_CHECK(index <= under_way_.size(), "#{} begins before #{}", sequence,
+                oldest_sequence_ + under_way_.size());
+  if (index == under_way_.size()) {
+    if (spare_.empty()) spare_.push_back(std::make_unique<Exchange>(*this));
+    under_way_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+    under_way_.back()->start(sequence, std::size_t(members_.size()));
+  }
+  return *under_way_[index];
+}
+
+Exchange& Group::join(std::size_t member, Arrival& arrival, std::shared_ptr<Work::State> keep_alive) {
+  const CollectiveCall& call = *arrival.call;
+  std::uint64_t sequence = next_sequence_[member];
+  run_.fold((std::uint64_t(call.op) << 56) ^ (std::uint64_t(id_) << 32) ^ sequence);
+  run_.record({.rank = arrival.rank->id(),
+               .kind = EventKind::arrive,
+               .operation = name_of(call.op),
+               .group = id_,
+               .sequence = std::uint32_t(sequence),
+               .elements = call.inputs.empty() ? 0 : call.inputs[0].element_count(),
+               .site = call.site});
+  Exchange& exchange = exchange_of(sequence);
+  exchange.arrive(member, arrival);
+  if (keep_alive) exchange.keep(std::move(keep_alive));
+  arrival.sequence = sequence;
+  next_sequence_[member] = sequence + 1;
+  ++arrival.rank->counters()[std::size_t(call.op)];
+  ++counts_.by_op[std::size_t(call.op)].calls;
+  if (exchange.all_arrived()) complete(exchange);
+  return exchange;
+}
+
+void Group::complete(Exchange& exchange) {
+  const CollectiveCall& call = exchange.call(0);
+  if (call.op != CollectiveOp::barrier) {
+    Ledger& ledger = exchange.arrival(0).rank->ledger();
+    transport_.exchange(exchange, {.arithmetic = run_.world().options().arithmetic,
+                                   .memory = &ledger.memory(),
+                                   .copied_bytes = counts_.copied_bytes});
+    counts_.by_op[std::size_t(call.op)].fabric_bytes += fabric_bytes(exchange);
+  }
+  for (std::size_t member = 0; member < exchange.members(); ++member) {
+    Arrival& arrival = exchange.arrival(member);
+    arrival.is_complete = true;
+    if (arrival.is_blocked) run_.wake(arrival.rank->id());
+  }
+  retire();
+}
+
+// Exchanges of one group complete in order: a member can't arrive at one before all earlier ones.
+void Group::retire() {
+  under_way_.front()->finish();
+  spare_.push_back(std::move(under_way_.front()));
+  under_way_.pop_front();
+  ++oldest_sequence_;
+}
+
+Group& GroupTable::find_or_make(Run& run, const RankList& members, const std::string& name) {
+  auto& same_members = groups_[members];
+  for (auto& group : same_members)
+    if (group->name() == name) return *group;
+  same_members.push_back(
+      std::make_unique<Group>(run, Group::Identity{next_id_++, name, members}, *counts_));
+  return *same_members.back();
+}
+
+}  // namespace simmesh

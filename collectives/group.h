@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <simmesh/collectives/exchange.h>
+#include <simmesh/collectives/mailbox.h>
+#include <simmesh/collectives/transport.h>
+#include <simmesh/collectives/work.h>
+#include <simmesh/core/engine/run.h>
+#include <simmesh/mesh/rank_list.h>
+
+namespace simmesh {
+
+// CollectiveCounts is what a run's collectives amounted to, by operation: calls counts every member's; fabric_bytes is what the
+// members of a real cluster would send in all by the algorithms of docs/collectives.md.
+struct CollectiveCounts {
+  struct Count {
+    std::uint64_t calls = 0;
+    std::uint64_t fabric_bytes = 0;
+  };
+  std::array<Count, collective_op_count> by_op{};
+  std::uint64_t copied_bytes = 0;
+
+  const Count& of(CollectiveOp op) const { return by_op[std::size_t(op)]; }
+};
+
+// Group is what the members of a process group share during one run: the exchanges under way and the messages between
+// them. Only a rank that has the turn uses it.
+class Group {
+ public:
+  struct Identity {
+    std::uint32_t id;
+    std::string name;
+    RankList members;
+  };
+
+  Group(Run& run, Identity identity, CollectiveCounts& counts);
+
+  Run& run() { return run_; }
+  const RankList& members() const { return members_; }
+  const std::string& name() const { return name_; }
+  std::uint32_t id() const { return id_; }
+  Mailbox& mailbox() { return mailbox_; }
+
+  // join lets a member arrive at its next collective. Where it is the last one, the results exist when join returns, and
+  // the others are awake. keep_alive, if given, is held until then.
+  Exchange& join(std::size_t member, Arrival& arrival,
+                 std::shared_ptr<Work::State> keep_alive = nullptr);
+
+  // exchange_of returns a collective that is under way, or the next one.
+  Exchange& exchange_of(std::uint64_t sequence);
+
+  // describe returns "dp [0, 4]".
+  std::string describe() const;
+
+ private:
+  void complete(Exchange& exchange);
+  void retire();
+
+  Run& run_;
+  std::uint32_t id_;
+  std::string name_;
+  RankList members_;
+  CollectiveCounts& counts_;
+  Mailbox mailbox_;
+  SharedMemoryTransport transport_;
+  std::vector<std::uint64_t> next_sequence_;  // of each member
+  std::deque<std::unique_ptr<Exchange>> under_way_;
+  std::vector<std::unique_ptr<Exchange>> spare_;
+  std::uint64_t oldest_sequence_ = 0;
+};
+
+// GroupTable finds a run's groups by members and name, so that all members of a group get the same one.
+class GroupTable {
+ public:
+  Group& find_or_make(Run& run, const RankList& members, const std::string& name);
+  const CollectiveCounts& counts() const { return *counts_; }
+
+ private:
+  std::unordered_map<RankList, std::vector<std::unique_ptr<Group>>> groups_;
+  std::unique_ptr<CollectiveCounts> counts_ = std::make_unique<CollectiveCounts>();
+  std::uint32_t next_id_ = 0;
+};
+
+}  // namespace simmesh

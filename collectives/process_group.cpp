@@ -1,0 +1,47 @@
+#include <simmesh/collectives/group.h>
+#include <simmesh/collectives/process_group.h>
+#include <simmesh/core/check/error.h>
+
+namespace simmesh {
+
+ProcessGroup ProcessGroup::world() {
+  return of(RankList::range(std::int64_t(this_rank().world().ranks())), "world");
+}
+
+ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) {
+  Rank& rank = this_rank();
+  Run& run = rank.run();
+  auto ranks = std::int64_t(rank.world().ranks());
+  auto member = members.index_of(rank.id());
+  if (!member)
+    raise(ErrorKind::value_error, "collectives/process_group",
+          "expected rank {} to be a member of group {} {}", rank.id(), name, to_string(members));
+  if (members.max() >= ranks)
+    raise(ErrorKind::value_error, "collectives/process_group",
+          "expected members below the {} ranks of the world, got {}", ranks, to_string(members));
+  run.take_turn(rank);
+  Group& group = run.state<GroupTable>().find_or_make(run, members, name);
+  return ProcessGroup(group, std::size_t(*member), rank);
+}
+
+const RankList& ProcessGroup::members() const { return group_->members(); }
+const std::string& ProcessGroup::name() const { return group_->name(); }
+
+ProcessGroup process_group(const DeviceMesh& mesh, const MeshDim& dim) {
+  std::int64_t index = mesh.dim_index(dim);
+  std::string name = mesh.names().empty() ? "dim" + std::to_string(index) : mesh.names()[std::size_t(index)];
+  return ProcessGroup::of(mesh.get_group_ranks(dim), name);
+}
+
+ProcessGroup process_group(const DeviceMesh& mesh) {
+  RankList members = mesh.get_group_ranks();
+  return ProcessGroup::of(members, mesh.names().empty() ? "dim0" : mesh.names()[0]);
+}
+
+DeviceMesh init_device_mesh(const Shape& shape, const DimNames& names) {
+  Rank& rank = this_rank();
+  return DeviceMesh::init({.rank = rank.id(), .world_size = std::int64_t(rank.world().ranks())}, shape,
+                          names);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+
+#include <simmesh/core/engine/rank.h>
+#include <simmesh/mesh/device_mesh.h>
+#include <simmesh/mesh/rank_list.h>
+
+namespace simmesh {
+
+class Group;
+
+// ProcessGroup is an ordered set of ranks that communicate, as one of them sees it: a cheap value. All members that name the
+// same ranks and label get the same group, in which each has its own count of collectives. It must not outlive the run.
+//
+//   ProcessGroup dp = process_group(mesh, "dp");
+//   Tensor sum = all_reduce(gradient, ReduceOp::sum, dp);
+class ProcessGroup {
+ public:
+  // world returns the group of all ranks.
+  static ProcessGroup world();
+
+  // of returns the group of the given ranks. Throws a ValueError where this rank is not one of them or a rank isn't in the
+  // world.
+  static ProcessGroup of(const RankList& members, const std::string& name = "group");
+
+  const RankList& members() const;
+  std::int64_t size() const { return members().size(); }
+  // rank returns this rank's index within the group.
+  std::int64_t rank() const { return std::int64_t(member_); }
+  const std::string& name() const;
+
+  Group& group() const { return *group_; }
+  std::size_t member() const { return member_; }
+  Rank& owner() const { return *owner_; }
+
+ private:
+  ProcessGroup(Group& group, std::size_t member, Rank& owner)
+      : group_(&group), owner_(&owner), member_(member) {}
+
+  Group* group_;
+  Rank* owner_;
+  std::size_t member_;
+};
+
+// process_group returns the group of this rank along one dim of a mesh, in coordinate order and named like the dim. Throws as
+// DeviceMesh::get_group_ranks does.
+ProcessGroup process_group(const DeviceMesh& mesh, const MeshDim& dim);
+// For a 1-D mesh the dim needs no name.
+ProcessGroup process_group(const DeviceMesh& mesh);
+
+// init_device_mesh arranges ranks 0, 1, ... of this rank's world, as torch.distributed's function of that name does. Throws as
+// DeviceMesh::init.
+DeviceMesh init_device_mesh(const Shape& shape, const DimNames& names = {});
+
+}  // namespace simmesh

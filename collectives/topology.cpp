@@ -1,0 +1,47 @@
+#include <simmesh/collectives/topology.h>
+#include <simmesh/core/check/check.h>
+
+namespace simmesh {
+namespace {
+
+// The order of these operations is part of the contract: planners compare such sums for equality.
+double ring_us(double bytes, double hops, std::int64_t members, double base_us, Link link) {
+  const double gigabytes = bytes / 1024.0 / 1024.0 / 1024.0;
+  const double latency_us = base_us + hops * link.latency_us;
+  const double seconds = gigabytes * hops / static_cast<double>(members) / link.bandwidth_gb_s;
+  return latency_us + seconds * 1e6;
+}
+
+}  // namespace
+
+Link Topology::link(DimSpan mesh_shape, std::int64_t mesh_dim) const {
+  SIMMESH_CHECK(mesh_dim >= 0 && mesh_dim < static_cast<std::int64_t>(mesh_shape.size()),
+                "mesh dim {} of a mesh {}", mesh_dim, to_string(mesh_shape));
+  std::int64_t devices = 1;
+  bool inside = true;
+  for (auto dim = static_cast<std::int64_t>(mesh_shape.size()); inside && dim-- > mesh_dim;) {
+    inside =
+        !__builtin_mul_overflow(devices, mesh_shape[dim], &devices) && devices <= devices_per_host;
+  }
+  if (inside) return {bandwidth_intra_gb_s, latency_intra_us};
+  return {bandwidth_intra_gb_s * bandwidth_inter_factor, latency_inter_us};
+}
+
+double Topology::all_gather_us(double bytes, std::int64_t members, Link link) const {
+  return ring_us(bytes, static_cast<double>(members - 1), members, base_us, link);
+}
+
+double Topology::reduce_scatter_us(double bytes, std::int64_t members, Link link) const {
+  return ring_us(bytes, static_cast<double>(members - 1), members, base_us, link);
+}
+
+double Topology::all_reduce_us(double bytes, std::int64_t members, Link link) const {
+  return ring_us(bytes, static_cast<double>(2 * (members - 1)), members, base_us, link);
+}
+
+double Topology::all_to_all_us(double bytes, std::int64_t members, Link link) const {
+  return ring_us(bytes, static_cast<double>(members - 1), members, base_us, link) +
+         all_to_all_penalty_us;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,139 @@
+#include <simmesh/collectives/work_state.h>
+
+#include <simmesh/core/check/error.h>
+
+namespace simmesh {
+
+namespace {
+
+// FaultyCall is a call as the fault plan changes it; it owns what differs.
+class FaultyCall {
+ public:
+  FaultyCall(const CollectiveCall& call, const Fault& fault) : call_(call) {
+    if (fault.kind == Fault::Kind::abandon) throw RankEnded();
+    if (fault.kind == Fault::Kind::call_another) {
+      bool was_barrier = call.op == CollectiveOp::barrier;
+      call_ = {.op = was_barrier ? CollectiveOp::all_reduce : CollectiveOp::barrier, .site = call.site};
+      if (was_barrier) inputs_.push_back(zeros({1}, DType::float32));
+    } else if (fault.kind == Fault::Kind::flip_bit) {
+      inputs_.assign(call.inputs.begin(), call.inputs.end());
+      if (!inputs_.empty() && inputs_[0].bytes() > 0) {
+        inputs_[0] = inputs_[0].clone();
+        std::uint64_t bit = fault.bit % (inputs_[0].bytes() * 8);
+        inputs_[0].mutable_data()[bit / 8] ^= std::byte(1u << (bit % 8));
+      }
+    } else {
+      return;
+    }
+    call_.inputs = inputs_;
+  }
+
+  const CollectiveCall& call() const { return call_; }
+
+ private:
+  CollectiveCall call_;
+  std::vector<Tensor> inputs_;
+};
+
+void take_results(Rank& rank, ResultParts& parts, std::vector<Tensor>& results) {
+  results.reserve(parts.size());
+  for (ResultPart& part : parts) {
+    rank.record(part.hash);
+    results.push_back(part.to_tensor());
+  }
+  parts.clear();
+}
+
+void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
+  const CollectiveCall& call = *arrival.call;
+  arrival.is_blocked = true;
+  bool has_operand = !call.inputs.empty();
+  arrival.rank->run().block(*arrival.rank,
+                            {.operation = name_of(call.op),
+                             .waits_for = &exchange,
+                             .sequence = exchange.sequence(),
+                             .shape = has_operand ? &call.inputs[0].shape() : nullptr,
+                             .dtype = has_operand ? call.inputs[0].dtype() : DType::float32,
+                             .site = site});
+}
+
+}  // namespace
+
+std::vector<Tensor> run_collective(const ProcessGroup& group, const CollectiveCall& asked) {
+  Rank& rank = group.owner();
+  const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
+  check_call(asked, group.size());
+  std::optional<FaultyCall> faulty;
+  if (fault) [[unlikely]]
+    faulty.emplace(asked, *fault);
+  Arrival arrival;
+  arrival.call = faulty ? &faulty->call() : &asked;
+  arrival.rank = &rank;
+  Exchange& exchange = group.group().join(group.member(), arrival);
+  if (!arrival.is_complete) block_on(exchange, arrival, asked.site);
+  std::vector<Tensor> results;
+  take_results(rank, arrival.results, results);
+  return results;
+}
+
+Work start_collective(const ProcessGroup& group, const CollectiveCall& asked) {
+  Rank& rank = group.owner();
+  const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
+  check_call(asked, group.size());
+  std::optional<FaultyCall> faulty;
+  if (fault) faulty.emplace(asked, *fault);
+  auto state = std::make_shared<Work::State>(group);
+  state->call = faulty ? faulty->call() : asked;
+  {
+    // The operands are shared as they are now: a device would read them from the caller's own memory.
+    Ledger::set_active(nullptr);
+    for (const Tensor& input : state->call.inputs) state->inputs.push_back(input.clone());
+    Ledger::set_active(&rank.ledger());
+  }
+  state->call.inputs = state->inputs;
+  state->input_splits.assign(asked.input_splits.begin(), asked.input_splits.end());
+  state->output_splits.assign(asked.output_splits.begin(), asked.output_splits.end());
+  state->call.input_splits = state->input_splits;
+  state->call.output_splits = state->output_splits;
+  state->arrival.call = &state->call;
+  state->arrival.rank = &rank;
+  group.group().join(group.member(), state->arrival, state);
+  return Work(state);
+}
+
+bool Work::is_completed() const {
+  if (!state_ || state_->is_taken) return true;
+  Rank& rank = state_->group.owner();
+  rank.run().take_turn(rank);
+  if (state_->receive) return state_->receive->message.has_value();
+  if (state_->message) return state_->group.group().mailbox().was_received(state_->message);
+  return state_->arrival.is_complete;
+}
+
+const std::vector<Tensor>& Work::wait_all(CallSite site) {
+  if (!state_)
+    raise(ErrorKind::runtime_error, "collectives/work", "expected a Work that was started");
+  State& state = *state_;
+  if (state.is_taken) return state.results;
+  Rank& rank = state.group.owner();
+  rank.run().begin_operation(rank, "wait", site);
+  Group& group = state.group.group();
+  if (state.receive) {
+    group.mailbox().wait_message(*state.receive, rank);
+    state.arrival.results.push_back(state.receive->message->payload);
+  } else if (state.message) {
+    group.mailbox().wait_received(state.message, rank, site);
+  } else if (!state.arrival.is_complete) {
+    block_on(group.exchange_of(state.arrival.sequence), state.arrival, site);
+  }
+  take_results(rank, state.arrival.results, state.results);
+  state.is_taken = true;
+  return state.results;
+}
+
+Tensor Work::wait(CallSite site) {
+  const std::vector<Tensor>& results = wait_all(site);
+  return results.empty() ? Tensor() : results.front();
+}
+
+}  // namespace simmesh

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <simmesh/collectives/group.h>
+#include <simmesh/collectives/work.h>
+
+namespace simmesh {
+
+// Work::State is what a started operation needs until it completes. The group it is in refers to it.
+struct Work::State {
+  explicit State(ProcessGroup in) : group(in) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  ProcessGroup group;
+  // Of a collective: its call with operands of its own, and the member's place.
+  std::vector<Tensor> inputs;
+  Dims input_splits;
+  Dims output_splits;
+  CollectiveCall call;
+  Arrival arrival;
+  // Of a send: the message's number. Of a receive: the receive.
+  std::uint64_t message = 0;
+  std::optional<Receive> receive;
+  std::vector<Tensor> results;
+  bool is_taken = false;
+};
+
+}  // namespace simmesh

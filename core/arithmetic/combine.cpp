@@ -1,0 +1,136 @@
+#include <type_traits>
+
+#include <simmesh/core/arithmetic/combine.h>
+#include <simmesh/core/check/error.h>
+
+namespace simmesh {
+
+namespace {
+
+template <class T>
+constexpr bool is_sixteen_bit = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+// Integers wrap: the arithmetic is that of the unsigned type.
+template <class T, class F>
+T wrapping(T a, T b, F f) {
+  using U = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<U>(f(static_cast<U>(a), static_cast<U>(b))));
+}
+
+struct Sum {
+  template <class T>
+  static T apply(T a, T b) {
+    if constexpr (std::is_same_v<T, bool>) return a || b;
+    else if constexpr (std::is_integral_v<T>) return wrapping(a, b, [](auto x, auto y) { return x + y; });
+    else return T(a + b);
+  }
+};
+
+struct Product {
+  template <class T>
+  static T apply(T a, T b) {
+    if constexpr (std::is_same_v<T, bool>) return a && b;
+    else if constexpr (std::is_integral_v<T>) return wrapping(a, b, [](auto x, auto y) { return x * y; });
+    else return T(a * b);
+  }
+};
+
+struct Min {
+  template <class T>
+  static T apply(T a, T b) {
+    return (a < b || a != a) ? a : b;
+  }
+};
+
+struct Max {
+  template <class T>
+  static T apply(T a, T b) {
+    return (a > b || a != a) ? a : b;
+  }
+};
+
+struct Band {
+  template <class T>
+  static T apply(T a, T b) { return static_cast<T>(a & b); }
+};
+struct Bor {
+  template <class T>
+  static T apply(T a, T b) { return static_cast<T>(a | b); }
+};
+struct Bxor {
+  template <class T>
+  static T apply(T a, T b) { return static_cast<T>(a ^ b); }
+};
+
+template <class Op, class T>
+void combine(std::byte* out, const std::byte* a, const std::byte* b, std::int64_t count) {
+  auto* to = reinterpret_cast<T*>(out);
+  auto* x = reinterpret_cast<const T*>(a);
+  auto* y = reinterpret_cast<const T*>(b);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = Op::apply(x[i], y[i]);
+}
+
+template <class Op>
+Combine for_any(DType dtype) {
+  return visit_dtype(dtype, []<class T>(T) -> Combine { return combine<Op, T>; });
+}
+
+template <class Op>
+Combine for_integers(DType dtype) {
+  return visit_dtype(dtype, []<class T>(T) -> Combine {
+    if constexpr (std::is_integral_v<T>) return combine<Op, T>;
+    else return nullptr;
+  });
+}
+
+}  // namespace
+
+void check_reduction(ReduceOp op, DType dtype) {
+  bool bitwise = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;
+  bool divides = op == ReduceOp::avg || op == ReduceOp::premul_sum;
+  if (bitwise && is_floating_point(dtype))
+    raise(ErrorKind::type_error, "arithmetic/reduce", "expected an integer dtype or bool for {}, got {}",
+          to_string(op), to_string(dtype));
+  if (divides && !is_floating_point(dtype))
+    raise(ErrorKind::type_error, "arithmetic/reduce",
+          "expected a floating dtype for {}, got {}: the result would be truncated", to_string(op),
+          to_string(dtype));
+}
+
+Combine combine_of(ReduceOp op, DType dtype) {
+  check_reduction(op, dtype);
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::avg:
+    case ReduceOp::premul_sum: return for_any<Sum>(dtype);
+    case ReduceOp::min: return for_any<Min>(dtype);
+    case ReduceOp::max: return for_any<Max>(dtype);
+    case ReduceOp::product: return for_any<Product>(dtype);
+    case ReduceOp::band: return for_integers<Band>(dtype);
+    case ReduceOp::bor: return for_integers<Bor>(dtype);
+    case ReduceOp::bxor: return for_integers<Bxor>(dtype);
+  }
+  SIMMESH_CHECK(false, "unknown ReduceOp {}", static_cast<int>(op));
+}
+
+void scale(std::byte* out, const std::byte* values, double factor, DType dtype, std::int64_t count) {
+  visit_dtype(dtype, [&]<class T>(T) {
+    T rounded = rounded_to<T>(factor);
+    auto* to = reinterpret_cast<T*>(out);
+    auto* from = reinterpret_cast<const T*>(values);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = Product::apply(from[i], rounded);
+  });
+}
+
+void divide(std::byte* values, double divisor, DType dtype, std::int64_t count) {
+  check_reduction(ReduceOp::avg, dtype);
+  visit_dtype(dtype, [&]<class T>(T) {
+    auto* x = reinterpret_cast<T*>(values);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if constexpr (is_sixteen_bit<T>) x[i] = T(static_cast<float>(x[i]) / static_cast<float>(divisor));
+      else x[i] = static_cast<T>(x[i] / static_cast<T>(divisor));
+    }
+  });
+}
+
+}  // namespace simmesh

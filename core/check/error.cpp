@@ -1,0 +1,26 @@
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/check/error.h>
+
+namespace simmesh {
+
+std::string_view to_string(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::runtime_error: return "RuntimeError";
+    case ErrorKind::value_error: return "ValueError";
+    case ErrorKind::index_error: return "IndexError";
+    case ErrorKind::key_error: return "KeyError";
+    case ErrorKind::type_error: return "TypeError";
+    case ErrorKind::assertion_error: return "AssertionError";
+    case ErrorKind::not_implemented_error: return "NotImplementedError";
+  }
+  SIMMESH_CHECK(false, "unknown ErrorKind {}", static_cast<int>(kind));
+}
+
+Error::Error(ErrorKind kind, std::string_view where, std::string_view message)
+    : std::runtime_error(fmt::format("[{}] {}", where, message)),
+      kind_(kind),
+      message_begin_(where.size() + 3) {}
+
+std::string_view Error::message() const { return std::string_view(what()).substr(message_begin_); }
+
+}  // namespace simmesh

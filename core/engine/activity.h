@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/check/call_site.h>
+#include <simmesh/core/engine/schedule.h>
+#include <simmesh/core/tensor/dtype.h>
+#include <simmesh/core/tensor/shape.h>
+
+namespace simmesh {
+
+// Waitable is what a blocked rank waits for. It is a virtual seam because the engine reports on operations of layers that it
+// doesn't know; it is only asked when a run has failed.
+class Waitable {
+ public:
+  virtual ~Waitable() = default;
+
+  // group returns the group in words: "dp [0, 4]".
+  virtual std::string group() const = 0;
+
+  // missing_ranks returns the ranks whose arrival would let the operation go on; empty where any rank could.
+  virtual std::vector<RankId> missing_ranks() const = 0;
+};
+
+// Activity says what a blocked rank is doing. It lives on the rank's stack while the rank is blocked.
+struct Activity {
+  const char* operation = "";
+  const Waitable* waits_for = nullptr;
+  std::uint64_t sequence = 0;
+  const Shape* shape = nullptr;  // of the rank's operand, if it has one
+  DType dtype = DType::float32;
+  CallSite site;
+};
+
+// to_string returns "all_reduce #4 of dp [0, 4], float32[4, 2], train.cpp:42".
+std::string to_string(const Activity& activity);
+
+}  // namespace simmesh

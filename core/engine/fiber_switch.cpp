@@ -1,0 +1,105 @@
+#include <cxxabi.h>
+#include <pthread.h>
+
+#include <simmesh/core/engine/fiber_switch.h>
+
+#if defined(SIMMESH_ASAN)
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(SIMMESH_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace simmesh {
+
+namespace {
+
+// The beginning of the runtime's per-thread record, as the Itanium C++ ABI lays it out.
+struct ExceptionGlobals {
+  void* caught;
+  unsigned int uncaught;
+};
+
+ExceptionGlobals& exception_globals() {
+  return *reinterpret_cast<ExceptionGlobals*>(abi::__cxa_get_globals());
+}
+
+}  // namespace
+
+void ExceptionState::save() {
+  ExceptionGlobals& globals = exception_globals();
+  caught_ = globals.caught;
+  uncaught_ = globals.uncaught;
+  globals = {nullptr, 0};
+}
+
+void ExceptionState::restore() const { exception_globals() = {caught_, uncaught_}; }
+
+#if defined(SIMMESH_ASAN)
+
+FiberIdentity FiberIdentity::of_current_thread() {
+  FiberIdentity identity;
+  pthread_attr_t attributes;
+  void* lower_end = nullptr;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    pthread_attr_getstack(&attributes, &lower_end, &identity.bytes_);
+    pthread_attr_destroy(&attributes);
+  }
+  identity.lower_end_ = static_cast<const std::byte*>(lower_end);
+  return identity;
+}
+
+FiberIdentity FiberIdentity::of_stack(const std::byte* lower_end, std::size_t bytes) {
+  FiberIdentity identity;
+  identity.lower_end_ = lower_end;
+  identity.bytes_ = bytes;
+  return identity;
+}
+
+void FiberIdentity::release() {}
+void FiberIdentity::leave_for(FiberIdentity& other, bool last_time) {
+  __sanitizer_start_switch_fiber(last_time ? nullptr : &fake_stack_, other.lower_end_,
+                                 other.bytes_);
+}
+void FiberIdentity::arrive() { __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr); }
+void FiberIdentity::enter_scope() {}
+void FiberIdentity::leave_scope() {}
+
+#elif defined(SIMMESH_TSAN)
+
+FiberIdentity FiberIdentity::of_current_thread() {
+  FiberIdentity identity;
+  identity.thread_fiber_ = __tsan_get_current_fiber();
+  return identity;
+}
+
+FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) {
+  FiberIdentity identity;
+  identity.thread_fiber_ = __tsan_create_fiber(0);
+  return identity;
+}
+
+void FiberIdentity::release() { __tsan_destroy_fiber(thread_fiber_); }
+void FiberIdentity::leave_for(FiberIdentity& other, bool) {
+  if (thread_fiber_ != other.thread_fiber_) __tsan_switch_to_fiber(other.thread_fiber_, 0);
+}
+void FiberIdentity::arrive() {}
+void FiberIdentity::enter_scope() {
+  scope_outside_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(thread_fiber_, 0);
+}
+void FiberIdentity::leave_scope() { __tsan_switch_to_fiber(scope_outside_, 0); }
+
+#else
+
+FiberIdentity FiberIdentity::of_current_thread() { return {}; }
+FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) { return {}; }
+void FiberIdentity::release() {}
+void FiberIdentity::leave_for(FiberIdentity&, bool) {}
+void FiberIdentity::arrive() {}
+void FiberIdentity::enter_scope() {}
+void FiberIdentity::leave_scope() {}
+
+#endif
+
+}  // namespace simmesh

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <cstdint>
+
+#include <simmesh/core/check/fold_hash.h>
+#include <simmesh/core/engine/activity.h>
+#include <simmesh/core/engine/random_stream.h>
+#include <simmesh/core/engine/schedule.h>
+#include <simmesh/core/memory/ledger.h>
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh {
+
+class Run;
+class World;
+
+// Rank is one simulated device: what a body that World::run runs may ask about itself. Only its own fiber uses it.
+class Rank {
+ public:
+  Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger)
+      : run_(&run), ledger_(std::move(ledger)), random_(seed, id), id_(id) {}
+
+  RankId id() const { return id_; }
+  Run& run() { return *run_; }
+  World& world();
+  Ledger& ledger() { return *ledger_; }
+  // random is the rank's own stream: seed of the World, number of the rank.
+  RandomStream& random() { return random_; }
+
+  // operations counts the collectives, sends, receives and waits that the rank has begun.
+  std::uint64_t operations() const { return operations_; }
+  void count_operation() { ++operations_; }
+
+  // record folds an output's shape, dtype and bits into the run's data hash.
+  void record(const Tensor& output);
+  void record(std::uint64_t word) { data_hash_.fold(word); }
+  std::uint64_t data_hash() const { return data_hash_.value(); }
+
+  // expect_same_bits throws a RuntimeError that names the first element in which the tensors differ.
+  void expect_same_bits(const Tensor& actual, const Tensor& expected) const;
+
+  // Counters that other layers keep a rank; the layer that counts gives the slots their meaning.
+  static constexpr std::size_t counter_count = 16;
+  std::array<std::uint32_t, counter_count>& counters() { return counters_; }
+
+ private:
+  Run* run_;
+  boost::intrusive_ptr<Ledger> ledger_;
+  RandomStream random_;
+  FoldHash data_hash_;
+  std::uint64_t operations_ = 0;
+  std::array<std::uint32_t, counter_count> counters_{};
+  RankId id_;
+};
+
+// this_rank returns the rank whose body runs on this fiber. Throws a RuntimeError outside World::run.
+Rank& this_rank();
+// in_rank says whether this_rank would succeed.
+bool in_rank();
+
+}  // namespace simmesh

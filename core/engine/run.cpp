@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <boost/thread/lock_guard.hpp>
+#include <boost/thread/thread.hpp>
+
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/run.h>
+#include <simmesh/core/engine/worker.h>
+
+namespace simmesh {
+
+namespace {
+
+#ifdef NDEBUG
+constexpr bool is_debug_build = false;
+#else
+constexpr bool is_debug_build = true;
+#endif
+constexpr std::size_t guarded_ranks_max = 1024;
+
+std::vector<RankId> starved_ranks(const FaultPlan& faults) {
+  std::vector<RankId> ranks;
+  for (const Fault& fault : faults)
+    if (fault.kind == Fault::Kind::starve) ranks.push_back(fault.rank);
+  return ranks;
+}
+
+}  // namespace
+
+Run::Run(World& world)
+    : world_(world),
+      trace_(world.options().trace_events_max),
+      memory_(new PhysicalMemory({.poison_freed = is_debug_build})),
+      stacks_(std::make_unique<StackArena>(StackArena::Options{
+          .stacks = world.ranks(),
+          .stack_bytes = world.options().stack_bytes,
+          .guard_pages = is_debug_build && world.ranks() <= guarded_ranks_max})) {
+  std::size_t threads = std::min(world.options().threads, world.ranks());
+  for (std::size_t i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
+  for (const Fault& fault : world.options().faults)
+    has_operation_faults_ |= fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
+}
+
+Run::~Run() = default;
+
+void Run::prepare() {
+  const WorldOptions& options = world_.options();
+  policy_ = options.schedule.make_policy(options.ranks, options.seed);
+  if (auto starved = starved_ranks(options.faults); !starved.empty())
+    policy_ = starving(std::move(policy_), std::move(starved));
+  seats_.clear();
+  seats_.reserve(options.ranks);
+  memory_->restart_peak();
+  for (std::size_t id = 0; id < options.ranks; ++id)
+    seats_.push_back(Seat{.rank = Rank(*this, RankId(id), options.seed,
+                                       boost::intrusive_ptr<Ledger>(new Ledger(RankId(id), memory_))),
+                          .worker = workers_[id % workers_.size()].get()});
+  for (const Fault& fault : options.faults)
+    if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options.ranks)
+      seats_[fault.rank].rank.ledger().fail_allocation(fault.at);
+  trace_.clear();
+  choices_.clear();
+  touches_.clear();
+  order_sensitive_.clear();
+  ending_queue_.clear();
+  schedule_hash_ = FoldHash();
+  schedule_error_.clear();
+  failure_.reset();
+  step_ = runnable_ = finished_ = ending_next_ = 0;
+  turn_ = no_rank;
+  ending_ = root_has_turn_ = done_ = false;
+  for (Seat& seat : seats_) make_runnable(seat);
+}
+
+Outcome Run::execute(const std::function<void(Rank&)>& body) {
+  prepare();
+  run_workers(body);
+  Outcome result = outcome();
+  states_.clear();
+  for (Seat& seat : seats_) result.live_storages += seat.rank.ledger().live_storages();
+  seats_.clear();
+  return result;
+}
+
+void Run::run_workers(const std::function<void(Rank&)>& body) {
+  boost::thread_group threads;
+  for (std::size_t i = 1; i < workers_.size(); ++i)
+    threads.create_thread([this, i, &body] { workers_[i]->work(body); });
+  workers_[0]->work(body);
+  threads.join_all();
+}
+
+void Run::run_body(RankId id, const std::function<void(Rank&)>& body) {
+  Seat& seat = seats_[id];
+  try {
+    if (!seat.ended) body(seat.rank);
+    check_stack(seat);
+  } catch (const RankEnded&) {
+  } catch (...) {
+    seat.exception = std::current_exception();
+  }
+  try {
+    take_turn(seat.rank);
+  } catch (const RankEnded&) {
+  }
+  record({.rank = id, .kind = EventKind::finish});
+  seat.state = State::finished;
+  seat.activity = nullptr;
+  ++finished_;
+  Worker& worker = worker_of(id);
+  worker.give_up_turn();
+  worker.mark_ended();
+}
+
+RankId Run::choose() {
+  RankId next = no_rank;
+  if (ending_) {
+    if (ending_next_ < ending_queue_.size()) next = ending_queue_[ending_next_++];
+  } else if (runnable_ > 0) {
+    next = policy_->pick();
+    if (next == no_rank) {
+      schedule_error_ = policy_->error();
+    } else {
+      --runnable_;
+      ++step_;
+      schedule_hash_.fold(next);
+      if (world_.options().record_choices) choices_.push_back(next);
+    }
+  }
+  if (next != no_rank) seats_[next].state = State::running;
+  return next;
+}
+
+void Run::pass_turn() {
+  turn_ = choose();
+  root_has_turn_ = turn_ == no_rank;
+  Worker& owner = root_has_turn_ ? *workers_[0] : worker_of(turn_);
+  owner.notify();
+}
+
+void Run::make_runnable(Seat& seat) {
+  seat.state = State::runnable;
+  if (ending_) ending_queue_.push_back(seat.rank.id());
+  else {
+    policy_->add(seat.rank.id());
+    ++runnable_;
+  }
+  if (has_one_thread()) return;
+  Worker& worker = worker_of(seat.rank.id());
+  boost::lock_guard<boost::mutex> lock(turn_mutex_);
+  seat.turn = Turn::released;
+  worker.release(seat.rank.id());
+  worker.notify();
+}
+
+void Run::suspend(Seat& seat) {
+  check_stack(seat);
+  ExceptionState exceptions;
+  exceptions.save();
+  seat.context->suspend();
+  worker_of(seat.rank.id()).arrived(seat);
+  exceptions.restore();
+}
+
+void Run::check_stack(Seat& seat) {
+  RankId id = seat.rank.id();
+  if (!stacks_->overflowed(id)) [[likely]]
+    return;
+  raise(ErrorKind::runtime_error, "engine/stack",
+        "rank {} used more than its {} bytes of stack; set WorldOptions::stack_bytes", id,
+        stacks_->stack_bytes());
+}
+
+void Run::take_turn(Rank& rank) {
+  Seat& seat = seats_[rank.id()];
+  if (!has_one_thread() && seat.turn != Turn::held) {
+    bool must_wait = false;
+    {
+      boost::lock_guard<boost::mutex> lock(turn_mutex_);
+      must_wait = turn_ != rank.id();
+      seat.turn = must_wait ? Turn::waiting : Turn::held;
+    }
+    if (must_wait) suspend(seat);
+  }
+  if (seat.ended) throw RankEnded();
+}
+
+const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallSite& site) {
+  take_turn(rank);
+  rank.count_operation();
+  if (!has_operation_faults_) [[likely]]
+    return nullptr;
+  for (const Fault& fault : world_.options().faults) {
+    bool is_at_operation = fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
+    if (!is_at_operation || fault.rank != rank.id() || fault.at != rank.operations()) continue;
+    record({.rank = rank.id(), .kind = EventKind::fault, .operation = operation, .site = site});
+    if (fault.kind == Fault::Kind::kill)
+      raise(ErrorKind::runtime_error, "engine/fault",
+            "rank {} was killed (injected) at its operation {}, {} at {}", rank.id(),
+            rank.operations(), operation, to_string(site));
+    return &fault;
+  }
+  return nullptr;
+}
+
+void Run::block(Rank& rank, const Activity& activity) {
+  Seat& seat = seats_[rank.id()];
+  if (seat.ended) throw RankEnded();
+  SIMMESH_CHECK(has_one_thread() || seat.turn == Turn::held, "rank {} blocks without the turn", rank.id());
+  seat.state = State::blocked;
+  seat.activity = &activity;
+  worker_of(rank.id()).give_up_turn();
+  suspend(seat);
+  if (seat.ended) throw RankEnded();
+}
+
+void Run::wake(RankId id) {
+  Seat& seat = seats_[id];
+  SIMMESH_CHECK(seat.state == State::blocked, "rank {} is woken, but it isn't blocked", id);
+  seat.activity = nullptr;
+  make_runnable(seat);
+}
+
+void Run::yield(Rank& rank, const CallSite& site) {
+  take_turn(rank);
+  Seat& seat = seats_[rank.id()];
+  record({.rank = rank.id(), .kind = EventKind::yield, .operation = "yield", .site = site});
+  // One runnable rank and one thread: the schedule would choose this rank again, so only its record is kept.
+  if (!ending_) {
+    make_runnable(seat);
+    Worker& worker = worker_of(rank.id());
+    worker.give_up_turn();
+    suspend(seat);
+  }
+  if (seat.ended) throw RankEnded();
+}
+
+void Run::touch(Rank& rank, std::uint64_t object, const CallSite& site) {
+  yield(rank, site);
+  take_turn(rank);
+  touches_.push_back({step_, rank.id(), object});
+}
+
+bool Run::settle() {
+  if (finished_ == seats_.size()) {
+    if (!failure_) {
+      Failure found = find_failure();
+      if (found.rank != no_rank) failure_ = std::move(found);
+    }
+    return true;
+  }
+  if (!failure_) failure_ = find_failure();
+  SIMMESH_CHECK(ending_next_ == ending_queue_.size(), "ranks are left to end");
+  ending_ = true;
+  for (Seat& seat : seats_) {
+    if (seat.state == State::finished) continue;
+    seat.ended = true;
+    make_runnable(seat);
+  }
+  return false;
+}
+
+Outcome Run::outcome() {
+  const WorldOptions& options = world_.options();
+  Outcome result;
+  FoldHash data;
+  for (Seat& seat : seats_) {
+    data.fold(seat.rank.data_hash());
+    const Ledger& ledger = seat.rank.ledger();
+    result.peak_bytes = std::max(result.peak_bytes, ledger.total().peak);
+    result.copies_on_write += ledger.copies_on_write();
+  }
+  result.data_hash = data.value();
+  result.schedule_hash = schedule_hash_.value();
+  result.steps = step_;
+  result.ranks = seats_.size();
+  result.physical_peak_bytes = memory_->peak_bytes();
+  result.choices = std::move(choices_);
+  for (const Touch& touch : touches_)
+    if (order_sensitive_.count(touch.object)) result.touches.push_back(touch);
+  result.failure = std::move(failure_);
+  result.repro = {options.program, options.seed, options.schedule.name()};
+  return result;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <boost/thread/mutex.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include <simmesh/core/engine/fiber_switch.h>
+#include <simmesh/core/engine/stack_arena.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/core/trace/trace.h>
+
+namespace boost::fibers {
+class context;
+}
+
+namespace simmesh {
+
+class Worker;
+
+// RankEnded is thrown through a rank's frames when its run has ended because of another rank. It is no std::exception, so
+// that handlers of errors let it pass.
+struct RankEnded {};
+
+// Run is the engine of one run: which ranks can run, who goes next, what is recorded. The layers above use it to let ranks wait
+// for one another.
+//
+// One rank at a time has the turn, and only it may touch what the ranks share. With one thread the rank that runs has it. With
+// several, a rank that was woken runs ahead on its thread until it needs the turn, and gets it when the schedule comes to it;
+// so the schedule is the same for any number of threads. The design is in docs/scheduler.md.
+class Run {
+ public:
+  explicit Run(World& world);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  Outcome execute(const std::function<void(Rank&)>& body);
+
+  World& world() { return world_; }
+  Rank& rank(RankId id) { return seats_[id].rank; }
+  Trace& trace() { return trace_; }
+  std::uint64_t step() const { return step_; }
+
+  // state holds what a layer above keeps for this run; it is gone when the run has ended. The caller has the turn.
+  template <class T>
+  T& state() {
+    return states_.get<T>();
+  }
+
+  // take_turn blocks until the rank may touch what ranks share. Throws RankEnded if the run has ended meanwhile.
+  void take_turn(Rank& rank);
+
+  // begin_operation takes the turn, counts an operation of the rank and lets the fault plan kill it there. Returns the
+  // fault that the operation has to carry out itself; null for none.
+  const Fault* begin_operation(Rank& rank, const char* operation, const CallSite& site);
+
+  // block suspends the rank, which has the turn, until wake. Costs one switch. Throws RankEnded if the run ends first. The
+  // rank may come back without the turn.
+  void block(Rank& rank, const Activity& activity);
+
+  // wake makes a blocked rank runnable. The caller has the turn.
+  void wake(RankId rank);
+
+  // yield lets the schedule choose again between this rank and the others.
+  void yield(Rank& rank, const CallSite& site);
+
+  // touch lets the schedule choose, then records that the rank uses an object, with the turn. Uses of one object by different
+  // ranks are what the explorer reorders, once the object is known to be order_sensitive.
+  void touch(Rank& rank, std::uint64_t object, const CallSite& site);
+  void mark_order_sensitive(std::uint64_t object) { order_sensitive_.insert(object); }
+
+
+  // fold adds a word to the schedule hash. The caller has the turn.
+  void fold(std::uint64_t word) { schedule_hash_.fold(word); }
+
+  // record adds an event at the current step. The caller has the turn.
+  void record(Event event) {
+    event.step = step_;
+    trace_.record(event);
+  }
+
+ private:
+  friend class Worker;
+
+  enum class State : std::uint8_t { runnable, running, blocked, finished };
+  // Where a rank stands with several threads: woken but not resumed; running without the turn; waiting for it; having it.
+  enum class Turn : std::uint8_t { released, ahead, waiting, held };
+  struct Seat {
+    Rank rank;
+    boost::fibers::context* context = nullptr;
+    Worker* worker = nullptr;
+    const Activity* activity = nullptr;
+    std::exception_ptr exception;
+    FiberIdentity identity;
+    State state = State::runnable;
+    Turn turn = Turn::released;
+    bool ended = false;  // to be unwound
+  };
+
+  void prepare();
+  void run_body(RankId id, const std::function<void(Rank&)>& body);
+  RankId choose();
+  RankId choose_while_ending();
+  void suspend(Seat& seat);
+  void check_stack(Seat& seat);
+  void make_runnable(Seat& seat);
+  void pass_turn();
+  bool settle();
+  Failure find_failure() const;
+  std::string describe_ranks(RankId except) const;
+  std::string describe_cycle() const;
+  std::string describe_divergence() const;
+  Outcome outcome();
+  void run_workers(const std::function<void(Rank&)>& body);
+  Worker& worker_of(RankId id) const { return *seats_[id].worker; }
+  bool has_one_thread() const { return workers_.size() == 1; }
+
+  World& world_;
+  Trace trace_;
+  StateMap states_;
+  boost::intrusive_ptr<PhysicalMemory> memory_;
+  std::unique_ptr<StackArena> stacks_;
+  std::unique_ptr<SchedulePolicy> policy_;
+  std::vector<Seat> seats_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<RankId> choices_;
+  std::vector<Touch> touches_;
+  std::set<std::uint64_t> order_sensitive_;
+  std::vector<RankId> ending_queue_;
+  FoldHash schedule_hash_;
+  std::uint64_t step_ = 0;
+  std::size_t runnable_ = 0;
+  std::size_t finished_ = 0;
+  std::size_t ending_next_ = 0;
+  bool ending_ = false;
+  bool has_operation_faults_ = false;
+  std::string schedule_error_;
+  std::optional<Failure> failure_;
+
+  // With several threads: who has the turn, under the mutex.
+  boost::mutex turn_mutex_;
+  RankId turn_ = no_rank;
+  bool root_has_turn_ = false;
+  bool done_ = false;
+};
+
+}  // namespace simmesh

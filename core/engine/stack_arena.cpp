@@ -1,0 +1,78 @@
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/stack_arena.h>
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t red_zone_bytes = 16 * page_bytes;
+// Stacks that begin at equal offsets within their pages compete for the same cache lines. Small worlds are staggered; in
+// large ones the memory that this costs matters more.
+constexpr std::size_t staggered_stacks_max = 4096;
+constexpr std::size_t stagger_bytes = 256;
+constexpr std::size_t staggers = 16;
+
+}  // namespace
+
+StackArena::StackArena(const Options& options)
+    : stacks_(options.stacks),
+      stack_bytes_((options.stack_bytes + page_bytes - 1) / page_bytes * page_bytes),
+      staggered_(options.stacks <= staggered_stacks_max) {
+  SIMMESH_CHECK(stack_bytes_ > 0, "stacks of no bytes");
+  slot_bytes_ = red_zone_bytes + stack_bytes_ + (staggered_ ? page_bytes : 0);
+  mapped_bytes_ = std::max<std::size_t>(slot_bytes_ * stacks_, page_bytes);
+  void* mapping = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED)
+    raise(ErrorKind::runtime_error, "engine/stack_arena",
+          "expected {} stacks of {} bytes, but the system refused {} bytes of address space: {}",
+          stacks_, stack_bytes_, mapped_bytes_, std::strerror(errno));
+  begin_ = static_cast<std::byte*>(mapping);
+  madvise(begin_, mapped_bytes_, MADV_NOHUGEPAGE);
+  if (!options.guard_pages) return;
+  for (std::size_t i = 0; i < stacks_; ++i)
+    if (mprotect(begin_ + i * slot_bytes_, page_bytes, PROT_NONE) != 0) {
+      int error = errno;
+      munmap(begin_, mapped_bytes_);
+      raise(ErrorKind::runtime_error, "engine/stack_arena",
+            "expected a guard page below each of {} stacks, but the system refused number {}: {}",
+            stacks_, i, std::strerror(error));
+    }
+}
+
+StackArena::~StackArena() { munmap(begin_, mapped_bytes_); }
+
+const std::byte* StackArena::lower_end(std::size_t index) const {
+  return begin_ + index * slot_bytes_ + red_zone_bytes;
+}
+
+boost::context::stack_context StackArena::stack(std::size_t index) const {
+  std::byte* upper = begin_ + (index + 1) * slot_bytes_;
+  if (staggered_) upper -= (index % staggers) * stagger_bytes;
+  boost::context::stack_context context;
+  context.sp = upper;
+  context.size = std::size_t(upper - lower_end(index));
+  return context;
+}
+
+bool StackArena::overflowed(std::size_t index) {
+  std::byte* canary = begin_ + index * slot_bytes_ + red_zone_bytes - canary_words * 8;
+  std::uint64_t words[canary_words];
+  std::memcpy(words, canary, sizeof(words));
+  std::uint64_t any = 0;
+  for (std::uint64_t word : words) any |= word;
+  if (any == 0) [[likely]]
+    return false;
+  std::memset(canary, 0, sizeof(words));
+  return true;
+}
+
+}  // namespace simmesh

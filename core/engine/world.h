@@ -1,0 +1,87 @@
+#pragma once
+
+#include <any>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <vector>
+
+#include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/engine/fault.h>
+#include <simmesh/core/engine/outcome.h>
+#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/schedule.h>
+#include <simmesh/core/trace/log.h>
+
+namespace simmesh {
+
+struct WorldOptions {
+  std::size_t ranks = 1;
+  std::uint64_t seed = 0;
+  Schedule schedule = Schedule::fifo();
+  // Ranks are assigned to worker threads by rank modulo threads. The number changes no result and no schedule.
+  std::size_t threads = 1;
+  Arithmetic arithmetic = Arithmetic::canonical();
+  FaultPlan faults = {};
+  // Address space of a rank's stack. Only pages that are touched use memory.
+  std::size_t stack_bytes = 64 * 1024;
+  bool record_choices = false;
+  std::size_t trace_events_max = 4 * 1024;
+  Log log = {};
+  // The program in a failure's repro line.
+  std::string program = "simmesh";
+};
+
+// StateMap holds one value of each type that a layer above keeps for a world.
+class StateMap {
+ public:
+  template <class T>
+  T& get() {
+    for (auto& [type, state] : states_)
+      if (type == typeid(T)) return **std::any_cast<std::shared_ptr<T>>(&state);
+    auto made = std::make_shared<T>();
+    states_.emplace_back(typeid(T), made);
+    return *made;
+  }
+  void clear() { states_.clear(); }
+
+ private:
+  std::vector<std::pair<std::type_index, std::any>> states_;
+};
+
+// World is the ranks of a run and the engine that runs them, each as a fiber. It may be made inside a rank of another World,
+// used on several threads (one World each), and run any number of times: each run starts afresh.
+//
+//   World world({.ranks = 4, .schedule = Schedule::seeded(42)});
+//   Outcome outcome = world.run([](Rank& rank) { ... });
+class World {
+ public:
+  // Throws a ValueError for options that make no sense: no ranks, more than 2^24 of them, no threads.
+  explicit World(WorldOptions options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // run runs body once on every rank and returns when all have ended. It doesn't throw what the bodies throw: that is the
+  // outcome's failure. Not reentrant: a rank may run other Worlds, but not its own.
+  Outcome run(const std::function<void(Rank&)>& body);
+
+  const WorldOptions& options() const { return options_; }
+  std::size_t ranks() const { return options_.ranks; }
+
+  // state keeps a value of type T over runs, for caches that results don't depend on. Call it from ranks that have the turn.
+  template <class T>
+  T& state() {
+    return states_.get<T>();
+  }
+
+ private:
+  WorldOptions options_;
+  StateMap states_;
+  std::unique_ptr<Run> run_;
+  bool running_ = false;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <atomic>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <cstddef>
+#include <cstdint>
+
+#include <simmesh/core/memory/physical_memory.h>
+
+namespace simmesh {
+
+class Buffer;
+using BufferPtr = boost::intrusive_ptr<Buffer>;
+
+// Buffer is a reference-counted block of bytes. While it has one owner that owner may write; as soon as several own it, it
+// is immutable, and a Storage that wants to write copies first. Header and bytes are one allocation.
+class Buffer {
+ public:
+  // make returns a buffer of uninitialised bytes, counted by memory where that is not null.
+  static BufferPtr make(std::size_t bytes, PhysicalMemory* memory);
+
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  std::size_t bytes() const { return bytes_; }
+  std::byte* data() { return reinterpret_cast<std::byte*>(this) + header_bytes; }
+  const std::byte* data() const { return reinterpret_cast<const std::byte*>(this) + header_bytes; }
+  bool is_shared() const { return owners_.load(std::memory_order_acquire) > 1; }
+
+ private:
+  static constexpr std::size_t header_bytes = 64;
+
+  Buffer(std::size_t bytes, PhysicalMemory* memory) : bytes_(bytes), memory_(memory) {}
+  ~Buffer() = default;
+  static void destroy(Buffer* buffer) noexcept;
+
+  friend void intrusive_ptr_add_ref(Buffer* buffer) noexcept {
+    buffer->owners_.fetch_add(1, std::memory_order_relaxed);
+  }
+  friend void intrusive_ptr_release(Buffer* buffer) noexcept {
+    if (buffer->owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(buffer);
+  }
+
+  std::atomic<std::uint32_t> owners_{0};
+  std::size_t bytes_;
+  boost::intrusive_ptr<PhysicalMemory> memory_;
+};
+
+}  // namespace simmesh

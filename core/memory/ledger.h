@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <cstdint>
+#include <string_view>
+
+#include <simmesh/core/memory/physical_memory.h>
+
+namespace simmesh {
+
+// MemoryCategory says what a rank's bytes are for; a storage keeps the category that was active when it was made.
+enum class MemoryCategory : std::uint8_t { other, parameter, gradient, optimizer_state, activation, communication };
+inline constexpr std::size_t memory_category_count = 6;
+std::string_view to_string(MemoryCategory category);
+
+using StorageId = std::uint64_t;
+
+// Ledger charges one rank as a real device would be charged: every storage counts in full, even where ranks share its
+// bytes. Current and peak bytes are kept in all and by category. Only its own rank uses it.
+//
+//   Ledger::Category scope(MemoryCategory::gradient);   // storages made below are charged as gradients
+class Ledger : public boost::intrusive_ref_counter<Ledger> {
+ public:
+  struct Bytes {
+    std::int64_t current = 0;
+    std::int64_t peak = 0;
+  };
+
+  Ledger(std::uint32_t owner, boost::intrusive_ptr<PhysicalMemory> memory);
+
+  // charge records a new storage and returns its id, which is never given again. Throws a RuntimeError where the fault
+  // plan lets this allocation fail; nothing is charged then.
+  StorageId charge(std::int64_t bytes);
+  void release(std::int64_t bytes, MemoryCategory category);
+
+  const Bytes& total() const { return total_; }
+  const Bytes& of(MemoryCategory category) const { return by_category_[std::size_t(category)]; }
+  std::int64_t live_storages() const { return live_storages_; }
+  std::uint64_t allocations() const { return allocations_; }
+  // copies_on_write counts how often the rank wrote to bytes it shared, and so got its own copy.
+  std::uint64_t copies_on_write() const { return copies_on_write_; }
+  void count_copy_on_write() { ++copies_on_write_; }
+
+  MemoryCategory category() const { return category_; }
+  PhysicalMemory& memory() const { return *memory_; }
+
+  // fail_allocation lets the k-th allocation from the start of the run fail, counted from 1; 0 for none.
+  void fail_allocation(std::uint64_t k) { failing_allocation_ = k; }
+
+  // active returns the ledger of the rank that runs on this thread; null outside any World.
+  static Ledger* active();
+  static void set_active(Ledger* ledger);
+
+  class Category {
+   public:
+    explicit Category(MemoryCategory category);
+    ~Category();
+    Category(const Category&) = delete;
+    Category& operator=(const Category&) = delete;
+
+   private:
+    Ledger* ledger_;
+    MemoryCategory before_ = MemoryCategory::other;
+  };
+
+ private:
+  Bytes total_;
+  std::array<Bytes, memory_category_count> by_category_{};
+  boost::intrusive_ptr<PhysicalMemory> memory_;
+  std::uint64_t allocations_ = 0;
+  std::uint64_t failing_allocation_ = 0;
+  std::uint64_t copies_on_write_ = 0;
+  std::int64_t live_storages_ = 0;
+  std::uint32_t owner_;
+  MemoryCategory category_ = MemoryCategory::other;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,87 @@
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <boost/thread/lock_guard.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <simmesh/core/memory/physical_memory.h>
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::size_t large_bytes = std::size_t(1) << 20;
+constexpr std::size_t huge_page_bytes = std::size_t(2) << 20;
+
+bool is_large(std::size_t bytes) { return bytes >= large_bytes; }
+
+std::byte* allocate_block(std::size_t bytes) {
+  if (!is_large(bytes)) {
+    auto* block = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(bytes, 1)));
+    if (!block) throw std::bad_alloc();
+    return block;
+  }
+  std::size_t alignment = bytes >= huge_page_bytes ? huge_page_bytes : 4096;
+  std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  if (rounded < bytes) throw std::bad_alloc();
+  auto* block = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded));
+  if (!block) throw std::bad_alloc();
+  if (alignment == huge_page_bytes) madvise(block, rounded, MADV_HUGEPAGE);
+  return block;
+}
+
+}  // namespace
+
+PhysicalMemory::PhysicalMemory(Options options) : options_(options) {}
+
+PhysicalMemory::~PhysicalMemory() {
+  for (const Block& block : cache_) std::free(block.begin);
+}
+
+std::byte* PhysicalMemory::allocate(PhysicalMemory* memory, std::size_t bytes) {
+  std::byte* block = memory && is_large(bytes) ? memory->take_cached(bytes) : nullptr;
+  if (!block) block = allocate_block(bytes);
+  if (memory) {
+    std::int64_t now =
+        memory->current_.fetch_add(std::int64_t(bytes), std::memory_order_relaxed) + std::int64_t(bytes);
+    std::int64_t peak = memory->peak_.load(std::memory_order_relaxed);
+    while (now > peak &&
+           !memory->peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+    memory->live_buffers_.fetch_add(1, std::memory_order_relaxed);
+  }
+  return block;
+}
+
+void PhysicalMemory::free(PhysicalMemory* memory, std::byte* block, std::size_t bytes) {
+  if (memory) {
+    if (memory->options_.poison_freed) std::memset(block, 0xDB, bytes);
+    memory->current_.fetch_sub(std::int64_t(bytes), std::memory_order_relaxed);
+    memory->live_buffers_.fetch_sub(1, std::memory_order_relaxed);
+    if (is_large(bytes) && memory->keep_cached(block, bytes)) return;
+  }
+  std::free(block);
+}
+
+std::byte* PhysicalMemory::take_cached(std::size_t bytes) {
+  boost::lock_guard<boost::mutex> lock(cache_mutex_);
+  auto found = std::find_if(cache_.begin(), cache_.end(),
+                            [bytes](const Block& block) { return block.bytes == bytes; });
+  if (found == cache_.end()) return nullptr;
+  std::byte* begin = found->begin;
+  cached_bytes_ -= bytes;
+  cache_.erase(found);
+  return begin;
+}
+
+bool PhysicalMemory::keep_cached(std::byte* block, std::size_t bytes) {
+  boost::lock_guard<boost::mutex> lock(cache_mutex_);
+  if (cached_bytes_ + bytes > options_.cached_bytes_max) return false;
+  cache_.push_back({block, bytes});
+  cached_bytes_ += bytes;
+  return true;
+}
+
+}  // namespace simmesh

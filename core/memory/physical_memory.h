@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <boost/thread/mutex.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace simmesh {
+
+// PhysicalMemory gives and takes back the bytes that buffers really use, and counts them: bytes that several ranks share
+// count once. A World has one; buffers made outside any World use none. Large blocks are kept for reuse, because fresh
+// pages cost more than the copies into them.
+class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
+ public:
+  struct Options {
+    bool poison_freed = false;                              // overwrite freed bytes with 0xDB
+    std::size_t cached_bytes_max = std::size_t(512) << 20;  // of large blocks
+  };
+
+  explicit PhysicalMemory(Options options);
+  ~PhysicalMemory();
+  PhysicalMemory(const PhysicalMemory&) = delete;
+  PhysicalMemory& operator=(const PhysicalMemory&) = delete;
+
+  std::int64_t current_bytes() const { return current_.load(std::memory_order_relaxed); }
+  std::int64_t peak_bytes() const { return peak_.load(std::memory_order_relaxed); }
+  std::int64_t live_buffers() const { return live_buffers_.load(std::memory_order_relaxed); }
+  bool poisons_freed() const { return options_.poison_freed; }
+
+  // restart_peak forgets earlier peaks, at the start of a run.
+  void restart_peak() { peak_.store(current_bytes(), std::memory_order_relaxed); }
+
+  // allocate returns at least `bytes` bytes aligned to 16 (4096 for large blocks), uninitialised. Throws std::bad_alloc.
+  static std::byte* allocate(PhysicalMemory* memory, std::size_t bytes);
+  static void free(PhysicalMemory* memory, std::byte* block, std::size_t bytes);
+
+ private:
+  struct Block {
+    std::byte* begin;
+    std::size_t bytes;
+  };
+
+  std::byte* take_cached(std::size_t bytes);
+  bool keep_cached(std::byte* block, std::size_t bytes);
+
+  Options options_;
+  std::atomic<std::int64_t> current_{0};
+  std::atomic<std::int64_t> peak_{0};
+  std::atomic<std::int64_t> live_buffers_{0};
+  boost::mutex cache_mutex_;
+  std::vector<Block> cache_;
+  std::size_t cached_bytes_ = 0;
+};
+
+}  // namespace simmesh

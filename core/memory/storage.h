@@ -1,0 +1,55 @@
+#pragma once
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <cstddef>
+#include <gsl/span>
+
+#include <simmesh/core/memory/buffer.h>
+#include <simmesh/core/memory/ledger.h>
+
+namespace simmesh {
+
+class Storage;
+using StoragePtr = boost::intrusive_ptr<Storage>;
+
+// Storage is what the tensors of one rank view: a range of a buffer, with an identity that is never reused and a charge in
+// the rank's ledger. Several storages, of different ranks, may share one buffer; the first write through a storage that
+// shares gets it bytes of its own, and all its views see them.
+class Storage : public boost::intrusive_ref_counter<Storage> {
+ public:
+  // make allocates uninitialised bytes, charged to the active ledger. Throws std::bad_alloc, or a RuntimeError where the
+  // fault plan fails the allocation.
+  static StoragePtr make(std::size_t bytes);
+
+  // share makes a storage over `bytes` bytes of an existing buffer from `offset` on; charged like any other.
+  static StoragePtr share(BufferPtr buffer, std::size_t offset, std::size_t bytes);
+
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  StorageId id() const { return id_; }
+  std::size_t bytes() const { return bytes_; }
+  const BufferPtr& buffer() const { return buffer_; }
+  std::size_t buffer_offset() const { return offset_; }
+  const std::byte* data() const { return buffer_->data() + offset_; }
+
+  // mutable_data returns bytes that nobody else sees: copies first where the buffer has other owners.
+  std::byte* mutable_data();
+
+  // adopt makes the storage share the given range, of the same length, instead of its own bytes; identity and charge stay.
+  void adopt(BufferPtr buffer, std::size_t offset);
+
+ private:
+  Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger, StorageId id);
+
+  BufferPtr buffer_;
+  std::size_t offset_;
+  std::size_t bytes_;
+  boost::intrusive_ptr<Ledger> ledger_;
+  StorageId id_;
+  MemoryCategory category_ = MemoryCategory::other;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/tensor/strided_copy.h>
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh {
+
+namespace {
+
+std::int64_t wrapped_dim(std::int64_t dim, std::int64_t dims, std::string_view where) {
+  if (dim < -dims || dim >= dims)
+    raise(ErrorKind::index_error, where,
+          "Dimension out of range: expected to be in range of [{}, {}], but got {}", -dims, dims - 1,
+          dim);
+  return dim < 0 ? dim + dims : dim;
+}
+
+void check_same_layout(const Tensor& target, const Tensor& source, std::string_view where) {
+  if (target.shape() != source.shape() || target.dtype() != source.dtype())
+    raise(ErrorKind::value_error, where, "expected a source of {}{}, got {}{}",
+          to_string(target.dtype()), to_string(target.shape()), to_string(source.dtype()),
+          to_string(source.shape()));
+}
+
+}  // namespace
+
+Tensor::Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, std::int64_t offset)
+    : storage_(std::move(storage)),
+      shape_(std::move(shape)),
+      strides_(std::move(strides)),
+      offset_(offset),
+      count_(simmesh::element_count(shape_)),
+      dtype_(dtype) {}
+
+bool Tensor::is_contiguous() const {
+  std::int64_t stride = 1;
+  for (std::size_t dim = shape_.size(); dim-- > 0;) {
+    if (shape_[dim] == 1) continue;
+    if (strides_[dim] != stride && count_ > 0) return false;
+    stride *= shape_[dim];
+  }
+  return true;
+}
+
+const std::byte* Tensor::data() const {
+  return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
+}
+
+std::byte* Tensor::mutable_data() {
+  return storage_->mutable_data() + std::size_t(offset_) * bytes_per_element(dtype_);
+}
+
+void Tensor::check_access(DType dtype) const {
+  SIMMESH_CHECK(is_defined(), "values of an undefined tensor");
+  SIMMESH_CHECK(dtype == dtype_, "values of {} read as {}", to_string(dtype_), to_string(dtype));
+  SIMMESH_CHECK(is_contiguous(), "values of a strided tensor of shape {}", to_string(shape_));
+}
+
+Tensor Tensor::narrow(const Narrow& range) const {
+  std::int64_t at = wrapped_dim(range.dim, dim(), "tensor/narrow");
+  if (range.start < 0 || range.length < 0 || range.start > size(at) - range.length)
+    raise(ErrorKind::value_error, "tensor/narrow",
+          "expected a range within 0..{} of dim {}, got {} elements from {}", size(at), at,
+          range.length, range.start);
+  Shape shape = shape_;
+  shape[std::size_t(at)] = range.length;
+  std::int64_t offset = offset_ + range.start * strides_[std::size_t(at)];
+  return Tensor(storage_, dtype_, std::move(shape), strides_, offset);
+}
+
+Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
+  std::size_t a = std::size_t(wrapped_dim(dim0, dim(), "tensor/transpose"));
+  std::size_t b = std::size_t(wrapped_dim(dim1, dim(), "tensor/transpose"));
+  Tensor result = *this;
+  std::swap(result.shape_[a], result.shape_[b]);
+  std::swap(result.strides_[a], result.strides_[b]);
+  return result;
+}
+
+Tensor Tensor::permute(DimSpan dims) const {
+  Dims sorted(dims.begin(), dims.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    if (dims.size() != shape_.size() || sorted[i] != std::int64_t(i))
+      raise(ErrorKind::value_error, "tensor/permute", "expected an order of {} dims, got {}", dim(),
+            to_string(dims));
+  Tensor result = *this;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    result.shape_[i] = shape_[std::size_t(dims[i])];
+    result.strides_[i] = strides_[std::size_t(dims[i])];
+  }
+  return result;
+}
+
+Tensor Tensor::unsqueeze(std::int64_t at) const {
+  std::int64_t where = wrapped_dim(at, dim() + 1, "tensor/unsqueeze");
+  Tensor result = *this;
+  std::int64_t stride = where < dim() ? size(where) * strides_[std::size_t(where)] : 1;
+  result.shape_.insert(result.shape_.begin() + where, 1);
+  result.strides_.insert(result.strides_.begin() + where, stride);
+  return result;
+}
+
+Tensor Tensor::squeeze(std::int64_t at) const {
+  std::int64_t where = wrapped_dim(at, dim(), "tensor/squeeze");
+  if (size(where) != 1) return *this;
+  Tensor result = *this;
+  result.shape_.erase(result.shape_.begin() + where);
+  result.strides_.erase(result.strides_.begin() + where);
+  return result;
+}
+
+Tensor Tensor::view(DimSpan shape) const {
+  if (!is_contiguous() || simmesh::element_count(shape) != count_)
+    raise(ErrorKind::value_error, "tensor/view",
+          "expected a contiguous tensor of {} elements for the shape {}, got {} elements of shape {}",
+          simmesh::element_count(shape), to_string(shape), count_, to_string(shape_));
+  return Tensor(storage_, dtype_, Shape(shape.begin(), shape.end()), contiguous_strides(shape),
+                offset_);
+}
+
+Tensor Tensor::contiguous() const {
+  if (is_contiguous()) return *this;
+  Tensor result = empty(shape_, dtype_);
+  copy_(result, *this);
+  return result;
+}
+
+Tensor Tensor::clone() const {
+  if (!is_contiguous()) return contiguous();
+  std::size_t begin = std::size_t(offset_) * bytes_per_element(dtype_);
+  StoragePtr own = Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
+  return Tensor(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
+}
+
+Tensor empty(DimSpan shape, DType dtype) {
+  std::int64_t count = element_count(shape);
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, std::int64_t(bytes_per_element(dtype)), &bytes))
+    raise(ErrorKind::value_error, "tensor/empty", "expected fewer than 2^63 bytes, got {}{}",
+          to_string(dtype), to_string(shape));
+  return Tensor(Storage::make(std::size_t(bytes)), dtype, Shape(shape.begin(), shape.end()),
+                contiguous_strides(shape), 0);
+}
+
+Tensor zeros(DimSpan shape, DType dtype) {
+  Tensor result = empty(shape, dtype);
+  if (result.bytes() > 0) std::memset(result.mutable_data(), 0, result.bytes());
+  return result;
+}
+
+Tensor full(DimSpan shape, DType dtype, double value) {
+  Tensor result = empty(shape, dtype);
+  visit_dtype(dtype, [&]<class T>(T) {
+    auto values = result.mutable_values<T>();
+    std::fill(values.begin(), values.end(), rounded_to<T>(value));
+  });
+  return result;
+}
+
+void copy_(Tensor& target, const Tensor& source) {
+  check_same_layout(target, source, "tensor/copy_");
+  if (target.element_count() == 0) return;
+  strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
+               target.shape(), bytes_per_element(target.dtype()));
+}
+
+void adopt_(Tensor& target, const Tensor& source) {
+  check_same_layout(target, source, "tensor/adopt_");
+  bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
+  if (!whole || !source.is_contiguous()) return copy_(target, source);
+  std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());
+  target.storage()->adopt(source.storage()->buffer(), source.storage()->buffer_offset() + begin);
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  if (a.element_count() == 0) return true;
+  Tensor x = a.contiguous(), y = b.contiguous();
+  return std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+}
+
+std::string to_string(const Tensor& tensor) {
+  if (!tensor.is_defined()) return "undefined";
+  constexpr std::size_t shown_max = 64;
+  std::string text =
+      fmt::format("{}{} {{", to_string(tensor.dtype()), to_string(DimSpan(tensor.shape())));
+  Tensor rows = tensor.contiguous();
+  visit_dtype(rows.dtype(), [&]<class T>(T) {
+    auto values = rows.values<T>();
+    for (std::size_t i = 0; i < std::min(values.size(), shown_max); ++i) {
+      text += i == 0 ? "" : ", ";
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        text += fmt::format("{}", static_cast<float>(values[i]));
+      else
+        text += fmt::format("{}", values[i]);
+    }
+    if (values.size() > shown_max) text += ", ...";
+  });
+  return text + "}";
+}
+
+}  // namespace simmesh

@@ -1,0 +1,125 @@
+#pragma once
+
+#include <cstddef>
+#include <gsl/span>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+
+#include <simmesh/core/memory/storage.h>
+#include <simmesh/core/tensor/dtype.h>
+#include <simmesh/core/tensor/shape.h>
+
+namespace simmesh {
+
+// Tensor is one rank's array: a strided view of a storage. Copies of a Tensor view the same storage, as in PyTorch; what
+// other ranks share with it is never changed by a write (see Storage). A default-constructed Tensor is undefined.
+//
+//   Tensor a = zeros({4, 2}, DType::float32);
+//   Tensor row = a.narrow({.dim = 0, .start = 1, .length = 1});   // a view
+//   row.mutable_values<float>()[0] = 1;                            // seen through a
+class Tensor {
+ public:
+  struct Narrow {
+    std::int64_t dim;
+    std::int64_t start;
+    std::int64_t length;
+  };
+
+  Tensor() = default;
+  Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, std::int64_t offset);
+
+  bool is_defined() const { return storage_ != nullptr; }
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  const Strides& strides() const { return strides_; }
+  std::int64_t dim() const { return std::int64_t(shape_.size()); }
+  std::int64_t size(std::int64_t dim) const { return shape_[std::size_t(dim)]; }
+  std::int64_t element_count() const { return count_; }
+  std::size_t bytes() const { return std::size_t(count_) * bytes_per_element(dtype_); }
+  // storage_offset is in elements, from the begin of the storage.
+  std::int64_t storage_offset() const { return offset_; }
+  const StoragePtr& storage() const { return storage_; }
+  bool is_contiguous() const;
+
+  // data points to the first element. Elements lie at the strides.
+  const std::byte* data() const;
+  std::byte* mutable_data();
+
+  // values and mutable_values return all elements of a contiguous tensor of that dtype, row-major.
+  template <class T>
+  gsl::span<const T> values() const {
+    check_access(dtype_of<T>);
+    return {reinterpret_cast<const T*>(data()), std::size_t(count_)};
+  }
+  template <class T>
+  gsl::span<T> mutable_values() {
+    check_access(dtype_of<T>);
+    return {reinterpret_cast<T*>(mutable_data()), std::size_t(count_)};
+  }
+
+  // Views of the same storage. They throw an IndexError for a dim out of range and a ValueError for sizes that don't fit.
+  Tensor narrow(const Narrow& range) const;
+  Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
+  Tensor permute(DimSpan dims) const;
+  Tensor unsqueeze(std::int64_t dim) const;
+  Tensor squeeze(std::int64_t dim) const;
+  // view keeps the row-major order of a contiguous tensor under a shape of as many elements.
+  Tensor view(DimSpan shape) const;
+
+  // contiguous returns this tensor if its elements lie in row-major order, else a copy that does.
+  Tensor contiguous() const;
+  // clone returns a contiguous tensor with a storage of its own. Its bytes are shared until one of the two writes.
+  Tensor clone() const;
+
+ private:
+  void check_access(DType dtype) const;
+
+  StoragePtr storage_;
+  Shape shape_;
+  Strides strides_;
+  std::int64_t offset_ = 0;
+  std::int64_t count_ = 0;
+  DType dtype_ = DType::float32;
+};
+
+// empty returns a contiguous tensor of uninitialised elements; zeros and full one of equal elements.
+Tensor empty(DimSpan shape, DType dtype);
+Tensor zeros(DimSpan shape, DType dtype);
+Tensor full(DimSpan shape, DType dtype, double value);
+
+inline Tensor empty(std::initializer_list<std::int64_t> shape, DType dtype) {
+  return empty(DimSpan(shape.begin(), shape.size()), dtype);
+}
+inline Tensor zeros(std::initializer_list<std::int64_t> shape, DType dtype) {
+  return zeros(DimSpan(shape.begin(), shape.size()), dtype);
+}
+inline Tensor full(std::initializer_list<std::int64_t> shape, DType dtype, double value) {
+  return full(DimSpan(shape.begin(), shape.size()), dtype, value);
+}
+
+// tensor_of returns a contiguous tensor of the given row-major elements.
+template <class T>
+Tensor tensor_of(std::initializer_list<std::int64_t> shape, std::initializer_list<T> values) {
+  Tensor result = empty(shape, dtype_of<T>);
+  auto out = result.mutable_values<T>();
+  SIMMESH_CHECK(values.size() == out.size(), "{} values for the shape {}", values.size(),
+                to_string(result.shape()));
+  std::copy(values.begin(), values.end(), out.begin());
+  return result;
+}
+
+// copy_ writes the elements of source into target, which has the same shape and dtype, through any strides.
+void copy_(Tensor& target, const Tensor& source);
+
+// adopt_ lets target take the elements of a contiguous source of the same shape and dtype: without a copy where target
+// is all of its storage, else like copy_.
+void adopt_(Tensor& target, const Tensor& source);
+
+// same_bits says whether two tensors have equal dtype, shape and bits. NaNs are compared as bits.
+bool same_bits(const Tensor& a, const Tensor& b);
+
+// to_string prints dtype, shape and up to 64 elements: "float32[2, 2] {1, 2, 3, 4}".
+std::string to_string(const Tensor& tensor);
+
+}  // namespace simmesh

@@ -1,0 +1,46 @@
+#include <fmt/ostream.h>
+
+#include <ostream>
+
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/trace/trace.h>
+
+namespace simmesh {
+
+std::string_view to_string(EventKind kind) {
+  switch (kind) {
+    case EventKind::arrive: return "arrive";
+    case EventKind::complete: return "complete";
+    case EventKind::send: return "send";
+    case EventKind::receive: return "receive";
+    case EventKind::match: return "match";
+    case EventKind::yield: return "yield";
+    case EventKind::fault: return "fault";
+    case EventKind::finish: return "finish";
+  }
+  SIMMESH_CHECK(false, "unknown EventKind {}", static_cast<int>(kind));
+}
+
+void write_text(std::ostream& out, const Trace& trace) {
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    const Event& event = trace[i];
+    fmt::print(out, "{} rank {} {} {} group {} #{} {} elements {}\n", event.step, event.rank,
+               to_string(event.kind), event.operation, event.group, event.sequence, event.elements,
+               to_string(event.site));
+  }
+}
+
+void write_chrome_json(std::ostream& out, const Trace& trace) {
+  fmt::print(out, "{{\"traceEvents\":[");
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    const Event& event = trace[i];
+    fmt::print(out,
+               "{}\n{{\"ph\":\"X\",\"pid\":0,\"tid\":{},\"ts\":{},\"dur\":1,\"name\":\"{} {}\","
+               "\"args\":{{\"group\":{},\"sequence\":{},\"elements\":{},\"site\":\"{}\"}}}}",
+               i == 0 ? "" : ",", event.rank, event.step, to_string(event.kind), event.operation,
+               event.group, event.sequence, event.elements, to_string(event.site));
+  }
+  fmt::print(out, "\n]}}\n");
+}
+
+}  // namespace simmesh

@@ -1,0 +1,41 @@
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include <simmesh/gate/case_plan.h>
+#include <simmesh/gate/verify_plan.h>
+
+namespace simmesh {
+
+namespace {
+
+double read_cost(const CaseField& field) {
+  if (!field.is_text()) return field.number();
+  if (field.text() != "inf") field.reject("a number or \"inf\"");
+  return std::numeric_limits<double>::infinity();
+}
+
+}  // namespace
+
+void verify_plan(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
+  PlanRequest request = read_plan_request(recorded);
+  for (PlannerChoice choice : read_planners(recorded["planner"])) {
+    request.planner = choice;
+    std::string who = choice == PlannerChoice::graph ? "graph" : "greedy";
+    Plan plan = make_plan(request);
+    expect_steps(report, who, recorded["steps"], plan);
+    report.expect_equal(who + ": cost", read_cost(recorded["cost"]), plan.cost_us);
+    report.fold_data(std::bit_cast<std::uint64_t>(plan.cost_us));
+    auto costs = recorded.find("step_costs");
+    if (!costs) continue;
+    std::vector<CaseField> list = costs->items();
+    if (list.size() != plan.steps.size()) continue;
+    for (std::size_t i = 0; i < list.size(); ++i)
+      report.expect_equal(fmt::format("{}: cost of step {}", who, i), read_cost(list[i]),
+                          plan.steps[i].cost_us);
+  }
+}
+
+}  // namespace simmesh

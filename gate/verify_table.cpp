@@ -1,0 +1,38 @@
+#include <simmesh/gate/verify_collective.h>
+#include <simmesh/gate/verify_formula.h>
+#include <simmesh/gate/verify_local_shape.h>
+#include <simmesh/gate/verify_mesh.h>
+#include <simmesh/gate/verify_plan.h>
+#include <simmesh/gate/verify_redistribute.h>
+#include <simmesh/gate/verify_table.h>
+
+namespace simmesh {
+
+gsl::span<const KnownKind> known_kinds() {
+  static const std::vector<KnownKind> kinds = {
+      {"collective",
+       verify_collective,
+       {"mesh", "world", "op", "api", "reduce", "group_dim", "dim", "root", "splits", "shapes",
+        "tensor", "before", "after", "error", "oracle"}},
+      {"formula", verify_formula, {"tensor", "h", "bits", "hash"}},
+      {"local_shape", verify_local_shape, {"mesh", "tensor", "placements", "local", "oracle"}},
+      {"mesh", verify_mesh, {"mesh", "how", "world", "ops", "result", "error"}},
+      {"plan",
+       verify_plan,
+       {"mesh", "devices_per_host", "tensor", "from", "to", "from_order", "to_order", "flattened",
+        "planner", "steps", "cost", "step_costs"}},
+      {"redistribute",
+       verify_redistribute,
+       {"mesh", "world", "tensor", "from", "to", "from_order", "to_order", "flattened", "api",
+        "planner", "steps", "collectives", "before", "after", "error", "oracle"}},
+  };
+  return kinds;
+}
+
+const KnownKind* find_kind(std::string_view kind) {
+  for (const KnownKind& known : known_kinds())
+    if (known.kind == kind) return &known;
+  return nullptr;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,156 @@
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/run.h>
+#include <simmesh/sharding/dtensor.h>
+#include <simmesh/sharding/index_cut.h>
+#include <simmesh/sharding/local_shape.h>
+#include <simmesh/sharding/plan_cache.h>
+#include <simmesh/sharding/redistribute_refusals.h>
+#include <simmesh/sharding/run_plan.h>
+
+namespace simmesh {
+
+namespace {
+
+Tensor nothing(DType dtype) { return empty({0}, dtype); }
+
+Shape inferred_shape(const Tensor& local, const DeviceMesh& mesh, const Placements& placements) {
+  Shape shape = local.shape();
+  for (std::size_t i = 0; i < placements.size(); ++i)
+    if (placements[i].splits()) shape[std::size_t(placements[i].dim())] *= mesh.shape()[i];
+  return shape;
+}
+
+void check_local_shape(const DTensorSpec& spec, const Tensor& local) {
+  Shape expected = spec.local_shape();
+  if (local.shape() == expected) return;
+  raise(ErrorKind::value_error, "sharding/from_local",
+        "rank {}: expected a piece of shape {} for {}, got {}", spec.mesh().get_rank(),
+        to_string(DimSpan(expected)), to_string(spec), to_string(DimSpan(local.shape())));
+}
+
+// Uneven pieces make the ranks infer different shapes. Along each mesh dim all must have inferred the same.
+void check_inferred_shape(const DTensorSpec& spec, const CallSite& site) {
+  auto dims = std::int64_t(spec.shape.size());
+  Tensor mine = empty({1, dims}, DType::int64);
+  std::copy(spec.shape.begin(), spec.shape.end(), mine.mutable_values<std::int64_t>().begin());
+  for (std::int64_t dim = 0; dim < spec.mesh().ndim(); ++dim) {
+    const ProcessGroup& group = spec.groups->group(Dims{dim});
+    Tensor all = all_gather(mine, {.dim = 0}, group, site);
+    for (std::int64_t member = 0; member < group.size(); ++member) {
+      Tensor theirs = all.narrow({.dim = 0, .start = member, .length = 1});
+      if (same_bits(theirs, mine)) continue;
+      raise(ErrorKind::value_error, "sharding/from_local",
+            "uneven pieces need the global shape: rank {} infers {}, rank {} infers {}",
+            spec.mesh().get_rank(), to_string(mine), group.members()[member], to_string(theirs));
+    }
+  }
+}
+
+}  // namespace
+
+DTensor::DTensor(DTensorSpec spec, Tensor local, Tensor mask)
+    : spec_(std::make_shared<const DTensorSpec>(std::move(spec))),
+      value_(std::make_shared<Value>(Value{std::move(local), {}})),
+      mask_(std::move(mask)) {}
+
+const Tensor& DTensor::to_local() const {
+  if (value_->pending) {
+    value_->local = value_->pending->wait();
+    value_->pending.reset();
+  }
+  return value_->local;
+}
+
+PlanRequest DTensor::request_for(const Placements& to, const RedistributeOptions& options) const {
+  PlanRequest request{.shape = spec_->shape,
+                      .dtype = spec_->dtype,
+                      .mesh_shape = mesh().shape(),
+                      .from = spec_->sharding.placements,
+                      .to = to,
+                      .from_order = spec_->sharding.order,
+                      .to_order = options.order,
+                      .planner = options.planner,
+                      .topology = options.topology};
+  if (mesh().ndim() > 1) request.flattened = spec_->groups->flattened();
+  return request;
+}
+
+DTensor DTensor::redistribute(const Placements& to, const RedistributeOptions& options,
+                              CallSite site) const {
+  PlanRequest request = request_for(to, options);
+  validate_redistribute(request);
+  return carry_out(request, options, site);
+}
+
+DTensor DTensor::redistribute_local(const Placements& to, const RedistributeOptions& options,
+                                    CallSite site) const {
+  return carry_out(request_for(to, options), options, site);
+}
+
+DTensor DTensor::carry_out(const PlanRequest& request, const RedistributeOptions& options,
+                           const CallSite& site) const {
+  Rank& rank = this_rank();
+  rank.run().take_turn(rank);
+  std::shared_ptr<const Plan> plan = rank.world().state<PlanCache>().find_or_make(request);
+  if (const auto& debug = rank.world().options().log.debug)
+    debug(fmt::format("rank {}: redistribute {} to {}:\n{}", rank.id(), to_string(*spec_),
+                      to_string(PlacementSpan(request.to)), to_string(*plan, request.mesh_shape)));
+  DTensorSpec target = *spec_;
+  target.sharding.placements = normalized(request.to, std::int64_t(request.shape.size()));
+  target.sharding.order = request.to_order;
+  if (!spec_->groups->is_member()) return DTensor(std::move(target), to_local());
+  PlanResult result = run_plan(
+      *plan, to_local(), {*spec_->groups, spec_->shape, mask_, site}, options.is_async);
+  DTensor moved(std::move(target), std::move(result.local));
+  moved.value_->pending = std::move(result.pending);
+  return moved;
+}
+
+Tensor DTensor::full_tensor(CallSite site) const {
+  Placements replicated(placements().size(), Replicate());
+  return redistribute(replicated, {}, site).to_local();
+}
+
+DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
+                   const FromLocalOptions& options, CallSite site) {
+  Placements list = normalized(placements, local.dim());
+  Shape shape = options.shape ? *options.shape : inferred_shape(local, mesh, list);
+  DTensorSpec spec{.groups = std::make_shared<MeshGroups>(mesh),
+                   .sharding = {list, options.order},
+                   .shape = shape,
+                   .dtype = local.dtype()};
+  check_sharding(list, shape, mesh.shape());
+  if (!spec.groups->is_member()) return DTensor(std::move(spec), nothing(local.dtype()));
+  check_local_shape(spec, local);
+  if (!options.shape && options.check_shapes) check_inferred_shape(spec, site);
+  return DTensor(std::move(spec), local, options.mask);
+}
+
+DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
+                          const DistributeOptions& options, CallSite site) {
+  Placements list = normalized(placements, full.dim());
+  for (const Placement& placement : list)
+    if (placement.is_pending())
+      raise(ErrorKind::value_error, "sharding/distribute_tensor",
+            "expected placements that are no pending reductions, got {}", to_string(PlacementSpan(list)));
+  DTensorSpec spec{.groups = std::make_shared<MeshGroups>(mesh),
+                   .sharding = {list, options.order},
+                   .shape = full.shape(),
+                   .dtype = full.dtype()};
+  check_sharding(list, full.shape(), mesh.shape());
+  if (!spec.groups->is_member()) return DTensor(std::move(spec), nothing(full.dtype()));
+  Tensor piece = full;
+  if (options.from_first_rank)
+    for (std::int64_t dim = 0; dim < mesh.ndim(); ++dim)
+      if (mesh.size(dim) > 1) piece = broadcast(piece, 0, spec.groups->group(Dims{dim}), site);
+  for (std::int64_t dim = 0; dim < full.dim(); ++dim) {
+    IndexRuns held, wanted = local_index_runs(full.shape(), dim, mesh.shape(),
+                                              spec.groups->coordinate(), list, options.order);
+    append_run(held, {0, full.size(dim)});
+    if (!(held == wanted)) piece = cut_indices(piece, {dim, held, wanted});
+  }
+  return DTensor(std::move(spec), piece.clone());
+}
+
+}  // namespace simmesh

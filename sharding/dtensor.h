@@ -1,0 +1,91 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <simmesh/collectives/work.h>
+#include <simmesh/sharding/dtensor_spec.h>
+#include <simmesh/sharding/planner.h>
+
+namespace simmesh {
+
+struct RedistributeOptions {
+  PlannerChoice planner = PlannerChoice::automatic;
+  ShardOrder order = {};  // of the target
+  Topology topology = {};
+  // is_async leaves the last collective under way; the first use of the result waits for it.
+  bool is_async = false;
+};
+
+// DTensor is a logical array spread over a mesh, as one rank holds it: a local tensor and the spec. A cheap value. On a rank
+// outside the mesh the local tensor is empty and every operation returns at once.
+//
+//   DTensor x = distribute_tensor(full, mesh, {Shard(0), Replicate()});
+//   DTensor y = x.redistribute({Replicate(), Shard(1)});
+//   Tensor again = y.full_tensor();
+class DTensor {
+ public:
+  DTensor(DTensorSpec spec, Tensor local, Tensor mask = {});
+
+  const DTensorSpec& spec() const { return *spec_; }
+  const DeviceMesh& mesh() const { return spec_->mesh(); }
+  const Placements& placements() const { return spec_->placements(); }
+  const Shape& shape() const { return spec_->shape; }
+  DType dtype() const { return spec_->dtype; }
+
+  // to_local returns this rank's piece; waits for a redistribution that is under way.
+  const Tensor& to_local() const;
+
+  // redistribute returns the same logical tensor with other placements: collectives among the ranks of the mesh. Throws, with
+  // PyTorch's classes, what validate_redistribute and validate_steps throw.
+  DTensor redistribute(const Placements& to, const RedistributeOptions& options = {},
+                       CallSite site = CallSite::here()) const;
+
+  // redistribute_local is the step below: it also accepts targets with pending placements.
+  DTensor redistribute_local(const Placements& to, const RedistributeOptions& options = {},
+                             CallSite site = CallSite::here()) const;
+
+  // full_tensor returns the whole logical tensor.
+  Tensor full_tensor(CallSite site = CallSite::here()) const;
+
+ private:
+  struct Value {
+    Tensor local;
+    std::optional<Work> pending;
+  };
+  PlanRequest request_for(const Placements& to, const RedistributeOptions& options) const;
+  DTensor carry_out(const PlanRequest& request, const RedistributeOptions& options,
+                    const CallSite& site) const;
+
+  std::shared_ptr<const DTensorSpec> spec_;
+  std::shared_ptr<Value> value_;
+  Tensor mask_;
+};
+
+struct FromLocalOptions {
+  // The global shape; without it, each local size counts once a rank that shards it, which is wrong for uneven pieces.
+  std::optional<Shape> shape = {};
+  ShardOrder order = {};
+  // check_shapes lets the ranks compare the shapes they infer, at the price of one small collective a mesh dim. A shape that is
+  // given is checked against the own piece without any.
+  bool check_shapes = true;
+  Tensor mask = {};  // of MaskPartial
+};
+
+// from_local makes a DTensor of the ranks' own pieces. Throws a ValueError where a piece has not the shape that the placements
+// give it.
+DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
+                   const FromLocalOptions& options = {}, CallSite site = CallSite::here());
+
+struct DistributeOptions {
+  // The coordinate-0 rank of every mesh dim sends its tensor to the others; without it every rank cuts its own.
+  bool from_first_rank = true;
+  ShardOrder order = {};
+};
+
+// distribute_tensor cuts a tensor that a rank holds whole into pieces. Throws a ValueError for pending placements.
+DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
+                          const DistributeOptions& options = {}, CallSite site = CallSite::here());
+
+}  // namespace simmesh

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <simmesh/core/tensor/tensor.h>
+#include <simmesh/sharding/mesh_groups.h>
+#include <simmesh/sharding/shard_order.h>
+
+namespace simmesh {
+
+// DTensorSpec says how a logical tensor lies on a mesh: shape, dtype, one placement a mesh dim, and the order in which shards
+// of one tensor dim were applied.
+struct DTensorSpec {
+  std::shared_ptr<MeshGroups> groups;
+  Sharding sharding;
+  Shape shape;
+  DType dtype = DType::float32;
+
+  const DeviceMesh& mesh() const { return groups->mesh(); }
+  const Placements& placements() const { return sharding.placements; }
+
+  // local_shape returns the shape of this rank's piece; [0] outside the mesh.
+  Shape local_shape() const;
+};
+
+// to_string returns "float32[8, 16](S(0),R) on DeviceMesh(...)".
+std::string to_string(const DTensorSpec& spec);
+
+}  // namespace simmesh

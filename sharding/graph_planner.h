@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include <simmesh/core/tensor/shape.h>
+#include <simmesh/sharding/plan.h>
+#include <simmesh/sharding/redistribute_cost.h>
+#include <simmesh/sharding/shard_order.h>
+
+namespace simmesh {
+
+// graph_steps plans a redistribution as the cheapest path over shardings (placements and shard
+// order), as PyTorch's graph planner does. Only the mesh dim applied last to a tensor dim may leave
+// it, and a new one is appended. From a sharding one gets on, in this order:
+//
+//   1. S(a)->S(b)  tensor dims a ascending, then b ascending      4. R->S(d)   mesh dims, then
+//   tensor dims, ascending
+//   2. S(a)->R     tensor dims ascending                          5. P->S(d)   likewise
+//   3. P->R        mesh dims ascending                            6. R->P(op)  mesh dims ascending,
+//   ops by name
+//
+// where the ops are those that occur in `from` or `to`, and no step mixes ops other than sum with
+// avg. Among paths of equal cost the one whose last sharding was reached first wins, so the result
+// is a pure function of the arguments.
+//
+// Both shardings hold plain shards, replicas and pending placements. Throws a RuntimeError where
+// the search grows beyond four million shardings.
+std::vector<PlanStep> graph_steps(const Sharding& from, const Sharding& to,
+                                  std::int64_t tensor_dims, DimSpan mesh_shape,
+                                  const RedistributeCost& cost);
+
+}  // namespace simmesh

@@ -1,0 +1,56 @@
+#include <simmesh/core/check/fold_hash.h>
+#include <simmesh/sharding/plan_cache.h>
+#include <simmesh/sharding/redistribute_refusals.h>
+
+namespace simmesh {
+
+namespace {
+
+std::size_t hash_of(const PlanRequest& request) {
+  FoldHash hash;
+  for (std::int64_t size : request.shape) hash.fold(std::uint64_t(size));
+  for (std::int64_t size : request.mesh_shape) hash.fold(std::uint64_t(size));
+  for (const Placement& placement : request.from) hash.fold(hash_value(placement));
+  for (const Placement& placement : request.to) hash.fold(hash_value(placement));
+  hash.fold((std::uint64_t(request.planner) << 8) | std::uint64_t(request.dtype));
+  return std::size_t(hash.value());
+}
+
+bool same(const PlanRequest& a, const PlanRequest& b) {
+  return a.shape == b.shape && a.dtype == b.dtype && a.mesh_shape == b.mesh_shape &&
+         a.from == b.from && a.to == b.to && a.from_order == b.from_order &&
+         a.to_order == b.to_order && a.planner == b.planner && a.flattened == b.flattened &&
+         a.topology == b.topology;
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> PlanCache::find_or_make(const PlanRequest& request) {
+  std::size_t hash = hash_of(request);
+  auto [begin, end] = by_hash_.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    auto entry = it->second;
+    if (!same(entry->request, request)) continue;
+    ++hits_;
+    if (entry != entries_.begin()) entries_.splice(entries_.begin(), entries_, entry);
+    return entry->plan;
+  }
+  ++misses_;
+  auto plan = std::make_shared<const Plan>(make_plan(request));
+  validate_steps(*plan, request.mesh_shape);
+  entries_.push_front({hash, request, plan});
+  by_hash_.emplace(hash, entries_.begin());
+  if (entries_.size() > plans_max) {
+    auto oldest = std::prev(entries_.end());
+    auto [first, last] = by_hash_.equal_range(oldest->hash);
+    for (auto it = first; it != last; ++it) {
+      if (it->second != oldest) continue;
+      by_hash_.erase(it);
+      break;
+    }
+    entries_.erase(oldest);
+  }
+  return plan;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+
+#include <simmesh/sharding/plan.h>
+#include <simmesh/sharding/planner.h>
+
+namespace simmesh {
+
+// PlanCache keeps the newest plans of a World. A plan is a function of its request alone, so a hit changes nothing but time.
+class PlanCache {
+ public:
+  static constexpr std::size_t plans_max = 1024;
+
+  // find_or_make returns the plan of a request. Throws what make_plan and validate_steps throw; failures aren't kept.
+  std::shared_ptr<const Plan> find_or_make(const PlanRequest& request);
+
+  std::uint64_t hits() const { return hits_; }
+  std::uint64_t misses() const { return misses_; }
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::size_t hash;
+    PlanRequest request;
+    std::shared_ptr<const Plan> plan;
+  };
+
+  std::list<Entry> entries_;  // newest first
+  std::unordered_multimap<std::size_t, std::list<Entry>::iterator> by_hash_;
+  std::uint64_t hits_ = 0;
+  std::uint64_t misses_ = 0;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <simmesh/core/tensor/shape.h>
+#include <simmesh/sharding/placement.h>
+#include <simmesh/sharding/shard_order.h>
+
+namespace simmesh {
+
+// ShardState is a sharding in two bytes a mesh dim, as the graph planner searches among them. A
+// code is 0 for R, 1 + d for S(d), and beyond that a pending placement. A place is the position of
+// the mesh dim in the order of its tensor dim (0 where it doesn't shard one). Mesh dims that aren't
+// there are zero.
+struct ShardState {
+  struct Entry {
+    std::uint8_t code;
+    std::uint8_t place;
+
+    bool operator==(const Entry&) const = default;
+  };
+  Entry at[dims_max];
+};
+
+// PlacementCodes translates between shardings and states. It knows R, a plain shard of each tensor
+// dim, and the pending placements of two shardings, these by name.
+class PlacementCodes {
+ public:
+  PlacementCodes(const Sharding& from, const Sharding& to, std::int64_t tensor_dims);
+
+  // size is the number of codes.
+  std::size_t size() const { return placements_.size(); }
+  const Placement& placement(std::size_t code) const { return placements_[code]; }
+
+  // encoded expects placements that have a code.
+  ShardState encoded(const Sharding& sharding) const;
+  // decoded is the inverse of encoded.
+  Sharding decoded(const ShardState& state) const;
+
+ private:
+  std::vector<Placement> placements_;
+  std::size_t tensor_dims_;
+  std::size_t mesh_dims_;
+};
+
+// ShardStateTable numbers states from 0 in the order in which they are first seen. Nobody walks
+// over it, so its hash decides nothing.
+class ShardStateTable {
+ public:
+  explicit ShardStateTable(std::size_t mesh_dims);
+
+  // size is the number of states seen.
+  std::size_t size() const { return keys_.size() / words_; }
+
+  // number returns the state's number, which is the size before the call where the state is new.
+  std::uint32_t number(const ShardState& state);
+
+  // state returns the state of a number below size.
+  ShardState state(std::uint32_t number) const;
+
+ private:
+  std::size_t slot_of(const std::uint64_t* key) const;
+  void grow();
+
+  std::size_t words_;  // of one key
+  std::vector<std::uint64_t> keys_;
+  std::vector<std::uint32_t> slots_;  // open addressing
+};
+
+}  // namespace simmesh

@@ -1,0 +1,14 @@
+#pragma once
+
+// All of simmesh that a program needs to describe and run worlds.
+
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/collectives/point_to_point.h>
+#include <simmesh/collectives/process_group.h>
+#include <simmesh/core/engine/outcome.h>
+#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/core/tensor/formula.h>
+#include <simmesh/core/tensor/tensor.h>
+#include <simmesh/mesh/device_mesh.h>
+#include <simmesh/sharding/dtensor.h>

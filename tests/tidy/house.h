@@ -1,0 +1,47 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace simmesh::tidy {
+
+// house is the order of the folders. A file may include from its own folder and from the rows above
+// it; folders that share a row may not include each other.
+inline const std::vector<std::vector<std::string_view>> house = {
+    {"core/check"},      {"core/trace"},  {"core/memory"}, {"core/clock"},    {"core/tensor"},
+    {"core/arithmetic"}, {"core/engine"}, {"core/ops"},    {"core/autograd"}, {"core/nn"},
+    {"core/optim"},      {"mesh"},        {"collectives"}, {"sharding"},      {"fsdp", "zero"},
+    {"checkpoint"},      {"replay"},      {"gate"},        {"testing"},       {"tools"},
+};
+
+// is_below says whether path lies in the folder: "core/check/error.h" lies in "core/check" and in
+// "core".
+inline bool is_below(std::string_view path, std::string_view folder) {
+  return path.size() > folder.size() && path.substr(0, folder.size()) == folder &&
+         path[folder.size()] == '/';
+}
+
+// house_row returns the row of the folder that a path lies in, nullopt outside the house.
+inline std::optional<std::size_t> house_row(std::string_view path) {
+  for (std::size_t row = 0; row < house.size(); ++row)
+    for (std::string_view folder : house[row])
+      if (is_below(path, folder)) return row;
+  return std::nullopt;
+}
+
+// house_folder returns the folder of the house that a path lies in, empty outside the house.
+inline std::string_view house_folder(std::string_view path) {
+  for (const auto& row : house)
+    for (std::string_view folder : row)
+      if (is_below(path, folder)) return folder;
+  return {};
+}
+
+// is_library says whether a path belongs to the libraries: all of the house but the command.
+inline bool is_library(std::string_view path) {
+  return house_row(path).has_value() && !is_below(path, "tools");
+}
+
+}  // namespace simmesh::tidy

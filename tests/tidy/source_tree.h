@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simmesh::tidy {
+
+// Finding is one place where a rule is broken. Lines count from 1; 0 means the file as a whole.
+struct Finding {
+  std::string path;
+  std::size_t line = 0;
+  std::string text;
+};
+
+std::ostream& operator<<(std::ostream& out, const Finding& finding);
+
+// SourceFile is one text file of the repository. Paths are relative to its root.
+class SourceFile {
+ public:
+  SourceFile(std::string path, std::string_view text);
+
+  const std::string& path() const { return path_; }
+  // lines holds the text as it is.
+  const std::vector<std::string>& lines() const { return lines_; }
+  // code holds the same lines with comments and the insides of literals blanked out, column for
+  // column.
+  const std::vector<std::string>& code() const { return code_; }
+
+  bool has_extension(std::string_view extension) const;
+  bool is_header() const { return has_extension(".h"); }
+  // is_cpp says whether the file is C++ (or C): what clang-format formats.
+  bool is_cpp() const;
+
+ private:
+  std::string path_;
+  std::vector<std::string> lines_;
+  std::vector<std::string> code_;
+};
+
+// source_tree returns every text file that people write, in the order of their paths: not what is
+// built, nor the recorded cases.
+const std::vector<SourceFile>& source_tree();
+
+using Rule = std::function<std::vector<Finding>(const SourceFile&)>;
+
+// holds_in_tree applies a rule to every file. Where it does not hold, the result lists all
+// findings, one a line.
+testing::AssertionResult holds_in_tree(const Rule& rule);
+
+// trimmed returns text without the blanks at both ends.
+std::string_view trimmed(std::string_view text);
+
+// is_identifier_char says whether a character can be part of a C++ name.
+bool is_identifier_char(char c);
+
+}  // namespace simmesh::tidy

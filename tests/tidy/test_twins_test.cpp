@@ -1,0 +1,67 @@
+#include <filesystem>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+
+#include <simmesh/tests/tidy/declarations.h>
+#include <simmesh/tests/tidy/house.h>
+
+// Every concept has a test: x/y.cpp, or x/y.h with functions and no x/y.cpp, has
+// tests/x/y_test.cpp.
+namespace simmesh::tidy {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// shared_tests lists the concepts that are tested together with another one, and where.
+const std::map<std::string, std::string> shared_tests = {};
+
+bool exists(const std::string& path) {
+  return std::filesystem::exists(std::filesystem::path(SIMMESH_SOURCE_DIR) / path);
+}
+
+bool has_functions(const SourceFile& file) {
+  for (const Declaration& declaration : declarations(file))
+    if (declaration.kind == DeclarationKind::function) return true;
+  return false;
+}
+
+std::vector<Finding> untested(const SourceFile& file) {
+  if (!file.is_cpp() || !house_row(file.path())) return {};
+  std::string concept_path = file.path().substr(0, file.path().rfind('.'));
+  if (file.is_header() && (exists(concept_path + ".cpp") || !has_functions(file))) return {};
+  auto shared = shared_tests.find(concept_path);
+  std::string test = shared == shared_tests.end() ? fmt::format("tests/{}_test.cpp", concept_path)
+                                                  : shared->second;
+  if (exists(test)) return {};
+  return {{file.path(), 0, fmt::format("expected its test in {}", test)}};
+}
+
+std::vector<Finding> stale_shares() {
+  std::vector<Finding> findings;
+  for (const auto& [concept_path, test] : shared_tests) {
+    if (!exists(concept_path + ".cpp") && !exists(concept_path + ".h"))
+      findings.push_back({concept_path, 0, "shared_tests lists a concept that is gone"});
+    if (exists(fmt::format("tests/{}_test.cpp", concept_path)))
+      findings.push_back({concept_path, 0, "shared_tests lists a concept that has its own test"});
+  }
+  return findings;
+}
+
+TEST(TestTwins, EveryConceptHasATest) { EXPECT_TRUE(holds_in_tree(untested)); }
+TEST(TestTwins, TheTableHoldsNothingStale) { EXPECT_THAT(stale_shares(), IsEmpty()); }
+
+TEST(TestTwins, FiresOnASourceWithoutATest) {
+  EXPECT_THAT(untested({"mesh/no_such_concept.cpp", ""}), SizeIs(1));
+}
+
+TEST(TestTwins, FiresOnAHeaderWithFunctionsOnly) {
+  EXPECT_THAT(untested({"mesh/no_such_concept.h", "inline int f() {\n  return 1;\n}\n"}),
+              SizeIs(1));
+  EXPECT_THAT(untested({"mesh/no_such_concept.h", "struct A {\n  int x = 0;\n};\n"}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace simmesh::tidy

@@ -1,0 +1,137 @@
+#include <fmt/core.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/check/bits_hash.h>
+#include <simmesh/core/check/repro.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/core/tensor/formula.h>
+#include <simmesh/tools/commands.h>
+#include <simmesh/tools/run_options.h>
+
+namespace simmesh {
+
+namespace {
+
+struct Finding {
+  std::string name;
+  std::string value;
+  std::string expected;  // empty where nothing is expected
+
+  bool ok() const { return expected.empty() || expected == value; }
+};
+
+// The sum of eight operands in each order, whose bits must be the same on every machine.
+std::string sum_hash(const Arithmetic& arithmetic, DType dtype) {
+  std::vector<Tensor> operands;
+  std::vector<const std::byte*> data;
+  for (std::uint64_t i = 0; i < 8; ++i)
+    operands.push_back(formula({1000}, {.rule = Rule::wide, .seed = 100 + i, .dtype = dtype}));
+  for (const Tensor& operand : operands) data.push_back(operand.data());
+  Tensor result = empty({1000}, dtype);
+  arithmetic.reduce({.op = ReduceOp::avg,
+                     .dtype = dtype,
+                     .operands = data,
+                     .count = 1000,
+                     .result = result.mutable_data()});
+  return fmt::format("{:016x}", bits_hash({result.data(), result.bytes()}));
+}
+
+struct SelfCheck {
+  const char* arithmetic;
+  DType dtype;
+  const char* expected;
+};
+
+// Recorded with gcc 12 and clang 14, which agree.
+constexpr std::array<SelfCheck, 8> self_checks = {{
+    {"canonical", DType::float32, "9dfbac8baa5a4859"},
+    {"canonical", DType::bfloat16, "d31132bac2899815"},
+    {"exact", DType::float32, "83627fbe82ac6ed7"},
+    {"exact", DType::float64, "ef3f1cc7181c66af"},
+    {"exact", DType::float16, "821476629f7b9872"},
+    {"as_nccl_ring", DType::float32, "abc85b25647857d2"},
+    {"as_nccl_tree", DType::float32, "7722772f93d6c878"},
+    {"as_gloo_ring", DType::float32, "a39584197f9e55c3"},
+}};
+
+std::string first_line_with(const char* path, const std::string& prefix) {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line))
+    if (line.compare(0, prefix.size(), prefix) == 0) {
+      auto colon = line.find(':');
+      auto begin = line.find_first_not_of(" \t", colon == line.npos ? 0 : colon + 1);
+      return begin == line.npos ? "" : line.substr(begin);
+    }
+  return "unknown";
+}
+
+std::string stack_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0) return "unknown";
+  return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
+}
+
+// A world with a collective-free body: fibers can be made and switched.
+std::string fibers_work() {
+  World world({.ranks = 64});
+  Outcome outcome = world.run([](Rank& rank) { rank.record(rank.id()); });
+  return outcome.ok() ? "ok" : report(outcome);
+}
+
+std::vector<Finding> examine() {
+  std::vector<Finding> findings = {
+      {"version", "0.1.0", ""},
+      {"revision", std::string(revision()), ""},
+      {"compiler", __VERSION__, ""},
+      {"processor", first_line_with("/proc/cpuinfo", "model name"), ""},
+      {"fused multiply-add", __builtin_cpu_supports("fma") ? "yes" : "no", ""},
+      {"AVX2", __builtin_cpu_supports("avx2") ? "yes" : "no", ""},
+      {"AVX-512", __builtin_cpu_supports("avx512f") ? "yes" : "no", ""},
+      {"memory", first_line_with("/proc/meminfo", "MemTotal"), ""},
+      {"stack limit", stack_limit(), ""},
+      {"overcommit", first_line_with("/proc/sys/vm/overcommit_memory", ""), ""},
+      {"mappings allowed", first_line_with("/proc/sys/vm/max_map_count", ""), ""},
+      {"fibers", fibers_work(), "ok"},
+  };
+  for (const SelfCheck& check : self_checks)
+    findings.push_back({fmt::format("{} {}", check.arithmetic, to_string(check.dtype)),
+                        sum_hash(Arithmetic::parse(check.arithmetic), check.dtype), check.expected});
+  return findings;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& program, int& status) {
+  auto output = std::make_shared<OutputOptions>();
+  CLI::App* app = program.add_subcommand(
+      "doctor", "prints versions, the machine and arithmetic self-checks; last line: ok, or what is wrong");
+  output->add_to(*app);
+  app->callback([output, &status] {
+    nlohmann::ordered_json values;
+    std::string wrong;
+    for (const Finding& finding : examine()) {
+      values[finding.name] = finding.value;
+      if (!output->json && !output->quiet) fmt::print("{}: {}\n", finding.name, finding.value);
+      if (!finding.ok())
+        wrong += fmt::format("{}{}: expected {}, got {}", wrong.empty() ? "" : "; ", finding.name,
+                             finding.expected, finding.value);
+    }
+    std::string last = wrong.empty() ? "ok" : "wrong: " + wrong;
+    if (output->json) {
+      values["result"] = last;
+      fmt::print("{}\n", values.dump());
+    } else {
+      fmt::print("{}\n", last);
+    }
+    status = wrong.empty() ? 0 : 1;
+  });
+}
+
+}  // namespace simmesh

@@ -1,0 +1,46 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <new>
+#include <string>
+
+#include <simmesh/tools/commands.h>
+
+namespace {
+
+constexpr int cannot_run = 2;
+
+// One line, whatever the text.
+int refuse(std::string text) {
+  for (char& letter : text)
+    if (letter == '\n') letter = ' ';
+  fmt::print(stderr, "simmesh: {}\n", text);
+  return cannot_run;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int status = 0;
+  try {
+    CLI::App program("simmesh runs every rank of a device mesh in one process, bit for bit.", "simmesh");
+    program.require_subcommand(1);
+    program.set_version_flag("--version", "simmesh 0.1.0");
+    simmesh::add_verify_command(program, status);
+    simmesh::add_plan_command(program, status);
+    simmesh::add_doctor_command(program, status);
+    try {
+      program.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      if (error.get_exit_code() == 0) return program.exit(error);
+      return refuse(error.what());
+    }
+    if (std::fflush(stdout) != 0) return refuse("standard output can't be written to");
+  } catch (const std::bad_alloc&) {
+    return refuse("not enough memory");
+  } catch (const std::exception& error) {
+    return refuse(error.what());
+  }
+  return status;
+}

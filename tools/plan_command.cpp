@@ -1,0 +1,129 @@
+#include <fmt/core.h>
+
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/sharding/plan_report.h>
+#include <simmesh/sharding/redistribute_refusals.h>
+#include <simmesh/tools/commands.h>
+#include <simmesh/tools/run_options.h>
+
+namespace simmesh {
+
+namespace {
+
+struct PlanArguments {
+  std::string mesh, shape, dtype = "float32", from, to, planner = "automatic";
+  std::vector<std::string> flattened;
+  std::int64_t devices_per_host = 1;
+  OutputOptions output;
+};
+
+// Reads "2x4"; an empty text is a scalar's shape.
+Dims parse_sizes(std::string_view text, const char* option) {
+  Dims sizes;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view item = rest.substr(0, rest.find('x'));
+    std::int64_t size = 0;
+    auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), size);
+    bool is_last = item.size() == rest.size();
+    bool good = error == std::errc() && end == item.data() + item.size() && size >= 0 &&
+                (is_last || item.size() + 1 < rest.size());
+    if (!good || std::int64_t(sizes.size()) == dims_max)
+      raise(ErrorKind::value_error, "tools/plan", "{}: expected sizes such as 2x4, got '{}'", option, text);
+    sizes.push_back(size);
+    rest.remove_prefix(is_last ? rest.size() : item.size() + 1);
+  }
+  return sizes;
+}
+
+std::vector<PlannerChoice> parse_planner(const std::string& name) {
+  if (name == "automatic") return {PlannerChoice::automatic};
+  if (name == "greedy") return {PlannerChoice::greedy};
+  if (name == "graph") return {PlannerChoice::graph};
+  if (name == "both") return {PlannerChoice::greedy, PlannerChoice::graph};
+  raise(ErrorKind::value_error, "tools/plan",
+        "--planner: expected automatic, greedy, graph or both, got '{}'", name);
+}
+
+PlanRequest request_of(const PlanArguments& arguments) {
+  PlanRequest request{.shape = parse_sizes(arguments.shape, "--shape"),
+                      .dtype = dtype_from_string(arguments.dtype),
+                      .mesh_shape = parse_sizes(arguments.mesh, "--mesh"),
+                      .from = parse_placements(arguments.from),
+                      .to = parse_placements(arguments.to)};
+  request.topology.devices_per_host = arguments.devices_per_host;
+  for (const std::string& list : arguments.flattened) {
+    Dims dims = parse_sizes(list, "--flattened");
+    request.flattened.push_back(dims);
+  }
+  element_count(request.shape);
+  return request;
+}
+
+nlohmann::ordered_json to_json(const PlanReport& report) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const PlanReport::Step& step : report.steps)
+    steps.push_back({{"step", step.text},
+                     {"collective", step.collective},
+                     {"after", step.after},
+                     {"bytes_per_rank", step.bytes_per_rank},
+                     {"bytes_per_link", step.bytes_per_link},
+                     {"cost_us", step.cost_us}});
+  return {{"planner", report.planner}, {"steps", steps}, {"cost_us", report.cost_us}};
+}
+
+void print(const PlanReport& report, bool quiet) {
+  if (!quiet) {
+    fmt::print("planner: {}\n", report.planner);
+    for (const PlanReport::Step& step : report.steps)
+      fmt::print("{}  {}  {} bytes a rank, {} bytes a link, {} us  =>  {}\n", step.text,
+                 step.collective, step.bytes_per_rank, step.bytes_per_link, step.cost_us, step.after);
+  }
+  fmt::print("cost: {}\n", report.cost_us);
+}
+
+void run(const PlanArguments& arguments) {
+  PlanRequest request = request_of(arguments);
+  nlohmann::ordered_json plans = nlohmann::ordered_json::array();
+  for (PlannerChoice choice : parse_planner(arguments.planner)) {
+    request.planner = choice;
+    validate_local_redistribute(request);
+    Plan plan = make_plan(request);
+    validate_steps(plan, request.mesh_shape);
+    PlanReport report = report_plan(plan, request);
+    if (arguments.output.json) plans.push_back(to_json(report));
+    else print(report, arguments.output.quiet);
+  }
+  if (arguments.output.json) fmt::print("{}\n", nlohmann::ordered_json{{"plans", plans}}.dump());
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& program, int& status) {
+  auto arguments = std::make_shared<PlanArguments>();
+  CLI::App* app = program.add_subcommand(
+      "plan", "prints the plan of a redistribution: steps, bytes, cost; last line: cost: X (in us)");
+  app->add_option("--mesh", arguments->mesh, "mesh sizes, for instance 2x4")->required();
+  app->add_option("--shape", arguments->shape, "tensor sizes, for instance 16x8")->required();
+  app->add_option("--dtype", arguments->dtype, "element type")->capture_default_str();
+  app->add_option("--from", arguments->from, "placements, for instance \"S(0),R\"")->required();
+  app->add_option("--to", arguments->to, "placements, for instance \"R,S(1)\"")->required();
+  app->add_option("--planner", arguments->planner, "automatic, greedy, graph or both")
+      ->capture_default_str();
+  app->add_option("--flattened", arguments->flattened,
+                  "mesh dims of a flattened mesh over which steps may merge, for instance 0x1");
+  app->add_option("--devices-per-host", arguments->devices_per_host, "ranks a host")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
+  arguments->output.add_to(*app);
+  app->callback([arguments, &status] {
+    run(*arguments);
+    status = 0;
+  });
+}
+
+}  // namespace simmesh

@@ -1,0 +1,75 @@
+#include <fmt/core.h>
+
+#include <memory>
+
+#include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/schedule.h>
+#include <simmesh/gate/verify.h>
+#include <simmesh/tools/commands.h>
+#include <simmesh/tools/run_options.h>
+
+namespace simmesh {
+
+namespace {
+
+struct VerifyArguments {
+  std::vector<std::string> paths;
+  std::string kinds;
+  std::string excluded_kinds;
+  std::vector<std::string> where;
+  std::string id;
+  std::int64_t limit = 0;
+  bool has_limit = false;
+  bool fail_fast = false;
+  RunOptions run;
+  OutputOptions output;
+};
+
+VerifyRequest request_of(const VerifyArguments& arguments) {
+  // Words that mean nothing are refused before any case runs.
+  Schedule::parse(arguments.run.schedule);
+  Arithmetic::parse(arguments.run.arithmetic);
+  VerifyRequest request;
+  request.paths = arguments.paths;
+  if (!arguments.kinds.empty()) request.filter.kinds = CaseFilter::split(arguments.kinds);
+  if (!arguments.excluded_kinds.empty())
+    request.filter.excluded_kinds = CaseFilter::split(arguments.excluded_kinds);
+  for (const std::string& text : arguments.where)
+    request.filter.where.push_back(CaseFilter::parse_where(text));
+  request.filter.id = arguments.id;
+  if (arguments.has_limit) request.limit = arguments.limit;
+  request.fail_fast = arguments.fail_fast;
+  request.options = {.seed = arguments.run.seed,
+                     .schedule = arguments.run.schedule,
+                     .threads = arguments.run.threads,
+                     .arithmetic = arguments.run.arithmetic};
+  return request;
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& program, int& status) {
+  auto arguments = std::make_shared<VerifyArguments>();
+  CLI::App* app = program.add_subcommand(
+      "verify", "runs recorded cases against this implementation; last line: N passed, N failed");
+  app->add_option("PATH", arguments->paths, "files of cases, or folders of them")->required();
+  app->add_option("--kind", arguments->kinds, "only cases of these kinds: K[,K]");
+  app->add_option("--exclude-kind", arguments->excluded_kinds, "no cases of these kinds: K[,K]");
+  app->add_option("--where", arguments->where, "only cases with this value: FIELD=JSON");
+  app->add_option("--id", arguments->id, "only cases whose id matches: GLOB");
+  CLI::Option* limit = app->add_option("--limit", arguments->limit, "at most so many cases")
+                           ->check(CLI::NonNegativeNumber);
+  app->add_flag("--fail-fast", arguments->fail_fast, "stop after the first failure");
+  arguments->run.add_to(*app);
+  arguments->output.add_to(*app);
+  app->callback([arguments, limit, &status] {
+    arguments->has_limit = limit->count() > 0;
+    VerifyResult result = verify(request_of(*arguments));
+    fmt::print("{}", arguments->output.json ? to_json(result)
+                                            : to_text(result, {.quiet = arguments->output.quiet}));
+    status = result.ok() ? 0 : 1;
+  });
+}
+
+}  // namespace simmesh

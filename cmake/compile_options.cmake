@@ -28,6 +28,11 @@ if("thread" IN_LIST SIMMESH_SANITIZE)
   set_source_files_properties(core/engine/fiber_switch.cpp core/engine/fiber_scheduler.cpp
     PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
+# Places in the sources are named from the repository's root, wherever that lies: they are part of what the program prints.
+target_compile_options(simmesh_options INTERFACE "$<BUILD_INTERFACE:\
+-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=;\
+-fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/simmesh/=>")
+
 foreach(sanitizer IN LISTS SIMMESH_SANITIZE)
   target_compile_options(simmesh_options INTERFACE -fsanitize=${sanitizer} -fno-sanitize-recover=all)
   target_link_options(simmesh_options INTERFACE -fsanitize=${sanitizer})

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-
 #include <numeric>
 
 #include <simmesh/collectives/collective_call.h>
@@ -26,7 +25,8 @@ bool takes_dim(CollectiveOp op) {
          op == CollectiveOp::all_to_all;
 }
 
-// The dim along which operands may differ in size; -1 where none may. Splits let the rows of an all-to-all differ.
+// The dim along which operands may differ in size; -1 where none may. Splits let the rows of an
+// all-to-all differ.
 std::int64_t free_dim(const CollectiveCall& call) {
   bool gathers = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::all_to_all;
   return gathers && (call.uneven || !call.input_splits.empty()) ? call.dim : -1;
@@ -60,8 +60,8 @@ std::string operands_of(const CollectiveCall& call) {
 void check_dim(const CollectiveCall& call, std::int64_t dim, const Tensor& input) {
   if (dim >= 0 && dim < input.dim()) return;
   raise(ErrorKind::index_error, "collectives",
-        "{}: Dimension out of range: expected a dim of a tensor of {} dims, got {}", to_string(call),
-        input.dim(), dim);
+        "{}: Dimension out of range: expected a dim of a tensor of {} dims, got {}",
+        to_string(call), input.dim(), dim);
 }
 
 void check_division(const CollectiveCall& call, const Tensor& input, std::int64_t dim,
@@ -82,8 +82,8 @@ void check_splits(const CollectiveCall& call, DimSpan splits, std::int64_t membe
   }
   if (std::int64_t(splits.size()) != members || negative || total != rows)
     raise(ErrorKind::value_error, "collectives",
-          "{}: expected {} split sizes that add up to {} rows, got {}", to_string(call), members, rows,
-          to_string(splits));
+          "{}: expected {} split sizes that add up to {} rows, got {}", to_string(call), members,
+          rows, to_string(splits));
 }
 
 }  // namespace
@@ -111,14 +111,15 @@ std::string to_string(const CollectiveCall& call) {
   if (reduces(call.op)) text += fmt::format("({})", to_string(call.reduce));
   if (has_root(call.op)) text += fmt::format(" from root {}", call.root);
   if (takes_dim(call.op)) text += fmt::format(" along dim {}", call.dim);
-  if (call.op == CollectiveOp::all_to_all) text += fmt::format(" cut along dim {}", call.scatter_dim);
+  if (call.op == CollectiveOp::all_to_all)
+    text += fmt::format(" cut along dim {}", call.scatter_dim);
   return text + fmt::format(" of {} at {}", operands_of(call), to_string(call.site));
 }
 
 void check_call(const CollectiveCall& call, std::int64_t members) {
   if (has_root(call.op) && (call.root < 0 || call.root >= members))
-    raise(ErrorKind::index_error, "collectives", "{}: expected a root among {} members", to_string(call),
-          members);
+    raise(ErrorKind::index_error, "collectives", "{}: expected a root among {} members",
+          to_string(call), members);
   for (const Tensor& input : call.inputs) {
     if (!input.is_defined())
       raise(ErrorKind::value_error, "collectives", "{}: expected a tensor, got an undefined one",
@@ -144,8 +145,8 @@ std::string disagreement(const CollectiveCall& first, const CollectiveCall& seco
   if (reduces(first.op) && (first.reduce != second.reduce || first.factor != second.factor))
     return "the reduce operations differ";
   if (has_root(first.op) && first.root != second.root) return "the roots differ";
-  if (takes_dim(first.op) &&
-      (first.dim != second.dim || first.scatter_dim != second.scatter_dim || first.uneven != second.uneven))
+  if (takes_dim(first.op) && (first.dim != second.dim || first.scatter_dim != second.scatter_dim ||
+                              first.uneven != second.uneven))
     return "the dims differ";
   if (first.op == CollectiveOp::scatter || first.op == CollectiveOp::broadcast_object) return {};
   if (first.inputs.size() != second.inputs.size()) return "the numbers of operands differ";

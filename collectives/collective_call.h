@@ -11,28 +11,29 @@
 
 namespace simmesh {
 
-// CollectiveOp names the joint operations of a group. docs/collectives.md has the steps and bytes of each.
+// CollectiveOp names the joint operations of a group. docs/collectives.md has the steps and bytes
+// of each.
 enum class CollectiveOp : std::uint8_t {
   barrier,
   all_reduce,
-  all_gather,        // pieces concatenated along dim
-  all_gather_list,   // pieces as a list
-  reduce_scatter,    // reduced, then cut along dim
+  all_gather,       // pieces concatenated along dim
+  all_gather_list,  // pieces as a list
+  reduce_scatter,   // reduced, then cut along dim
   broadcast,
   broadcast_object,  // bytes whose number only the root knows
   reduce,
   scatter,
   gather,
-  all_to_all,        // cut along scatter_dim, exchanged, concatenated along dim
-  all_to_all_list,   // lists of pieces
+  all_to_all,       // cut along scatter_dim, exchanged, concatenated along dim
+  all_to_all_list,  // lists of pieces
 };
 inline constexpr std::size_t collective_op_count = 12;
 
 // name_of returns the literal that traces and errors show: "all_reduce".
 const char* name_of(CollectiveOp op);
 
-// CollectiveCall is one rank's side of a collective. All members must agree on everything but sizes that the operation lets
-// differ; the second to arrive is told where it doesn't.
+// CollectiveCall is one rank's side of a collective. All members must agree on everything but sizes
+// that the operation lets differ; the second to arrive is told where it doesn't.
 struct CollectiveCall {
   CollectiveOp op = CollectiveOp::barrier;
   ReduceOp reduce = ReduceOp::sum;
@@ -53,15 +54,16 @@ struct CollectiveCall {
 // to_string returns the call in words: "all_reduce(max) of float32[4, 2] at train.cpp:42".
 std::string to_string(const CollectiveCall& call);
 
-// check_call throws where a call can't be right whatever the other members do: a root or dim out of range (IndexError),
-// sizes that don't divide (AssertionError), splits that don't add up (ValueError), an operation that isn't defined for the
-// dtype (TypeError).
+// check_call throws where a call can't be right whatever the other members do: a root or dim out of
+// range (IndexError), sizes that don't divide (AssertionError), splits that don't add up
+// (ValueError), an operation that isn't defined for the dtype (TypeError).
 void check_call(const CollectiveCall& call, std::int64_t members);
 
 // disagreement says in words how two members' calls differ; empty where they go together.
 std::string disagreement(const CollectiveCall& first, const CollectiveCall& second);
 
-// disagreement_on_splits says how the rows that one member sends to another differ from those that the other expects.
+// disagreement_on_splits says how the rows that one member sends to another differ from those that
+// the other expects.
 struct MemberCall {
   std::size_t member;
   const CollectiveCall& call;

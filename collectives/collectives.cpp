@@ -51,7 +51,8 @@ ReduceWith ReduceWith::named(std::string_view name) {
   for (ReduceOp op : all_reduce_ops)
     if (to_string(op) == name) return op;
   raise(ErrorKind::runtime_error, "collectives",
-        "Unrecognized reduce_op: {}; expected sum, avg, min, max, product, band, bor, bxor or premul_sum",
+        "Unrecognized reduce_op: {}; expected sum, avg, min, max, product, band, bor, bxor or "
+        "premul_sum",
         name);
 }
 
@@ -59,8 +60,10 @@ void barrier(const ProcessGroup& group, CallSite site) {
   run_collective(group, {.op = CollectiveOp::barrier, .site = site});
 }
 
-Tensor all_reduce(const Tensor& input, ReduceWith reduce, const ProcessGroup& group, CallSite site) {
-  return first(run_collective(group, reduction(CollectiveOp::all_reduce, one(input), reduce, site)));
+Tensor all_reduce(const Tensor& input, ReduceWith reduce, const ProcessGroup& group,
+                  CallSite site) {
+  return first(
+      run_collective(group, reduction(CollectiveOp::all_reduce, one(input), reduce, site)));
 }
 
 void all_reduce_(Tensor& tensor, ReduceWith reduce, const ProcessGroup& group, CallSite site) {
@@ -91,16 +94,16 @@ Work all_gather_async(const Tensor& piece, Along along, const ProcessGroup& grou
 }
 
 std::vector<Tensor> all_gather_list(const Tensor& piece, const ProcessGroup& group, CallSite site) {
-  return run_collective(
-      group, {.op = CollectiveOp::all_gather_list, .inputs = one(piece), .site = site});
+  return run_collective(group,
+                        {.op = CollectiveOp::all_gather_list, .inputs = one(piece), .site = site});
 }
 
 std::vector<Tensor> all_gather_coalesced(Inputs pieces, const ProcessGroup& group, CallSite site) {
   return run_collective(group, all_gather_call(pieces, {.dim = 0}, site));
 }
 
-Tensor reduce_scatter(const Tensor& input, ReduceWith reduce, Along along, const ProcessGroup& group,
-                      CallSite site) {
+Tensor reduce_scatter(const Tensor& input, ReduceWith reduce, Along along,
+                      const ProcessGroup& group, CallSite site) {
   return first(run_collective(group, reduce_scatter_call(one(input), reduce, along, site)));
 }
 
@@ -119,7 +122,8 @@ std::vector<Tensor> reduce_scatter_coalesced(Inputs inputs, ReduceWith reduce,
   return run_collective(group, reduce_scatter_call(inputs, reduce, {.dim = 0}, site));
 }
 
-Tensor broadcast(const Tensor& tensor, std::int64_t root, const ProcessGroup& group, CallSite site) {
+Tensor broadcast(const Tensor& tensor, std::int64_t root, const ProcessGroup& group,
+                 CallSite site) {
   return first(run_collective(group, rooted(CollectiveOp::broadcast, one(tensor), root, site)));
 }
 
@@ -132,8 +136,8 @@ Work broadcast_async(const Tensor& tensor, std::int64_t root, const ProcessGroup
   return start_collective(group, rooted(CollectiveOp::broadcast, one(tensor), root, site));
 }
 
-std::string broadcast_object(const std::string& object, std::int64_t root, const ProcessGroup& group,
-                             CallSite site) {
+std::string broadcast_object(const std::string& object, std::int64_t root,
+                             const ProcessGroup& group, CallSite site) {
   Tensor bytes = empty({std::int64_t(object.size())}, DType::uint8);
   if (!object.empty()) std::memcpy(bytes.mutable_data(), object.data(), object.size());
   Tensor result =

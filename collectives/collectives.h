@@ -8,18 +8,22 @@
 
 namespace simmesh {
 
-// The collectives, in PyTorch's words. Every member of the group calls the same one; all block until the last has come, except
-// where the name ends in _async, which returns a Work. Names that end in _ write the result into a tensor that is given.
-// Operands are contiguous or not; results are contiguous. A root is an index within the group. Steps and bytes of each are in
+// The collectives, in PyTorch's words. Every member of the group calls the same one; all block
+// until the last has come, except where the name ends in _async, which returns a Work. Names that
+// end in _ write the result into a tensor that is given. Operands are contiguous or not; results
+// are contiguous. A root is an index within the group. Steps and bytes of each are in
 // docs/collectives.md.
 //
-// Errors: a RuntimeError that names both sides where the members' calls don't go together, TypeError for a reduction that isn't
-// defined for the dtype, AssertionError where a size doesn't divide by the group, IndexError for a root or dim out of range.
+// Errors: a RuntimeError that names both sides where the members' calls don't go together,
+// TypeError for a reduction that isn't defined for the dtype, AssertionError where a size doesn't
+// divide by the group, IndexError for a root or dim out of range.
 
-// ReduceWith is a reduction and, for premul_sum, the factor that each operand is multiplied by first.
+// ReduceWith is a reduction and, for premul_sum, the factor that each operand is multiplied by
+// first.
 struct ReduceWith {
   ReduceWith(ReduceOp reduce_op) : op(reduce_op) {}
-  // named takes PyTorch's name, for instance "sum". Throws a RuntimeError for one that it doesn't know.
+  // named takes PyTorch's name, for instance "sum". Throws a RuntimeError for one that it doesn't
+  // know.
   static ReduceWith named(std::string_view name);
   static ReduceWith premul_sum(double factor) {
     ReduceWith result(ReduceOp::premul_sum);
@@ -31,6 +35,7 @@ struct ReduceWith {
   double factor = 1.0;
 };
 
+// barrier blocks until every member has come.
 void barrier(const ProcessGroup& group, CallSite site = CallSite::here());
 
 // all_reduce returns the reduction of the members' tensors, one buffer that all share.
@@ -44,8 +49,8 @@ std::vector<Tensor> all_reduce_coalesced(gsl::span<const Tensor> inputs, ReduceW
                                          const ProcessGroup& group,
                                          CallSite site = CallSite::here());
 
-// Along says along which dim pieces are gathered or cut. Uneven pieces may differ in size there; a cut then follows
-// torch.chunk.
+// Along says along which dim pieces are gathered or cut. Uneven pieces may differ in size there; a
+// cut then follows torch.chunk.
 struct Along {
   std::int64_t dim = 0;
   bool uneven = false;
@@ -65,8 +70,8 @@ std::vector<Tensor> all_gather_coalesced(gsl::span<const Tensor> pieces, const P
                                          CallSite site = CallSite::here());
 
 // reduce_scatter returns this member's piece of the reduction.
-Tensor reduce_scatter(const Tensor& input, ReduceWith reduce, Along along, const ProcessGroup& group,
-                      CallSite site = CallSite::here());
+Tensor reduce_scatter(const Tensor& input, ReduceWith reduce, Along along,
+                      const ProcessGroup& group, CallSite site = CallSite::here());
 void reduce_scatter_(Tensor& piece, const Tensor& input, ReduceWith reduce, Along along,
                      const ProcessGroup& group, CallSite site = CallSite::here());
 Work reduce_scatter_async(const Tensor& input, ReduceWith reduce, Along along,
@@ -75,7 +80,8 @@ std::vector<Tensor> reduce_scatter_coalesced(gsl::span<const Tensor> inputs, Red
                                              const ProcessGroup& group,
                                              CallSite site = CallSite::here());
 
-// broadcast returns the root's tensor, without a copy. The other members pass one of the same shape and dtype.
+// broadcast returns the root's tensor, without a copy. The other members pass one of the same shape
+// and dtype.
 Tensor broadcast(const Tensor& tensor, std::int64_t root, const ProcessGroup& group,
                  CallSite site = CallSite::here());
 void broadcast_(Tensor& tensor, std::int64_t root, const ProcessGroup& group,
@@ -83,22 +89,23 @@ void broadcast_(Tensor& tensor, std::int64_t root, const ProcessGroup& group,
 Work broadcast_async(const Tensor& tensor, std::int64_t root, const ProcessGroup& group,
                      CallSite site = CallSite::here());
 // broadcast_object returns the root's bytes; what the others pass is not looked at.
-std::string broadcast_object(const std::string& object, std::int64_t root, const ProcessGroup& group,
-                             CallSite site = CallSite::here());
+std::string broadcast_object(const std::string& object, std::int64_t root,
+                             const ProcessGroup& group, CallSite site = CallSite::here());
 
 // reduce returns the reduction on the root and an undefined tensor elsewhere.
 Tensor reduce(const Tensor& input, ReduceWith with, std::int64_t root, const ProcessGroup& group,
               CallSite site = CallSite::here());
 
-// scatter returns the root's tensor number i to member i. The other members pass an empty list. Throws a ValueError where the
-// root's list has not one tensor a member.
+// scatter returns the root's tensor number i to member i. The other members pass an empty list.
+// Throws a ValueError where the root's list has not one tensor a member.
 Tensor scatter(gsl::span<const Tensor> pieces, std::int64_t root, const ProcessGroup& group,
                CallSite site = CallSite::here());
 // gather returns every member's tensor on the root and an empty list elsewhere.
 std::vector<Tensor> gather(const Tensor& piece, std::int64_t root, const ProcessGroup& group,
                            CallSite site = CallSite::here());
 
-// Exchange of parts: cut along scatter_dim, part j to member j; what came is concatenated along gather_dim.
+// Exchange of parts: cut along scatter_dim, part j to member j; what came is concatenated along
+// gather_dim.
 struct AllToAll {
   std::int64_t scatter_dim = 0;
   std::int64_t gather_dim = 0;
@@ -106,8 +113,8 @@ struct AllToAll {
 };
 Tensor all_to_all(const Tensor& input, AllToAll dims, const ProcessGroup& group,
                   CallSite site = CallSite::here());
-// Splits says how many rows of dim 0 go to each member and come from each. Throws a RuntimeError where a sender's number isn't the
-// receiver's.
+// Splits says how many rows of dim 0 go to each member and come from each. Throws a RuntimeError
+// where a sender's number isn't the receiver's.
 struct Splits {
   Dims input;
   Dims output;

@@ -18,8 +18,10 @@ void Exchange::start(std::uint64_t sequence, std::size_t members) {
 
 void Exchange::arrive(std::size_t member, Arrival& arrival) {
   SIMMESH_CHECK(arrivals_[member] == nullptr, "member {} arrives twice at #{}", member, sequence_);
-  if (arrived_ == 0) first_ = member;
-  else check_agreement(first_, member, disagreement(*arrivals_[first_]->call, *arrival.call), arrival);
+  if (arrived_ == 0)
+    first_ = member;
+  else
+    check_agreement(first_, member, disagreement(*arrivals_[first_]->call, *arrival.call), arrival);
   if (!arrival.call->input_splits.empty()) [[unlikely]]
     for (std::size_t other = 0; other < arrivals_.size(); ++other) {
       if (!arrivals_[other]) continue;

@@ -15,7 +15,8 @@ namespace simmesh {
 
 class Group;
 
-// ResultPart is one tensor of a member's result: a contiguous range of a buffer that other members may share.
+// ResultPart is one tensor of a member's result: a contiguous range of a buffer that other members
+// may share.
 struct ResultPart {
   BufferPtr buffer;
   std::size_t offset = 0;
@@ -28,8 +29,8 @@ struct ResultPart {
 };
 using ResultParts = boost::container::small_vector<ResultPart, 1>;
 
-// Arrival is one member's place in an exchange: what it asked for, and what it gets. It lives on the stack of a rank that
-// blocks, or in a Work.
+// Arrival is one member's place in an exchange: what it asked for, and what it gets. It lives on
+// the stack of a rank that blocks, or in a Work.
 struct Arrival {
   const CollectiveCall* call = nullptr;
   Rank* rank = nullptr;
@@ -39,8 +40,8 @@ struct Arrival {
   bool is_blocked = false;  // the rank sleeps until it is complete
 };
 
-// Exchange is one collective of a group from its first arrival to its completion. It holds what a Transport needs: all
-// members' calls, in group order, and places for their results.
+// Exchange is one collective of a group from its first arrival to its completion. It holds what a
+// Transport needs: all members' calls, in group order, and places for their results.
 class Exchange final : public Waitable {
  public:
   explicit Exchange(Group& group) : group_(&group) {}
@@ -48,7 +49,8 @@ class Exchange final : public Waitable {
   // start makes the exchange ready for a new collective.
   void start(std::uint64_t sequence, std::size_t members);
 
-  // arrive adds a member. Throws a RuntimeError that names both sides where its call doesn't go with the first one's.
+  // arrive adds a member. Throws a RuntimeError that names both sides where its call doesn't go
+  // with the first one's.
   void arrive(std::size_t member, Arrival& arrival);
 
   // keep holds what an arrival lives in until the exchange finishes.

@@ -30,7 +30,8 @@ Exchange& Group::exchange_of(std::uint64_t sequence) {
   return *under_way_[index];
 }
 
-Exchange& Group::join(std::size_t member, Arrival& arrival, std::shared_ptr<Work::State> keep_alive) {
+Exchange& Group::join(std::size_t member, Arrival& arrival,
+                      std::shared_ptr<Work::State> keep_alive) {
   const CollectiveCall& call = *arrival.call;
   std::uint64_t sequence = next_sequence_[member];
   run_.fold((std::uint64_t(call.op) << 56) ^ (std::uint64_t(id_) << 32) ^ sequence);

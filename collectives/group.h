@@ -16,8 +16,9 @@
 
 namespace simmesh {
 
-// CollectiveCounts is what a run's collectives amounted to, by operation: calls counts every member's; fabric_bytes is what the
-// members of a real cluster would send in all by the algorithms of docs/collectives.md.
+// CollectiveCounts is what a run's collectives amounted to, by operation: calls counts every
+// member's; fabric_bytes is what the members of a real cluster would send in all by the algorithms
+// of docs/collectives.md.
 struct CollectiveCounts {
   struct Count {
     std::uint64_t calls = 0;
@@ -29,8 +30,8 @@ struct CollectiveCounts {
   const Count& of(CollectiveOp op) const { return by_op[std::size_t(op)]; }
 };
 
-// Group is what the members of a process group share during one run: the exchanges under way and the messages between
-// them. Only a rank that has the turn uses it.
+// Group is what the members of a process group share during one run: the exchanges under way and
+// the messages between them. Only a rank that has the turn uses it.
 class Group {
  public:
   struct Identity {
@@ -47,8 +48,8 @@ class Group {
   std::uint32_t id() const { return id_; }
   Mailbox& mailbox() { return mailbox_; }
 
-  // join lets a member arrive at its next collective. Where it is the last one, the results exist when join returns, and
-  // the others are awake. keep_alive, if given, is held until then.
+  // join lets a member arrive at its next collective. Where it is the last one, the results exist
+  // when join returns, and the others are awake. keep_alive, if given, is held until then.
   Exchange& join(std::size_t member, Arrival& arrival,
                  std::shared_ptr<Work::State> keep_alive = nullptr);
 
@@ -75,7 +76,8 @@ class Group {
   std::uint64_t oldest_sequence_ = 0;
 };
 
-// GroupTable finds a run's groups by members and name, so that all members of a group get the same one.
+// GroupTable finds a run's groups by members and name, so that all members of a group get the same
+// one.
 class GroupTable {
  public:
   Group& find_or_make(Run& run, const RankList& members, const std::string& name);

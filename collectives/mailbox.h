@@ -18,7 +18,8 @@ struct Message {
   CallSite site;
 };
 
-// Receive is one receive, until its message is found. It lives on the stack of the rank that blocks, or in a Work.
+// Receive is one receive, until its message is found. It lives on the stack of the rank that
+// blocks, or in a Work.
 struct Receive {
   std::size_t to = 0;
   std::optional<std::size_t> from;  // of any member, where not set
@@ -45,13 +46,13 @@ class Waiter final : public Waitable {
   std::optional<std::size_t> peer_;
 };
 
-// Mailbox holds the messages and receives of a group that have not met. A message meets the earliest posted receive that
-// takes it, a receive the earliest message: the result doesn't depend on which comes first, only on the order of
-// messages from different senders where a receive takes any.
+// Mailbox holds the messages and receives of a group that have not met. A message meets the
+// earliest posted receive that takes it, a receive the earliest message: the result doesn't depend
+// on which comes first, only on the order of messages from different senders where a receive takes
+// any.
 class Mailbox {
  public:
   explicit Mailbox(Group& group) : group_(group) {}
-
 
   // post adds a message. Returns a handle by which the sender can ask whether it was received.
   std::uint64_t post(Message message);
@@ -59,7 +60,8 @@ class Mailbox {
   // wait_received blocks the sender until the message was received.
   void wait_received(std::uint64_t message, Rank& rank, const CallSite& site);
 
-  // post adds a receive, which must stay where it is until its message is found. keep_alive, if given, is held until then.
+  // post adds a receive, which must stay where it is until its message is found. keep_alive, if
+  // given, is held until then.
   void post(Receive& receive, std::shared_ptr<Work::State> keep_alive = nullptr);
   // wait_message blocks the receiver until receive.message is set.
   void wait_message(Receive& receive, Rank& rank);

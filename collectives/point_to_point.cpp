@@ -15,7 +15,8 @@ std::size_t checked_peer(std::int64_t peer, const ProcessGroup& group, const cha
   return std::size_t(peer);
 }
 
-// The mailbox of one receiver and tag: what senders race for where it is received from with any source.
+// The mailbox of one receiver and tag: what senders race for where it is received from with any
+// source.
 std::uint64_t mailbox_id(const Group& group, std::size_t to, std::int64_t tag) {
   FoldHash hash;
   hash.fold(group.id());
@@ -51,14 +52,13 @@ std::uint64_t post_message(const Tensor& tensor, const SendTo& to, const Process
                      .group = shared.id(),
                      .elements = tensor.element_count(),
                      .site = site});
-  return shared.mailbox().post({.from = group.member(),
-                                .to = peer,
-                                .tag = to.tag,
-                                .payload = {payload.storage()->buffer(),
-                                            payload.storage()->buffer_offset(), payload.shape(),
-                                            payload.dtype(),
-                                            bits_hash({payload.data(), payload.bytes()})},
-                                .site = site});
+  return shared.mailbox().post(
+      {.from = group.member(),
+       .to = peer,
+       .tag = to.tag,
+       .payload = {payload.storage()->buffer(), payload.storage()->buffer_offset(), payload.shape(),
+                   payload.dtype(), bits_hash({payload.data(), payload.bytes()})},
+       .site = site});
 }
 
 Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,
@@ -70,8 +70,10 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
                   .shape = Shape(shape.begin(), shape.end()),
                   .site = site};
   Run& run = group.owner().run();
-  if (from.peer) receive.from = checked_peer(*from.peer, group, "receive");
-  else run.mark_order_sensitive(mailbox_id(group.group(), group.member(), from.tag));
+  if (from.peer)
+    receive.from = checked_peer(*from.peer, group, "receive");
+  else
+    run.mark_order_sensitive(mailbox_id(group.group(), group.member(), from.tag));
   run.record({.rank = group.owner().id(),
               .kind = EventKind::receive,
               .operation = "receive",

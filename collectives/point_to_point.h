@@ -8,18 +8,21 @@
 
 namespace simmesh {
 
+// SendTo names who gets a message, and its tag.
 struct SendTo {
   std::int64_t peer = 0;  // index within the group
   std::int64_t tag = 0;
 };
+// ReceiveFrom names whose message is taken, and with which tag.
 struct ReceiveFrom {
   // No peer: from any member that sends with the tag, the earliest message first.
   std::optional<std::int64_t> peer;
   std::int64_t tag = 0;
 };
 
-// send blocks until the peer has received the tensor: two ranks that both send first never return, and are reported. The
-// message holds the bytes as they are now. Throws an IndexError for a peer that is no member.
+// send blocks until the peer has received the tensor: two ranks that both send first never return,
+// and are reported. The message holds the bytes as they are now. Throws an IndexError for a peer
+// that is no member.
 void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
           CallSite site = CallSite::here());
 
@@ -33,8 +36,9 @@ struct Received {
   std::int64_t peer = 0;  // who sent it
 };
 
-// recv blocks until a message of the given shape and dtype has come. Throws a RuntimeError that names both sides where the
-// message that comes has another shape or dtype, an IndexError for a peer that is no member.
+// recv blocks until a message of the given shape and dtype has come. Throws a RuntimeError that
+// names both sides where the message that comes has another shape or dtype, an IndexError for a
+// peer that is no member.
 Received recv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,
               CallSite site = CallSite::here());
 

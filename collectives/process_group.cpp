@@ -29,7 +29,8 @@ const std::string& ProcessGroup::name() const { return group_->name(); }
 
 ProcessGroup process_group(const DeviceMesh& mesh, const MeshDim& dim) {
   std::int64_t index = mesh.dim_index(dim);
-  std::string name = mesh.names().empty() ? "dim" + std::to_string(index) : mesh.names()[std::size_t(index)];
+  std::string name =
+      mesh.names().empty() ? "dim" + std::to_string(index) : mesh.names()[std::size_t(index)];
   return ProcessGroup::of(mesh.get_group_ranks(dim), name);
 }
 
@@ -40,8 +41,8 @@ ProcessGroup process_group(const DeviceMesh& mesh) {
 
 DeviceMesh init_device_mesh(const Shape& shape, const DimNames& names) {
   Rank& rank = this_rank();
-  return DeviceMesh::init({.rank = rank.id(), .world_size = std::int64_t(rank.world().ranks())}, shape,
-                          names);
+  return DeviceMesh::init({.rank = rank.id(), .world_size = std::int64_t(rank.world().ranks())},
+                          shape, names);
 }
 
 }  // namespace simmesh

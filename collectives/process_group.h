@@ -10,8 +10,9 @@ namespace simmesh {
 
 class Group;
 
-// ProcessGroup is an ordered set of ranks that communicate, as one of them sees it: a cheap value. All members that name the
-// same ranks and label get the same group, in which each has its own count of collectives. It must not outlive the run.
+// ProcessGroup is an ordered set of ranks that communicate, as one of them sees it: a cheap value.
+// All members that name the same ranks and label get the same group, in which each has its own
+// count of collectives. It must not outlive the run.
 //
 //   ProcessGroup dp = process_group(mesh, "dp");
 //   Tensor sum = all_reduce(gradient, ReduceOp::sum, dp);
@@ -20,8 +21,8 @@ class ProcessGroup {
   // world returns the group of all ranks.
   static ProcessGroup world();
 
-  // of returns the group of the given ranks. Throws a ValueError where this rank is not one of them or a rank isn't in the
-  // world.
+  // of returns the group of the given ranks. Throws a ValueError where this rank is not one of them
+  // or a rank isn't in the world.
   static ProcessGroup of(const RankList& members, const std::string& name = "group");
 
   const RankList& members() const;
@@ -43,14 +44,14 @@ class ProcessGroup {
   std::size_t member_;
 };
 
-// process_group returns the group of this rank along one dim of a mesh, in coordinate order and named like the dim. Throws as
-// DeviceMesh::get_group_ranks does.
+// process_group returns the group of this rank along one dim of a mesh, in coordinate order and
+// named like the dim. Throws as DeviceMesh::get_group_ranks does.
 ProcessGroup process_group(const DeviceMesh& mesh, const MeshDim& dim);
 // For a 1-D mesh the dim needs no name.
 ProcessGroup process_group(const DeviceMesh& mesh);
 
-// init_device_mesh arranges ranks 0, 1, ... of this rank's world, as torch.distributed's function of that name does. Throws as
-// DeviceMesh::init.
+// init_device_mesh arranges ranks 0, 1, ... of this rank's world, as torch.distributed's function
+// of that name does. Throws as DeviceMesh::init.
 DeviceMesh init_device_mesh(const Shape& shape, const DimNames& names = {});
 
 }  // namespace simmesh

@@ -13,10 +13,12 @@ namespace simmesh {
 
 namespace {
 
-// From this size on, results are hashed piece by piece while they are written and still in the cache.
+// From this size on, results are hashed piece by piece while they are written and still in the
+// cache.
 constexpr std::size_t streamed_bytes_min = 256 * 1024;
 
-// What the transport makes meanwhile belongs to no rank: the results are charged when their ranks take them.
+// What the transport makes meanwhile belongs to no rank: the results are charged when their ranks
+// take them.
 class Uncharged {
  public:
   Uncharged() : ledger_(Ledger::active()) { Ledger::set_active(nullptr); }
@@ -41,7 +43,10 @@ ResultPart shared_part(const Tensor& tensor) {
 class Exchanging {
  public:
   Exchanging(Exchange& exchange, const TransportContext& context)
-      : exchange_(exchange), context_(context), first_(exchange.call(0)), members_(exchange.members()) {}
+      : exchange_(exchange),
+        context_(context),
+        first_(exchange.call(0)),
+        members_(exchange.members()) {}
 
   void all_reduce();
   void reduce();
@@ -61,7 +66,8 @@ class Exchanging {
   std::vector<Tensor> operands(std::size_t index) const {
     std::vector<Tensor> rows;
     rows.reserve(members_);
-    for (std::size_t member = 0; member < members_; ++member) rows.push_back(operand(member, index));
+    for (std::size_t member = 0; member < members_; ++member)
+      rows.push_back(operand(member, index));
     return rows;
   }
   BufferPtr new_buffer(std::size_t bytes) {
@@ -133,7 +139,8 @@ void Exchanging::scatter_reduced(std::size_t index) {
   }
   ResultPart whole = reduced(rows, -1);
   Tensor sum = whole.to_tensor();
-  for (std::size_t member = 0; member < members_; ++member) give(member, shared_part(piece_of(sum, member)));
+  for (std::size_t member = 0; member < members_; ++member)
+    give(member, shared_part(piece_of(sum, member)));
 }
 
 void Exchanging::reduce_scatter() {
@@ -173,7 +180,8 @@ ResultPart Exchanging::gathered(const std::vector<Tensor>& rows, std::int64_t di
 }
 
 void Exchanging::all_gather() {
-  for (std::size_t i = 0; i < first_.inputs.size(); ++i) give_all(gathered(operands(i), first_.dim));
+  for (std::size_t i = 0; i < first_.inputs.size(); ++i)
+    give_all(gathered(operands(i), first_.dim));
 }
 
 void Exchanging::all_gather_list() {
@@ -187,7 +195,8 @@ void Exchanging::broadcast() {
 
 void Exchanging::scatter() {
   const CollectiveCall& root = exchange_.call(std::size_t(first_.root));
-  for (std::size_t member = 0; member < members_; ++member) give(member, shared_part(root.inputs[member]));
+  for (std::size_t member = 0; member < members_; ++member)
+    give(member, shared_part(root.inputs[member]));
 }
 
 void Exchanging::gather() {

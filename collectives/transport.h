@@ -13,16 +13,18 @@ struct TransportContext {
   std::uint64_t& copied_bytes;
 };
 
-// Transport is the seam through which bytes reach other ranks. It is called once a collective, when the last member has
-// arrived, and fills in every member's results. The bytes of a result may be shared: they are immutable.
+// Transport is the seam through which bytes reach other ranks. It is called once a collective, when
+// the last member has arrived, and fills in every member's results. The bytes of a result may be
+// shared: they are immutable.
 class Transport {
  public:
   virtual ~Transport() = default;
   virtual void exchange(Exchange& exchange, const TransportContext& context) const = 0;
 };
 
-// SharedMemoryTransport computes results in the one address space. all-reduce, all-gather and broadcast give one buffer to
-// all members, list forms hand on the operands' own bytes, the rest cuts one buffer into parts.
+// SharedMemoryTransport computes results in the one address space. all-reduce, all-gather and
+// broadcast give one buffer to all members, list forms hand on the operands' own bytes, the rest
+// cuts one buffer into parts.
 class SharedMemoryTransport final : public Transport {
  public:
   void exchange(Exchange& exchange, const TransportContext& context) const override;

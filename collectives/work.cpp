@@ -1,5 +1,4 @@
 #include <simmesh/collectives/work_state.h>
-
 #include <simmesh/core/check/error.h>
 
 namespace simmesh {
@@ -13,7 +12,8 @@ class FaultyCall {
     if (fault.kind == Fault::Kind::abandon) throw RankEnded();
     if (fault.kind == Fault::Kind::call_another) {
       bool was_barrier = call.op == CollectiveOp::barrier;
-      call_ = {.op = was_barrier ? CollectiveOp::all_reduce : CollectiveOp::barrier, .site = call.site};
+      call_ = {.op = was_barrier ? CollectiveOp::all_reduce : CollectiveOp::barrier,
+               .site = call.site};
       if (was_barrier) inputs_.push_back(zeros({1}, DType::float32));
     } else if (fault.kind == Fault::Kind::flip_bit) {
       inputs_.assign(call.inputs.begin(), call.inputs.end());
@@ -85,7 +85,8 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked) {
   auto state = std::make_shared<Work::State>(group);
   state->call = faulty ? faulty->call() : asked;
   {
-    // The operands are shared as they are now: a device would read them from the caller's own memory.
+    // The operands are shared as they are now: a device would read them from the caller's own
+    // memory.
     Ledger::set_active(nullptr);
     for (const Tensor& input : state->call.inputs) state->inputs.push_back(input.clone());
     Ledger::set_active(&rank.ledger());
@@ -116,7 +117,8 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
   State& state = *state_;
   if (state.is_taken) return state.results;
   Rank& rank = state.group.owner();
-  rank.run().begin_operation(rank, "wait", site);
+  const Fault* fault = rank.run().begin_operation(rank, "wait", site);
+  if (fault && fault->kind == Fault::Kind::abandon) throw RankEnded();
   Group& group = state.group.group();
   if (state.receive) {
     group.mailbox().wait_message(*state.receive, rank);

@@ -11,8 +11,9 @@ namespace simmesh {
 
 struct CollectiveCall;
 
-// Work is the handle of a collective, send or receive that was started and not waited for. The operands were taken as they
-// were at the start: writing to them later changes nothing. A Work that is dropped stays in its group until it completes.
+// Work is the handle of a collective, send or receive that was started and not waited for. The
+// operands were taken as they were at the start: writing to them later changes nothing. A Work that
+// is dropped stays in its group until it completes.
 //
 //   Work work = all_gather_async(shard, 0, group);
 //   ... compute ...
@@ -27,8 +28,8 @@ class Work {
   // is_completed says whether wait would return at once. It depends on the schedule.
   bool is_completed() const;
 
-  // wait blocks until the operation has completed and returns its result: the first of several, undefined if it has none.
-  // A second wait returns the same.
+  // wait blocks until the operation has completed and returns its result: the first of several,
+  // undefined if it has none. A second wait returns the same.
   Tensor wait(CallSite site = CallSite::here());
   // wait_all returns all results: of list and coalesced forms.
   const std::vector<Tensor>& wait_all(CallSite site = CallSite::here());
@@ -37,8 +38,8 @@ class Work {
   std::shared_ptr<State> state_;
 };
 
-// run_collective joins the group's next collective, blocks until it completes and returns this member's results. Costs one
-// suspend and one wake.
+// run_collective joins the group's next collective, blocks until it completes and returns this
+// member's results. Costs one suspend and one wake.
 std::vector<Tensor> run_collective(const ProcessGroup& group, const CollectiveCall& call);
 
 // start_collective joins without blocking.

@@ -8,7 +8,8 @@
 
 namespace simmesh {
 
-// Work::State is what a started operation needs until it completes. The group it is in refers to it.
+// Work::State is what a started operation needs until it completes. The group it is in refers to
+// it.
 struct Work::State {
   explicit State(ProcessGroup in) : group(in) {}
   State(const State&) = delete;

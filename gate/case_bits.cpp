@@ -23,8 +23,8 @@ std::vector<std::optional<CaseBits>> read_bits(const CaseField& field, std::int6
     bits.emplace_back();
     if (entry.is_null()) continue;
     auto own = entry.find("dtype");
-    bits.back() = CaseBits{entry["shape"].shape(),
-                           own ? dtype_from_string(own->text()) : dtype, entry["hash"].text()};
+    bits.back() = CaseBits{entry["shape"].shape(), own ? dtype_from_string(own->text()) : dtype,
+                           entry["hash"].text()};
   }
   return bits;
 }

@@ -10,10 +10,12 @@
 
 namespace simmesh {
 
-// bits_text returns the hash that recorded cases hold: FNV-1a over the bytes of the contiguous tensor, 16 hex digits.
+// bits_text returns the hash that recorded cases hold: FNV-1a over the bytes of the contiguous
+// tensor, 16 hex digits.
 std::string bits_text(const Tensor& tensor);
 
-// CaseBits is what a case holds of one rank's tensor: {"shape","hash"}, with "dtype" where that isn't the tensor's.
+// CaseBits is what a case holds of one rank's tensor: {"shape","hash"}, with "dtype" where that
+// isn't the tensor's.
 struct CaseBits {
   Shape shape;
   DType dtype = DType::float32;

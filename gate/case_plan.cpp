@@ -49,7 +49,8 @@ PlanRequest read_plan_request(const RecordedCase& recorded) {
                       .mesh_shape = read_mesh(recorded).shape,
                       .from = read_placements(recorded["from"]),
                       .to = read_placements(recorded["to"])};
-  if (auto order = recorded.find("from_order")) request.from_order = read_order(*order, request.from);
+  if (auto order = recorded.find("from_order"))
+    request.from_order = read_order(*order, request.from);
   if (auto order = recorded.find("to_order")) request.to_order = read_order(*order, request.to);
   if (auto lists = recorded.find("flattened"))
     for (const CaseField& dims : lists->items(orders_max)) request.flattened.push_back(dims.dims());
@@ -65,7 +66,8 @@ void expect_steps(CaseReport& report, const std::string& who, const CaseField& s
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const PlanStep& step = plan.steps[i];
     std::string at = fmt::format("{}: step {}", who, i);
-    report.expect_known_fields(expected[i], {"mesh_dims", "from", "to", "after", "merged", "divide_by"});
+    report.expect_known_fields(expected[i],
+                               {"mesh_dims", "from", "to", "after", "merged", "divide_by"});
     auto merged = expected[i].find("merged");
     auto divide_by = expected[i].find("divide_by");
     report.expect_equal(at + ": mesh_dims", expected[i]["mesh_dims"].dims(), step.mesh_dims);

@@ -7,8 +7,9 @@
 
 namespace simmesh {
 
-// CaseSource gives the ranks' pieces of a sharded logical tensor by formula. Where placements are pending, each combination of
-// coordinates on those mesh dims is a logical tensor of its own: seed + 1 + its row-major index.
+// CaseSource gives the ranks' pieces of a sharded logical tensor by formula. Where placements are
+// pending, each combination of coordinates on those mesh dims is a logical tensor of its own: seed
+// + 1 + its row-major index.
 class CaseSource {
  public:
   // Computes all logical tensors; what they take is bounded before (see require_elements).

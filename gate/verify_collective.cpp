@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/core/tensor/strided_copy.h>
@@ -25,7 +24,7 @@ struct CollectiveCase {
   std::int64_t dim = 0;
   std::int64_t root = 0;
   Formula data;
-  std::vector<Shape> shapes;                     // of each rank's input
+  std::vector<Shape> shapes;                      // of each rank's input
   std::vector<std::vector<std::int64_t>> splits;  // of each rank; empty for equal parts
   std::vector<std::optional<CaseBits>> before;
   std::vector<std::optional<CaseBits>> after;
@@ -63,8 +62,7 @@ CollectiveCase read_case(const RecordedCase& recorded) {
       splits->reject(fmt::format("one list for each of {} ranks", in.mesh.world));
   }
   in.before = read_bits(recorded["before"], in.mesh.world, in.data.dtype);
-  if (auto after = recorded.find("after"))
-    in.after = read_bits(*after, in.mesh.world, in.data.dtype);
+  if (!recorded.has("error")) in.after = read_bits(recorded["after"], in.mesh.world, in.data.dtype);
   return in;
 }
 
@@ -85,8 +83,8 @@ Tensor concatenated(const std::vector<Tensor>& parts) {
 std::vector<Tensor> equal_parts(const Tensor& tensor, std::int64_t parts) {
   std::int64_t rows = tensor.shape().at(0);
   if (rows % parts != 0)
-    raise(ErrorKind::value_error, "gate/verify_collective", "expected {} equal parts of {} rows", parts,
-          rows);
+    raise(ErrorKind::value_error, "gate/verify_collective", "expected {} equal parts of {} rows",
+          parts, rows);
   std::vector<Tensor> result;
   for (std::int64_t i = 0; i < parts; ++i)
     result.push_back(tensor.narrow({0, i * (rows / parts), rows / parts}));
@@ -155,8 +153,9 @@ Tensor run_op(const CollectiveCase& in, Tensor input, const ProcessGroup& group)
 }
 
 bool is_known(const std::string& op) {
-  constexpr std::string_view ops[] = {"all_reduce",     "broadcast", "all_gather", "all_gather_list",
-                                      "reduce_scatter", "scatter",   "all_to_all", "all_to_all_single"};
+  constexpr std::string_view ops[] = {"all_reduce",      "broadcast",        "all_gather",
+                                      "all_gather_list", "reduce_scatter",   "scatter",
+                                      "all_to_all",      "all_to_all_single"};
   return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
 }
 
@@ -166,7 +165,8 @@ void verify_collective(const RecordedCase& recorded, const VerifyOptions& option
                        CaseReport& report) {
   if (!report.expect_known_fields(recorded["mesh"], mesh_fields)) return;
   CollectiveCase in = read_case(recorded);
-  if (!is_known(in.op)) return report.mismatch(fmt::format("the operation '{}' is not known", in.op));
+  if (!is_known(in.op))
+    return report.mismatch(fmt::format("the operation '{}' is not known", in.op));
   std::vector<Tensor> before(std::size_t(in.mesh.world)), after(std::size_t(in.mesh.world));
   World world(world_options(options, in.mesh.world));
   std::optional<Error> error = run_case(

@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <bit>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 
 #include <simmesh/gate/case_plan.h>
@@ -31,7 +30,8 @@ void verify_plan(const RecordedCase& recorded, const VerifyOptions&, CaseReport&
     auto costs = recorded.find("step_costs");
     if (!costs) continue;
     std::vector<CaseField> list = costs->items();
-    if (list.size() != plan.steps.size()) continue;
+    if (!report.expect_equal(who + ": number of step costs", list.size(), plan.steps.size()))
+      continue;
     for (std::size_t i = 0; i < list.size(); ++i)
       report.expect_equal(fmt::format("{}: cost of step {}", who, i), read_cost(list[i]),
                           plan.steps[i].cost_us);

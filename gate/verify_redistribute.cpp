@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-
 #include <map>
 
 #include <simmesh/collectives/collective_call.h>
@@ -49,8 +48,8 @@ RedistributeCase read_case(const RecordedCase& recorded) {
     if (!result.is_local) api->reject("local");
   }
   result.before = read_bits(recorded["before"], result.mesh.world, result.tensor.data.dtype);
-  if (auto after = recorded.find("after"))
-    result.after = read_bits(*after, result.mesh.world, result.tensor.data.dtype);
+  if (!recorded.has("error"))
+    result.after = read_bits(recorded["after"], result.mesh.world, result.tensor.data.dtype);
   return result;
 }
 
@@ -74,9 +73,8 @@ RankResult run_rank(const RedistributeCase& in, const CaseSource& source, Planne
   DTensor x = from_local(result.before, mesh, in.request.from,
                          {.shape = in.request.shape, .order = in.request.from_order});
   auto counted_before = rank.counters();
-  RedistributeOptions options{.planner = planner,
-                              .order = in.request.to_order,
-                              .topology = in.request.topology};
+  RedistributeOptions options{
+      .planner = planner, .order = in.request.to_order, .topology = in.request.topology};
   DTensor y = in.is_local ? x.redistribute_local(in.request.to, options)
                           : x.redistribute(in.request.to, options);
   result.after = y.to_local();
@@ -96,7 +94,8 @@ void compare(const RecordedCase& recorded, const RedistributeCase& in, const std
   for (std::size_t rank = 0; rank < results.size(); ++rank) {
     std::string at = fmt::format("{}: rank {}", who, rank);
     const RankResult& result = results[rank];
-    if (result.after.is_defined() != in.after[rank].has_value()) {
+    if (result.after.is_defined() != in.after[rank].has_value() ||
+        in.before[rank].has_value() != in.after[rank].has_value()) {
       report.mismatch(at + ": is it in the mesh?");
       continue;
     }
@@ -107,13 +106,16 @@ void compare(const RecordedCase& recorded, const RedistributeCase& in, const std
   }
 }
 
-// A target that can't be is refused before any rank runs; what the ranks meet is compared as the first one's.
+// A target that can't be is refused before any rank runs; what the ranks meet is compared as the
+// first one's.
 std::optional<Error> refusal_of(const RedistributeCase& in, PlannerChoice planner) {
   PlanRequest request = in.request;
   request.planner = planner;
   try {
-    if (in.is_local) validate_local_redistribute(request);
-    else validate_redistribute(request);
+    if (in.is_local)
+      validate_local_redistribute(request);
+    else
+      validate_redistribute(request);
     validate_steps(make_plan(request), request.mesh_shape);
   } catch (const Error& error) {
     return error;
@@ -146,9 +148,12 @@ void verify_redistribute(const RecordedCase& recorded, const VerifyOptions& opti
     std::vector<RankResult> results(std::size_t(in.mesh.world));
     World world(world_options(options, in.mesh.world));
     auto error = run_case(
-        world, [&](Rank& rank) { results[rank.id()] = run_rank(in, source, planner, rank); }, report);
-    if (error) report.mismatch(fmt::format("{}: refused: {}", who, error->what()));
-    else compare(recorded, in, who, results, report);
+        world, [&](Rank& rank) { results[rank.id()] = run_rank(in, source, planner, rank); },
+        report);
+    if (error)
+      report.mismatch(fmt::format("{}: refused: {}", who, error->what()));
+    else
+      compare(recorded, in, who, results, report);
   }
 }
 

@@ -29,7 +29,8 @@ void check_local_shape(const DTensorSpec& spec, const Tensor& local) {
         to_string(DimSpan(expected)), to_string(spec), to_string(DimSpan(local.shape())));
 }
 
-// Uneven pieces make the ranks infer different shapes. Along each mesh dim all must have inferred the same.
+// Uneven pieces make the ranks infer different shapes. Along each mesh dim all must have inferred
+// the same.
 void check_inferred_shape(const DTensorSpec& spec, const CallSite& site) {
   auto dims = std::int64_t(spec.shape.size());
   Tensor mine = empty({1, dims}, DType::int64);
@@ -100,8 +101,8 @@ DTensor DTensor::carry_out(const PlanRequest& request, const RedistributeOptions
   target.sharding.placements = normalized(request.to, std::int64_t(request.shape.size()));
   target.sharding.order = request.to_order;
   if (!spec_->groups->is_member()) return DTensor(std::move(target), to_local());
-  PlanResult result = run_plan(
-      *plan, to_local(), {*spec_->groups, spec_->shape, mask_, site}, options.is_async);
+  PlanResult result =
+      run_plan(*plan, to_local(), {*spec_->groups, spec_->shape, mask_, site}, options.is_async);
   DTensor moved(std::move(target), std::move(result.local));
   moved.value_->pending = std::move(result.pending);
   return moved;
@@ -133,7 +134,8 @@ DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Plac
   for (const Placement& placement : list)
     if (placement.is_pending())
       raise(ErrorKind::value_error, "sharding/distribute_tensor",
-            "expected placements that are no pending reductions, got {}", to_string(PlacementSpan(list)));
+            "expected placements that are no pending reductions, got {}",
+            to_string(PlacementSpan(list)));
   DTensorSpec spec{.groups = std::make_shared<MeshGroups>(mesh),
                    .sharding = {list, options.order},
                    .shape = full.shape(),

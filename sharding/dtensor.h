@@ -10,6 +10,7 @@
 
 namespace simmesh {
 
+// RedistributeOptions says how a redistribution is planned and run.
 struct RedistributeOptions {
   PlannerChoice planner = PlannerChoice::automatic;
   ShardOrder order = {};  // of the target
@@ -18,8 +19,9 @@ struct RedistributeOptions {
   bool is_async = false;
 };
 
-// DTensor is a logical array spread over a mesh, as one rank holds it: a local tensor and the spec. A cheap value. On a rank
-// outside the mesh the local tensor is empty and every operation returns at once.
+// DTensor is a logical array spread over a mesh, as one rank holds it: a local tensor and the spec.
+// A cheap value. On a rank outside the mesh the local tensor is empty and every operation returns
+// at once.
 //
 //   DTensor x = distribute_tensor(full, mesh, {Shard(0), Replicate()});
 //   DTensor y = x.redistribute({Replicate(), Shard(1)});
@@ -37,8 +39,9 @@ class DTensor {
   // to_local returns this rank's piece; waits for a redistribution that is under way.
   const Tensor& to_local() const;
 
-  // redistribute returns the same logical tensor with other placements: collectives among the ranks of the mesh. Throws, with
-  // PyTorch's classes, what validate_redistribute and validate_steps throw.
+  // redistribute returns the same logical tensor with other placements: collectives among the ranks
+  // of the mesh. Throws, with PyTorch's classes, what validate_redistribute and validate_steps
+  // throw.
   DTensor redistribute(const Placements& to, const RedistributeOptions& options = {},
                        CallSite site = CallSite::here()) const;
 
@@ -63,28 +66,33 @@ class DTensor {
   Tensor mask_;
 };
 
+// FromLocalOptions says what from_local can't see in one rank's piece.
 struct FromLocalOptions {
-  // The global shape; without it, each local size counts once a rank that shards it, which is wrong for uneven pieces.
+  // The global shape; without it, each local size counts once a rank that shards it, which is wrong
+  // for uneven pieces.
   std::optional<Shape> shape = {};
   ShardOrder order = {};
-  // check_shapes lets the ranks compare the shapes they infer, at the price of one small collective a mesh dim. A shape that is
-  // given is checked against the own piece without any.
+  // check_shapes lets the ranks compare the shapes they infer, at the price of one small collective
+  // a mesh dim. A shape that is given is checked against the own piece without any.
   bool check_shapes = true;
   Tensor mask = {};  // of MaskPartial
 };
 
-// from_local makes a DTensor of the ranks' own pieces. Throws a ValueError where a piece has not the shape that the placements
-// give it.
+// from_local makes a DTensor of the ranks' own pieces. Throws a ValueError where a piece has not
+// the shape that the placements give it.
 DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                    const FromLocalOptions& options = {}, CallSite site = CallSite::here());
 
+// DistributeOptions says whose tensor is distributed, and in which order shards apply.
 struct DistributeOptions {
-  // The coordinate-0 rank of every mesh dim sends its tensor to the others; without it every rank cuts its own.
+  // The coordinate-0 rank of every mesh dim sends its tensor to the others; without it every rank
+  // cuts its own.
   bool from_first_rank = true;
   ShardOrder order = {};
 };
 
-// distribute_tensor cuts a tensor that a rank holds whole into pieces. Throws a ValueError for pending placements.
+// distribute_tensor cuts a tensor that a rank holds whole into pieces. Throws a ValueError for
+// pending placements.
 DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
                           const DistributeOptions& options = {}, CallSite site = CallSite::here());
 

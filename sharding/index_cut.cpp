@@ -12,7 +12,8 @@ struct LocalRun {
   std::int64_t length;
 };
 
-// Where the beginning of a run of global indices lies locally, and how far it can be copied in one go.
+// Where the beginning of a run of global indices lies locally, and how far it can be copied in one
+// go.
 LocalRun locate(const IndexRuns& held, const IndexRun& wanted) {
   std::int64_t local = 0;
   for (const IndexRun& run : held) {

@@ -5,14 +5,16 @@
 
 namespace simmesh {
 
-// IndexCut names which indices of a dim a tensor holds, and which of them, in which order, are wanted.
+// IndexCut names which indices of a dim a tensor holds, and which of them, in which order, are
+// wanted.
 struct IndexCut {
   std::int64_t dim = 0;
   const IndexRuns& held;
   const IndexRuns& wanted;
 };
 
-// cut_indices returns a contiguous tensor of the wanted indices of one dim. All of them must be held.
+// cut_indices returns a contiguous tensor of the wanted indices of one dim. All of them must be
+// held.
 Tensor cut_indices(const Tensor& tensor, const IndexCut& cut);
 
 }  // namespace simmesh

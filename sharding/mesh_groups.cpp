@@ -17,7 +17,8 @@ const ProcessGroup& MeshGroups::group(DimSpan mesh_dims) {
     return *group;
   }
   for (const Merged& merged : merged_)
-    if (std::equal(merged.mesh_dims.begin(), merged.mesh_dims.end(), mesh_dims.begin(), mesh_dims.end()))
+    if (std::equal(merged.mesh_dims.begin(), merged.mesh_dims.end(), mesh_dims.begin(),
+                   mesh_dims.end()))
       return merged.group;
   std::optional<DeviceMesh> flat = mesh_.find_flattened(mesh_dims);
   SIMMESH_CHECK(flat, "no flattened mesh for the dims {}", to_string(mesh_dims));

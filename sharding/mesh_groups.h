@@ -9,7 +9,8 @@
 
 namespace simmesh {
 
-// MeshGroups is a mesh with the process groups of one rank along its dims, found once and then kept.
+// MeshGroups is a mesh with the process groups of one rank along its dims, found once and then
+// kept.
 class MeshGroups {
  public:
   explicit MeshGroups(DeviceMesh mesh);

@@ -14,7 +14,8 @@ int squarings_of(double p) {
   if (p == 2) return 1;
   if (p == 4) return 2;
   if (p == 8) return 3;
-  raise(ErrorKind::value_error, "sharding/norm", "expected p = 0, 1, 2, 4, 8 or infinity, got {}", p);
+  raise(ErrorKind::value_error, "sharding/norm", "expected p = 0, 1, 2, 4, 8 or infinity, got {}",
+        p);
 }
 
 template <class F>

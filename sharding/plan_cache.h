@@ -10,12 +10,14 @@
 
 namespace simmesh {
 
-// PlanCache keeps the newest plans of a World. A plan is a function of its request alone, so a hit changes nothing but time.
+// PlanCache keeps the newest plans of a World. A plan is a function of its request alone, so a hit
+// changes nothing but time.
 class PlanCache {
  public:
   static constexpr std::size_t plans_max = 1024;
 
-  // find_or_make returns the plan of a request. Throws what make_plan and validate_steps throw; failures aren't kept.
+  // find_or_make returns the plan of a request. Throws what make_plan and validate_steps throw;
+  // failures aren't kept.
   std::shared_ptr<const Plan> find_or_make(const PlanRequest& request);
 
   std::uint64_t hits() const { return hits_; }

@@ -20,7 +20,8 @@ struct Moved {
   std::int64_t per_link = 0;
 };
 
-// In a ring what a rank sends crosses one link. In an all-to-all around a ring a part crosses (n-1)/2 links on average.
+// In a ring what a rank sends crosses one link. In an all-to-all around a ring a part crosses
+// (n-1)/2 links on average.
 Moved moved_bytes(Collective collective, std::int64_t piece, std::int64_t members) {
   std::int64_t part = (piece + members - 1) / members;
   std::int64_t others = members - 1;
@@ -37,7 +38,8 @@ Moved moved_bytes(Collective collective, std::int64_t piece, std::int64_t member
 }  // namespace
 
 PlanReport report_plan(const Plan& plan, const PlanRequest& request) {
-  PlanReport report{.planner = std::string(to_string(plan.planner)), .steps = {}, .cost_us = plan.cost_us};
+  PlanReport report{
+      .planner = std::string(to_string(plan.planner)), .steps = {}, .cost_us = plan.cost_us};
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
     std::int64_t members = 1;
@@ -45,9 +47,9 @@ PlanReport report_plan(const Plan& plan, const PlanRequest& request) {
     Collective collective = collective_of(step, request.mesh_shape);
     Moved moved = moved_bytes(collective, largest_piece_bytes(request, plan.before(i)), members);
     report.steps.push_back(
-        {.text = fmt::format("{}{}{} on mesh dim{} {}", to_string(step.from), step.merged ? "-->" : "->",
-                             to_string(step.to), step.mesh_dims.size() == 1 ? "" : "s",
-                             fmt::join(step.mesh_dims, "+")),
+        {.text = fmt::format("{}{}{} on mesh dim{} {}", to_string(step.from),
+                             step.merged ? "-->" : "->", to_string(step.to),
+                             step.mesh_dims.size() == 1 ? "" : "s", fmt::join(step.mesh_dims, "+")),
          .collective = std::string(to_string(collective)),
          .after = to_string(step.after),
          .bytes_per_rank = moved.per_rank,

@@ -14,7 +14,8 @@ struct PlanReport {
     std::string text;        // "S(0)->R on mesh dim 0"
     std::string collective;  // "all_gather", or "none"
     std::string after;       // the placements after the step
-    // What each rank sends, and what crosses the busiest link of the ring, in bytes; of the largest piece.
+    // What each rank sends, and what crosses the busiest link of the ring, in bytes; of the largest
+    // piece.
     std::int64_t bytes_per_rank = 0;
     std::int64_t bytes_per_link = 0;
     double cost_us = 0;
@@ -25,8 +26,9 @@ struct PlanReport {
   double cost_us = 0;
 };
 
-// report_plan works out what each step of a plan moves with ring algorithms: n-1 pieces a rank for an all-gather, n-1 parts for a
-// reduce-scatter, twice that for an all-reduce, all but one part for an all-to-all.
+// report_plan works out what each step of a plan moves with ring algorithms: n-1 pieces a rank for
+// an all-gather, n-1 parts for a reduce-scatter, twice that for an all-reduce, all but one part for
+// an all-to-all.
 PlanReport report_plan(const Plan& plan, const PlanRequest& request);
 
 }  // namespace simmesh

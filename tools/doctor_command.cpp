@@ -1,10 +1,9 @@
-#include <fmt/core.h>
-#include <sys/resource.h>
-
 #include <array>
+#include <fmt/core.h>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 
 #include <simmesh/core/arithmetic/arithmetic.h>
 #include <simmesh/core/check/bits_hash.h>
@@ -102,7 +101,8 @@ std::vector<Finding> examine() {
   };
   for (const SelfCheck& check : self_checks)
     findings.push_back({fmt::format("{} {}", check.arithmetic, to_string(check.dtype)),
-                        sum_hash(Arithmetic::parse(check.arithmetic), check.dtype), check.expected});
+                        sum_hash(Arithmetic::parse(check.arithmetic), check.dtype),
+                        check.expected});
   return findings;
 }
 
@@ -111,7 +111,8 @@ std::vector<Finding> examine() {
 void add_doctor_command(CLI::App& program, int& status) {
   auto output = std::make_shared<OutputOptions>();
   CLI::App* app = program.add_subcommand(
-      "doctor", "prints versions, the machine and arithmetic self-checks; last line: ok, or what is wrong");
+      "doctor",
+      "prints versions, the machine and arithmetic self-checks; last line: ok, or what is wrong");
   output->add_to(*app);
   app->callback([output, &status] {
     nlohmann::ordered_json values;

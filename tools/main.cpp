@@ -1,7 +1,7 @@
-#include <fmt/core.h>
-
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <exception>
+#include <fmt/core.h>
 #include <new>
 #include <string>
 
@@ -15,7 +15,8 @@ constexpr int cannot_run = 2;
 int refuse(std::string text) {
   for (char& letter : text)
     if (letter == '\n') letter = ' ';
-  fmt::print(stderr, "simmesh: {}\n", text);
+  // Not by fmt: it throws where standard error can't be written to.
+  std::fputs(("simmesh: " + text + "\n").c_str(), stderr);
   return cannot_run;
 }
 
@@ -24,7 +25,8 @@ int refuse(std::string text) {
 int main(int argc, char** argv) {
   int status = 0;
   try {
-    CLI::App program("simmesh runs every rank of a device mesh in one process, bit for bit.", "simmesh");
+    CLI::App program("simmesh runs every rank of a device mesh in one process, bit for bit.",
+                     "simmesh");
     program.require_subcommand(1);
     program.set_version_flag("--version", "simmesh 0.1.0");
     simmesh::add_verify_command(program, status);

@@ -1,6 +1,5 @@
-#include <fmt/core.h>
-
 #include <charconv>
+#include <fmt/core.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -33,7 +32,8 @@ Dims parse_sizes(std::string_view text, const char* option) {
     bool good = error == std::errc() && end == item.data() + item.size() && size >= 0 &&
                 (is_last || item.size() + 1 < rest.size());
     if (!good || std::int64_t(sizes.size()) == dims_max)
-      raise(ErrorKind::value_error, "tools/plan", "{}: expected sizes such as 2x4, got '{}'", option, text);
+      raise(ErrorKind::value_error, "tools/plan", "{}: expected sizes such as 2x4, got '{}'",
+            option, text);
     sizes.push_back(size);
     rest.remove_prefix(is_last ? rest.size() : item.size() + 1);
   }
@@ -81,7 +81,8 @@ void print(const PlanReport& report, bool quiet) {
     fmt::print("planner: {}\n", report.planner);
     for (const PlanReport::Step& step : report.steps)
       fmt::print("{}  {}  {} bytes a rank, {} bytes a link, {} us  =>  {}\n", step.text,
-                 step.collective, step.bytes_per_rank, step.bytes_per_link, step.cost_us, step.after);
+                 step.collective, step.bytes_per_rank, step.bytes_per_link, step.cost_us,
+                 step.after);
   }
   fmt::print("cost: {}\n", report.cost_us);
 }
@@ -95,8 +96,10 @@ void run(const PlanArguments& arguments) {
     Plan plan = make_plan(request);
     validate_steps(plan, request.mesh_shape);
     PlanReport report = report_plan(plan, request);
-    if (arguments.output.json) plans.push_back(to_json(report));
-    else print(report, arguments.output.quiet);
+    if (arguments.output.json)
+      plans.push_back(to_json(report));
+    else
+      print(report, arguments.output.quiet);
   }
   if (arguments.output.json) fmt::print("{}\n", nlohmann::ordered_json{{"plans", plans}}.dump());
 }
@@ -106,7 +109,8 @@ void run(const PlanArguments& arguments) {
 void add_plan_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<PlanArguments>();
   CLI::App* app = program.add_subcommand(
-      "plan", "prints the plan of a redistribution: steps, bytes, cost; last line: cost: X (in us)");
+      "plan",
+      "prints the plan of a redistribution: steps, bytes, cost; last line: cost: X (in us)");
   app->add_option("--mesh", arguments->mesh, "mesh sizes, for instance 2x4")->required();
   app->add_option("--shape", arguments->shape, "tensor sizes, for instance 16x8")->required();
   app->add_option("--dtype", arguments->dtype, "element type")->capture_default_str();

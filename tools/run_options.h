@@ -15,7 +15,8 @@ struct RunOptions {
 
   void add_to(CLI::App& app) {
     app.add_option("--seed", seed, "seed of schedules and random streams")->capture_default_str();
-    app.add_option("--schedule", schedule, "fifo, seeded, pct:D or replay:FILE")->capture_default_str();
+    app.add_option("--schedule", schedule, "fifo, seeded, pct:D or replay:FILE")
+        ->capture_default_str();
     app.add_option("--threads", threads, "worker threads; changes no result")
         ->capture_default_str()
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1024)));

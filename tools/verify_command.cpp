@@ -1,5 +1,4 @@
 #include <fmt/core.h>
-
 #include <memory>
 
 #include <simmesh/core/arithmetic/arithmetic.h>

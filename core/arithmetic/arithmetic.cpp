@@ -19,7 +19,9 @@ Arithmetic Arithmetic::as_nccl_ring(NcclRing options) {
 Arithmetic Arithmetic::as_nccl_tree(NcclTree options) {
   return {"as_nccl_tree", std::make_shared<NcclTreeOrder>(options)};
 }
-Arithmetic Arithmetic::as_gloo_ring() { return {"as_gloo_ring", std::make_shared<GlooRingOrder>()}; }
+Arithmetic Arithmetic::as_gloo_ring() {
+  return {"as_gloo_ring", std::make_shared<GlooRingOrder>()};
+}
 
 Arithmetic Arithmetic::parse(std::string_view name) {
   if (name == "canonical") return canonical();
@@ -28,9 +30,10 @@ Arithmetic Arithmetic::parse(std::string_view name) {
   if (name == "as_nccl_ring") return as_nccl_ring();
   if (name == "as_nccl_tree") return as_nccl_tree();
   if (name == "as_gloo_ring") return as_gloo_ring();
-  raise(ErrorKind::value_error, "arithmetic",
-        "expected canonical, exact, rank_order, as_nccl_ring, as_nccl_tree or as_gloo_ring, got '{}'",
-        name);
+  raise(
+      ErrorKind::value_error, "arithmetic",
+      "expected canonical, exact, rank_order, as_nccl_ring, as_nccl_tree or as_gloo_ring, got '{}'",
+      name);
 }
 
 void Arithmetic::reduce(const Reduction& reduction) const {

@@ -12,7 +12,8 @@
 
 namespace simmesh {
 
-// Reduction is one reduction over the members of a group: contiguous operands of count elements each, in group order.
+// Reduction is one reduction over the members of a group: contiguous operands of count elements
+// each, in group order.
 struct Reduction {
   ReduceOp op = ReduceOp::sum;
   DType dtype = DType::float32;
@@ -20,7 +21,8 @@ struct Reduction {
   gsl::span<const std::byte* const> operands;
   std::int64_t count = 0;
   std::byte* result = nullptr;
-  // owner is the member that alone keeps these elements of a reduce-scatter; -1 where all members keep them.
+  // owner is the member that alone keeps these elements of a reduce-scatter; -1 where all members
+  // keep them.
   std::int64_t owner = -1;
   // Where given, takes the result's bytes in ascending order while they are still in the cache.
   BitsHash* hash = nullptr;
@@ -32,21 +34,25 @@ class ReductionOrder {
   virtual ~ReductionOrder() = default;
   virtual void reduce(const Reduction& reduction) const = 0;
 
-  // adds_by_owner says whether a reduce-scatter must reduce each member's elements on their own, with the owner given.
+  // adds_by_owner says whether a reduce-scatter must reduce each member's elements on their own,
+  // with the owner given.
   virtual bool adds_by_owner() const { return false; }
 };
 
-// Arithmetic says how a World adds: a value for WorldOptions. All modes agree where no operation rounds.
+// Arithmetic says how a World adds: a value for WorldOptions. All modes agree where no operation
+// rounds.
 //
 //   canonical     as rank_order for collectives
 //   rank_order    ((x0 op x1) op x2) ... in group order, what PyTorch's LocalTensor does
-//   exact         terms are rounded once onto a grid that all operands of the call fix, and added as integers: the order can't
+//   exact         terms are rounded once onto a grid that all operands of the call fix, and added
+//   as integers: the order can't
 //                 matter; floating sums, averages and scaled sums only, the rest is as rank_order
 //   as_nccl_ring  NCCL's ring: chunk c of the elements starts at member c+1 and ends at member c
 //   as_nccl_tree  NCCL's double binary tree over hosts, a chain within a host
 //   as_gloo_ring  gloo's ring: chunk c starts at member c-1 and goes down to member c
 //
-// avg divides once, after the sum; the NCCL orders multiply each operand by the rounded 1/n first instead.
+// avg divides once, after the sum; the NCCL orders multiply each operand by the rounded 1/n first
+// instead.
 class Arithmetic {
  public:
   struct NcclRing {
@@ -74,7 +80,8 @@ class Arithmetic {
 
   bool adds_by_owner() const { return order_->adds_by_owner(); }
 
-  // reduce writes the reduction's result. Throws a TypeError where the operation isn't defined for the dtype.
+  // reduce writes the reduction's result. Throws a TypeError where the operation isn't defined for
+  // the dtype.
   void reduce(const Reduction& reduction) const;
 
  private:

@@ -20,18 +20,24 @@ T wrapping(T a, T b, F f) {
 struct Sum {
   template <class T>
   static T apply(T a, T b) {
-    if constexpr (std::is_same_v<T, bool>) return a || b;
-    else if constexpr (std::is_integral_v<T>) return wrapping(a, b, [](auto x, auto y) { return x + y; });
-    else return T(a + b);
+    if constexpr (std::is_same_v<T, bool>)
+      return a || b;
+    else if constexpr (std::is_integral_v<T>)
+      return wrapping(a, b, [](auto x, auto y) { return x + y; });
+    else
+      return T(a + b);
   }
 };
 
 struct Product {
   template <class T>
   static T apply(T a, T b) {
-    if constexpr (std::is_same_v<T, bool>) return a && b;
-    else if constexpr (std::is_integral_v<T>) return wrapping(a, b, [](auto x, auto y) { return x * y; });
-    else return T(a * b);
+    if constexpr (std::is_same_v<T, bool>)
+      return a && b;
+    else if constexpr (std::is_integral_v<T>)
+      return wrapping(a, b, [](auto x, auto y) { return x * y; });
+    else
+      return T(a * b);
   }
 };
 
@@ -51,15 +57,21 @@ struct Max {
 
 struct Band {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(a & b); }
+  static T apply(T a, T b) {
+    return static_cast<T>(a & b);
+  }
 };
 struct Bor {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(a | b); }
+  static T apply(T a, T b) {
+    return static_cast<T>(a | b);
+  }
 };
 struct Bxor {
   template <class T>
-  static T apply(T a, T b) { return static_cast<T>(a ^ b); }
+  static T apply(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
 };
 
 template <class Op, class T>
@@ -78,8 +90,10 @@ Combine for_any(DType dtype) {
 template <class Op>
 Combine for_integers(DType dtype) {
   return visit_dtype(dtype, []<class T>(T) -> Combine {
-    if constexpr (std::is_integral_v<T>) return combine<Op, T>;
-    else return nullptr;
+    if constexpr (std::is_integral_v<T>)
+      return combine<Op, T>;
+    else
+      return nullptr;
   });
 }
 
@@ -89,8 +103,8 @@ void check_reduction(ReduceOp op, DType dtype) {
   bool bitwise = op == ReduceOp::band || op == ReduceOp::bor || op == ReduceOp::bxor;
   bool divides = op == ReduceOp::avg || op == ReduceOp::premul_sum;
   if (bitwise && is_floating_point(dtype))
-    raise(ErrorKind::type_error, "arithmetic/reduce", "expected an integer dtype or bool for {}, got {}",
-          to_string(op), to_string(dtype));
+    raise(ErrorKind::type_error, "arithmetic/reduce",
+          "expected an integer dtype or bool for {}, got {}", to_string(op), to_string(dtype));
   if (divides && !is_floating_point(dtype))
     raise(ErrorKind::type_error, "arithmetic/reduce",
           "expected a floating dtype for {}, got {}: the result would be truncated", to_string(op),
@@ -113,7 +127,8 @@ Combine combine_of(ReduceOp op, DType dtype) {
   SIMMESH_CHECK(false, "unknown ReduceOp {}", static_cast<int>(op));
 }
 
-void scale(std::byte* out, const std::byte* values, double factor, DType dtype, std::int64_t count) {
+void scale(std::byte* out, const std::byte* values, double factor, DType dtype,
+           std::int64_t count) {
   visit_dtype(dtype, [&]<class T>(T) {
     T rounded = rounded_to<T>(factor);
     auto* to = reinterpret_cast<T*>(out);
@@ -127,8 +142,10 @@ void divide(std::byte* values, double divisor, DType dtype, std::int64_t count) 
   visit_dtype(dtype, [&]<class T>(T) {
     auto* x = reinterpret_cast<T*>(values);
     for (std::int64_t i = 0; i < count; ++i) {
-      if constexpr (is_sixteen_bit<T>) x[i] = T(static_cast<float>(x[i]) / static_cast<float>(divisor));
-      else x[i] = static_cast<T>(x[i] / static_cast<T>(divisor));
+      if constexpr (is_sixteen_bit<T>)
+        x[i] = T(static_cast<float>(x[i]) / static_cast<float>(divisor));
+      else
+        x[i] = static_cast<T>(x[i] / static_cast<T>(divisor));
     }
   });
 }

@@ -8,18 +8,22 @@
 
 namespace simmesh {
 
-// Combine computes out[i] = a[i] op b[i] for count elements, each operation correctly rounded to the dtype; integers wrap,
-// a bool sum is OR and a bool product AND, min and max pass NaN on. out may be a or b.
-using Combine = void (*)(std::byte* out, const std::byte* a, const std::byte* b, std::int64_t count);
+// Combine computes out[i] = a[i] op b[i] for count elements, each operation correctly rounded to
+// the dtype; integers wrap, a bool sum is OR and a bool product AND, min and max pass NaN on. out
+// may be a or b.
+using Combine = void (*)(std::byte* out, const std::byte* a, const std::byte* b,
+                         std::int64_t count);
 
 // combine_of returns the kernel of one operation. avg and premul_sum combine as sum.
 Combine combine_of(ReduceOp op, DType dtype);
 
-// check_reduction throws a TypeError where the operation isn't defined for the dtype: bitwise operations of floating dtypes,
-// averages and scaled sums of integers and bools. PyTorch computes some of these in floating point and truncates.
+// check_reduction throws a TypeError where the operation isn't defined for the dtype: bitwise
+// operations of floating dtypes, averages and scaled sums of integers and bools. PyTorch computes
+// some of these in floating point and truncates.
 void check_reduction(ReduceOp op, DType dtype);
 
-// scale writes values[i] * factor, rounded once to the dtype (factor is rounded to it first), into out.
+// scale writes values[i] * factor, rounded once to the dtype (factor is rounded to it first), into
+// out.
 void scale(std::byte* out, const std::byte* values, double factor, DType dtype, std::int64_t count);
 
 // divide divides values in place by divisor, rounded once to the dtype. Floating dtypes only.

@@ -17,8 +17,8 @@ namespace {
 
 using Wide = Int128;
 
-// A term of at most 2^term_bits steps; 2^(total - term_bits) of them fit. 64-bit accumulators for products of 24-bit
-// mantissas, 128-bit ones for float64.
+// A term of at most 2^term_bits steps; 2^(total - term_bits) of them fit. 64-bit accumulators for
+// products of 24-bit mantissas, 128-bit ones for float64.
 template <class T>
 constexpr int term_bits = std::is_same_v<T, double> ? 114 : 51;
 template <class T>
@@ -56,7 +56,8 @@ Accumulator<T> on_grid(double x, int scale) {
   }
 }
 
-// Rounds sum * 2^-scale to T, once. A wide sum keeps its 63 highest bits, the last of them sticky, before it does.
+// Rounds sum * 2^-scale to T, once. A wide sum keeps its 63 highest bits, the last of them sticky,
+// before it does.
 template <class T>
 T off_grid(Accumulator<T> sum, int scale) {
   if constexpr (!std::is_same_v<T, double>) {
@@ -85,10 +86,14 @@ void reduce_exactly(const Reduction& reduction) {
     for (const std::byte* operand : reduction.operands) {
       T x = reinterpret_cast<const T*>(operand)[i];
       double term = widened(factor.empty() ? x : T(x * factor[0]));
-      if (std::isfinite(term)) sum += on_grid<T>(term, scale);
-      else special += term;
+      if (std::isfinite(term))
+        sum += on_grid<T>(term, scale);
+      else
+        special += term;
     }
-    result[i] = special != 0 || std::isnan(special) ? rounded_to<T>(special) : off_grid<T>(sum, scale);
+    // Sign and payload of a NaN would tell the order of the operands, so there is one NaN.
+    if (std::isnan(special)) special = std::numeric_limits<double>::quiet_NaN();
+    result[i] = special != 0 ? rounded_to<T>(special) : off_grid<T>(sum, scale);
   }
   if (reduction.op == ReduceOp::avg)
     divide(reduction.result, double(reduction.operands.size()), reduction.dtype, reduction.count);

@@ -4,13 +4,15 @@
 
 namespace simmesh {
 
-// RankOrder folds from the left in group order, each step in the dtype: the rule of PyTorch's LocalTensor.
+// RankOrder folds from the left in group order, each step in the dtype: the rule of PyTorch's
+// LocalTensor.
 class RankOrder final : public ReductionOrder {
  public:
   void reduce(const Reduction& reduction) const override;
 };
 
-// blocks_of calls f(begin, count) for consecutive ranges of the elements that fit into a fast cache.
+// blocks_of calls f(begin, count) for consecutive ranges of the elements that fit into a fast
+// cache.
 template <class F>
 void blocks_of(std::int64_t count, DType dtype, F&& f) {
   constexpr std::int64_t block_bytes = 32 * 1024;

@@ -14,18 +14,20 @@ constexpr std::int64_t full_scale_terms_max = 4095;
 
 }  // namespace
 
-// |x| < 2^e gives |x| * 2^(bits - e) < 2^bits. The scale is kept within what ldexp of a double can undo.
+// |x| < 2^e gives |x| * 2^(bits - e) < 2^bits. The scale is kept within what ldexp of a double can
+// undo.
 SumGrid SumGrid::of(const Bound& bound) {
   if (!std::isfinite(bound.magnitude_max) || bound.terms < 1)
     raise(ErrorKind::value_error, "arithmetic/sum_grid",
           "expected a finite magnitude and at least one term, got {} and {}", bound.magnitude_max,
           bound.terms);
+  if (bound.magnitude_max == 0) return SumGrid(0, 0);
   int exponent = 0;
   std::frexp(bound.magnitude_max, &exponent);
   int bits = term_bits_max;
   if (bound.terms > full_scale_terms_max)
     bits -= int(std::bit_width(std::uint64_t(bound.terms))) - 12;
-  return SumGrid(bound.magnitude_max == 0 ? 0 : bits - exponent);
+  return SumGrid(bits - exponent, std::ldexp(1.0, bits));
 }
 
 Tensor SumGrid::to_accumulators(const Tensor& values) const {
@@ -40,10 +42,10 @@ Tensor SumGrid::to_accumulators(const Tensor& values) const {
       std::size_t i = 0;
       for (T x : rows.values<T>()) {
         double steps = std::ldexp(widened(x), scale_);
-        if (!(std::fabs(steps) <= 0x1p51))
+        if (!(std::fabs(steps) <= steps_max_))
           raise(ErrorKind::value_error, "arithmetic/sum_grid",
-                "expected terms within the grid's bound of 2^{}, got {} at element {}",
-                term_bits_max - scale_, widened(x), i);
+                "expected terms within the grid's bound of {}, got {} at element {}",
+                std::ldexp(steps_max_, -scale_), widened(x), i);
         out[i++] = std::int64_t(std::nearbyint(steps));
       }
     }

@@ -14,8 +14,8 @@ std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) *
 
 void check_options(std::int64_t a, std::int64_t b, std::string_view what) {
   if (a < 1 || b < 1)
-    raise(ErrorKind::value_error, "arithmetic/vendor_orders", "expected {} of at least 1, got {} and {}",
-          what, a, b);
+    raise(ErrorKind::value_error, "arithmetic/vendor_orders",
+          "expected {} of at least 1, got {} and {}", what, a, b);
 }
 
 // Operands gives the members' values as the vendor sees them: NCCL scales each one before it adds.
@@ -24,9 +24,12 @@ class Operands {
   Operands(const Reduction& reduction, bool scales_averages)
       : reduction_(reduction), element_(bytes_per_element(reduction.dtype)) {
     double members = double(reduction.operands.size());
-    if (reduction.op == ReduceOp::premul_sum) factor_ = reduction.factor;
-    else if (reduction.op == ReduceOp::avg && scales_averages) factor_ = double(float(1.0 / members));
-    else return;
+    if (reduction.op == ReduceOp::premul_sum)
+      factor_ = reduction.factor;
+    else if (reduction.op == ReduceOp::avg && scales_averages)
+      factor_ = double(float(1.0 / members));
+    else
+      return;
     scales_ = true;
   }
 
@@ -55,7 +58,8 @@ class Operands {
   std::vector<std::byte> scaled_;
 };
 
-// One chunk of a ring: starts at member `first` and visits all members, `direction` apart; the own operand comes first.
+// One chunk of a ring: starts at member `first` and visits all members, `direction` apart; the own
+// operand comes first.
 void fold_ring_chunk(const Reduction& reduction, Operands& operands, std::int64_t first,
                      std::int64_t direction, std::int64_t begin, std::int64_t count) {
   if (count <= 0) return;
@@ -140,7 +144,8 @@ std::vector<std::int64_t> tree_children(std::int64_t host, std::int64_t hosts) {
 
 }  // namespace
 
-// The second tree is the first one mirrored over an even number of hosts, or shifted by one over an odd one.
+// The second tree is the first one mirrored over an even number of hosts, or shifted by one over an
+// odd one.
 NcclTreeOrder::Tree NcclTreeOrder::tree(std::size_t members, bool second) const {
   auto per_host = options_.ranks_per_host;
   std::int64_t hosts = divide_up(std::int64_t(members), per_host);

@@ -6,8 +6,10 @@
 
 namespace simmesh {
 
-// The orders in which NCCL and gloo add, from their sources; docs/arithmetic.md states each with its data partition.
+// The orders in which NCCL and gloo add, from their sources; docs/arithmetic.md states each with
+// its data partition.
 
+// NcclRingOrder is as_nccl_ring.
 class NcclRingOrder final : public ReductionOrder {
  public:
   // Throws a ValueError for options below 1.
@@ -19,6 +21,7 @@ class NcclRingOrder final : public ReductionOrder {
   Arithmetic::NcclRing options_;
 };
 
+// NcclTreeOrder is as_nccl_tree.
 class NcclTreeOrder final : public ReductionOrder {
  public:
   // Throws a ValueError for options below 1.
@@ -40,6 +43,7 @@ class NcclTreeOrder final : public ReductionOrder {
   Arithmetic::NcclTree options_;
 };
 
+// GlooRingOrder is as_gloo_ring.
 class GlooRingOrder final : public ReductionOrder {
  public:
   void reduce(const Reduction& reduction) const override;

@@ -1,6 +1,5 @@
-#include <xxhash.h>
-
 #include <new>
+#include <xxhash.h>
 
 #include <simmesh/core/check/bits_hash.h>
 

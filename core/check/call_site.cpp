@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-
 #include <string_view>
 
 #include <simmesh/core/check/call_site.h>

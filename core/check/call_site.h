@@ -4,7 +4,8 @@
 
 namespace simmesh {
 
-// CallSite is a place in a program. As a default argument, `CallSite site = CallSite::here()`, it is the caller's.
+// CallSite is a place in a program. As a default argument, `CallSite site = CallSite::here()`, it
+// is the caller's.
 struct CallSite {
   const char* file = "";
   int line = 0;
@@ -14,7 +15,8 @@ struct CallSite {
   }
 };
 
-// to_string returns "train.cpp:42": the last component of the path, so that reports don't depend on where a tree lies.
+// to_string returns "train.cpp:42": the last component of the path, so that reports don't depend on
+// where a tree lies.
 std::string to_string(const CallSite& site);
 
 }  // namespace simmesh

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <fmt/format.h>
-
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace simmesh {
 
-// ContractViolation means that simmesh broke one of its own contracts: a defect of the library, not of its user. A World
-// that meets one on a rank adds rank, step, seed and schedule hash to the report.
+// ContractViolation means that simmesh broke one of its own contracts: a defect of the library, not
+// of its user. A World that meets one on a rank adds rank, step, seed and schedule hash to the
+// report.
 class ContractViolation : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -22,11 +22,11 @@ namespace detail {
 
 }  // namespace simmesh
 
-// SIMMESH_CHECK states a contract of ours, in every build. It throws ContractViolation where the condition does not hold;
-// the message is only formatted then.
-#define SIMMESH_CHECK(condition, ...)                                                      \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]]                                                         \
-      ::simmesh::detail::contract_violated(__FILE__, __LINE__, #condition,                 \
-                                           ::fmt::format(__VA_ARGS__));                    \
+// SIMMESH_CHECK states a contract of ours, in every build. It throws ContractViolation where the
+// condition does not hold; the message is only formatted then.
+#define SIMMESH_CHECK(condition, ...)                                      \
+  do {                                                                     \
+    if (!(condition)) [[unlikely]]                                         \
+      ::simmesh::detail::contract_violated(__FILE__, __LINE__, #condition, \
+                                           ::fmt::format(__VA_ARGS__));    \
   } while (false)

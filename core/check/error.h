@@ -1,14 +1,14 @@
 #pragma once
 
 #include <fmt/format.h>
-
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace simmesh {
 
-// ErrorKind names the class of a misuse with the word a PyTorch user knows. A recorded refusal is compared by it.
+// ErrorKind names the class of a misuse with the word a PyTorch user knows. A recorded refusal is
+// compared by it.
 enum class ErrorKind {
   runtime_error,
   value_error,
@@ -22,10 +22,11 @@ enum class ErrorKind {
 // to_string returns the Python spelling, for instance "ValueError".
 std::string_view to_string(ErrorKind kind);
 
-// Error reports misuse or bad input from the outside world. Its text starts with where it was found, in brackets, and
-// goes on with what was expected and what came:
+// Error reports misuse or bad input from the outside world. Its text starts with where it was
+// found, in brackets, and goes on with what was expected and what came:
 //
-//   raise(ErrorKind::value_error, "mesh/unflatten", "sizes {} multiply to {}, expected {}", sizes, product, extent);
+//   raise(ErrorKind::value_error, "mesh/unflatten", "sizes {} multiply to {}, expected {}", sizes,
+//   product, extent);
 //   // [mesh/unflatten] sizes [2, 3] multiply to 6, expected 4
 class Error : public std::runtime_error {
  public:
@@ -43,8 +44,8 @@ class Error : public std::runtime_error {
 
 // raise throws an Error with a formatted message.
 template <class... Args>
-[[noreturn]] void raise(ErrorKind kind, std::string_view where,
-                        fmt::format_string<Args...> format, Args&&... args) {
+[[noreturn]] void raise(ErrorKind kind, std::string_view where, fmt::format_string<Args...> format,
+                        Args&&... args) {
   throw Error(kind, where, fmt::format(format, std::forward<Args>(args)...));
 }
 

@@ -4,7 +4,8 @@
 
 namespace simmesh {
 
-// FoldHash folds 64-bit words, in order, into 64 bits. Equal sequences give equal values on every machine.
+// FoldHash folds 64-bit words, in order, into 64 bits. Equal sequences give equal values on every
+// machine.
 class FoldHash {
  public:
   constexpr explicit FoldHash(std::uint64_t seed = 0) : state_(seed ^ 0x6A09E667F3BCC908u) {}

@@ -6,7 +6,8 @@
 
 namespace simmesh {
 
-// revision returns the source revision that the library was built from, or "unknown" outside a checkout.
+// revision returns the source revision that the library was built from, or "unknown" outside a
+// checkout.
 std::string_view revision();
 
 // Repro is all that is needed to see a failure again.

@@ -11,8 +11,8 @@
 
 namespace simmesh {
 
-// Waitable is what a blocked rank waits for. It is a virtual seam because the engine reports on operations of layers that it
-// doesn't know; it is only asked when a run has failed.
+// Waitable is what a blocked rank waits for. It is a virtual seam because the engine reports on
+// operations of layers that it doesn't know; it is only asked when a run has failed.
 class Waitable {
  public:
   virtual ~Waitable() = default;
@@ -20,11 +20,13 @@ class Waitable {
   // group returns the group in words: "dp [0, 4]".
   virtual std::string group() const = 0;
 
-  // missing_ranks returns the ranks whose arrival would let the operation go on; empty where any rank could.
+  // missing_ranks returns the ranks whose arrival would let the operation go on; empty where any
+  // rank could.
   virtual std::vector<RankId> missing_ranks() const = 0;
 };
 
-// Activity says what a blocked rank is doing. It lives on the rank's stack while the rank is blocked.
+// Activity says what a blocked rank is doing. It lives on the rank's stack while the rank is
+// blocked.
 struct Activity {
   const char* operation = "";
   const Waitable* waits_for = nullptr;

@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
@@ -25,7 +24,8 @@ std::string message_of(const std::exception_ptr& exception) {
 
 }  // namespace
 
-// Follows, from each blocked rank, the first rank it misses, until a rank comes up twice or one can't help any more.
+// Follows, from each blocked rank, the first rank it misses, until a rank comes up twice or one
+// can't help any more.
 std::string Run::describe_cycle() const {
   std::vector<RankId> path;
   RankId at = no_rank;
@@ -34,24 +34,28 @@ std::string Run::describe_cycle() const {
   while (at != no_rank) {
     auto seen = std::find(path.begin(), path.end(), at);
     if (seen != path.end())
-      return fmt::format("  cycle: rank {} -> rank {}", fmt::join(seen, path.end(), " -> rank "), at);
+      return fmt::format("  cycle: rank {} -> rank {}", fmt::join(seen, path.end(), " -> rank "),
+                         at);
     path.push_back(at);
     const Seat& seat = seats_[at];
     if (seat.state == State::finished)
       return fmt::format("  chain: rank {}, which has returned", fmt::join(path, " -> rank "));
     if (!seat.activity || !seat.activity->waits_for) break;
     std::vector<RankId> missing = seat.activity->waits_for->missing_ranks();
-    if (missing.empty()) return fmt::format("  rank {} waits for any rank; none is left to send", at);
+    if (missing.empty())
+      return fmt::format("  rank {} waits for any rank; none is left to send", at);
     at = missing.front();
   }
   return {};
 }
 
-// Compares the ranks' calls in program order and describes the first place where they are not all the same.
+// Compares the ranks' calls in program order and describes the first place where they are not all
+// the same.
 std::string Run::describe_divergence() const {
   if (trace_.recorded() > trace_.size())
-    return fmt::format("  first call that differs: unknown, only the newest {} of {} events are kept",
-                       trace_.size(), trace_.recorded());
+    return fmt::format(
+        "  first call that differs: unknown, only the newest {} of {} events are kept",
+        trace_.size(), trace_.recorded());
   std::vector<std::vector<const Event*>> calls(seats_.size());
   for (std::size_t i = 0; i < trace_.size(); ++i) {
     const Event& event = trace_[i];
@@ -72,12 +76,14 @@ std::string Run::describe_divergence() const {
     if (groups.size() == 1) continue;
     std::string text = fmt::format("  first call that differs, number {} of each rank:", call + 1);
     for (const auto& [what, ranks] : groups) {
-      const Event* event = call < calls[ranks.front()].size() ? calls[ranks.front()][call] : nullptr;
+      const Event* event =
+          call < calls[ranks.front()].size() ? calls[ranks.front()][call] : nullptr;
       std::size_t shown = std::min<std::size_t>(ranks.size(), 8);
-      text += fmt::format("\n    {} by rank{} {}{}{}", what, ranks.size() == 1 ? "" : "s",
-                          fmt::join(ranks.begin(), ranks.begin() + std::ptrdiff_t(shown), ", "),
-                          shown < ranks.size() ? fmt::format(" and {} more", ranks.size() - shown) : "",
-                          event ? " at " + to_string(event->site) : "");
+      text +=
+          fmt::format("\n    {} by rank{} {}{}{}", what, ranks.size() == 1 ? "" : "s",
+                      fmt::join(ranks.begin(), ranks.begin() + std::ptrdiff_t(shown), ", "),
+                      shown < ranks.size() ? fmt::format(" and {} more", ranks.size() - shown) : "",
+                      event ? " at " + to_string(event->site) : "");
     }
     return text;
   }
@@ -91,10 +97,10 @@ std::string Run::describe_ranks(RankId except) const {
     if (seat.rank.id() == except) continue;
     if (described++ == described_ranks_max)
       return text + fmt::format("  ... and {} more ranks\n", seats_.size() - seat.rank.id());
-    std::string what = seat.exception              ? "failed: " + message_of(seat.exception)
+    std::string what = seat.exception                  ? "failed: " + message_of(seat.exception)
                        : seat.state == State::finished ? "had returned"
-                       : seat.activity               ? "waited in " + to_string(*seat.activity)
-                                                     : "could have run";
+                       : seat.activity                 ? "waited in " + to_string(*seat.activity)
+                                                       : "could have run";
     text += fmt::format("  rank {}: {}\n", seat.rank.id(), what);
   }
   return text;

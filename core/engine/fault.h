@@ -8,8 +8,8 @@
 
 namespace simmesh {
 
-// Fault is one thing that a World lets go wrong on purpose. Operations of a rank are counted from 1: every collective,
-// send, receive and wait that it begins.
+// Fault is one thing that a World lets go wrong on purpose. Operations of a rank are counted from
+// 1: every collective, send, receive and wait that it begins.
 //
 //   World world({.ranks = 4, .faults = {Fault::kill({.rank = 3, .operation = 2})}});
 struct Fault {
@@ -19,7 +19,8 @@ struct Fault {
     abandon,          // the rank returns instead of joining a collective: reported as a deadlock
     flip_bit,         // one bit of its operand is flipped: the data hash changes
     fail_allocation,  // its k-th allocation fails: reported as its failure
-    call_another,     // it calls another collective (barrier; all_reduce instead of barrier): reported as a mismatch
+    call_another,  // it calls another collective (barrier; all_reduce instead of barrier): reported
+                   // as a mismatch
   };
   struct At {
     RankId rank = 0;

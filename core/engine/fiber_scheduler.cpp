@@ -35,8 +35,8 @@ boost::fibers::context* FiberScheduler::take_dispatcher() noexcept {
   return std::exchange(dispatcher_, nullptr);
 }
 
-// The sanitizers learn of a switch here, in a file that they don't instrument: between the announcement and the switch no
-// instrumented function may return.
+// The sanitizers learn of a switch here, in a file that they don't instrument: between the
+// announcement and the switch no instrumented function may return.
 boost::fibers::context* FiberScheduler::pick_next() noexcept {
   if (std::exchange(dispatcher_is_next_, false)) return take_dispatcher();
   if (workers_.empty()) {

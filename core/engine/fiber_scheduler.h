@@ -10,9 +10,10 @@ namespace simmesh {
 
 class Worker;
 
-// FiberScheduler is Boost.Fiber's scheduling algorithm on every thread that runs a World. While a worker runs, only its ranks
-// do: the innermost of nested Worlds decides who goes next. Other fibers of the thread take turns in the order in which they
-// became ready, as long as no World runs.
+// FiberScheduler is Boost.Fiber's scheduling algorithm on every thread that runs a World. While a
+// worker runs, only its ranks do: the innermost of nested Worlds decides who goes next. Other
+// fibers of the thread take turns in the order in which they became ready, as long as no World
+// runs.
 class FiberScheduler final : public boost::fibers::algo::algorithm {
  public:
   FiberScheduler();

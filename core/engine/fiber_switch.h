@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// FiberIdentity is what the sanitizers must be told of a fiber before control may move to it. Without a sanitizer it is
-// empty and every call below does nothing.
+// FiberIdentity is what the sanitizers must be told of a fiber before control may move to it.
+// Without a sanitizer it is empty and every call below does nothing.
 class FiberIdentity {
  public:
   // of_current_thread describes the stack that this thread began with.
@@ -15,8 +15,8 @@ class FiberIdentity {
   // release forgets a fiber that has ended.
   void release();
 
-  // leave_for announces that this fiber hands control to another one; last_time where it never comes back.
-  // The caller's frames up to the switch must not be instrumented.
+  // leave_for announces that this fiber hands control to another one; last_time where it never
+  // comes back. The caller's frames up to the switch must not be instrumented.
   void leave_for(FiberIdentity& other, bool last_time);
   // arrive is called first thing after control came (back) to this fiber.
   void arrive();
@@ -36,8 +36,8 @@ class FiberIdentity {
 #endif
 };
 
-// ExceptionState saves which exceptions a fiber is handling. The C++ runtime keeps that a thread, so a fiber that waits inside
-// a catch block would otherwise find another fiber's.
+// ExceptionState saves which exceptions a fiber is handling. The C++ runtime keeps that a thread,
+// so a fiber that waits inside a catch block would otherwise find another fiber's.
 class ExceptionState {
  public:
   // save takes the thread's state and leaves it as if no exception were handled.

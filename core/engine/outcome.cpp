@@ -12,10 +12,9 @@ void Outcome::rethrow() const {
 std::string report(const Outcome& outcome) {
   if (!outcome.failure) return {};
   const Failure& failure = *outcome.failure;
-  std::string text =
-      failure.rank == no_rank
-          ? failure.message
-          : fmt::format("rank {} failed: {}", failure.rank, failure.message);
+  std::string text = failure.rank == no_rank
+                         ? failure.message
+                         : fmt::format("rank {} failed: {}", failure.rank, failure.message);
   if (!failure.details.empty()) text += "\n" + failure.details;
   return text + fmt::format("\n  after {} steps, schedule hash {:016x}\n{}", outcome.steps,
                             outcome.schedule_hash, to_string(outcome.repro));
@@ -24,7 +23,8 @@ std::string report(const Outcome& outcome) {
 std::string to_string(const Outcome& outcome) {
   if (!outcome.ok()) return report(outcome);
   return fmt::format(
-      "{} ranks, {} steps, data hash {:016x}, schedule hash {:016x}, peak {} bytes a rank, {} bytes "
+      "{} ranks, {} steps, data hash {:016x}, schedule hash {:016x}, peak {} bytes a rank, {} "
+      "bytes "
       "physical",
       outcome.ranks, outcome.steps, outcome.data_hash, outcome.schedule_hash, outcome.peak_bytes,
       outcome.physical_peak_bytes);

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <exception>
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,35 +12,37 @@
 
 namespace simmesh {
 
-// Failure says why a run ended early. rank is the first, in rank order, of the ranks that failed by themselves; no_rank
-// for a deadlock and for a schedule that can't be followed.
+// Failure says why a run ended early. rank is the first, in rank order, of the ranks that failed by
+// themselves; no_rank for a deadlock and for a schedule that can't be followed.
 struct Failure {
   enum class Kind { error, deadlock, schedule };
 
   Kind kind = Kind::error;
   RankId rank = no_rank;
   std::string message;
-  // details has what every other rank was doing, and for a deadlock the cycle and the first call that differs.
+  // details has what every other rank was doing, and for a deadlock the cycle and the first call
+  // that differs.
   std::string details;
   std::exception_ptr exception;
 };
 
-// Touch is one use, at a step of the schedule, of an object whose users' order can matter: a mailbox that is received from
-// with any source, or shared state.
+// Touch is one use, at a step of the schedule, of an object whose users' order can matter: a
+// mailbox that is received from with any source, or shared state.
 struct Touch {
   std::uint64_t step = 0;
   RankId rank = no_rank;
   std::uint64_t object = 0;
 };
 
-// Outcome is the result of one run. Equal programs, inputs, seeds and arithmetic give equal data hashes under every schedule
-// and any number of threads; the schedule hash names the interleaving.
+// Outcome is the result of one run. Equal programs, inputs, seeds and arithmetic give equal data
+// hashes under every schedule and any number of threads; the schedule hash names the interleaving.
 struct Outcome {
   std::uint64_t data_hash = 0;
   std::uint64_t schedule_hash = 0;
   std::uint64_t steps = 0;
   std::size_t ranks = 0;
-  // Simulated bytes are those of the rank that held the most; physical bytes are what the process used for buffers.
+  // Simulated bytes are those of the rank that held the most; physical bytes are what the process
+  // used for buffers.
   std::int64_t peak_bytes = 0;
   std::int64_t physical_peak_bytes = 0;
   std::uint64_t copies_on_write = 0;
@@ -49,17 +50,20 @@ struct Outcome {
   std::int64_t live_storages = 0;
   // choices is the recorded schedule, where WorldOptions::record_choices asked for it.
   std::vector<RankId> choices;
-  // touches holds the uses that are sensitive to their order. None means that every schedule is equivalent to this one.
+  // touches holds the uses that are sensitive to their order. None means that every schedule is
+  // equivalent to this one.
   std::vector<Touch> touches;
   std::optional<Failure> failure;
   Repro repro;
 
   bool ok() const { return !failure; }
-  // rethrow throws the failing rank's own exception, or a RuntimeError with the report; returns if the run was ok.
+  // rethrow throws the failing rank's own exception, or a RuntimeError with the report; returns if
+  // the run was ok.
   void rethrow() const;
 };
 
-// report returns the failure in full, ending with the line that reproduces it; empty where the run was ok.
+// report returns the failure in full, ending with the line that reproduces it; empty where the run
+// was ok.
 std::string report(const Outcome& outcome);
 
 // to_string returns one line for a run that was ok, else the report.

@@ -6,8 +6,8 @@
 
 namespace simmesh {
 
-// RandomStream is a counter-based generator (splitmix64 of seed, stream and position), integers only: the same words
-// everywhere. A rank's stream has the rank as its number.
+// RandomStream is a counter-based generator (splitmix64 of seed, stream and position), integers
+// only: the same words everywhere. A rank's stream has the rank as its number.
 class RandomStream {
  public:
   constexpr RandomStream(std::uint64_t seed, std::uint64_t stream)

@@ -16,7 +16,8 @@ namespace simmesh {
 class Run;
 class World;
 
-// Rank is one simulated device: what a body that World::run runs may ask about itself. Only its own fiber uses it.
+// Rank is one simulated device: what a body that World::run runs may ask about itself. Only its own
+// fiber uses it.
 class Rank {
  public:
   Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger)
@@ -38,7 +39,8 @@ class Rank {
   void record(std::uint64_t word) { data_hash_.fold(word); }
   std::uint64_t data_hash() const { return data_hash_.value(); }
 
-  // expect_same_bits throws a RuntimeError that names the first element in which the tensors differ.
+  // expect_same_bits throws a RuntimeError that names the first element in which the tensors
+  // differ.
   void expect_same_bits(const Tensor& actual, const Tensor& expected) const;
 
   // Counters that other layers keep a rank; the layer that counts gives the slots their meaning.
@@ -55,7 +57,8 @@ class Rank {
   RankId id_;
 };
 
-// this_rank returns the rank whose body runs on this fiber. Throws a RuntimeError outside World::run.
+// this_rank returns the rank whose body runs on this fiber. Throws a RuntimeError outside
+// World::run.
 Rank& this_rank();
 // in_rank says whether this_rank would succeed.
 bool in_rank();

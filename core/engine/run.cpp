@@ -38,7 +38,8 @@ Run::Run(World& world)
   std::size_t threads = std::min(world.options().threads, world.ranks());
   for (std::size_t i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
   for (const Fault& fault : world.options().faults)
-    has_operation_faults_ |= fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
+    has_operation_faults_ |=
+        fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
 }
 
 Run::~Run() = default;
@@ -52,9 +53,10 @@ void Run::prepare() {
   seats_.reserve(options.ranks);
   memory_->restart_peak();
   for (std::size_t id = 0; id < options.ranks; ++id)
-    seats_.push_back(Seat{.rank = Rank(*this, RankId(id), options.seed,
-                                       boost::intrusive_ptr<Ledger>(new Ledger(RankId(id), memory_))),
-                          .worker = workers_[id % workers_.size()].get()});
+    seats_.push_back(
+        Seat{.rank = Rank(*this, RankId(id), options.seed,
+                          boost::intrusive_ptr<Ledger>(new Ledger(RankId(id), memory_))),
+             .worker = workers_[id % workers_.size()].get()});
   for (const Fault& fault : options.faults)
     if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options.ranks)
       seats_[fault.rank].rank.ledger().fail_allocation(fault.at);
@@ -140,7 +142,8 @@ void Run::pass_turn() {
 
 void Run::make_runnable(Seat& seat) {
   seat.state = State::runnable;
-  if (ending_) ending_queue_.push_back(seat.rank.id());
+  if (ending_)
+    ending_queue_.push_back(seat.rank.id());
   else {
     policy_->add(seat.rank.id());
     ++runnable_;
@@ -191,7 +194,8 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
   if (!has_operation_faults_) [[likely]]
     return nullptr;
   for (const Fault& fault : world_.options().faults) {
-    bool is_at_operation = fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
+    bool is_at_operation =
+        fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
     if (!is_at_operation || fault.rank != rank.id() || fault.at != rank.operations()) continue;
     record({.rank = rank.id(), .kind = EventKind::fault, .operation = operation, .site = site});
     if (fault.kind == Fault::Kind::kill)
@@ -206,7 +210,8 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
 void Run::block(Rank& rank, const Activity& activity) {
   Seat& seat = seats_[rank.id()];
   if (seat.ended) throw RankEnded();
-  SIMMESH_CHECK(has_one_thread() || seat.turn == Turn::held, "rank {} blocks without the turn", rank.id());
+  SIMMESH_CHECK(has_one_thread() || seat.turn == Turn::held, "rank {} blocks without the turn",
+                rank.id());
   seat.state = State::blocked;
   seat.activity = &activity;
   worker_of(rank.id()).give_up_turn();
@@ -225,13 +230,10 @@ void Run::yield(Rank& rank, const CallSite& site) {
   take_turn(rank);
   Seat& seat = seats_[rank.id()];
   record({.rank = rank.id(), .kind = EventKind::yield, .operation = "yield", .site = site});
-  // One runnable rank and one thread: the schedule would choose this rank again, so only its record is kept.
-  if (!ending_) {
-    make_runnable(seat);
-    Worker& worker = worker_of(rank.id());
-    worker.give_up_turn();
-    suspend(seat);
-  }
+  if (ending_) throw RankEnded();
+  make_runnable(seat);
+  seat.worker->give_up_turn();
+  suspend(seat);
   if (seat.ended) throw RankEnded();
 }
 
@@ -239,6 +241,7 @@ void Run::touch(Rank& rank, std::uint64_t object, const CallSite& site) {
   yield(rank, site);
   take_turn(rank);
   touches_.push_back({step_, rank.id(), object});
+  policy_->touched(rank.id(), object);
 }
 
 bool Run::settle() {

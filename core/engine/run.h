@@ -20,16 +20,17 @@ namespace simmesh {
 
 class Worker;
 
-// RankEnded is thrown through a rank's frames when its run has ended because of another rank. It is no std::exception, so
-// that handlers of errors let it pass.
+// RankEnded is thrown through a rank's frames when its run has ended because of another rank. It is
+// no std::exception, so that handlers of errors let it pass.
 struct RankEnded {};
 
-// Run is the engine of one run: which ranks can run, who goes next, what is recorded. The layers above use it to let ranks wait
-// for one another.
+// Run is the engine of one run: which ranks can run, who goes next, what is recorded. The layers
+// above use it to let ranks wait for one another.
 //
-// One rank at a time has the turn, and only it may touch what the ranks share. With one thread the rank that runs has it. With
-// several, a rank that was woken runs ahead on its thread until it needs the turn, and gets it when the schedule comes to it;
-// so the schedule is the same for any number of threads. The design is in docs/scheduler.md.
+// One rank at a time has the turn, and only it may touch what the ranks share. With one thread the
+// rank that runs has it. With several, a rank that was woken runs ahead on its thread until it
+// needs the turn, and gets it when the schedule comes to it; so the schedule is the same for any
+// number of threads. The design is in docs/scheduler.md.
 class Run {
  public:
   explicit Run(World& world);
@@ -44,21 +45,23 @@ class Run {
   Trace& trace() { return trace_; }
   std::uint64_t step() const { return step_; }
 
-  // state holds what a layer above keeps for this run; it is gone when the run has ended. The caller has the turn.
+  // state holds what a layer above keeps for this run; it is gone when the run has ended. The
+  // caller has the turn.
   template <class T>
   T& state() {
     return states_.get<T>();
   }
 
-  // take_turn blocks until the rank may touch what ranks share. Throws RankEnded if the run has ended meanwhile.
+  // take_turn blocks until the rank may touch what ranks share. Throws RankEnded if the run has
+  // ended meanwhile.
   void take_turn(Rank& rank);
 
-  // begin_operation takes the turn, counts an operation of the rank and lets the fault plan kill it there. Returns the
-  // fault that the operation has to carry out itself; null for none.
+  // begin_operation takes the turn, counts an operation of the rank and lets the fault plan kill it
+  // there. Returns the fault that the operation has to carry out itself; null for none.
   const Fault* begin_operation(Rank& rank, const char* operation, const CallSite& site);
 
-  // block suspends the rank, which has the turn, until wake. Costs one switch. Throws RankEnded if the run ends first. The
-  // rank may come back without the turn.
+  // block suspends the rank, which has the turn, until wake. Costs one switch. Throws RankEnded if
+  // the run ends first. The rank may come back without the turn.
   void block(Rank& rank, const Activity& activity);
 
   // wake makes a blocked rank runnable. The caller has the turn.
@@ -67,11 +70,11 @@ class Run {
   // yield lets the schedule choose again between this rank and the others.
   void yield(Rank& rank, const CallSite& site);
 
-  // touch lets the schedule choose, then records that the rank uses an object, with the turn. Uses of one object by different
-  // ranks are what the explorer reorders, once the object is known to be order_sensitive.
+  // touch lets the schedule choose, then records that the rank uses an object, with the turn. Uses
+  // of one object by different ranks are what the explorer reorders, once the object is known to be
+  // order_sensitive.
   void touch(Rank& rank, std::uint64_t object, const CallSite& site);
   void mark_order_sensitive(std::uint64_t object) { order_sensitive_.insert(object); }
-
 
   // fold adds a word to the schedule hash. The caller has the turn.
   void fold(std::uint64_t word) { schedule_hash_.fold(word); }
@@ -86,7 +89,8 @@ class Run {
   friend class Worker;
 
   enum class State : std::uint8_t { runnable, running, blocked, finished };
-  // Where a rank stands with several threads: woken but not resumed; running without the turn; waiting for it; having it.
+  // Where a rank stands with several threads: woken but not resumed; running without the turn;
+  // waiting for it; having it.
   enum class Turn : std::uint8_t { released, ahead, waiting, held };
   struct Seat {
     Rank rank;

@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 #include <fstream>
 #include <sstream>
 
@@ -59,7 +58,8 @@ class PctPolicy final : public SchedulePolicy {
     for (std::size_t i = ranks; i > 1; --i)
       std::swap(priorities_[i - 1], priorities_[std::size_t(random_.below(i))]);
     std::uint64_t steps = options.steps ? options.steps : 16 * ranks;
-    for (int i = 1; i < options.depth; ++i) drops_.push_back(random_.below(std::max<std::uint64_t>(steps, 1)));
+    for (int i = 1; i < options.depth; ++i)
+      drops_.push_back(random_.below(std::max<std::uint64_t>(steps, 1)));
     std::sort(drops_.begin(), drops_.end());
   }
 
@@ -68,7 +68,8 @@ class PctPolicy final : public SchedulePolicy {
     std::push_heap(heap_.begin(), heap_.end());
   }
 
-  // A drop falls on the rank that would run at that step: it goes below all others, and the next best runs.
+  // A drop falls on the rank that would run at that step: it goes below all others, and the next
+  // best runs.
   RankId pick() override {
     while (next_drop_ < drops_.size() && drops_[next_drop_] == step_) {
       RankId dropped = pop();
@@ -109,12 +110,16 @@ class ReplayPolicy final : public SchedulePolicy {
   void add(RankId rank) override { runnable_[rank] = true; }
   RankId pick() override {
     if (step_ == choices_.size()) {
-      error_ = fmt::format("[engine/replay] the recorded schedule ends after {} choices, but ranks can still run", step_);
+      error_ = fmt::format(
+          "[engine/replay] the recorded schedule ends after {} choices, but ranks can still run",
+          step_);
       return no_rank;
     }
     RankId rank = choices_[step_++];
     if (rank >= runnable_.size() || !runnable_[rank]) {
-      error_ = fmt::format("[engine/replay] choice {} of the recorded schedule is rank {}, which can't run then", step_ - 1, rank);
+      error_ = fmt::format(
+          "[engine/replay] choice {} of the recorded schedule is rank {}, which can't run then",
+          step_ - 1, rank);
       return no_rank;
     }
     runnable_[rank] = false;
@@ -148,7 +153,8 @@ std::string read_file(const std::string& path) {
 }  // namespace
 
 Schedule Schedule::fifo() {
-  return {"fifo", [](std::size_t ranks, std::uint64_t) { return std::make_unique<FifoPolicy>(ranks); }};
+  return {"fifo",
+          [](std::size_t ranks, std::uint64_t) { return std::make_unique<FifoPolicy>(ranks); }};
 }
 
 Schedule Schedule::seeded() {
@@ -173,7 +179,7 @@ Schedule Schedule::pct(Pct options) {
 }
 
 Schedule Schedule::replay(std::string_view choices) {
-  return {fmt::format("replay of {}", choices),
+  return {fmt::format("choices:{}", choices),
           [list = choices_from_string(choices)](std::size_t ranks, std::uint64_t) {
             return std::make_unique<ReplayPolicy>(ranks, list);
           }};
@@ -185,19 +191,21 @@ Schedule Schedule::custom(std::string name, MakePolicy make) {
 
 Schedule Schedule::parse(std::string_view text) {
   auto after = [text](std::string_view prefix) -> std::string_view {
-    return text.substr(0, prefix.size()) == prefix ? text.substr(prefix.size()) : std::string_view();
+    return text.substr(0, prefix.size()) == prefix ? text.substr(prefix.size())
+                                                   : std::string_view();
   };
   if (text == "fifo") return fifo();
   if (text == "seeded") return seeded();
   if (std::uint64_t seed = 0; parse_integer(after("seeded:"), seed)) return seeded(seed);
   if (int depth = 0; parse_integer(after("pct:"), depth)) return pct({.depth = depth});
+  if (auto choices = after("choices:"); !choices.empty()) return replay(choices);
   if (auto path = after("replay:"); !path.empty()) {
     Schedule result = replay(read_file(std::string(path)));
     result.name_ = std::string(text);
     return result;
   }
   raise(ErrorKind::value_error, "engine/schedule",
-        "expected fifo, seeded, seeded:SEED, pct:D or replay:FILE, got '{}'", text);
+        "expected fifo, seeded, seeded:SEED, pct:D, replay:FILE or choices:LIST, got '{}'", text);
 }
 
 std::string choices_to_string(gsl::span<const RankId> choices) {
@@ -206,7 +214,8 @@ std::string choices_to_string(gsl::span<const RankId> choices) {
     std::size_t end = i + 1;
     while (end < choices.size() && choices[end] == choices[i]) ++end;
     text += text.empty() ? "" : ",";
-    text += end - i == 1 ? fmt::format("{}", choices[i]) : fmt::format("{}*{}", choices[i], end - i);
+    text +=
+        end - i == 1 ? fmt::format("{}", choices[i]) : fmt::format("{}*{}", choices[i], end - i);
     i = end;
   }
   return text;

@@ -14,28 +14,36 @@ namespace simmesh {
 using RankId = std::uint32_t;
 inline constexpr RankId no_rank = std::numeric_limits<RankId>::max();
 
-// SchedulePolicy decides, during one run, which runnable rank goes next. It is one of the four seams: FIFO, seeded,
-// priority and replayed schedules and the explorer's are behind it.
+// SchedulePolicy decides, during one run, which runnable rank goes next. It is one of the four
+// seams: FIFO, seeded, priority and replayed schedules and the explorer's are behind it.
 class SchedulePolicy {
  public:
   virtual ~SchedulePolicy() = default;
 
-  // add says that a rank has become runnable. At the start of a run all ranks are added in ascending order.
+  // add says that a rank has become runnable. At the start of a run all ranks are added in
+  // ascending order.
   virtual void add(RankId rank) = 0;
 
-  // pick removes one of the runnable ranks and returns it; there is at least one. no_rank means that the policy can't go
-  // on; error() then says why, and the run ends.
+  // pick removes one of the runnable ranks and returns it; there is at least one. no_rank means
+  // that the policy can't go on; error() then says why, and the run ends.
   virtual RankId pick() = 0;
 
   virtual std::string error() const { return {}; }
+
+  // touched says that the rank picked last uses an object whose users' order can matter. Only the
+  // explorer listens.
+  virtual void touched(RankId rank, std::uint64_t object) {
+    static_cast<void>(rank);
+    static_cast<void>(object);
+  }
 };
 
 // Schedule names a policy: a value to put into WorldOptions.
 //
 //   Schedule::fifo()            the rank that became runnable first
 //   Schedule::seeded(42)        uniform choice; without a number the World's seed
-//   Schedule::pct({.depth = 3}) random priorities with depth - 1 random drops (Burckhardt et al., ASPLOS 2010)
-//   Schedule::replay("0,1,0*3") the recorded choices; fails where one can't be made
+//   Schedule::pct({.depth = 3}) random priorities with depth - 1 random drops (Burckhardt et al.,
+//   ASPLOS 2010) Schedule::replay("0,1,0*3") the recorded choices; fails where one can't be made
 class Schedule {
  public:
   using MakePolicy =
@@ -51,11 +59,13 @@ class Schedule {
   static Schedule seeded();
   static Schedule seeded(std::uint64_t seed);
   static Schedule pct(Pct options);
-  // replay takes ranks separated by commas, "rank*count" for repetitions. Throws a ValueError for anything else.
+  // replay takes ranks separated by commas, "rank*count" for repetitions. Throws a ValueError for
+  // anything else.
   static Schedule replay(std::string_view choices);
   static Schedule custom(std::string name, MakePolicy make);
 
-  // parse reads what the command takes: fifo, seeded, seeded:SEED, pct:D, replay:FILE. Throws a ValueError that lists these.
+  // parse reads what the command takes: fifo, seeded, seeded:SEED, pct:D, replay:FILE,
+  // choices:LIST. Throws a ValueError that lists these.
   static Schedule parse(std::string_view text);
 
   const std::string& name() const { return name_; }

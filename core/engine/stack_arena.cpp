@@ -1,8 +1,7 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
@@ -14,8 +13,8 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t red_zone_bytes = 16 * page_bytes;
-// Stacks that begin at equal offsets within their pages compete for the same cache lines. Small worlds are staggered; in
-// large ones the memory that this costs matters more.
+// Stacks that begin at equal offsets within their pages compete for the same cache lines. Small
+// worlds are staggered; in large ones the memory that this costs matters more.
 constexpr std::size_t staggered_stacks_max = 4096;
 constexpr std::size_t stagger_bytes = 256;
 constexpr std::size_t staggers = 16;

@@ -6,10 +6,11 @@
 
 namespace simmesh {
 
-// StackArena holds the stacks of all ranks of a world in one mapping. Below each stack lies a red zone of address space that
-// costs no memory while it isn't touched, with a canary at its top: words that the kernel gave as zeros and that must still
-// be zeros. A stack that grows past its size therefore runs into the red zone, harms nobody, and is found at the next switch.
-// Where guard pages are on, the bottom page of each red zone can't be touched at all.
+// StackArena holds the stacks of all ranks of a world in one mapping. Below each stack lies a red
+// zone of address space that costs no memory while it isn't touched, with a canary at its top:
+// words that the kernel gave as zeros and that must still be zeros. A stack that grows past its
+// size therefore runs into the red zone, harms nobody, and is found at the next switch. Where guard
+// pages are on, the bottom page of each red zone can't be touched at all.
 class StackArena {
  public:
   struct Options {

@@ -9,18 +9,20 @@
 
 namespace simmesh {
 
-// Worker runs the fibers of its ranks on one thread. Its root is the fiber that called it: World::run's caller for worker 0,
-// the thread's own otherwise.
+// Worker runs the fibers of its ranks on one thread. Its root is the fiber that called it:
+// World::run's caller for worker 0, the thread's own otherwise.
 class Worker {
  public:
   Worker(Run& run, std::size_t index) : run_(run), index_(index) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // work makes the fibers of this worker's ranks on the current thread, runs them until the run is done and frees them.
+  // work makes the fibers of this worker's ranks on the current thread, runs them until the run is
+  // done and frees them.
   void work(const std::function<void(Rank&)>& body);
 
-  // next_context returns the fiber that goes on when the current one stops. Called by the thread's FiberScheduler.
+  // next_context returns the fiber that goes on when the current one stops. Called by the thread's
+  // FiberScheduler.
   boost::fibers::context* next_context() noexcept;
   // resume_after lets the given fiber go on once the dispatcher has run.
   void resume_after_dispatcher(boost::fibers::context* context) { prepared_ = context; }
@@ -35,7 +37,8 @@ class Worker {
   void give_up_turn() { gives_up_turn_ = true; }
   void mark_ended() { current_has_ended_ = true; }
 
-  // release lets a woken rank run ahead. The caller has the turn and, with several threads, the mutex.
+  // release lets a woken rank run ahead. The caller has the turn and, with several threads, the
+  // mutex.
   void release(RankId rank);
   void notify() { changed_.notify_one(); }
 

@@ -12,8 +12,8 @@ constexpr std::size_t stack_bytes_min = 8 * 1024;
 
 void check_between(const char* name, std::size_t value, std::size_t low, std::size_t high) {
   if (value < low || value > high)
-    raise(ErrorKind::value_error, "engine/world", "expected {} between {} and {}, got {}", name, low,
-          high, value);
+    raise(ErrorKind::value_error, "engine/world", "expected {} between {} and {}, got {}", name,
+          low, high, value);
 }
 
 }  // namespace

@@ -17,11 +17,13 @@
 
 namespace simmesh {
 
+// WorldOptions says what a World is. Everything has a default but the ranks, of which there is one.
 struct WorldOptions {
   std::size_t ranks = 1;
   std::uint64_t seed = 0;
   Schedule schedule = Schedule::fifo();
-  // Ranks are assigned to worker threads by rank modulo threads. The number changes no result and no schedule.
+  // Ranks are assigned to worker threads by rank modulo threads. The number changes no result and
+  // no schedule.
   std::size_t threads = 1;
   Arithmetic arithmetic = Arithmetic::canonical();
   FaultPlan faults = {};
@@ -51,27 +53,31 @@ class StateMap {
   std::vector<std::pair<std::type_index, std::any>> states_;
 };
 
-// World is the ranks of a run and the engine that runs them, each as a fiber. It may be made inside a rank of another World,
-// used on several threads (one World each), and run any number of times: each run starts afresh.
+// World is the ranks of a run and the engine that runs them, each as a fiber. It may be made inside
+// a rank of another World, used on several threads (one World each), and run any number of times:
+// each run starts afresh.
 //
 //   World world({.ranks = 4, .schedule = Schedule::seeded(42)});
 //   Outcome outcome = world.run([](Rank& rank) { ... });
 class World {
  public:
-  // Throws a ValueError for options that make no sense: no ranks, more than 2^24 of them, no threads.
+  // Throws a ValueError for options that make no sense: no ranks, more than 2^24 of them, no
+  // threads.
   explicit World(WorldOptions options);
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // run runs body once on every rank and returns when all have ended. It doesn't throw what the bodies throw: that is the
-  // outcome's failure. Not reentrant: a rank may run other Worlds, but not its own.
+  // run runs body once on every rank and returns when all have ended. It doesn't throw what the
+  // bodies throw: that is the outcome's failure. Not reentrant: a rank may run other Worlds, but
+  // not its own.
   Outcome run(const std::function<void(Rank&)>& body);
 
   const WorldOptions& options() const { return options_; }
   std::size_t ranks() const { return options_.ranks; }
 
-  // state keeps a value of type T over runs, for caches that results don't depend on. Call it from ranks that have the turn.
+  // state keeps a value of type T over runs, for caches that results don't depend on. Call it from
+  // ranks that have the turn.
   template <class T>
   T& state() {
     return states_.get<T>();

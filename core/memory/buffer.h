@@ -12,8 +12,9 @@ namespace simmesh {
 class Buffer;
 using BufferPtr = boost::intrusive_ptr<Buffer>;
 
-// Buffer is a reference-counted block of bytes. While it has one owner that owner may write; as soon as several own it, it
-// is immutable, and a Storage that wants to write copies first. Header and bytes are one allocation.
+// Buffer is a reference-counted block of bytes. While it has one owner that owner may write; as
+// soon as several own it, it is immutable, and a Storage that wants to write copies first. Header
+// and bytes are one allocation.
 class Buffer {
  public:
   // make returns a buffer of uninitialised bytes, counted by memory where that is not null.

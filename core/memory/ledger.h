@@ -10,17 +10,27 @@
 
 namespace simmesh {
 
-// MemoryCategory says what a rank's bytes are for; a storage keeps the category that was active when it was made.
-enum class MemoryCategory : std::uint8_t { other, parameter, gradient, optimizer_state, activation, communication };
+// MemoryCategory says what a rank's bytes are for; a storage keeps the category that was active
+// when it was made.
+enum class MemoryCategory : std::uint8_t {
+  other,
+  parameter,
+  gradient,
+  optimizer_state,
+  activation,
+  communication
+};
 inline constexpr std::size_t memory_category_count = 6;
 std::string_view to_string(MemoryCategory category);
 
 using StorageId = std::uint64_t;
 
-// Ledger charges one rank as a real device would be charged: every storage counts in full, even where ranks share its
-// bytes. Current and peak bytes are kept in all and by category. Only its own rank uses it.
+// Ledger charges one rank as a real device would be charged: every storage counts in full, even
+// where ranks share its bytes. Current and peak bytes are kept in all and by category. Only its own
+// rank uses it.
 //
-//   Ledger::Category scope(MemoryCategory::gradient);   // storages made below are charged as gradients
+//   Ledger::Category scope(MemoryCategory::gradient);   // storages made below are charged as
+//   gradients
 class Ledger : public boost::intrusive_ref_counter<Ledger> {
  public:
   struct Bytes {
@@ -30,8 +40,8 @@ class Ledger : public boost::intrusive_ref_counter<Ledger> {
 
   Ledger(std::uint32_t owner, boost::intrusive_ptr<PhysicalMemory> memory);
 
-  // charge records a new storage and returns its id, which is never given again. Throws a RuntimeError where the fault
-  // plan lets this allocation fail; nothing is charged then.
+  // charge records a new storage and returns its id, which is never given again. Throws a
+  // RuntimeError where the fault plan lets this allocation fail; nothing is charged then.
   StorageId charge(std::int64_t bytes);
   void release(std::int64_t bytes, MemoryCategory category);
 
@@ -46,7 +56,8 @@ class Ledger : public boost::intrusive_ref_counter<Ledger> {
   MemoryCategory category() const { return category_; }
   PhysicalMemory& memory() const { return *memory_; }
 
-  // fail_allocation lets the k-th allocation from the start of the run fail, counted from 1; 0 for none.
+  // fail_allocation lets the k-th allocation from the start of the run fail, counted from 1; 0 for
+  // none.
   void fail_allocation(std::uint64_t k) { failing_allocation_ = k; }
 
   // active returns the ledger of the rank that runs on this thread; null outside any World.

@@ -1,10 +1,9 @@
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <sys/mman.h>
 
 #include <simmesh/core/memory/physical_memory.h>
 
@@ -44,8 +43,8 @@ std::byte* PhysicalMemory::allocate(PhysicalMemory* memory, std::size_t bytes) {
   std::byte* block = memory && is_large(bytes) ? memory->take_cached(bytes) : nullptr;
   if (!block) block = allocate_block(bytes);
   if (memory) {
-    std::int64_t now =
-        memory->current_.fetch_add(std::int64_t(bytes), std::memory_order_relaxed) + std::int64_t(bytes);
+    std::int64_t now = memory->current_.fetch_add(std::int64_t(bytes), std::memory_order_relaxed) +
+                       std::int64_t(bytes);
     std::int64_t peak = memory->peak_.load(std::memory_order_relaxed);
     while (now > peak &&
            !memory->peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {

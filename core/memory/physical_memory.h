@@ -9,9 +9,9 @@
 
 namespace simmesh {
 
-// PhysicalMemory gives and takes back the bytes that buffers really use, and counts them: bytes that several ranks share
-// count once. A World has one; buffers made outside any World use none. Large blocks are kept for reuse, because fresh
-// pages cost more than the copies into them.
+// PhysicalMemory gives and takes back the bytes that buffers really use, and counts them: bytes
+// that several ranks share count once. A World has one; buffers made outside any World use none.
+// Large blocks are kept for reuse, because fresh pages cost more than the copies into them.
 class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
  public:
   struct Options {
@@ -32,7 +32,8 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
   // restart_peak forgets earlier peaks, at the start of a run.
   void restart_peak() { peak_.store(current_bytes(), std::memory_order_relaxed); }
 
-  // allocate returns at least `bytes` bytes aligned to 16 (4096 for large blocks), uninitialised. Throws std::bad_alloc.
+  // allocate returns at least `bytes` bytes aligned to 16 (4096 for large blocks), uninitialised.
+  // Throws std::bad_alloc.
   static std::byte* allocate(PhysicalMemory* memory, std::size_t bytes);
   static void free(PhysicalMemory* memory, std::byte* block, std::size_t bytes);
 

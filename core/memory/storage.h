@@ -13,16 +13,18 @@ namespace simmesh {
 class Storage;
 using StoragePtr = boost::intrusive_ptr<Storage>;
 
-// Storage is what the tensors of one rank view: a range of a buffer, with an identity that is never reused and a charge in
-// the rank's ledger. Several storages, of different ranks, may share one buffer; the first write through a storage that
-// shares gets it bytes of its own, and all its views see them.
+// Storage is what the tensors of one rank view: a range of a buffer, with an identity that is never
+// reused and a charge in the rank's ledger. Several storages, of different ranks, may share one
+// buffer; the first write through a storage that shares gets it bytes of its own, and all its views
+// see them.
 class Storage : public boost::intrusive_ref_counter<Storage> {
  public:
-  // make allocates uninitialised bytes, charged to the active ledger. Throws std::bad_alloc, or a RuntimeError where the
-  // fault plan fails the allocation.
+  // make allocates uninitialised bytes, charged to the active ledger. Throws std::bad_alloc, or a
+  // RuntimeError where the fault plan fails the allocation.
   static StoragePtr make(std::size_t bytes);
 
-  // share makes a storage over `bytes` bytes of an existing buffer from `offset` on; charged like any other.
+  // share makes a storage over `bytes` bytes of an existing buffer from `offset` on; charged like
+  // any other.
   static StoragePtr share(BufferPtr buffer, std::size_t offset, std::size_t bytes);
 
   ~Storage();
@@ -35,10 +37,12 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   std::size_t buffer_offset() const { return offset_; }
   const std::byte* data() const { return buffer_->data() + offset_; }
 
-  // mutable_data returns bytes that nobody else sees: copies first where the buffer has other owners.
+  // mutable_data returns bytes that nobody else sees: copies first where the buffer has other
+  // owners.
   std::byte* mutable_data();
 
-  // adopt makes the storage share the given range, of the same length, instead of its own bytes; identity and charge stay.
+  // adopt makes the storage share the given range, of the same length, instead of its own bytes;
+  // identity and charge stay.
   void adopt(BufferPtr buffer, std::size_t offset);
 
  private:

@@ -11,13 +11,15 @@ struct Chunk {
   std::int64_t length = 0;
 };
 
+// ChunkRequest asks for one of the parts of a dim.
 struct ChunkRequest {
   std::int64_t size;
   std::int64_t parts;
   std::int64_t index;
 };
 
-// chunk_of is the rule of torch.chunk: parts of ceil(size / parts) elements, of which the last ones may be short or empty.
+// chunk_of is the rule of torch.chunk: parts of ceil(size / parts) elements, of which the last ones
+// may be short or empty.
 inline Chunk chunk_of(const ChunkRequest& request) {
   std::int64_t length = (request.size + request.parts - 1) / request.parts;
   std::int64_t start = std::min(length * request.index, request.size);

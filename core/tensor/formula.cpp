@@ -41,8 +41,10 @@ double factor_of(const Formula& data) {
 
 template <class T>
 T value_of(const Formula& data, double factor, std::int64_t k) {
-  if constexpr (std::is_same_v<T, bool>) return k != 0;
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(k);
+  if constexpr (std::is_same_v<T, bool>)
+    return k != 0;
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(k);
   else {
     double value = double(k) * factor;
     if (data.rule == Rule::unit) value *= data.scale;

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <fmt/ranges.h>
-
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <fmt/ranges.h>
 #include <gsl/span>
 #include <string>
 
 namespace simmesh {
 
-// Dims is a short list of integers: sizes, strides, offsets or mesh dims. Up to six are kept in place.
+// Dims is a short list of integers: sizes, strides, offsets or mesh dims. Up to six are kept in
+// place.
 using Dims = boost::container::small_vector<std::int64_t, 6>;
 using Shape = Dims;
 using Strides = Dims;
@@ -18,12 +18,12 @@ using DimSpan = gsl::span<const std::int64_t>;
 // dims_max bounds the number of dims of a tensor and of a mesh.
 inline constexpr std::int64_t dims_max = 32;
 
-// element_count is the product of the sizes; 1 for a scalar. Throws a ValueError where a size is negative or the
-// product does not fit into 63 bits.
+// element_count is the product of the sizes; 1 for a scalar. Throws a ValueError where a size is
+// negative or the product does not fit into 63 bits.
 std::int64_t element_count(DimSpan shape);
 
-// contiguous_strides returns the row-major strides, in elements, as PyTorch computes them: an empty or unit dim counts
-// as one.
+// contiguous_strides returns the row-major strides, in elements, as PyTorch computes them: an empty
+// or unit dim counts as one.
 Strides contiguous_strides(DimSpan shape);
 
 // next_index advances a row-major multi-index within shape; returns false after the last one.

@@ -49,7 +49,8 @@ void copy_row(std::byte* target, const std::byte* source, const Loop& loop,
 
 struct Copy {
   const Loops& loops;
-  std::size_t block_bytes;    // of the innermost contiguous run; 0 where elements are copied one by one
+  std::size_t
+      block_bytes;  // of the innermost contiguous run; 0 where elements are copied one by one
   std::size_t element_bytes;
 
   void run(std::size_t level, std::byte* target, const std::byte* source) const {

@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/tensor/strided_copy.h>
@@ -14,8 +13,8 @@ namespace {
 std::int64_t wrapped_dim(std::int64_t dim, std::int64_t dims, std::string_view where) {
   if (dim < -dims || dim >= dims)
     raise(ErrorKind::index_error, where,
-          "Dimension out of range: expected to be in range of [{}, {}], but got {}", -dims, dims - 1,
-          dim);
+          "Dimension out of range: expected to be in range of [{}, {}], but got {}", -dims,
+          dims - 1, dim);
   return dim < 0 ? dim + dims : dim;
 }
 
@@ -84,10 +83,11 @@ Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
 Tensor Tensor::permute(DimSpan dims) const {
   Dims sorted(dims.begin(), dims.end());
   std::sort(sorted.begin(), sorted.end());
-  for (std::size_t i = 0; i < sorted.size(); ++i)
-    if (dims.size() != shape_.size() || sorted[i] != std::int64_t(i))
-      raise(ErrorKind::value_error, "tensor/permute", "expected an order of {} dims, got {}", dim(),
-            to_string(dims));
+  bool is_order = sorted.size() == shape_.size();
+  for (std::size_t i = 0; i < sorted.size(); ++i) is_order &= sorted[i] == std::int64_t(i);
+  if (!is_order)
+    raise(ErrorKind::value_error, "tensor/permute", "expected an order of {} dims, got {}", dim(),
+          to_string(dims));
   Tensor result = *this;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     result.shape_[i] = shape_[std::size_t(dims[i])];
@@ -116,9 +116,10 @@ Tensor Tensor::squeeze(std::int64_t at) const {
 
 Tensor Tensor::view(DimSpan shape) const {
   if (!is_contiguous() || simmesh::element_count(shape) != count_)
-    raise(ErrorKind::value_error, "tensor/view",
-          "expected a contiguous tensor of {} elements for the shape {}, got {} elements of shape {}",
-          simmesh::element_count(shape), to_string(shape), count_, to_string(shape_));
+    raise(
+        ErrorKind::value_error, "tensor/view",
+        "expected a contiguous tensor of {} elements for the shape {}, got {} elements of shape {}",
+        simmesh::element_count(shape), to_string(shape), count_, to_string(shape_));
   return Tensor(storage_, dtype_, Shape(shape.begin(), shape.end()), contiguous_strides(shape),
                 offset_);
 }

@@ -12,8 +12,9 @@
 
 namespace simmesh {
 
-// Tensor is one rank's array: a strided view of a storage. Copies of a Tensor view the same storage, as in PyTorch; what
-// other ranks share with it is never changed by a write (see Storage). A default-constructed Tensor is undefined.
+// Tensor is one rank's array: a strided view of a storage. Copies of a Tensor view the same
+// storage, as in PyTorch; what other ranks share with it is never changed by a write (see Storage).
+// A default-constructed Tensor is undefined.
 //
 //   Tensor a = zeros({4, 2}, DType::float32);
 //   Tensor row = a.narrow({.dim = 0, .start = 1, .length = 1});   // a view
@@ -58,7 +59,8 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_data()), std::size_t(count_)};
   }
 
-  // Views of the same storage. They throw an IndexError for a dim out of range and a ValueError for sizes that don't fit.
+  // Views of the same storage. They throw an IndexError for a dim out of range and a ValueError for
+  // sizes that don't fit.
   Tensor narrow(const Narrow& range) const;
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
   Tensor permute(DimSpan dims) const;
@@ -69,7 +71,8 @@ class Tensor {
 
   // contiguous returns this tensor if its elements lie in row-major order, else a copy that does.
   Tensor contiguous() const;
-  // clone returns a contiguous tensor with a storage of its own. Its bytes are shared until one of the two writes.
+  // clone returns a contiguous tensor with a storage of its own. Its bytes are shared until one of
+  // the two writes.
   Tensor clone() const;
 
  private:
@@ -83,7 +86,8 @@ class Tensor {
   DType dtype_ = DType::float32;
 };
 
-// empty returns a contiguous tensor of uninitialised elements; zeros and full one of equal elements.
+// empty returns a contiguous tensor of uninitialised elements; zeros and full one of equal
+// elements.
 Tensor empty(DimSpan shape, DType dtype);
 Tensor zeros(DimSpan shape, DType dtype);
 Tensor full(DimSpan shape, DType dtype, double value);
@@ -109,11 +113,12 @@ Tensor tensor_of(std::initializer_list<std::int64_t> shape, std::initializer_lis
   return result;
 }
 
-// copy_ writes the elements of source into target, which has the same shape and dtype, through any strides.
+// copy_ writes the elements of source into target, which has the same shape and dtype, through any
+// strides.
 void copy_(Tensor& target, const Tensor& source);
 
-// adopt_ lets target take the elements of a contiguous source of the same shape and dtype: without a copy where target
-// is all of its storage, else like copy_.
+// adopt_ lets target take the elements of a contiguous source of the same shape and dtype: without
+// a copy where target is all of its storage, else like copy_.
 void adopt_(Tensor& target, const Tensor& source);
 
 // same_bits says whether two tensors have equal dtype, shape and bits. NaNs are compared as bits.

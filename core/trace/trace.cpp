@@ -1,5 +1,4 @@
 #include <fmt/ostream.h>
-
 #include <ostream>
 
 #include <simmesh/core/check/check.h>

@@ -9,14 +9,17 @@
 
 namespace simmesh {
 
-// Trace keeps the newest events of a run, oldest first, in a ring of bounded size. It is always on: recording is a store.
+// Trace keeps the newest events of a run, oldest first, in a ring of bounded size. It is always on:
+// recording is a store.
 class Trace {
  public:
   explicit Trace(std::size_t events_max) : events_max_(events_max) {}
 
   void record(const Event& event) {
-    if (events_.size() < events_max_) events_.push_back(event);
-    else if (events_max_ > 0) events_[std::size_t(recorded_ % events_max_)] = event;
+    if (events_.size() < events_max_)
+      events_.push_back(event);
+    else if (events_max_ > 0)
+      events_[std::size_t(recorded_ % events_max_)] = event;
     ++recorded_;
   }
 
@@ -40,11 +43,12 @@ class Trace {
   std::uint64_t recorded_ = 0;
 };
 
-// write_text writes one line an event: "12 rank 3 arrive all_reduce group 1 #4 256 elements train.cpp:42".
+// write_text writes one line an event: "12 rank 3 arrive all_reduce group 1 #4 256 elements
+// train.cpp:42".
 void write_text(std::ostream& out, const Trace& trace);
 
-// write_chrome_json writes the events as Chrome trace JSON, which Perfetto opens: one track a rank, schedule steps as
-// microseconds.
+// write_chrome_json writes the events as Chrome trace JSON, which Perfetto opens: one track a rank,
+// schedule steps as microseconds.
 void write_chrome_json(std::ostream& out, const Trace& trace);
 
 }  // namespace simmesh

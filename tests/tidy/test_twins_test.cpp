@@ -16,7 +16,25 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 // shared_tests lists the concepts that are tested together with another one, and where.
-const std::map<std::string, std::string> shared_tests = {};
+const std::map<std::string, std::string> shared_tests = {
+    {"collectives/exchange", "tests/collectives/collective_call_test.cpp"},
+    {"collectives/fabric", "tests/collectives/collectives_test.cpp"},
+    {"collectives/group", "tests/collectives/collectives_test.cpp"},
+    {"collectives/mailbox", "tests/collectives/point_to_point_test.cpp"},
+    {"collectives/shared_memory_transport", "tests/collectives/collectives_test.cpp"},
+    {"collectives/work_state", "tests/collectives/work_test.cpp"},
+    {"core/engine/activity", "tests/collectives/deadlock_test.cpp"},
+    {"core/engine/explore", "tests/collectives/explore_test.cpp"},
+    {"core/engine/failure_report", "tests/collectives/deadlock_test.cpp"},
+    {"core/engine/fault", "tests/collectives/fault_test.cpp"},
+    {"core/engine/fiber_scheduler", "tests/core/engine/world_test.cpp"},
+    {"core/engine/fiber_switch", "tests/core/engine/world_test.cpp"},
+    {"core/engine/outcome", "tests/core/engine/world_test.cpp"},
+    {"core/engine/run", "tests/core/engine/world_test.cpp"},
+    {"core/engine/shared", "tests/collectives/explore_test.cpp"},
+    {"core/engine/worker", "tests/core/engine/world_test.cpp"},
+    {"tools/run_options", "tests/tools/verify_command_test.cpp"},
+};
 
 bool exists(const std::string& path) {
   return std::filesystem::exists(std::filesystem::path(SIMMESH_SOURCE_DIR) / path);

@@ -1,0 +1,64 @@
+#include <benchmark/benchmark.h>
+#include <boost/fiber/all.hpp>
+#include <boost/thread/thread.hpp>
+
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/core/engine/world.h>
+
+// A barrier a rank against a bare Boost.Fiber yield a fiber; the counter "ratio" is the one over
+// the other.
+namespace simmesh {
+namespace {
+
+constexpr int switches = 1 << 18;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Boost's own scheduler must run on a thread that has no World.
+double bare_yield_seconds(int fibers) {
+  double seconds = 0;
+  boost::thread([&] {
+    auto start = std::chrono::steady_clock::now();
+    std::vector<boost::fibers::fiber> all;
+    for (int i = 0; i < fibers; ++i)
+      all.emplace_back([=] {
+        for (int turn = 0; turn < switches / fibers; ++turn) boost::this_fiber::yield();
+      });
+    for (auto& fiber : all) fiber.join();
+    seconds = seconds_since(start);
+  }).join();
+  return seconds;
+}
+
+void barrier_per_rank(benchmark::State& state) {
+  int ranks = int(state.range(0));
+  World world({.ranks = std::size_t(ranks)});
+  double ours = 0, bare = 0;
+  for (auto _ : state) {
+    auto start = std::chrono::steady_clock::now();
+    world.run([=](Rank&) {
+      ProcessGroup group = ProcessGroup::world();
+      for (int turn = 0; turn < switches / ranks; ++turn) barrier(group);
+    });
+    double seconds = seconds_since(start);
+    ours += seconds;
+    bare += bare_yield_seconds(ranks);
+    state.SetIterationTime(seconds / switches);
+  }
+  state.counters["bare_yield_ns"] = bare * 1e9 / switches / double(state.iterations());
+  state.counters["ratio"] = ours / bare;
+}
+
+BENCHMARK(barrier_per_rank)
+    ->Name("barrier_per_rank")
+    ->ArgName("ranks")
+    ->RangeMultiplier(4)
+    ->Range(8, 1024)
+    ->UseManualTime()
+    ->Iterations(8)
+    ->Unit(benchmark::kNanosecond);
+
+}  // namespace
+}  // namespace simmesh

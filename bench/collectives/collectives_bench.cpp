@@ -1,0 +1,108 @@
+#include <benchmark/benchmark.h>
+#include <chrono>
+#include <cstring>
+#include <vector>
+
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/core/engine/world.h>
+
+namespace simmesh {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Rank 0 leaves each barrier-free loop last, so its clock covers all ranks.
+void all_reduce_256_floats(benchmark::State& state) {
+  int ranks = int(state.range(0));
+  int repeats = std::max(4, 1 << 14 >> (ranks / 64));
+  World world({.ranks = std::size_t(ranks)});
+  for (auto _ : state) {
+    auto start = std::chrono::steady_clock::now();
+    world.run([=](Rank&) {
+      ProcessGroup group = ProcessGroup::world();
+      Tensor tensor = zeros({256}, DType::float32);
+      for (int i = 0; i < repeats; ++i)
+        benchmark::DoNotOptimize(all_reduce(tensor, ReduceOp::sum, group));
+    });
+    state.SetIterationTime(seconds_since(start) / repeats);
+  }
+}
+BENCHMARK(all_reduce_256_floats)
+    ->Name("all_reduce_256_floats")
+    ->ArgName("ranks")
+    ->Arg(8)
+    ->Arg(64)
+    ->Arg(1024)
+    ->UseManualTime()
+    ->Iterations(5)
+    ->Unit(benchmark::kMicrosecond);
+
+constexpr std::int64_t operand_bytes = std::int64_t(16) << 20;
+constexpr int ranks = 8;
+
+// The limit: every input read once and the output written once, at the speed of one memcpy of the
+// same bytes.
+double copy_seconds(std::size_t bytes) {
+  static std::vector<char> from(std::size_t(1) << 28, 1), to(std::size_t(1) << 28, 2);
+  double best = 1e9;
+  for (int i = 0; i < 3; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    std::memcpy(to.data(), from.data(), bytes);
+    best = std::min(best, seconds_since(start));
+  }
+  benchmark::DoNotOptimize(to.data());
+  return best;
+}
+
+template <class Call>
+void large(benchmark::State& state, std::size_t moved_bytes, Call call) {
+  World world({.ranks = ranks});
+  double best = 1e9;
+  for (auto _ : state) {
+    double seconds = 0;
+    world.run([&](Rank& rank) {
+      ProcessGroup group = ProcessGroup::world();
+      Tensor tensor = full({operand_bytes / 4}, DType::float32, 1 + rank.id());
+      for (int i = 0; i < 4; ++i) {
+        barrier(group);
+        auto start = std::chrono::steady_clock::now();
+        benchmark::DoNotOptimize(call(tensor, group));
+        barrier(group);
+        if (rank.id() == 0 && i > 0)
+          seconds = seconds == 0 ? seconds_since(start) : std::min(seconds, seconds_since(start));
+      }
+    });
+    best = std::min(best, seconds);
+    state.SetIterationTime(seconds);
+  }
+  // memcpy reads and writes each byte, so half of what is moved is copied in the limit's time.
+  state.counters["of_limit"] = copy_seconds(moved_bytes / 2) / best;
+}
+
+void all_reduce_large(benchmark::State& state) {
+  large(state, std::size_t(operand_bytes) * (ranks + 1),
+        [](const Tensor& tensor, const ProcessGroup& group) {
+          return all_reduce(tensor, ReduceOp::sum, group);
+        });
+}
+void all_gather_large(benchmark::State& state) {
+  large(state, std::size_t(operand_bytes) * 2 * ranks,
+        [](const Tensor& tensor, const ProcessGroup& group) {
+          return all_gather(tensor, {.dim = 0}, group);
+        });
+}
+BENCHMARK(all_reduce_large)
+    ->Name("all_reduce/8x16MiB")
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(all_gather_large)
+    ->Name("all_gather/8x16MiB")
+    ->UseManualTime()
+    ->Iterations(3)
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,61 @@
+#include <benchmark/benchmark.h>
+#include <chrono>
+
+#include <simmesh/core/engine/world.h>
+#include <simmesh/sharding/dtensor.h>
+
+// One redistribution of a 512x16 float32 tensor by all ranks of a world, plan in the cache.
+namespace simmesh {
+namespace {
+
+void redistribute(benchmark::State& state, const Placement& from, const Placement& to) {
+  auto ranks = state.range(0);
+  std::int64_t repeats = std::max<std::int64_t>(4, 4096 / ranks);
+  World world({.ranks = std::size_t(ranks)});
+  for (auto _ : state) {
+    double seconds = 0;
+    Outcome outcome = world.run([&](Rank& rank) {
+      DeviceMesh mesh = init_device_mesh({ranks}, {"dp"});
+      DTensorSpec spec{.groups = std::make_shared<MeshGroups>(mesh),
+                       .sharding = {{from}, {}},
+                       .shape = {512, 16}};
+      DTensor source(spec, zeros(spec.local_shape(), DType::float32));
+      source.redistribute_local({to});
+      auto start = std::chrono::steady_clock::now();
+      for (std::int64_t i = 0; i < repeats; ++i)
+        benchmark::DoNotOptimize(source.redistribute_local({to}).to_local());
+      seconds = std::max(
+          seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      static_cast<void>(rank);
+    });
+    if (!outcome.ok()) state.SkipWithError(report(outcome).c_str());
+    state.SetIterationTime(seconds / double(repeats));
+  }
+}
+
+void register_all() {
+  struct Work {
+    const char* name;
+    Placement from, to;
+  };
+  const Work works[] = {{"S0_R", Shard(0), Replicate()},
+                        {"S0_S1", Shard(0), Shard(1)},
+                        {"Psum_R", Partial(), Replicate()}};
+  for (const Work& work : works)
+    benchmark::RegisterBenchmark(
+        fmt::format("redistribute/{}", work.name).c_str(),
+        [work](benchmark::State& state) { redistribute(state, work.from, work.to); })
+        ->ArgName("world")
+        ->Arg(4)
+        ->Arg(8)
+        ->Arg(64)
+        ->Arg(512)
+        ->UseManualTime()
+        ->Iterations(5)
+        ->Unit(benchmark::kMicrosecond);
+}
+
+const bool registered = (register_all(), true);
+
+}  // namespace
+}  // namespace simmesh

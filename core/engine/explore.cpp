@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include <simmesh/core/engine/explore.h>
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::uint64_t no_object = 0;
+
+// Step is what a rank does between two choices: it touches one object, or none.
+struct Step {
+  RankId rank = no_rank;
+  std::uint64_t object = no_object;
+
+  bool depends_on(const Step& other) const {
+    return rank == other.rank || (object != no_object && object == other.object);
+  }
+};
+
+// Choice is one point of the schedule under exploration.
+struct Choice {
+  std::vector<RankId> enabled;
+  std::set<RankId> to_try;   // ranks that must be tried here
+  std::vector<Step> asleep;  // steps whose exploration here would repeat what was seen
+  Step taken;
+
+  bool is_asleep(RankId rank) const {
+    return std::any_of(asleep.begin(), asleep.end(), [=](const Step& s) { return s.rank == rank; });
+  }
+};
+
+// ExploringPolicy follows the choices made so far, then goes on with the lowest rank that isn't
+// asleep.
+class ExploringPolicy final : public SchedulePolicy {
+ public:
+  explicit ExploringPolicy(std::vector<Choice>& choices) : choices_(choices) {}
+
+  void add(RankId rank) override { runnable_.insert(rank); }
+
+  RankId pick() override {
+    if (depth_ == choices_.size()) choices_.push_back(next_choice());
+    Choice& choice = choices_[depth_];
+    if (choice.taken.rank == no_rank) {
+      choices_.pop_back();
+      return no_rank;
+    }
+    ++depth_;
+    runnable_.erase(choice.taken.rank);
+    choice.taken.object = no_object;
+    return choice.taken.rank;
+  }
+
+  void touched(RankId, std::uint64_t object) override {
+    choices_[depth_ - 1].taken.object = object;
+  }
+
+  std::string error() const override {
+    return "[engine/explore] the schedule is equivalent to an earlier one";
+  }
+
+ private:
+  Choice next_choice() const {
+    Choice choice;
+    choice.enabled.assign(runnable_.begin(), runnable_.end());
+    if (depth_ > 0)
+      for (const Step& step : choices_[depth_ - 1].asleep)
+        if (!step.depends_on(choices_[depth_ - 1].taken)) choice.asleep.push_back(step);
+    for (RankId rank : choice.enabled) {
+      if (choice.is_asleep(rank)) continue;
+      choice.taken.rank = rank;
+      choice.to_try.insert(rank);
+      break;
+    }
+    return choice;
+  }
+
+  std::vector<Choice>& choices_;
+  std::set<RankId> runnable_;
+  std::size_t depth_ = 0;
+};
+
+// Where two steps of different ranks touch one order-sensitive object, the later rank must also be
+// tried in the earlier's place.
+void add_races(std::vector<Choice>& choices, const std::vector<Touch>& touches) {
+  for (std::size_t later = 0; later < touches.size(); ++later) {
+    for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      const Touch& a = touches[earlier];
+      const Touch& b = touches[later];
+      if (a.object != b.object || a.rank == b.rank) continue;
+      if (a.step == 0 || a.step > choices.size()) continue;
+      Choice& choice = choices[std::size_t(a.step - 1)];
+      bool enabled = std::binary_search(choice.enabled.begin(), choice.enabled.end(), b.rank);
+      if (enabled)
+        choice.to_try.insert(b.rank);
+      else
+        choice.to_try.insert(choice.enabled.begin(), choice.enabled.end());
+    }
+  }
+}
+
+// Goes back to the last choice with something left to try. False when nothing is left.
+bool next_schedule(std::vector<Choice>& choices) {
+  while (!choices.empty()) {
+    Choice& choice = choices.back();
+    choice.asleep.push_back(choice.taken);
+    for (RankId rank : choice.to_try) {
+      if (choice.is_asleep(rank)) continue;
+      choice.taken = {rank, no_object};
+      return true;
+    }
+    choices.pop_back();
+  }
+  return false;
+}
+
+void note(Exploration& found, Outcome outcome, const std::vector<Choice>& choices) {
+  bool is_first = found.classes++ == 0;
+  if (is_first) found.data_hash = outcome.data_hash;
+  bool differs = outcome.data_hash != found.data_hash;
+  found.one_data_hash &= !differs;
+  if ((outcome.ok() && !differs) || found.first_failure) return;
+  outcome.choices.clear();
+  for (const Choice& choice : choices) outcome.choices.push_back(choice.taken.rank);
+  outcome.repro.schedule = "choices:" + choices_to_string(outcome.choices);
+  found.first_failure = std::move(outcome);
+}
+
+}  // namespace
+
+Exploration explore(const WorldOptions& options, const std::function<void(Rank&)>& body,
+                    const ExploreOptions& limits) {
+  std::vector<Choice> choices;
+  WorldOptions exploring = options;
+  exploring.schedule = Schedule::custom("exhaustive", [&choices](std::size_t, std::uint64_t) {
+    return std::make_unique<ExploringPolicy>(choices);
+  });
+  World world(exploring);
+  Exploration found;
+  bool touches_matter = false;
+  for (std::uint64_t run = 0; run < limits.runs_max; ++run) {
+    Outcome outcome = world.run(body);
+    add_races(choices, outcome.touches);
+    touches_matter |= !outcome.touches.empty();
+    bool is_cut = outcome.failure && outcome.failure->kind == Failure::Kind::schedule;
+    if (is_cut)
+      ++found.cut_short;
+    else
+      note(found, std::move(outcome), choices);
+    if (next_schedule(choices)) continue;
+    found.complete = true;
+    break;
+  }
+  if (found.ok() && found.classes == 1 && !touches_matter)
+    found.certificate = "all schedules are equivalent: no receive from any source, no shared state";
+  return found;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <simmesh/core/engine/outcome.h>
+#include <simmesh/core/engine/world.h>
+
+namespace simmesh {
+
+// ExploreOptions bounds an exploration.
+struct ExploreOptions {
+  // Runs, those that are cut short included, after which the exploration gives up being complete.
+  std::uint64_t runs_max = 100'000;
+};
+
+// Exploration is what came of running a body under every schedule that can matter.
+struct Exploration {
+  // Schedules that were run to their end, one of each class of equivalent ones, and those that were
+  // cut short because they were found to be equivalent to another.
+  std::uint64_t classes = 0;
+  std::uint64_t cut_short = 0;
+  // complete: no class is left out.
+  bool complete = false;
+  // The data hash of all classes; where they differ, of the first one.
+  std::uint64_t data_hash = 0;
+  bool one_data_hash = true;
+  // The first run that failed, or whose data hash differed, with its schedule in choices.
+  std::optional<Outcome> first_failure;
+  // certificate says why one run speaks for all, where it does; else empty.
+  std::string certificate;
+
+  bool ok() const { return complete && one_data_hash && !first_failure; }
+};
+
+// explore runs a body under one schedule of each class of equivalent ones: dynamic partial-order
+// reduction (Flanagan and Godefroid, POPL 2005) with sleep sets. Two schedules are equivalent if
+// they differ only in the order of steps that can't see each other. Collectives and messages from
+// named senders never depend on the order; messages to a receive from any source do, and uses of
+// Shared state. For small worlds: the number of classes can grow with the factorial of the racing
+// steps.
+//
+//   Exploration found = explore({.ranks = 4}, body);
+//   found.certificate;   // "all schedules are equivalent: ..." where one run proves them all
+//
+// options.schedule is not used. The body runs once a schedule and must not keep state outside the
+// World but in Shared.
+Exploration explore(const WorldOptions& options, const std::function<void(Rank&)>& body,
+                    const ExploreOptions& limits = {});
+
+}  // namespace simmesh

@@ -1,0 +1,106 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/collectives/group.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/world.h>
+
+// What is refused, by whom, and that both sides of a mismatch are named whatever the schedule.
+namespace simmesh {
+namespace {
+
+using testing::HasSubstr;
+using Body = std::function<void(Rank&, const ProcessGroup&)>;
+
+std::string message_of(std::size_t ranks, const Body& body, const char* schedule = "fifo") {
+  World world({.ranks = ranks, .schedule = Schedule::parse(schedule)});
+  Outcome outcome = world.run([&](Rank& rank) { body(rank, ProcessGroup::world()); });
+  return outcome.ok() ? "ok" : outcome.failure->message;
+}
+
+void expect_mismatch(const char* words, const Body& body) {
+  for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"}) {
+    std::string message = message_of(2, body, schedule);
+    EXPECT_THAT(message, HasSubstr(words)) << schedule;
+    EXPECT_THAT(message, HasSubstr("[collectives/mismatch] collective #0 of group world [0, 1]"));
+    EXPECT_THAT(message, HasSubstr("rank 0 calls "));
+    EXPECT_THAT(message, HasSubstr("rank 1 calls "));
+  }
+}
+
+TEST(CollectiveCall, MismatchesNameBothSides) {
+  Tensor four = zeros({4}, DType::float32);
+  expect_mismatch("the operations differ", [=](Rank& rank, const ProcessGroup& group) {
+    if (rank.id() == 0)
+      barrier(group);
+    else
+      all_reduce(four, ReduceOp::sum, group);
+  });
+  expect_mismatch("the shapes differ", [](Rank& rank, const ProcessGroup& group) {
+    all_reduce(zeros({4 + rank.id()}, DType::float32), ReduceOp::sum, group);
+  });
+  expect_mismatch("the dtypes differ", [](Rank& rank, const ProcessGroup& group) {
+    all_reduce(zeros({4}, rank.id() ? DType::int32 : DType::float32), ReduceOp::sum, group);
+  });
+  expect_mismatch("the reduce operations differ", [=](Rank& rank, const ProcessGroup& group) {
+    all_reduce(four, rank.id() ? ReduceOp::sum : ReduceOp::max, group);
+  });
+  expect_mismatch("the roots differ", [=](Rank& rank, const ProcessGroup& group) {
+    broadcast(four, rank.id(), group);
+  });
+  expect_mismatch("the dims differ", [](Rank& rank, const ProcessGroup& group) {
+    all_gather(zeros({2, 2}, DType::float32), {.dim = rank.id()}, group);
+  });
+  expect_mismatch("the numbers of operands differ", [=](Rank& rank, const ProcessGroup& group) {
+    std::vector<Tensor> inputs(1 + rank.id(), four);
+    all_reduce_coalesced(inputs, ReduceOp::sum, group);
+  });
+}
+
+// Each member's order of calls is its own; the sequence number shows where they part.
+TEST(CollectiveCall, AnotherOrderIsAMismatch) {
+  expect_mismatch("the operations differ", [](Rank& rank, const ProcessGroup& group) {
+    Tensor tensor = zeros({2}, DType::float32);
+    if (rank.id() == 0) {
+      barrier(group);
+      all_gather(tensor, {}, group);
+    } else {
+      all_gather(tensor, {}, group);
+      barrier(group);
+    }
+  });
+}
+
+TEST(CollectiveCall, SplitsMustAgreeBetweenSenderAndReceiver) {
+  std::string message = message_of(2, [](Rank&, const ProcessGroup& group) {
+    all_to_all_single(zeros({3}, DType::float32), {.input = {1, 2}, .output = {1, 1}}, group);
+  });
+  EXPECT_THAT(message, HasSubstr("sends 2 rows to member 1, which expects 1"));
+}
+
+TEST(CollectiveCall, RefusalsCarryPyTorchsClasses) {
+  auto kind_of = [](const CollectiveCall& call) {
+    try {
+      check_call(call, 3);
+    } catch (const Error& error) {
+      return to_string(error.kind());
+    }
+    return std::string_view("ok");
+  };
+  Tensor floats[] = {zeros({4, 3}, DType::float32)};
+  Tensor integers[] = {zeros({3}, DType::int64)};
+  EXPECT_EQ(kind_of({.op = CollectiveOp::reduce_scatter, .inputs = floats}), "AssertionError");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::reduce_scatter, .dim = 1, .inputs = floats}), "ok");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::reduce_scatter, .uneven = true, .inputs = floats}), "ok");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::all_gather, .dim = 2, .inputs = floats}), "IndexError");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::broadcast, .root = 3, .inputs = floats}), "IndexError");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::all_reduce, .reduce = ReduceOp::avg, .inputs = integers}),
+            "TypeError");
+  EXPECT_EQ(kind_of({.op = CollectiveOp::all_reduce, .reduce = ReduceOp::band, .inputs = floats}),
+            "TypeError");
+  EXPECT_THROW(ReduceWith::named("mean"), Error);
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,85 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/collectives/point_to_point.h>
+#include <simmesh/core/engine/world.h>
+
+// A deadlock is found the moment no rank can run, and the report is exact.
+namespace simmesh {
+namespace {
+
+using testing::HasSubstr;
+
+Outcome run(std::size_t ranks, const std::function<void(Rank&)>& body, const char* schedule) {
+  World world({.ranks = ranks, .schedule = Schedule::parse(schedule)});
+  return world.run(body);
+}
+
+constexpr const char* schedules[] = {"fifo", "seeded:1", "seeded:2", "pct:3"};
+
+TEST(Deadlock, NamesEveryRanksOperationGroupShapeAndSite) {
+  for (const char* schedule : schedules) {
+    Outcome outcome = run(
+        3,
+        [](Rank& rank) {
+          ProcessGroup world = ProcessGroup::world();
+          barrier(world);
+          if (rank.id() != 2) all_reduce(zeros({2, 5}, DType::bfloat16), ReduceOp::sum, world);
+        },
+        schedule);
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_EQ(outcome.failure->kind, Failure::Kind::deadlock);
+    std::string text = report(outcome);
+    EXPECT_THAT(text, HasSubstr("no rank can run, 2 of 3 have not returned"));
+    EXPECT_THAT(text, HasSubstr("rank 1: waited in all_reduce #1 of world [0, 1, 2], "
+                                "bfloat16[2, 5], deadlock_test.cpp:"));
+    EXPECT_THAT(text, HasSubstr("rank 2: had returned"));
+    EXPECT_THAT(text, HasSubstr("first call that differs, number 2 of each rank:"));
+    EXPECT_THAT(text, HasSubstr("no call by rank 2"));
+  }
+}
+
+TEST(Deadlock, ShowsTheCycleOfSendsThatWaitForOneAnother) {
+  for (const char* schedule : schedules) {
+    Outcome outcome = run(
+        3,
+        [](Rank& rank) {
+          ProcessGroup world = ProcessGroup::world();
+          Tensor tensor = zeros({1}, DType::float32);
+          send(tensor, {.peer = (rank.id() + 1) % 3}, world);
+          recv(Dims{1}, DType::float32, {.peer = (rank.id() + 2) % 3}, world);
+        },
+        schedule);
+    ASSERT_FALSE(outcome.ok());
+    EXPECT_THAT(report(outcome), HasSubstr("cycle: rank 0 -> rank 1 -> rank 2 -> rank 0"));
+  }
+}
+
+TEST(Deadlock, ShowsTheCycleOfGroupsThatAreEnteredInOppositeOrder) {
+  Outcome outcome = run(
+      2,
+      [](Rank& rank) {
+        ProcessGroup world = ProcessGroup::world();
+        ProcessGroup other = ProcessGroup::of(RankList::range(2), "other");
+        barrier(rank.id() == 0 ? world : other);
+        barrier(rank.id() == 0 ? other : world);
+      },
+      "fifo");
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(report(outcome), HasSubstr("cycle: rank 0 -> rank 1 -> rank 0"));
+}
+
+TEST(Deadlock, AReceiveFromAnySourceThatNobodyServesIsOne) {
+  Outcome outcome = run(
+      2,
+      [](Rank& rank) {
+        if (rank.id() == 0) recv(Dims{1}, DType::float32, {}, ProcessGroup::world());
+      },
+      "fifo");
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(report(outcome), HasSubstr("rank 0 waits for any rank; none is left to send"));
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,25 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/check/call_site.h>
+
+namespace simmesh {
+namespace {
+
+CallSite called(CallSite site = CallSite::here()) { return site; }
+
+// If this fails, mismatch reports name a line of the library instead of the caller's.
+TEST(CallSite, DefaultArgumentIsTheCallersPlace) {
+  CallSite site = called();
+  EXPECT_EQ(site.line, __LINE__ - 1);
+  EXPECT_STREQ(site.file, __FILE__);
+}
+
+// If this fails, reports differ between checkouts.
+TEST(CallSite, TextHoldsTheLastComponentOnly) {
+  EXPECT_EQ(to_string(CallSite{"/home/somebody/tree/train.cpp", 42}), "train.cpp:42");
+  EXPECT_EQ(to_string(CallSite{"train.cpp", 7}), "train.cpp:7");
+  EXPECT_EQ(to_string(CallSite{}), ":0");
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/check/error.h>
+
+namespace simmesh {
+namespace {
+
+// If this fails, reports lose the place, or message() cuts the text at the wrong character.
+TEST(Error, TextIsPlaceAndMessage) {
+  try {
+    raise(ErrorKind::value_error, "mesh/unflatten", "sizes {} multiply to {}", "[2, 3]", 6);
+    FAIL() << "nothing thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::value_error);
+    EXPECT_STREQ(error.what(), "[mesh/unflatten] sizes [2, 3] multiply to 6");
+    EXPECT_EQ(error.message(), "sizes [2, 3] multiply to 6");
+  }
+}
+
+// If this fails, message() reads past the end, or stops at a bracket of the message's own.
+TEST(Error, MessageMayBeEmptyOrHoldBrackets) {
+  EXPECT_EQ(Error(ErrorKind::key_error, "a", "").message(), "");
+  EXPECT_EQ(Error(ErrorKind::key_error, "", "[x] y").message(), "[x] y");
+}
+
+// If this fails, a refusal is compared with a recorded one under the wrong name.
+TEST(Error, KindsHavePythonNames) {
+  EXPECT_EQ(to_string(ErrorKind::runtime_error), "RuntimeError");
+  EXPECT_EQ(to_string(ErrorKind::value_error), "ValueError");
+  EXPECT_EQ(to_string(ErrorKind::index_error), "IndexError");
+  EXPECT_EQ(to_string(ErrorKind::key_error), "KeyError");
+  EXPECT_EQ(to_string(ErrorKind::type_error), "TypeError");
+  EXPECT_EQ(to_string(ErrorKind::assertion_error), "AssertionError");
+  EXPECT_EQ(to_string(ErrorKind::not_implemented_error), "NotImplementedError");
+  EXPECT_THROW(to_string(ErrorKind(77)), ContractViolation);
+}
+
+}  // namespace
+}  // namespace simmesh

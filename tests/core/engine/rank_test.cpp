@@ -1,0 +1,46 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/world.h>
+
+namespace simmesh {
+namespace {
+
+std::uint64_t hash_of(const Tensor& output) {
+  World world({.ranks = 1});
+  return world.run([&](Rank& rank) { rank.record(output); }).data_hash;
+}
+
+TEST(Rank, TheDataHashSeesShapeDtypeAndBits) {
+  Tensor zero = zeros({2, 3}, DType::float32);
+  EXPECT_EQ(hash_of(zero), hash_of(zeros({2, 3}, DType::float32)));
+  EXPECT_NE(hash_of(zero), hash_of(zeros({3, 2}, DType::float32)));
+  EXPECT_NE(hash_of(zero), hash_of(zeros({2, 3}, DType::int32)));
+  EXPECT_NE(hash_of(zero), hash_of(full({2, 3}, DType::float32, -0.0)));
+}
+
+TEST(Rank, ExpectSameBitsNamesRankAndElement) {
+  World world({.ranks = 2});
+  Outcome outcome = world.run([](Rank& rank) {
+    Tensor got = zeros({2, 2}, DType::float32);
+    rank.expect_same_bits(got, got.clone());
+    got.mutable_values<float>()[3] = float(rank.id());
+    rank.expect_same_bits(got, zeros({2, 2}, DType::float32));
+  });
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.failure->message,
+              testing::HasSubstr("rank 1: element 3 of shape [2, 2] differs: expected float32[1] "
+                                 "{0}, got float32[1] {1}"));
+}
+
+TEST(Rank, StreamsAreItsOwn) {
+  World world({.ranks = 2, .seed = 4});
+  std::uint64_t words[2];
+  ASSERT_TRUE(world.run([&](Rank& rank) { words[rank.id()] = rank.random().next(); }).ok());
+  EXPECT_NE(words[0], words[1]);
+  EXPECT_EQ(words[1], RandomStream(4, 1).next());
+}
+
+}  // namespace
+}  // namespace simmesh

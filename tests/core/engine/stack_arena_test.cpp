@@ -1,0 +1,46 @@
+#include <cstring>
+#include <gtest/gtest.h>
+
+#include <simmesh/core/engine/stack_arena.h>
+
+namespace simmesh {
+namespace {
+
+TEST(StackArena, StacksDoNotOverlapAndLieAboveTheirRedZones) {
+  for (std::size_t stacks : {1, 2, 100, 5000}) {
+    StackArena arena({.stacks = stacks, .stack_bytes = 16384});
+    const std::byte* end_before = nullptr;
+    for (std::size_t i = 0; i < stacks; ++i) {
+      auto stack = arena.stack(i);
+      EXPECT_GE(stack.size, 16384u);
+      EXPECT_GT(arena.lower_end(i), end_before);
+      EXPECT_EQ(static_cast<std::byte*>(stack.sp) - stack.size, arena.lower_end(i));
+      end_before = static_cast<std::byte*>(stack.sp);
+    }
+  }
+}
+
+TEST(StackArena, TheCanaryFiresOnceAndOnlyForItsStack) {
+  StackArena arena({.stacks = 3, .stack_bytes = 8192});
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_FALSE(arena.overflowed(i));
+  auto stack = arena.stack(1);
+  std::byte* lower_end = static_cast<std::byte*>(stack.sp) - stack.size;
+  std::memset(lower_end, 1, 64);
+  EXPECT_FALSE(arena.overflowed(1));
+  std::memset(lower_end - 8, 1, 8);
+  EXPECT_FALSE(arena.overflowed(0));
+  EXPECT_FALSE(arena.overflowed(2));
+  EXPECT_TRUE(arena.overflowed(1));
+  EXPECT_FALSE(arena.overflowed(1));
+}
+
+TEST(StackArenaDeathTest, GuardPagesStopWhatLeavesTheRedZone) {
+  StackArena arena({.stacks = 2, .stack_bytes = 8192, .guard_pages = true});
+  auto stack = arena.stack(0);
+  std::byte* lower_end = static_cast<std::byte*>(stack.sp) - stack.size;
+  lower_end[-60'000] = std::byte(1);
+  EXPECT_DEATH(lower_end[-64'000] = std::byte(1), "");
+}
+
+}  // namespace
+}  // namespace simmesh

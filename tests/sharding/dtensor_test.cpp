@@ -1,0 +1,206 @@
+#include <gmock/gmock.h>
+
+#include <simmesh/collectives/process_group.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/core/tensor/formula.h>
+#include <simmesh/sharding/dtensor.h>
+#include <simmesh/tests/mesh/expect_error.h>
+#include <simmesh/tests/sharding/serial_oracle.h>
+#include <simmesh/tests/sharding/small_worlds.h>
+
+namespace simmesh {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Placements kinds = {Shard(0), Shard(1), Replicate(), StridedShard(0, 2)};
+
+Tensor numbers(DimSpan shape) {
+  return oracle::local_index(shape, Dims{1}, Dims{0}, {{Replicate()}, {}});
+}
+
+Outcome run(std::size_t ranks, const std::function<void(Rank&)>& body) {
+  World world({.ranks = ranks});
+  return world.run(body);
+}
+
+// A piece cut at the wrong place, or put back there.
+TEST(DTensor, FullTensorUndoesDistributeTensor) {
+  Outcome outcome = run(6, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2, 3});
+    for (const Shape& shape : {Shape{5, 3}, Shape{6, 4}, Shape{1, 1}, Shape{0, 3}, Shape{7, 5, 2}})
+      for (const Placements& list : small_worlds::lists(2, kinds)) {
+        Tensor whole = numbers(shape);
+        DTensor x = distribute_tensor(whole, mesh, list);
+        rank.expect_same_bits(
+            x.to_local(),
+            oracle::local_index(shape, Dims{2, 3}, *mesh.get_coordinate(), {list, {}}));
+        rank.expect_same_bits(x.full_tensor(), whole);
+      }
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// Without the broadcast, ranks that hold different tensors would cut different ones.
+TEST(DTensor, TheFirstRankSendsUnlessToldNotTo) {
+  Outcome outcome = run(4, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2, 2});
+    Tensor own = full({4}, DType::float32, double(rank.id()) + 1);
+    Placements list = {Shard(0), Replicate()};
+    rank.expect_same_bits(distribute_tensor(own, mesh, list).to_local(),
+                          full({2}, DType::float32, 1));
+    rank.expect_same_bits(distribute_tensor(own, mesh, list, {.from_first_rank = false}).to_local(),
+                          own.narrow({0, 0, 2}).clone());
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// Sub-meshes are worlds of their own: columns must not mix their data.
+TEST(DTensor, LivesOnSubMeshes) {
+  Outcome outcome = run(8, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2, 2, 2}, {"a", "b", "c"});
+    for (const char* name : {"a", "b", "c"}) {
+      DeviceMesh line = mesh[name];
+      auto first = static_cast<double>(line.ranks()[0]);
+      DTensor x = distribute_tensor(full({3, 2}, DType::float64, first), line, {Shard(0)});
+      DTensor y = x.redistribute({Shard(1)});
+      rank.expect_same_bits(y.full_tensor(), full({3, 2}, DType::float64, first));
+    }
+    DeviceMesh plane = mesh[{"a", "c"}];
+    Tensor whole = numbers(Dims{5, 3});
+    DTensor x = distribute_tensor(whole, plane, {Shard(0), Shard(0)});
+    rank.expect_same_bits(x.redistribute({Shard(1), Replicate()}).full_tensor(), whole);
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// Ranks outside the mesh go through the same program and hold nothing; the mesh may start anywhere
+// and be in any order.
+TEST(DTensor, RanksOutsideTheMeshHoldNothing) {
+  Outcome outcome = run(8, [](Rank& rank) {
+    MeshViewer viewer{.rank = rank.id(), .world_size = 8};
+    DeviceMesh mesh = DeviceMesh::from_ranks(viewer, RankList::of({6, 3, 4}), {3});
+    Tensor whole = numbers(Dims{5});
+    DTensor x = distribute_tensor(whole, mesh, {Shard(0)}, {.from_first_rank = false});
+    DTensor y = x.redistribute({StridedShard(0, 2)});
+    Tensor back = y.full_tensor();
+    if (mesh.get_coordinate()) {
+      rank.expect_same_bits(
+          x.to_local(),
+          oracle::local_index(Dims{5}, Dims{3}, *mesh.get_coordinate(), {{Shard(0)}, {}}));
+      rank.expect_same_bits(back, whole);
+    } else {
+      rank.expect_same_bits(x.to_local(), empty({0}, DType::int64));
+      rank.expect_same_bits(back, empty({0}, DType::int64));
+      EXPECT_EQ(rank.operations(), 0u);
+    }
+    EXPECT_EQ(y.shape(), (Shape{5}));
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// An asynchronous redistribution that is used before it is done, or dropped.
+TEST(DTensor, AsyncGivesTheSameBits) {
+  Outcome outcome = run(4, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2, 2});
+    for (const Placements& from : small_worlds::lists(2, kinds))
+      for (const Placements& to : small_worlds::lists(2, kinds)) {
+        DTensor x = distribute_tensor(numbers(Dims{5, 3}), mesh, from);
+        DTensor now = x.redistribute(to), later = x.redistribute(to, {.is_async = true});
+        rank.expect_same_bits(later.to_local(), now.to_local());
+        DTensor chained = x.redistribute(to, {.is_async = true}).redistribute(from);
+        rank.expect_same_bits(chained.to_local(), x.to_local());
+        x.redistribute(to, {.is_async = true});
+      }
+    DTensor sum = from_local(numbers(Dims{3, 3}), mesh, {Partial(), Partial()});
+    for (const Placements& to : small_worlds::lists(2, kinds))
+      rank.expect_same_bits(sum.redistribute(to, {.is_async = true}).to_local(),
+                            sum.redistribute(to).to_local());
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// A plan for nothing must cost nothing.
+TEST(DTensor, RedistributeToItselfIssuesNoCollective) {
+  Outcome outcome = run(4, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2, 2});
+    for (const Placements& list : small_worlds::lists(2, kinds)) {
+      DTensor x = distribute_tensor(numbers(Dims{5, 3}), mesh, list);
+      auto before = rank.operations();
+      DTensor y = x.redistribute(list);
+      EXPECT_EQ(rank.operations(), before) << to_string(PlacementSpan(list));
+      EXPECT_EQ(y.to_local().storage(), x.to_local().storage());
+    }
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// A shape inferred from uneven pieces is wrong on every rank, silently.
+TEST(DTensor, FromLocalRefusesUnevenPiecesWithoutAShape) {
+  auto uneven = [](FromLocalOptions options) {
+    return run(3, [=](Rank& rank) {
+      DeviceMesh mesh = init_device_mesh({3});
+      from_local(zeros({rank.id() == 2 ? 1 : 2}, DType::float32), mesh, {Shard(0)}, options);
+    });
+  };
+  Outcome refused = uneven({});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.failure->message,
+              HasSubstr("rank 0 infers int64[1, 1] {6}, rank 2 infers int64[1, 1] {3}"));
+  testing::expect_error([&] { refused.rethrow(); }, ErrorKind::value_error, "uneven pieces");
+  EXPECT_TRUE(uneven({.shape = Shape{5}}).ok());
+  testing::expect_error([&] { uneven({.shape = Shape{6}}).rethrow(); }, ErrorKind::value_error,
+                        "rank 2: expected a piece of shape [2]");
+}
+
+// Refusals come with PyTorch's classes, before any collective.
+TEST(DTensor, RefusesWhatCannotBe) {
+  auto raised = [](const std::function<void(const DeviceMesh&)>& body) {
+    Outcome outcome = run(2, [&](Rank&) { body(init_device_mesh({2})); });
+    EXPECT_EQ(outcome.failure->kind, Failure::Kind::error);
+    return outcome;
+  };
+  Tensor whole = zeros({4}, DType::float32);
+  auto distribute = [&](const Placements& list) {
+    return [&whole, list](const DeviceMesh& mesh) { distribute_tensor(whole, mesh, list); };
+  };
+  testing::expect_error([&] { raised(distribute({Partial()})).rethrow(); }, ErrorKind::value_error,
+                        "no pending reductions, got P(sum)");
+  testing::expect_error([&] { raised(distribute({Shard(1)})).rethrow(); }, ErrorKind::index_error,
+                        "");
+  testing::expect_error(
+      [&] {
+        raised(distribute({Shard(0), Shard(0)})).rethrow();
+      },
+      ErrorKind::value_error, "one placement a mesh dim");
+  auto to_pending = [&](const DeviceMesh& mesh) {
+    distribute_tensor(whole, mesh, {Replicate()}).redistribute({Partial()});
+  };
+  testing::expect_error([&] { raised(to_pending).rethrow(); }, ErrorKind::runtime_error, "");
+}
+
+// Data that depends on who comes first.
+TEST(DTensor, ScheduleAndThreadsChangeNoBit) {
+  std::optional<std::uint64_t> hash;
+  for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
+    for (std::size_t threads : {1u, 2u}) {
+      World world({.ranks = 6, .schedule = Schedule::parse(schedule), .threads = threads});
+      Outcome outcome = world.run([](Rank& rank) {
+        DeviceMesh mesh = init_device_mesh({2, 3});
+        Formula data{.seed = 7 + rank.id()};
+        DTensor sum = from_local(formula({5, 4}, data), mesh, {Partial(), Partial()});
+        for (const Placements& from : small_worlds::lists(2, kinds)) {
+          DTensor x = sum.redistribute(from);
+          for (const Placements& to : small_worlds::lists(2, kinds))
+            rank.record(x.redistribute(to, {.is_async = true}).to_local());
+        }
+      });
+      EXPECT_TRUE(outcome.ok()) << report(outcome);
+      EXPECT_EQ(outcome.live_storages, 0);
+      if (!hash) hash = outcome.data_hash;
+      EXPECT_EQ(outcome.data_hash, *hash) << schedule << ", threads " << threads;
+    }
+}
+
+}  // namespace
+}  // namespace simmesh

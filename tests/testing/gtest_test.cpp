@@ -1,0 +1,40 @@
+#include <gtest/gtest-spi.h>
+
+#include <simmesh/core/engine/shared.h>
+#include <simmesh/core/tensor/formula.h>
+#include <simmesh/sharding/dtensor.h>
+#include <simmesh/testing/gtest.h>
+
+namespace simmesh {
+namespace {
+
+SIMMESH_TEST(MeshFixture, RedistributesAsTheReadmeShows, {.mesh = {2, 4}, .schedules = 20}) {
+  Tensor full = formula({16, 8}, {.rule = Rule::wide, .seed = 1});
+  DTensor x = distribute_tensor(full, mesh, {Shard(0), Replicate()});
+  DTensor y = x.redistribute({Replicate(), Shard(1)});
+  EXPECT_SAME_BITS(y.full_tensor(), full);
+}
+
+void fail_on_rank_one(const DeviceMesh& mesh) {
+  if (mesh.get_rank() == 1) throw std::runtime_error("broken");
+}
+
+TEST(MeshFixture, AFailureCarriesItsReproLine) {
+  EXPECT_FATAL_FAILURE(
+      testing::run_mesh_test({.mesh = {2}}, fail_on_rank_one),
+      "reproduce: MeshFixture.AFailureCarriesItsReproLine --seed 1 --schedule fifo");
+}
+
+// What depends on the schedule is found by comparing schedules.
+void record_order(const DeviceMesh&) {
+  static Shared<int> order("order", 0);
+  this_rank().record(std::uint64_t(order.use([](int& value) { return value++ % 3; })));
+}
+
+TEST(MeshFixture, AResultThatDependsOnTheScheduleIsFound) {
+  EXPECT_FATAL_FAILURE(testing::run_mesh_test({.mesh = {3}, .schedules = 20}, record_order),
+                       "two schedules give different data");
+}
+
+}  // namespace
+}  // namespace simmesh

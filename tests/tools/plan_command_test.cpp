@@ -1,0 +1,56 @@
+#include <nlohmann/json.hpp>
+
+#include <simmesh/tests/tools/run_program.h>
+
+namespace simmesh {
+namespace {
+
+using testing::expect_refused;
+using testing::run_program;
+
+const std::string moves = "plan --mesh 2x4 --shape 16x8 --from 'S(0),R' --to 'R,S(1)'";
+
+TEST(PlanCommand, PrintsStepsAndCost) {
+  auto run = run_program(moves);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.output.rfind("planner: greedy\n", 0), 0u) << run.output;
+  EXPECT_NE(run.output.find("S(0)->R on mesh dim 0  all_gather"), run.output.npos);
+  EXPECT_EQ(run.last_line().rfind("cost: ", 0), 0u) << run.output;
+  EXPECT_EQ(run_program(moves + " --quiet").output, run.last_line() + "\n");
+}
+
+TEST(PlanCommand, PrintsBothPlanners) {
+  auto run = run_program(moves + " --planner both --json");
+  EXPECT_EQ(run.status, 0);
+  auto plans = nlohmann::json::parse(run.output)["plans"];
+  ASSERT_EQ(plans.size(), 2u);
+  EXPECT_EQ(plans[0]["planner"], "greedy");
+  EXPECT_EQ(plans[1]["planner"], "graph");
+  EXPECT_EQ(plans[0]["steps"][1]["collective"], "all_gather");
+}
+
+// Merging and hosts change what is printed.
+TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
+  const std::string gather = "plan --mesh 2x4 --shape 16x8 --from 'S(0),S(0)' --to R,R";
+  EXPECT_NE(run_program(gather + " --flattened 0x1").output.find("-->R on mesh dims 0+1"),
+            std::string::npos);
+  EXPECT_NE(run_program(gather + " --devices-per-host 8").last_line(),
+            run_program(gather).last_line());
+}
+
+TEST(PlanCommand, RefusesWhatMakesNoSense) {
+  expect_refused("plan --mesh 2 --shape 4 --from R", "--to is required");
+  expect_refused("plan --mesh 2y --shape 4 --from R --to R", "--mesh: expected sizes such as 2x4");
+  expect_refused("plan --mesh 2x --shape 4 --from R --to R", "--mesh: expected sizes");
+  expect_refused("plan --mesh 2 --shape 4 --from Q --to R", "Q");
+  expect_refused("plan --mesh 2 --shape 4 --from 'S(3)' --to R", "3");
+  expect_refused("plan --mesh 2 --shape 4 --from 'R,R' --to R", "one placement a mesh dim");
+  expect_refused("plan --mesh 2 --shape 4 --from 'S(0)' --to 'P(sum)'", "");
+  expect_refused("plan --mesh 2 --shape 4 --from R --to R --planner best", "got 'best'");
+  expect_refused("plan --mesh 2 --shape 4 --dtype float8 --from R --to R", "float8");
+  expect_refused("plan --mesh 0 --shape 4 --from R --to R", "");
+  expect_refused("plan --mesh 2 --shape 9999999999x9999999999 --from R --to R", "");
+}
+
+}  // namespace
+}  // namespace simmesh

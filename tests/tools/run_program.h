@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdio>
+#include <gtest/gtest.h>
+#include <string>
+#include <sys/wait.h>
+
+namespace simmesh::testing {
+
+// ProgramRun is what one run of the program printed, both streams together, and its exit status.
+struct ProgramRun {
+  int status = -1;
+  std::string output;
+
+  // last_line returns the last line without its end.
+  std::string last_line() const {
+    std::size_t end = output.find_last_not_of('\n');
+    if (end == output.npos) return {};
+    std::size_t begin = output.rfind('\n', end);
+    return output.substr(begin == output.npos ? 0 : begin + 1, end - (begin + 1) + 1);
+  }
+  // line_count counts the ends of lines.
+  std::size_t line_count() const {
+    std::size_t count = 0;
+    for (char letter : output) count += letter == '\n';
+    return count;
+  }
+};
+
+// run_program runs simmesh with arguments as a shell takes them. A status of -1 means that it was
+// ended by a signal.
+inline ProgramRun run_program(const std::string& arguments) {
+  ProgramRun run;
+  std::FILE* pipe = popen((std::string(SIMMESH_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return run;
+  std::array<char, 4096> buffer;
+  while (std::size_t bytes = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    run.output.append(buffer.data(), bytes);
+  int status = pclose(pipe);
+  if (WIFEXITED(status)) run.status = WEXITSTATUS(status);
+  return run;
+}
+
+// expect_refused expects exit status 2 and one line, "simmesh: ..." with the phrase.
+inline void expect_refused(const std::string& arguments, const std::string& phrase) {
+  ProgramRun run = run_program(arguments);
+  EXPECT_EQ(run.status, 2) << arguments << ": " << run.output;
+  EXPECT_EQ(run.line_count(), 1u) << run.output;
+  EXPECT_EQ(run.output.rfind("simmesh: ", 0), 0u) << run.output;
+  EXPECT_NE(run.output.find(phrase), run.output.npos) << run.output;
+}
+
+}  // namespace simmesh::testing

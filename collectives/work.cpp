@@ -59,21 +59,37 @@ void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
 
 }  // namespace
 
+namespace {
+
+std::vector<Tensor> join_and_wait(const ProcessGroup& group, const CollectiveCall& call) {
+  Rank& rank = group.owner();
+  Arrival arrival;
+  arrival.call = &call;
+  arrival.rank = &rank;
+  Exchange& exchange = group.group().join(group.member(), arrival);
+  if (!arrival.is_complete) block_on(exchange, arrival, call.site);
+  std::vector<Tensor> results;
+  if (!arrival.results.empty()) take_results(rank, arrival.results, results);
+  return results;
+}
+
+// Apart, so that the common way has a small frame: every rank of a world waits in one.
+[[gnu::noinline]] std::vector<Tensor> join_with_fault(const ProcessGroup& group,
+                                                      const CollectiveCall& asked,
+                                                      const Fault& fault) {
+  FaultyCall faulty(asked, fault);
+  return join_and_wait(group, faulty.call());
+}
+
+}  // namespace
+
 std::vector<Tensor> run_collective(const ProcessGroup& group, const CollectiveCall& asked) {
   Rank& rank = group.owner();
   const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
   check_call(asked, group.size());
-  std::optional<FaultyCall> faulty;
   if (fault) [[unlikely]]
-    faulty.emplace(asked, *fault);
-  Arrival arrival;
-  arrival.call = faulty ? &faulty->call() : &asked;
-  arrival.rank = &rank;
-  Exchange& exchange = group.group().join(group.member(), arrival);
-  if (!arrival.is_complete) block_on(exchange, arrival, asked.site);
-  std::vector<Tensor> results;
-  take_results(rank, arrival.results, results);
-  return results;
+    return join_with_fault(group, asked, *fault);
+  return join_and_wait(group, asked);
 }
 
 Work start_collective(const ProcessGroup& group, const CollectiveCall& asked) {

@@ -157,7 +157,6 @@ void Run::make_runnable(Seat& seat) {
 }
 
 void Run::suspend(Seat& seat) {
-  check_stack(seat);
   ExceptionState exceptions;
   exceptions.save();
   seat.context->suspend();
@@ -190,6 +189,9 @@ void Run::take_turn(Rank& rank) {
 
 const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallSite& site) {
   take_turn(rank);
+  // Every switch follows an operation or a yield. Here the rank is in nobody's list yet, so it can
+  // still fail cleanly.
+  check_stack(seats_[rank.id()]);
   rank.count_operation();
   if (!has_operation_faults_) [[likely]]
     return nullptr;
@@ -229,6 +231,7 @@ void Run::wake(RankId id) {
 void Run::yield(Rank& rank, const CallSite& site) {
   take_turn(rank);
   Seat& seat = seats_[rank.id()];
+  check_stack(seat);
   record({.rank = rank.id(), .kind = EventKind::yield, .operation = "yield", .site = site});
   if (ending_) throw RankEnded();
   make_runnable(seat);

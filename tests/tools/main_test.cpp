@@ -9,7 +9,7 @@ using testing::run_program;
 // What can't run ends with status 2 and one line, never with a signal.
 TEST(Main, RefusesInOneLine) {
   expect_refused("", "A subcommand is required");
-  expect_refused("fly", "A subcommand is required");
+  expect_refused("fly", "expected a subcommand, verify, plan or doctor, got fly");
   expect_refused("doctor --colour", "--colour");
   expect_refused("verify", "PATH is required");
   expect_refused("verify $'no\\nsuch\\nfile'", "expected a file or a folder");

@@ -85,6 +85,7 @@ class Exchanging {
   void scatter_reduced(std::size_t index);
   ResultPart gathered(const std::vector<Tensor>& rows, std::int64_t dim);
   Chunk rows_to(std::size_t from, std::size_t to) const;
+  ResultPart rows_for(std::size_t to);
 
   Exchange& exchange_;
   const TransportContext& context_;
@@ -215,17 +216,35 @@ Chunk Exchanging::rows_to(std::size_t from, std::size_t to) const {
   return chunk;
 }
 
-void Exchanging::all_to_all() {
-  for (std::size_t to = 0; to < members_; ++to) {
-    std::vector<Tensor> pieces;
-    pieces.reserve(members_);
-    for (std::size_t from = 0; from < members_; ++from) {
-      Chunk rows = rows_to(from, to);
-      pieces.push_back(
-          operand(from, 0).narrow({first_.scatter_dim, rows.start, rows.length}).contiguous());
-    }
-    give(to, gathered(pieces, first_.dim));
+// What one member gets: the rows for it of every other member, side by side along the gathered dim.
+ResultPart Exchanging::rows_for(std::size_t to) {
+  std::size_t dim = std::size_t(first_.dim), cut_dim = std::size_t(first_.scatter_dim);
+  Shape shape = first_.inputs[0].shape();
+  shape[dim] = 0;
+  for (std::size_t from = 0; from < members_; ++from)
+    shape[dim] +=
+        dim == cut_dim ? rows_to(from, to).length : exchange_.call(from).inputs[0].shape()[dim];
+  if (dim != cut_dim) shape[cut_dim] = rows_to(0, to).length;
+  std::size_t element = bytes_per_element(first_.inputs[0].dtype());
+  std::size_t bytes = std::size_t(element_count(shape)) * element;
+  ResultPart part{new_buffer(bytes), 0, shape, first_.inputs[0].dtype(), 0};
+  Strides strides = contiguous_strides(shape);
+  std::byte* target = part.buffer->data();
+  for (std::size_t from = 0; bytes > 0 && from < members_; ++from) {
+    const Tensor& input = exchange_.call(from).inputs[0];
+    Chunk rows = rows_to(from, to);
+    Shape piece = input.shape();
+    piece[cut_dim] = rows.length;
+    std::size_t skipped = std::size_t(rows.start * input.strides()[cut_dim]) * element;
+    strided_copy({target, strides}, {input.data() + skipped, input.strides()}, piece, element);
+    target += std::size_t(piece[dim] * strides[dim]) * element;
   }
+  part.hash = bits_hash({part.buffer->data(), bytes});
+  return part;
+}
+
+void Exchanging::all_to_all() {
+  for (std::size_t to = 0; to < members_; ++to) give(to, rows_for(to));
 }
 
 void Exchanging::all_to_all_list() {

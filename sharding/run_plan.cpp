@@ -6,7 +6,6 @@
 #include <simmesh/core/arithmetic/combine.h>
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/chunk.h>
 #include <simmesh/sharding/index_cut.h>
 #include <simmesh/sharding/local_shape.h>
 #include <simmesh/sharding/norm.h>

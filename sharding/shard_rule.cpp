@@ -3,6 +3,7 @@
 
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/tensor/chunk.h>
 #include <simmesh/sharding/shard_rule.h>
 
 namespace simmesh {
@@ -76,10 +77,8 @@ void append_run(IndexRuns& runs, IndexRun run) {
 }
 
 IndexRun chunk(std::int64_t size, Share share) {
-  const std::int64_t step = divided_up(size, share.members);
-  if (step == 0 || share.index > size / step) return {size, 0};
-  const std::int64_t start = std::min(step * share.index, size);
-  return {start, std::min(step, size - start)};
+  Chunk part = chunk_of({.size = size, .parts = share.members, .index = share.index});
+  return {part.start, part.length};
 }
 
 IndexRuns take_share(const IndexRuns& runs, const Placement& split, Share share) {

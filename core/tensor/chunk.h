@@ -21,9 +21,11 @@ struct ChunkRequest {
 // chunk_of is the rule of torch.chunk: parts of ceil(size / parts) elements, of which the last ones
 // may be short or empty.
 inline Chunk chunk_of(const ChunkRequest& request) {
-  std::int64_t length = (request.size + request.parts - 1) / request.parts;
+  std::int64_t length = request.size / request.parts + (request.size % request.parts != 0);
+  // Past the last element; also keeps the product below from overflowing.
+  if (length == 0 || request.index > request.size / length) return {request.size, 0};
   std::int64_t start = std::min(length * request.index, request.size);
-  return {start, std::min(length * (request.index + 1), request.size) - start};
+  return {start, std::min(length, request.size - start)};
 }
 
 }  // namespace simmesh

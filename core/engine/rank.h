@@ -8,6 +8,7 @@
 #include <simmesh/core/engine/activity.h>
 #include <simmesh/core/engine/random_stream.h>
 #include <simmesh/core/engine/schedule.h>
+#include <simmesh/core/engine/state_map.h>
 #include <simmesh/core/memory/ledger.h>
 #include <simmesh/core/tensor/tensor.h>
 
@@ -43,6 +44,12 @@ class Rank {
   // differ.
   void expect_same_bits(const Tensor& actual, const Tensor& expected) const;
 
+  // state keeps a value of type T for this rank until the run ends.
+  template <class T>
+  T& state() {
+    return states_.get<T>();
+  }
+
   // Counters that other layers keep a rank; the layer that counts gives the slots their meaning.
   static constexpr std::size_t counter_count = 16;
   std::array<std::uint32_t, counter_count>& counters() { return counters_; }
@@ -54,6 +61,7 @@ class Rank {
   FoldHash data_hash_;
   std::uint64_t operations_ = 0;
   std::array<std::uint32_t, counter_count> counters_{};
+  StateMap states_;
   RankId id_;
 };
 

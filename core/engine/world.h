@@ -1,11 +1,9 @@
 #pragma once
 
-#include <any>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-#include <typeindex>
 #include <vector>
 
 #include <simmesh/core/arithmetic/arithmetic.h>
@@ -13,6 +11,7 @@
 #include <simmesh/core/engine/outcome.h>
 #include <simmesh/core/engine/rank.h>
 #include <simmesh/core/engine/schedule.h>
+#include <simmesh/core/engine/state_map.h>
 #include <simmesh/core/trace/log.h>
 
 namespace simmesh {
@@ -34,23 +33,6 @@ struct WorldOptions {
   Log log = {};
   // The program in a failure's repro line.
   std::string program = "simmesh";
-};
-
-// StateMap holds one value of each type that a layer above keeps for a world.
-class StateMap {
- public:
-  template <class T>
-  T& get() {
-    for (auto& [type, state] : states_)
-      if (type == typeid(T)) return **std::any_cast<std::shared_ptr<T>>(&state);
-    auto made = std::make_shared<T>();
-    states_.emplace_back(typeid(T), made);
-    return *made;
-  }
-  void clear() { states_.clear(); }
-
- private:
-  std::vector<std::pair<std::type_index, std::any>> states_;
 };
 
 // World is the ranks of a run and the engine that runs them, each as a fiber. It may be made inside

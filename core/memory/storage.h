@@ -45,6 +45,11 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   // identity and charge stay.
   void adopt(BufferPtr buffer, std::size_t offset);
 
+  // changes counts the operations in place on tensors that view the storage: what the tape saved is
+  // stale after one.
+  std::uint32_t changes() const { return changes_; }
+  void count_change() { ++changes_; }
+
  private:
   Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger, StorageId id);
 
@@ -53,6 +58,7 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   std::size_t bytes_;
   boost::intrusive_ptr<Ledger> ledger_;
   StorageId id_;
+  std::uint32_t changes_ = 0;
   MemoryCategory category_ = MemoryCategory::other;
 };
 

@@ -35,6 +35,19 @@ Tensor::Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, st
       count_(simmesh::element_count(shape_)),
       dtype_(dtype) {}
 
+Tensor::Tensor(DistributionPtr distribution, DType dtype, Shape shape)
+    : distribution_(std::move(distribution)),
+      shape_(std::move(shape)),
+      strides_(contiguous_strides(shape_)),
+      count_(simmesh::element_count(shape_)),
+      dtype_(dtype) {}
+
+Tensor Tensor::detach() const {
+  Tensor result = *this;
+  result.tracking_ = nullptr;
+  return result;
+}
+
 bool Tensor::is_contiguous() const {
   std::int64_t stride = 1;
   for (std::size_t dim = shape_.size(); dim-- > 0;) {

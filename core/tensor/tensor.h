@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <simmesh/core/memory/storage.h>
+#include <simmesh/core/tensor/attachment.h>
 #include <simmesh/core/tensor/dtype.h>
 #include <simmesh/core/tensor/shape.h>
 
@@ -29,8 +30,10 @@ class Tensor {
 
   Tensor() = default;
   Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, std::int64_t offset);
+  // A tensor cut over a mesh has its logical shape and no storage.
+  Tensor(DistributionPtr distribution, DType dtype, Shape shape);
 
-  bool is_defined() const { return storage_ != nullptr; }
+  bool is_defined() const { return storage_ != nullptr || distribution_ != nullptr; }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
@@ -42,6 +45,15 @@ class Tensor {
   std::int64_t storage_offset() const { return offset_; }
   const StoragePtr& storage() const { return storage_; }
   bool is_contiguous() const;
+
+  // tracking is the tape's part of the tensor, null where it takes no part in differentiation;
+  // distribution that of a tensor that is cut over a mesh.
+  const TrackingPtr& tracking() const { return tracking_; }
+  const DistributionPtr& distribution() const { return distribution_; }
+  void set_tracking(TrackingPtr tracking) { tracking_ = std::move(tracking); }
+  bool requires_grad() const { return tracking_ && tracking_->requires_grad(); }
+  // detach returns the same data without the tape's part.
+  Tensor detach() const;
 
   // data points to the first element. Elements lie at the strides.
   const std::byte* data() const;
@@ -79,6 +91,8 @@ class Tensor {
   void check_access(DType dtype) const;
 
   StoragePtr storage_;
+  TrackingPtr tracking_;
+  DistributionPtr distribution_;
   Shape shape_;
   Strides strides_;
   std::int64_t offset_ = 0;

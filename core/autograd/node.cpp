@@ -1,0 +1,39 @@
+#include <utility>
+
+#include <simmesh/core/autograd/node.h>
+#include <simmesh/core/engine/rank.h>
+
+namespace simmesh {
+
+namespace {
+
+struct Sequence {
+  std::uint64_t next = 0;
+};
+
+thread_local Sequence outside_sequence;
+
+}  // namespace
+
+std::uint64_t next_sequence() {
+  Sequence& sequence = in_rank() ? this_rank().state<Sequence>() : outside_sequence;
+  return sequence.next++;
+}
+
+// A long chain of nodes must not be destroyed by recursion: a rank's stack is small.
+Node::~Node() {
+  std::vector<NodePtr> orphans;
+  auto take = [&orphans](std::vector<Edge>& edges) {
+    for (Edge& edge : edges)
+      if (edge.node && edge.node->use_count() == 1) orphans.push_back(std::move(edge.node));
+  };
+  take(edges_);
+  while (!orphans.empty()) {
+    NodePtr orphan = std::move(orphans.back());
+    orphans.pop_back();
+    orphan->release();
+    take(orphan->edges_);
+  }
+}
+
+}  // namespace simmesh

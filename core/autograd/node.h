@@ -1,0 +1,68 @@
+#pragma once
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/ops/op.h>
+
+namespace simmesh {
+
+class Node;
+using NodePtr = boost::intrusive_ptr<Node>;
+
+// Edge leads from a node to the node that takes the gradient of one of its inputs, and says which
+// of that node's outputs the input was.
+struct Edge {
+  NodePtr node;
+  std::uint32_t output = 0;
+};
+
+// Node is one entry of the tape: it turns the gradients of an operation's outputs into those of its
+// inputs. Of the nodes that are ready in a backward pass the one made last runs first, as in
+// PyTorch; a leaf's node goes before all others.
+class Node : public boost::intrusive_ref_counter<Node> {
+ public:
+  static constexpr std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+
+  // PreHook may replace the gradients that reach the node; PostHook sees what it returned.
+  using PreHook = std::function<void(std::vector<Gradient>& gradients)>;
+  using PostHook = std::function<void(const std::vector<Gradient>& results)>;
+
+  explicit Node(std::uint64_t sequence) : sequence_(sequence) {}
+  virtual ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  virtual std::string name() const = 0;
+  // apply returns one gradient an edge.
+  virtual Gradients apply(Gradients gradients) = 0;
+  // release lets go of what the node saved; it can't be applied again.
+  virtual void release() {}
+
+  std::uint64_t sequence() const { return sequence_; }
+  const std::vector<Edge>& edges() const { return edges_; }
+  void add_edge(Edge edge) { edges_.push_back(std::move(edge)); }
+  // output_types are what the gradients that reach the node look like.
+  const TensorTypes& output_types() const { return output_types_; }
+  void add_output(TensorType type) { output_types_.push_back(std::move(type)); }
+
+  std::vector<PreHook>& pre_hooks() { return pre_hooks_; }
+  std::vector<PostHook>& post_hooks() { return post_hooks_; }
+
+ private:
+  std::uint64_t sequence_;
+  std::vector<Edge> edges_;
+  TensorTypes output_types_;
+  std::vector<PreHook> pre_hooks_;
+  std::vector<PostHook> post_hooks_;
+};
+
+// next_sequence numbers the nodes of this rank.
+std::uint64_t next_sequence();
+
+}  // namespace simmesh

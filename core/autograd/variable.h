@@ -1,0 +1,88 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include <simmesh/core/autograd/node.h>
+#include <simmesh/core/ops/op.h>
+
+namespace simmesh {
+
+class AccumulateGrad;
+
+// Variable is the tape's part of a tensor, shared by its copies: of a leaf the gradient that
+// backward passes add to, of any other the node that computed it.
+class Variable final : public Tracking {
+ public:
+  // TensorHook sees a gradient of the tensor, and returns what takes its place; an undefined tensor
+  // for no change.
+  using TensorHook = std::function<Tensor(const Tensor& gradient)>;
+  // LeafHook runs after a gradient was added to a leaf.
+  using LeafHook = std::function<void(Tensor& leaf)>;
+
+  // A leaf.
+  Variable(TensorType type, bool requires_grad);
+  // The output of a node.
+  Variable(NodePtr node, std::uint32_t output) : requires_grad_(true), node_(std::move(node)), output_(output) {}
+  ~Variable() override;
+
+  // of returns a tensor's variable, null where it has none.
+  static Variable* of(const Tensor& tensor) { return static_cast<Variable*>(tensor.tracking().get()); }
+
+  bool requires_grad() const override { return requires_grad_; }
+  void record(const OpCall& call, gsl::span<Tensor> outputs) const override;
+  void rebase(const OpCall& call, Tensor& self) const override;
+
+  bool is_leaf() const { return node_ == nullptr; }
+  const NodePtr& node() const { return node_; }
+  std::uint32_t output() const { return output_; }
+  void set_requires_grad(bool value) { requires_grad_ = value; }
+  void set_node(NodePtr node, std::uint32_t output);
+
+  // edge is where a gradient of the tensor goes: to its node, or a leaf's accumulation.
+  Edge edge(const Tensor& tensor);
+
+  // The gradient of a leaf, or of a tensor that retains it.
+  Tensor grad() const;
+  void set_grad(Tensor grad);
+  // carried is a leaf's gradient in exact arithmetic, before it is rounded; null where there is none.
+  CarriedSum* carried() { return carried_.get(); }
+  // accumulate adds to the gradient.
+  void accumulate(Gradient gradient);
+
+  std::vector<TensorHook> hooks;           // of a leaf; those of others are their node's
+  std::vector<LeafHook> accumulate_hooks;  // of a leaf
+
+ private:
+  friend class AccumulateGrad;
+
+  bool requires_grad_;
+  NodePtr node_;
+  std::uint32_t output_ = 0;
+  AccumulateGrad* accumulation_ = nullptr;  // not owned: it owns the leaf
+  Tensor grad_;
+  std::shared_ptr<CarriedSum> carried_;
+  mutable Tensor carried_value_;  // rounded, until the next change
+};
+
+// set_requires_grad makes a tensor a leaf that wants a gradient, or one that doesn't. Raises a
+// RuntimeError for the result of a recorded operation and for dtypes that aren't floating.
+void set_requires_grad(Tensor& tensor, bool value = true);
+
+// grad_of returns the gradient of a leaf, or of a tensor that retains it; undefined where there is
+// none. set_grad replaces it; an undefined tensor drops it.
+Tensor grad_of(const Tensor& tensor);
+void set_grad(Tensor& tensor, Tensor grad);
+
+// retain_grad lets a tensor that is no leaf keep the gradient that passes it.
+void retain_grad(Tensor& tensor);
+
+// register_hook calls the hook on each gradient of the tensor, before it goes on to the tensor's
+// node. Raises a RuntimeError for a tensor that requires no gradient.
+void register_hook(Tensor& tensor, Variable::TensorHook hook);
+
+// register_accumulate_hook calls the hook after a gradient was added to a leaf.
+void register_accumulate_hook(Tensor& leaf, Variable::LeafHook hook);
+
+}  // namespace simmesh

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/tensor/dtype.h>
+#include <simmesh/core/tensor/shape.h>
+
+namespace simmesh {
+
+// AttributeValue is one argument of an op that is no tensor.
+using AttributeValue = std::variant<bool, std::int64_t, double, DType, Dims, std::string>;
+
+// Attributes are the arguments of an op that are no tensors, by name; what an op doesn't get has
+// the op's default. Names are string literals.
+//
+//   call(sum, {x}, {{"dims", Dims{1}}, {"keepdim", true}});
+//   bool keepdim = attributes.get_or("keepdim", false);
+class Attributes {
+ public:
+  using Entry = std::pair<std::string_view, AttributeValue>;
+
+  Attributes() = default;
+  Attributes(std::initializer_list<Entry> entries) : entries_(entries.begin(), entries.end()) {}
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+
+  // get returns an argument that the op can't do without.
+  template <class T>
+  const T& get(std::string_view name) const {
+    const AttributeValue* value = find(name);
+    SIMMESH_CHECK(value && std::holds_alternative<T>(*value), "no argument '{}' of that type",
+                  name);
+    return std::get<T>(*value);
+  }
+
+  // get_or returns an argument, or the default where it is absent.
+  template <class T>
+  T get_or(std::string_view name, T otherwise) const {
+    return has(name) ? get<T>(name) : std::move(otherwise);
+  }
+
+  void set(std::string_view name, AttributeValue value) {
+    if (AttributeValue* known = find(name))
+      *known = std::move(value);
+    else
+      entries_.emplace_back(name, std::move(value));
+  }
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+
+ private:
+  const AttributeValue* find(std::string_view name) const {
+    for (const Entry& entry : entries_)
+      if (entry.first == name) return &entry.second;
+    return nullptr;
+  }
+  AttributeValue* find(std::string_view name) {
+    return const_cast<AttributeValue*>(std::as_const(*this).find(name));
+  }
+
+  boost::container::small_vector<Entry, 3> entries_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,117 @@
+#include <algorithm>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/call.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/tensor/convert.h>
+
+namespace simmesh {
+
+namespace {
+
+// The first input whose attachment decides, or null.
+const Tensor* first_distributed(gsl::span<const Tensor> inputs) {
+  auto found = std::find_if(inputs.begin(), inputs.end(),
+                            [](const Tensor& input) { return input.distribution() != nullptr; });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+const Tensor* first_tracked(gsl::span<const Tensor> inputs) {
+  auto found = std::find_if(inputs.begin(), inputs.end(),
+                            [](const Tensor& input) { return input.requires_grad(); });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+std::vector<Tensor> compute(const OpCall& call) {
+  if (const Tensor* distributed = first_distributed(call.inputs))
+    return distributed->distribution()->dispatch(call);
+  return run_plain(call);
+}
+
+std::vector<Tensor> detached(gsl::span<const Tensor> inputs) {
+  std::vector<Tensor> result;
+  result.reserve(inputs.size());
+  for (const Tensor& input : inputs) result.push_back(input.detach());
+  return result;
+}
+
+// Views of no storage at all: the shapes that a view rule gives.
+TensorTypes infer_view_types(const Op& op, gsl::span<const TensorType> inputs,
+                             const Attributes& attributes) {
+  std::vector<Tensor> shapes;
+  for (const TensorType& type : inputs)
+    shapes.emplace_back(StoragePtr(), type.dtype, type.shape, contiguous_strides(type.shape), 0);
+  return types_of(op.view(shapes, attributes));
+}
+
+}  // namespace
+
+TensorType type_of(const Tensor& tensor) {
+  return {tensor.shape(), tensor.dtype(), tensor.is_defined()};
+}
+
+TensorTypes types_of(gsl::span<const Tensor> tensors) {
+  TensorTypes types;
+  types.reserve(tensors.size());
+  for (const Tensor& tensor : tensors) types.push_back(type_of(tensor));
+  return types;
+}
+
+TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
+                        const Attributes& attributes) {
+  return op.view ? infer_view_types(op, inputs, attributes) : op.shape(inputs, attributes);
+}
+
+std::vector<Tensor> run_plain(const OpCall& call) {
+  std::vector<Tensor> inputs = detached(call.inputs);
+  if (call.op.view) return call.op.view(inputs, call.attributes);
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : call.op.shape(types_of(inputs), call.attributes))
+    outputs.push_back(empty(type.shape, type.dtype));
+  call.op.kernel(inputs, call.attributes, outputs);
+  return outputs;
+}
+
+std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
+                         const Attributes& attributes) {
+  OpCall call{op, inputs, attributes};
+  std::vector<Tensor> outputs = compute(call);
+  const Tensor* tracked = first_tracked(inputs);
+  if (tracked && grad_enabled()) tracked->tracking()->record(call, outputs);
+  return outputs;
+}
+
+Tensor call_one(const Op& op, gsl::span<const Tensor> inputs, const Attributes& attributes) {
+  std::vector<Tensor> outputs = call(op, inputs, attributes);
+  SIMMESH_CHECK(outputs.size() == 1, "{} has {} outputs", op.name, outputs.size());
+  return std::move(outputs.front());
+}
+
+void call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
+               const Attributes& attributes) {
+  if (grad_enabled() && (first_tracked(inputs) || out.requires_grad()))
+    raise(ErrorKind::runtime_error, op.name,
+          "expected no tensor that requires a gradient with an out argument, which the tape can't "
+          "record");
+  std::vector<Tensor> outputs = compute({op, inputs, attributes});
+  SIMMESH_CHECK(outputs.size() == 1, "{} has {} outputs", op.name, outputs.size());
+  copy_(out, outputs.front());
+  out.storage()->count_change();
+}
+
+void call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
+                   const Attributes& attributes) {
+  OpCall call{op, inputs, attributes};
+  const Tensor* tracked = grad_enabled() ? first_tracked(inputs) : nullptr;
+  Tensor result = compute(call).front();
+  if (result.shape() != self.shape())
+    raise(ErrorKind::runtime_error, op.name,
+          "expected a result of the shape {} of the tensor that is changed in place, got {}",
+          to_string(DimSpan(self.shape())), to_string(DimSpan(result.shape())));
+  if (tracked) tracked->tracking()->rebase(call, self);
+  Tensor plain = self.detach();
+  adopt_(plain, converted(result, self.dtype()));
+  self.storage()->count_change();
+}
+
+}  // namespace simmesh

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <initializer_list>
+#include <vector>
+
+#include <simmesh/core/ops/op.h>
+
+namespace simmesh {
+
+// call runs an op: on distributed tensors through their distribution, else its kernel or view rule,
+// and records it on the tape where gradients are enabled and an input requires one. Raises what the
+// shape rule raises; a TypeError where plain tensors meet distributed ones.
+std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
+                         const Attributes& attributes = {});
+inline std::vector<Tensor> call(const Op& op, std::initializer_list<Tensor> inputs,
+                                const Attributes& attributes = {}) {
+  return call(op, gsl::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
+}
+
+// call_one runs an op that has one output.
+Tensor call_one(const Op& op, gsl::span<const Tensor> inputs, const Attributes& attributes = {});
+inline Tensor call_one(const Op& op, std::initializer_list<Tensor> inputs,
+                       const Attributes& attributes = {}) {
+  return call_one(op, gsl::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
+}
+
+// call_into runs an op without the tape and writes its only output into out, a tensor of the
+// output's type that requires no gradient, through any strides.
+void call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
+               const Attributes& attributes = {});
+
+// call_in_place runs an op and writes its only output, converted to self's dtype, into self, its
+// first input; on the tape self becomes the output. Raises a RuntimeError for a leaf that requires
+// a gradient while gradients are enabled, and where the output has another shape.
+void call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
+                   const Attributes& attributes = {});
+
+// infer_types returns the types of the outputs without computing them.
+TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
+                        const Attributes& attributes = {});
+
+// run_plain runs kernel or view rule on plain tensors, without the tape.
+std::vector<Tensor> run_plain(const OpCall& call);
+
+}  // namespace simmesh

@@ -1,0 +1,32 @@
+#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/core/ops/compute_mode.h>
+
+namespace simmesh {
+
+namespace {
+
+thread_local ComputeMode outside_mode;
+
+}  // namespace
+
+ComputeMode& compute_mode() {
+  return in_rank() ? this_rank().state<ComputeMode>() : outside_mode;
+}
+
+const Arithmetic& current_arithmetic() {
+  static const Arithmetic canonical = Arithmetic::canonical();
+  if (const Arithmetic* scoped = compute_mode().arithmetic) return *scoped;
+  return in_rank() ? this_rank().world().options().arithmetic : canonical;
+}
+
+GradMode::GradMode(bool enabled) : mode_(compute_mode()), before_(mode_.grad_enabled) {
+  mode_.grad_enabled = enabled;
+}
+
+ArithmeticScope::ArithmeticScope(const Arithmetic& arithmetic)
+    : mode_(compute_mode()), before_(mode_.arithmetic) {
+  mode_.arithmetic = &arithmetic;
+}
+
+}  // namespace simmesh

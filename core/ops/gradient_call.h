@@ -1,0 +1,62 @@
+#pragma once
+
+#include <simmesh/core/ops/op.h>
+
+namespace simmesh {
+
+// GradientCall is what a gradient rule gets: the gradients of the outputs, the tensors that the op
+// saves, and which inputs want a gradient.
+class GradientCall {
+ public:
+  struct Parts {
+    const Op& op;
+    const Attributes& attributes;
+    gsl::span<const Tensor> inputs;   // undefined where not saved
+    gsl::span<const Tensor> outputs;  // undefined where not saved
+    gsl::span<const TensorType> input_types;
+    gsl::span<const TensorType> output_types;
+    gsl::span<const Tensor> gradients;  // undefined where an output got none
+    gsl::span<const bool> needs;
+    gsl::span<const bool> carries;
+  };
+
+  explicit GradientCall(const Parts& parts) : parts_(parts) {}
+
+  const Attributes& attributes() const { return parts_.attributes; }
+  std::size_t input_count() const { return parts_.input_types.size(); }
+  std::size_t output_count() const { return parts_.output_types.size(); }
+
+  // input and output return what the op's Saves names; reading anything else breaks a contract.
+  const Tensor& input(std::size_t index) const;
+  const Tensor& output(std::size_t index = 0) const;
+  const TensorType& input_type(std::size_t index) const { return parts_.input_types[index]; }
+  const TensorType& output_type(std::size_t index = 0) const { return parts_.output_types[index]; }
+
+  // gradient returns the gradient of an output; zeros where nothing came from there.
+  Tensor gradient(std::size_t index = 0) const;
+  bool has_gradient(std::size_t index) const { return parts_.gradients[index].is_defined(); }
+
+  // needs says whether an input wants a gradient. A rule may leave out the others.
+  bool needs(std::size_t index) const {
+    return index < parts_.needs.size() && parts_.needs[index];
+  }
+  // carries says whether an input takes its gradient as a carried sum: it is a leaf, and the
+  // arithmetic is exact. The sums over a batch that make up its gradient are then not rounded.
+  bool carries(std::size_t index) const {
+    return index < parts_.carries.size() && parts_.carries[index];
+  }
+
+ private:
+  Parts parts_;
+};
+
+// summed_to_input sums a gradient over the dims that the input was broadcast along, and converts it
+// to the input's dtype; carried where the input carries.
+Gradient summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient);
+
+// product_for_input returns a * b, two matrices, as the gradient of an input of that shape; carried
+// where the input carries.
+Gradient product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
+                           const Tensor& b);
+
+}  // namespace simmesh

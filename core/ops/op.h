@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <gsl/span>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/arithmetic/carried_sum.h>
+#include <simmesh/core/ops/attributes.h>
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh {
+
+// TensorType is what a shape rule knows of a tensor. An absent optional input is not defined.
+struct TensorType {
+  Shape shape;
+  DType dtype = DType::float32;
+  bool is_defined = true;
+
+  bool operator==(const TensorType&) const = default;
+};
+using TensorTypes = std::vector<TensorType>;
+
+// type_of returns a tensor's shape and dtype.
+TensorType type_of(const Tensor& tensor);
+TensorTypes types_of(gsl::span<const Tensor> tensors);
+
+// OpCall is one call of an op: its tensors, absent optional ones undefined, and its other
+// arguments.
+struct OpCall {
+  const struct Op& op;
+  gsl::span<const Tensor> inputs;
+  const Attributes& attributes;
+};
+
+// Gradient is what a gradient rule returns for one input: a tensor of the input's type, or a sum
+// that is still carried as integers. Neither, where the input gets no gradient.
+struct Gradient {
+  Gradient() = default;
+  Gradient(Tensor tensor) : value(std::move(tensor)) {}
+  Gradient(CarriedSum sum) : carried(std::make_shared<CarriedSum>(std::move(sum))) {}
+
+  bool is_defined() const { return value.is_defined() || carried; }
+
+  Tensor value;
+  std::shared_ptr<CarriedSum> carried;
+};
+using Gradients = std::vector<Gradient>;
+
+class GradientCall;
+
+// ShapeRule returns the types of the outputs, and raises what is wrong with the inputs.
+using ShapeRule = std::function<TensorTypes(gsl::span<const TensorType> inputs,
+                                            const Attributes& attributes)>;
+// Kernel fills the outputs, which are allocated, contiguous and of the types of the shape rule.
+// Inputs may be strided.
+using Kernel = std::function<void(gsl::span<const Tensor> inputs, const Attributes& attributes,
+                                  gsl::span<Tensor> outputs)>;
+// ViewRule returns views of the storage of the first input, by strides alone.
+using ViewRule =
+    std::function<std::vector<Tensor>(gsl::span<const Tensor> inputs, const Attributes& attributes)>;
+// GradientRule returns one gradient an input, in terms of ops, so that it can be differentiated.
+using GradientRule = std::function<Gradients(const GradientCall& call)>;
+
+// Saves says which tensors the gradient rule of an op reads, as bits by position.
+struct Saves {
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 0;
+  // crosswise saves an input only where another one requires a gradient, as a product does.
+  bool crosswise = false;
+
+  static constexpr std::uint32_t all = ~std::uint32_t(0);
+};
+
+// Op is the one definition of an operation on tensors: name, shape rule and kernel, or a view rule
+// instead of both, and gradient. What runs on one device, records the tape, or cuts tensors over a
+// mesh, reads it from here. An op must outlive the tapes it is recorded on.
+//
+//   inline const Op scale_rows = {
+//       .name = "my::scale_rows", .shape = ..., .kernel = ..., .gradient = ..., .saves = {0b11}};
+struct Op {
+  std::string name;
+  ShapeRule shape = {};
+  Kernel kernel = {};
+  ViewRule view = {};
+  GradientRule gradient = {};
+  Saves saves = {};
+};
+
+}  // namespace simmesh

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh {
+
+// converted returns the elements in another dtype, contiguous: each rounded once, to nearest even;
+// toward zero from a floating dtype to an integer, whose low bits are kept; to bool, whether it
+// isn't zero. The tensor itself where the dtype is its own.
+Tensor converted(const Tensor& tensor, DType dtype);
+
+}  // namespace simmesh

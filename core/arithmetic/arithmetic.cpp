@@ -36,6 +36,14 @@ Arithmetic Arithmetic::parse(std::string_view name) {
       name);
 }
 
+void Arithmetic::product(const Product& product) const {
+  is_exact() ? exact_product(product) : canonical_product(product);
+}
+
+void Arithmetic::sum(const SumRequest& request) const {
+  is_exact() ? exact_sum(request) : canonical_sum(request);
+}
+
 void Arithmetic::reduce(const Reduction& reduction) const {
   SIMMESH_CHECK(!reduction.operands.empty(), "a reduction without operands");
   check_reduction(reduction.op, reduction.dtype);

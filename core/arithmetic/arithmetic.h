@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include <simmesh/core/arithmetic/product.h>
 #include <simmesh/core/arithmetic/reduce_op.h>
+#include <simmesh/core/arithmetic/sums.h>
 #include <simmesh/core/check/bits_hash.h>
 #include <simmesh/core/tensor/dtype.h>
 
@@ -79,6 +81,13 @@ class Arithmetic {
   const std::string& name() const { return name_; }
 
   bool adds_by_owner() const { return order_->adds_by_owner(); }
+
+  // is_exact says whether sums don't depend on order: then partial sums are carried as integers.
+  bool is_exact() const { return name_ == "exact"; }
+
+  // product and sum are those of product.h and sums.h: exact where is_exact, else canonical.
+  void product(const Product& product) const;
+  void sum(const SumRequest& request) const;
 
   // reduce writes the reduction's result. Throws a TypeError where the operation isn't defined for
   // the dtype.

@@ -1,0 +1,49 @@
+#include <algorithm>
+#include <vector>
+
+#include <simmesh/core/ops/complex.h>
+#include <simmesh/core/ops/convolution.h>
+#include <simmesh/core/ops/indexing.h>
+#include <simmesh/core/ops/joining.h>
+#include <simmesh/core/ops/linear_algebra.h>
+#include <simmesh/core/ops/pooling.h>
+#include <simmesh/core/ops/products.h>
+#include <simmesh/core/ops/registry.h>
+#include <simmesh/core/ops/sorting.h>
+#include <simmesh/core/ops/views.h>
+
+namespace simmesh {
+
+namespace {
+
+std::vector<const Op*> gathered_ops() {
+  std::vector<const Op*> ops;
+  for (gsl::span<const Op* const> family : {
+           complex_ops(),
+           convolution_ops(),
+           indexing_ops(),
+           joining_ops(),
+           linear_algebra_ops(),
+           pooling_ops(),
+           product_ops(),
+           sorting_ops(),
+           view_ops(),
+       })
+    ops.insert(ops.end(), family.begin(), family.end());
+  return ops;
+}
+
+}  // namespace
+
+gsl::span<const Op* const> all_ops() {
+  static const std::vector<const Op*> ops = gathered_ops();
+  return ops;
+}
+
+const Op* find_op(std::string_view name) {
+  auto ops = all_ops();
+  auto found = std::find_if(ops.begin(), ops.end(), [&](const Op* op) { return op->name == name; });
+  return found == ops.end() ? nullptr : *found;
+}
+
+}  // namespace simmesh

@@ -2,6 +2,8 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <variant>
 
 #include <simmesh/core/ops/attributes.h>
@@ -38,5 +40,8 @@ class Number {
  private:
   std::variant<bool, std::int64_t, double> value_;
 };
+
+// number_in returns a number among the arguments of an op, if it is there.
+std::optional<Number> number_in(const Attributes& attributes, std::string_view name);
 
 }  // namespace simmesh

@@ -7,6 +7,7 @@
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/default_generator.h>
 
 namespace simmesh {
 
@@ -15,12 +16,26 @@ namespace {
 // Thrown through the function when its second run has saved all that is needed.
 struct Recomputed {};
 
+// SameDraws lets a second run draw the random numbers of the first.
+class SameDraws {
+ public:
+  explicit SameDraws(const Generator& start)
+      : before_(std::exchange(default_generator(), start)) {}
+  ~SameDraws() { default_generator() = before_; }
+  SameDraws(const SameDraws&) = delete;
+  SameDraws& operator=(const SameDraws&) = delete;
+
+ private:
+  Generator before_;
+};
+
 // Frame is one checkpointed region: the number of tensors it saved, and after its second run those
 // tensors, each until it is used.
 struct Frame {
   CheckpointedFunction function;
   std::vector<Tensor> inputs;
   bool early_stop;
+  Generator generator = default_generator();
   std::size_t saved = 0;
   std::vector<Tensor> recomputed;
 
@@ -32,6 +47,7 @@ struct Frame {
       return [tensor] { return tensor; };
     });
     GradMode mode(true);
+    SameDraws draws(generator);
     try {
       function(inputs);
     } catch (const Recomputed&) {
@@ -71,15 +87,17 @@ std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
 std::vector<Tensor> run_reentrant(const CheckpointedFunction& function,
                                   const std::vector<Tensor>& inputs) {
   std::vector<Tensor> outputs;
+  Generator generator = default_generator();
   {
     NoGrad mode;
     outputs = function(inputs);
   }
   std::vector<Tensor*> targets;
   for (Tensor& output : outputs) targets.push_back(&output);
-  record_function("checkpoint", inputs, targets, [function, inputs](const auto& gradients) {
+  record_function("checkpoint", inputs, targets, [=](const auto& gradients) {
     std::vector<Tensor> leaves = leaves_of(inputs);
     GradMode mode(true);
+    SameDraws draws(generator);
     std::vector<Tensor> again = function(leaves), roots;
     BackwardOptions options;
     for (std::size_t i = 0; i < again.size(); ++i) {

@@ -72,10 +72,12 @@ TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
 std::vector<Tensor> run_plain(const OpCall& call) {
   std::vector<Tensor> inputs = detached(call.inputs);
   if (call.op.view) return call.op.view(inputs, call.attributes);
+  bool is_meta = std::any_of(inputs.begin(), inputs.end(),
+                             [](const Tensor& input) { return input.is_meta(); });
   std::vector<Tensor> outputs;
   for (const TensorType& type : call.op.shape(types_of(inputs), call.attributes))
-    outputs.push_back(empty(type.shape, type.dtype));
-  call.op.kernel(inputs, call.attributes, outputs);
+    outputs.push_back(is_meta ? empty_meta(type.shape, type.dtype) : empty(type.shape, type.dtype));
+  if (!is_meta) call.op.kernel(inputs, call.attributes, outputs);
   return outputs;
 }
 

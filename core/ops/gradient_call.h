@@ -37,9 +37,7 @@ class GradientCall {
   bool has_gradient(std::size_t index) const { return parts_.gradients[index].is_defined(); }
 
   // needs says whether an input wants a gradient. A rule may leave out the others.
-  bool needs(std::size_t index) const {
-    return index < parts_.needs.size() && parts_.needs[index];
-  }
+  bool needs(std::size_t index) const { return index < parts_.needs.size() && parts_.needs[index]; }
   // carries says whether an input takes its gradient as a carried sum: it is a leaf, and the
   // arithmetic is exact. The sums over a batch that make up its gradient are then not rounded.
   bool carries(std::size_t index) const {

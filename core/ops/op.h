@@ -51,15 +51,15 @@ using Gradients = std::vector<Gradient>;
 class GradientCall;
 
 // ShapeRule returns the types of the outputs, and raises what is wrong with the inputs.
-using ShapeRule = std::function<TensorTypes(gsl::span<const TensorType> inputs,
-                                            const Attributes& attributes)>;
+using ShapeRule =
+    std::function<TensorTypes(gsl::span<const TensorType> inputs, const Attributes& attributes)>;
 // Kernel fills the outputs, which are allocated, contiguous and of the types of the shape rule.
 // Inputs may be strided.
 using Kernel = std::function<void(gsl::span<const Tensor> inputs, const Attributes& attributes,
                                   gsl::span<Tensor> outputs)>;
 // ViewRule returns views of the storage of the first input, by strides alone.
-using ViewRule =
-    std::function<std::vector<Tensor>(gsl::span<const Tensor> inputs, const Attributes& attributes)>;
+using ViewRule = std::function<std::vector<Tensor>(gsl::span<const Tensor> inputs,
+                                                   const Attributes& attributes)>;
 // GradientRule returns one gradient an input, in terms of ops, so that it can be differentiated.
 using GradientRule = std::function<Gradients(const GradientCall& call)>;
 

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+
+#include <simmesh/core/tensor/shape.h>
+
+namespace simmesh {
+
+// DimList is the dims that an op works along: none given means all. Negative dims count from the
+// end.
+//
+//   sum(x, 1);  sum(x, {0, -1}, true);  sum(x, dims);
+class DimList {
+ public:
+  DimList() = default;
+  DimList(std::integral auto dim) : dims_{std::int64_t(dim)} {}
+  DimList(std::initializer_list<std::int64_t> dims) : dims_(dims.begin(), dims.end()) {}
+  DimList(DimSpan dims) : dims_(dims.begin(), dims.end()) {}
+  DimList(Dims dims) : dims_(std::move(dims)) {}
+
+  const Dims& dims() const { return dims_; }
+
+ private:
+  Dims dims_;
+};
+
+// wrapped_dim returns a dim that may count from the end as one in [0, rank); a scalar has one dim
+// to name. Raises an IndexError for a dim out of range.
+std::int64_t wrapped_dim(std::int64_t dim, std::size_t rank);
+
+// wrapped_dims returns dims in ascending order, all of them where none is given. Raises an
+// IndexError for a dim out of range and a RuntimeError for one that is named twice.
+Dims wrapped_dims(DimSpan dims, std::size_t rank);
+
+}  // namespace simmesh

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <variant>
+
+#include <simmesh/core/ops/attributes.h>
+
+namespace simmesh {
+
+// Number is an operand of an op that is no tensor, a Python scalar: a bool, an integer or a
+// floating number. It takes part in type promotion with its kind only, not with its width.
+//
+//   add(x, 2);      // of an integer dtype if x is
+//   add(x, 2.0);    // floating in any case
+class Number {
+ public:
+  Number(std::same_as<bool> auto value) : value_(value) {}
+  Number(std::integral auto value) requires(!std::same_as<decltype(value), bool>)
+      : value_(std::int64_t(value)) {}
+  Number(std::floating_point auto value) : value_(double(value)) {}
+
+  // of reads a number from the arguments of an op.
+  static Number of(const AttributeValue& value);
+
+  bool is_floating() const { return std::holds_alternative<double>(value_); }
+  bool is_bool() const { return std::holds_alternative<bool>(value_); }
+
+  // as converts to another arithmetic type, a floating number toward zero.
+  template <class T>
+  T as() const {
+    return std::visit([](auto value) { return static_cast<T>(value); }, value_);
+  }
+  AttributeValue attribute() const {
+    return std::visit([](auto value) -> AttributeValue { return value; }, value_);
+  }
+
+ private:
+  std::variant<bool, std::int64_t, double> value_;
+};
+
+}  // namespace simmesh

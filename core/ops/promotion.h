@@ -1,0 +1,22 @@
+#pragma once
+
+#include <simmesh/core/ops/number.h>
+#include <simmesh/core/ops/op.h>
+
+namespace simmesh {
+
+// promote_types returns the least dtype that both dtypes convert to: torch.promote_types.
+DType promote_types(DType a, DType b);
+
+// result_type returns the dtype that operands of an elementwise op have in common, as
+// torch.result_type does: the kinds are bool < integer < floating; a tensor without dims counts
+// only where no tensor with dims is of its kind or a higher one, and a number only where no tensor
+// is. Undefined tensors don't count.
+DType result_type(gsl::span<const TensorType> tensors, gsl::span<const Number> numbers = {});
+DType result_type(const Tensor& a, const Tensor& b);
+
+// broadcast_shapes returns the shape that shapes have in common; raises a RuntimeError that names
+// the first dim that doesn't fit.
+Shape broadcast_shapes(gsl::span<const TensorType> tensors);
+
+}  // namespace simmesh

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+#include <simmesh/core/ops/op.h>
+
+namespace simmesh {
+
+// Running sums and products along a dim, in ascending order. Integers and bools give int64.
+Tensor cumsum(const Tensor& x, std::int64_t dim);
+Tensor cumprod(const Tensor& x, std::int64_t dim);
+
+// scan_ops returns the ops of this family.
+gsl::span<const Op* const> scan_ops();
+
+}  // namespace simmesh

@@ -8,8 +8,7 @@ Shape shape_of_sizes(DimSpan sizes, std::int64_t elements, std::string_view wher
   std::int64_t* inferred = nullptr;
   std::int64_t product = 1;
   for (std::int64_t& size : shape) {
-    if (size < -1)
-      raise(ErrorKind::runtime_error, where, "invalid shape dimension {}", size);
+    if (size < -1) raise(ErrorKind::runtime_error, where, "invalid shape dimension {}", size);
     if (size == -1 && inferred)
       raise(ErrorKind::runtime_error, where, "only one dimension can be inferred");
     if (size == -1)

@@ -46,8 +46,7 @@ const Op view_op = {.name = "view", .view = view_rule, .gradient = to_input_shap
 
 const Op transpose_op = {
     .name = "transpose",
-    .view =
-        [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
       std::int64_t dim0 = wrapped(attributes.get<std::int64_t>("dim0"), x);
       std::int64_t dim1 = wrapped(attributes.get<std::int64_t>("dim1"), x);
@@ -74,13 +73,13 @@ Dims wrapped_order(DimSpan dims, std::size_t rank) {
 
 const Op permute_op = {
     .name = "permute",
-    .view =
-        [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
       return {x.permute(wrapped_order(attributes.get<Dims>("dims"), x.shape().size()))};
     },
     .gradient = [](const GradientCall& call) -> Gradients {
-      Dims order = wrapped_order(call.attributes().get<Dims>("dims"), call.output_type().shape.size());
+      Dims order =
+          wrapped_order(call.attributes().get<Dims>("dims"), call.output_type().shape.size());
       Dims inverse(order.size());
       for (std::size_t i = 0; i < order.size(); ++i)
         inverse[std::size_t(order[i])] = std::int64_t(i);
@@ -90,8 +89,7 @@ const Op permute_op = {
 
 const Op squeeze_op = {
     .name = "squeeze",
-    .view =
-        [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
       Dims dims = wrapped_dims(attributes.get<Dims>("dim"), x.shape().size());
       Shape shape;
@@ -108,11 +106,9 @@ const Op squeeze_op = {
 
 const Op unsqueeze_op = {
     .name = "unsqueeze",
-    .view =
-        [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
-      return {x.unsqueeze(
-          wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size() + 1))};
+      return {x.unsqueeze(wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size() + 1))};
     },
     .gradient = [](const GradientCall& call) -> Gradients {
       return {squeeze(call.gradient(), call.attributes().get<std::int64_t>("dim"))};
@@ -196,8 +192,7 @@ Attributes slice_attributes(const SliceRange& range) {
 
 const Op slice_op = {
     .name = "slice",
-    .view =
-        [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       return {sliced(inputs[0], slice_of(attributes, inputs[0].shape()))};
     },
     .gradient = [](const GradientCall& call) -> Gradients {
@@ -226,8 +221,7 @@ Tensor selected(const Tensor& x, const Attributes& attributes) {
 
 const Op select_op = {
     .name = "select",
-    .view =
-        [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       return {selected(inputs[0], attributes)};
     },
     .gradient = [](const GradientCall& call) -> Gradients {
@@ -275,8 +269,7 @@ Tensor diagonal_view(const Tensor& x, const Diagonal& which) {
 
 const Op diagonal_op = {
     .name = "diagonal",
-    .view =
-        [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       return {diagonal_view(inputs[0], diagonal_of(attributes))};
     },
     .gradient = [](const GradientCall& call) -> Gradients {
@@ -324,13 +317,14 @@ const Op split_op = {
 
 const Op unbind_op = {
     .name = "unbind",
-    .view =
-        [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
       std::int64_t dim = wrapped(attributes.get<std::int64_t>("dim"), x);
       if (x.dim() == 0)
-        raise(ErrorKind::index_error, "unbind", "Dimension specified as {} but tensor has no "
-              "dimensions", dim);
+        raise(ErrorKind::index_error, "unbind",
+              "Dimension specified as {} but tensor has no "
+              "dimensions",
+              dim);
       std::vector<Tensor> parts;
       for (std::int64_t i = 0; i < x.size(dim); ++i)
         parts.push_back(selected(x, {{"dim", dim}, {"index", i}}));
@@ -419,8 +413,8 @@ Tensor flatten(const Tensor& x, std::int64_t first, std::int64_t last) {
   if (x.dim() == 0) return reshape(x, {1});
   if (first == last) return x;
   Shape shape(x.shape().begin(), x.shape().begin() + first);
-  shape.push_back(element_count(DimSpan(x.shape()).subspan(std::size_t(first),
-                                                           std::size_t(last - first + 1))));
+  shape.push_back(
+      element_count(DimSpan(x.shape()).subspan(std::size_t(first), std::size_t(last - first + 1))));
   shape.insert(shape.end(), x.shape().begin() + last + 1, x.shape().end());
   return reshape(x, shape);
 }
@@ -536,8 +530,8 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim
   if (x.dim() == 0)
     raise(ErrorKind::runtime_error, "chunk", "chunk expects at least a 1-dimensional tensor");
   if (chunks < 1)
-    raise(ErrorKind::runtime_error, "chunk",
-          "chunk expects `chunks` to be greater than 0, got: {}", chunks);
+    raise(ErrorKind::runtime_error, "chunk", "chunk expects `chunks` to be greater than 0, got: {}",
+          chunks);
   std::int64_t total = x.size(wrapped(dim, x));
   if (total == 0) return split(x, DimSpan(Dims(std::size_t(chunks), 0)), dim);
   return split(x, total / chunks + (total % chunks != 0), dim);
@@ -574,10 +568,11 @@ Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& 
 
 gsl::span<const Op* const> view_ops() {
   static const Op* const ops[] = {
-      &clone_op,    &diagonal_op,  &diagonal_backward_op, &expand_op,
-      &permute_op,  &select_op,    &select_backward_op,   &slice_op,
-      &slice_backward_op, &split_op, &squeeze_op,         &transpose_op,
-      &unbind_op,   &unsqueeze_op, &view_op,
+      &clone_op,           &diagonal_op,  &diagonal_backward_op,
+      &expand_op,          &permute_op,   &select_op,
+      &select_backward_op, &slice_op,     &slice_backward_op,
+      &split_op,           &squeeze_op,   &transpose_op,
+      &unbind_op,          &unsqueeze_op, &view_op,
   };
   return ops;
 }

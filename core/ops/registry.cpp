@@ -8,6 +8,7 @@
 #include <simmesh/core/ops/linear_algebra.h>
 #include <simmesh/core/ops/pooling.h>
 #include <simmesh/core/ops/products.h>
+#include <simmesh/core/ops/rearranging.h>
 #include <simmesh/core/ops/registry.h>
 #include <simmesh/core/ops/sorting.h>
 #include <simmesh/core/ops/views.h>
@@ -26,6 +27,7 @@ std::vector<const Op*> gathered_ops() {
            linear_algebra_ops(),
            pooling_ops(),
            product_ops(),
+           rearranging_ops(),
            sorting_ops(),
            view_ops(),
        })

@@ -5,6 +5,7 @@
 #include <simmesh/gate/verify_plan.h>
 #include <simmesh/gate/verify_redistribute.h>
 #include <simmesh/gate/verify_train.h>
+#include <simmesh/gate/verify_zero_train.h>
 #include <simmesh/gate/verify_table.h>
 
 namespace simmesh {
@@ -33,6 +34,11 @@ gsl::span<const KnownKind> known_kinds() {
         "planner", "steps", "collectives", "before", "after", "error", "oracle"}},
       {"train", verify_train, train_fields},
       {"train_exact", verify_train, train_fields},
+      {"zero_train",
+       verify_zero_train,
+       {"world", "stage", "dtype", "layers", "init", "batch", "accumulation", "steps", "loss",
+        "data_rule", "data_seed", "input_factor", "optimizer", "groups", "clip", "zero", "compare",
+        "expect", "fp16", "poison_step"}},
   };
   return kinds;
 }

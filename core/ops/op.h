@@ -69,6 +69,8 @@ struct Saves {
   std::uint32_t outputs = 0;
   // crosswise saves an input only where another one requires a gradient, as a product does.
   bool crosswise = false;
+  // Inputs, by position, that are saved only where another one requires a gradient.
+  std::uint32_t for_others = 0;
 
   static constexpr std::uint32_t all = ~std::uint32_t(0);
 };

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <optional>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/promotion.h>
+
+namespace simmesh {
+
+namespace {
+
+// 0 bool, 1 integer, 2 floating.
+int kind_of(DType dtype) {
+  if (dtype == DType::boolean) return 0;
+  return is_floating_point(dtype) ? 2 : 1;
+}
+
+using MaybeDType = std::optional<DType>;
+
+MaybeDType merged(MaybeDType a, MaybeDType b) {
+  if (!a || !b) return a ? a : b;
+  return promote_types(*a, *b);
+}
+
+MaybeDType by_kind(MaybeDType higher, MaybeDType lower) {
+  if (!higher || !lower) return higher ? higher : lower;
+  return kind_of(*lower) > kind_of(*higher) ? lower : higher;
+}
+
+}  // namespace
+
+DType promote_types(DType a, DType b) {
+  if (a == b) return a;
+  if (kind_of(a) != kind_of(b)) return kind_of(a) > kind_of(b) ? a : b;
+  bool both_16_bit = bytes_per_element(a) == 2 && bytes_per_element(b) == 2;
+  if (both_16_bit) return DType::float32;
+  return bytes_per_element(a) > bytes_per_element(b) ? a : b;
+}
+
+DType result_type(gsl::span<const TensorType> tensors, gsl::span<const Number> numbers) {
+  MaybeDType with_dims, without_dims, of_numbers;
+  for (const TensorType& tensor : tensors) {
+    if (!tensor.is_defined) continue;
+    MaybeDType& same = tensor.shape.empty() ? without_dims : with_dims;
+    same = merged(same, tensor.dtype);
+  }
+  for (const Number& number : numbers)
+    of_numbers = merged(of_numbers, number.is_floating() ? DType::float32
+                                    : number.is_bool()   ? DType::boolean
+                                                         : DType::int64);
+  MaybeDType result = by_kind(with_dims, by_kind(without_dims, of_numbers));
+  SIMMESH_CHECK(result, "no operand to take a dtype from");
+  return *result;
+}
+
+DType result_type(const Tensor& a, const Tensor& b) {
+  TensorType types[] = {type_of(a), type_of(b)};
+  return result_type(types);
+}
+
+Shape broadcast_shapes(gsl::span<const TensorType> tensors) {
+  Shape result;
+  for (const TensorType& tensor : tensors) {
+    if (!tensor.is_defined) continue;
+    const Shape& shape = tensor.shape;
+    if (shape.size() > result.size()) result.insert(result.begin(), shape.size() - result.size(), 1);
+    std::size_t added = result.size() - shape.size();
+    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+      std::int64_t& size = result[added + dim];
+      if (size == 1) size = shape[dim];
+      if (shape[dim] != size && shape[dim] != 1)
+        raise(ErrorKind::runtime_error, "ops/broadcast",
+              "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton "
+              "dimension {}",
+              size, shape[dim], added + dim);
+    }
+  }
+  return result;
+}
+
+}  // namespace simmesh

@@ -3,6 +3,8 @@
 
 #include <simmesh/core/ops/complex.h>
 #include <simmesh/core/ops/convolution.h>
+#include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/gathering.h>
 #include <simmesh/core/ops/indexing.h>
 #include <simmesh/core/ops/joining.h>
 #include <simmesh/core/ops/linear_algebra.h>
@@ -22,6 +24,8 @@ std::vector<const Op*> gathered_ops() {
   for (gsl::span<const Op* const> family : {
            complex_ops(),
            convolution_ops(),
+           factory_ops(),
+           gathering_ops(),
            indexing_ops(),
            joining_ops(),
            linear_algebra_ops(),

@@ -7,6 +7,7 @@
 #include <simmesh/core/check/bits_hash.h>
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/tensor/chunk.h>
+#include <simmesh/core/tensor/stream_copy.h>
 #include <simmesh/core/tensor/strided_copy.h>
 
 namespace simmesh {
@@ -16,6 +17,8 @@ namespace {
 // From this size on, results are hashed piece by piece while they are written and still in the
 // cache.
 constexpr std::size_t streamed_bytes_min = 256 * 1024;
+// From this size on, gathered pieces are hashed where they come from, and written past the cache.
+constexpr std::size_t past_cache_bytes_min = 8 * 1024 * 1024;
 
 // What the transport makes meanwhile belongs to no rank: the results are charged when their ranks
 // take them.
@@ -85,7 +88,8 @@ class Exchanging {
   void scatter_reduced(std::size_t index);
   ResultPart gathered(const std::vector<Tensor>& rows, std::int64_t dim);
   Chunk rows_to(std::size_t from, std::size_t to) const;
-  ResultPart rows_for(std::size_t to);
+  std::int64_t gathered_rows() const;
+  ResultPart rows_for(std::size_t to, std::int64_t gathered);
 
   Exchange& exchange_;
   const TransportContext& context_;
@@ -170,8 +174,11 @@ ResultPart Exchanging::gathered(const std::vector<Tensor>& rows, std::int64_t di
       const std::byte* from = tensor.data() + i * length;
       for (std::size_t done = 0; done < length; done += block_bytes) {
         std::size_t block = std::min(block_bytes, length - done);
-        std::memcpy(to, from + done, block);
-        if (streams) hash->update({to, block});
+        if (streams) hash->update({from + done, block});
+        if (bytes >= past_cache_bytes_min)
+          stream_copy(to, {from + done, block});
+        else
+          std::memcpy(to, from + done, block);
         to += block;
       }
     }
@@ -216,24 +223,36 @@ Chunk Exchanging::rows_to(std::size_t from, std::size_t to) const {
   return chunk;
 }
 
+// The rows of all members along the gathered dim.
+std::int64_t Exchanging::gathered_rows() const {
+  std::int64_t rows = 0;
+  for (std::size_t from = 0; from < members_; ++from)
+    rows += exchange_.call(from).inputs[0].size(first_.dim);
+  return rows;
+}
+
 // What one member gets: the rows for it of every other member, side by side along the gathered dim.
-ResultPart Exchanging::rows_for(std::size_t to) {
+// gathered is gathered_rows.
+ResultPart Exchanging::rows_for(std::size_t to, std::int64_t gathered) {
   std::size_t dim = std::size_t(first_.dim), cut_dim = std::size_t(first_.scatter_dim);
   Shape shape = first_.inputs[0].shape();
-  shape[dim] = 0;
-  for (std::size_t from = 0; from < members_; ++from)
-    shape[dim] +=
-        dim == cut_dim ? rows_to(from, to).length : exchange_.call(from).inputs[0].shape()[dim];
-  if (dim != cut_dim) shape[cut_dim] = rows_to(0, to).length;
+  shape[dim] = dim == cut_dim ? 0 : gathered;
+  // Where another dim is gathered and there are no splits, each member cuts the same rows.
+  bool cuts_alike = dim != cut_dim && first_.input_splits.empty();
+  Chunk rows = rows_to(0, to);
+  if (dim != cut_dim) shape[cut_dim] = rows.length;
+  for (std::size_t from = 0; dim == cut_dim && from < members_; ++from)
+    shape[dim] += rows_to(from, to).length;
   std::size_t element = bytes_per_element(first_.inputs[0].dtype());
   std::size_t bytes = std::size_t(element_count(shape)) * element;
   ResultPart part{new_buffer(bytes), 0, shape, first_.inputs[0].dtype(), 0};
   Strides strides = contiguous_strides(shape);
   std::byte* target = part.buffer->data();
+  Shape piece = shape;
   for (std::size_t from = 0; bytes > 0 && from < members_; ++from) {
     const Tensor& input = exchange_.call(from).inputs[0];
-    Chunk rows = rows_to(from, to);
-    Shape piece = input.shape();
+    if (!cuts_alike) rows = rows_to(from, to);
+    piece[dim] = input.shape()[dim];
     piece[cut_dim] = rows.length;
     std::size_t skipped = std::size_t(rows.start * input.strides()[cut_dim]) * element;
     strided_copy({target, strides}, {input.data() + skipped, input.strides()}, piece, element);
@@ -244,7 +263,8 @@ ResultPart Exchanging::rows_for(std::size_t to) {
 }
 
 void Exchanging::all_to_all() {
-  for (std::size_t to = 0; to < members_; ++to) give(to, rows_for(to));
+  std::int64_t gathered = gathered_rows();
+  for (std::size_t to = 0; to < members_; ++to) give(to, rows_for(to, gathered));
 }
 
 void Exchanging::all_to_all_list() {

@@ -29,6 +29,8 @@ class Tensor {
 
   Tensor() = default;
   Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, std::int64_t offset);
+  // A contiguous tensor that begins where the storage does.
+  Tensor(StoragePtr storage, DType dtype, DimSpan shape);
 
   bool is_defined() const { return storage_ != nullptr; }
   DType dtype() const { return dtype_; }
@@ -44,7 +46,9 @@ class Tensor {
   bool is_contiguous() const;
 
   // data points to the first element. Elements lie at the strides.
-  const std::byte* data() const;
+  const std::byte* data() const {
+    return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
+  }
   std::byte* mutable_data();
 
   // values and mutable_values return all elements of a contiguous tensor of that dtype, row-major.

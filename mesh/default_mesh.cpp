@@ -1,5 +1,5 @@
 #include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank_slots.h>
+#include <simmesh/core/engine/rank.h>
 #include <simmesh/mesh/default_mesh.h>
 
 namespace simmesh {
@@ -15,7 +15,7 @@ struct InnermostScope {
 
 MeshScope::MeshScope(DeviceMesh mesh)
     : mesh_(std::move(mesh)),
-      innermost_(&RankSlots<InnermostScope>::of_this_rank().scope),
+      innermost_(&this_rank().state<InnermostScope>().scope),
       outer_(*innermost_) {
   *innermost_ = this;
 }
@@ -23,7 +23,7 @@ MeshScope::MeshScope(DeviceMesh mesh)
 MeshScope::~MeshScope() { *innermost_ = outer_; }
 
 const DeviceMesh& current_mesh() {
-  const MeshScope* scope = RankSlots<InnermostScope>::of_this_rank().scope;
+  const MeshScope* scope = this_rank().state<InnermostScope>().scope;
   if (!scope)
     raise(ErrorKind::runtime_error, "mesh/default_mesh",
           "No device mesh is currently active: expected a mesh as an argument, or a MeshScope of "

@@ -1,5 +1,6 @@
 #include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank_slots.h>
+#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/world.h>
 #include <simmesh/sharding/explicit_redistribution.h>
 
 namespace simmesh {
@@ -27,7 +28,7 @@ std::string describe(std::string_view operation, const DTensor& operand, const P
 // Apart, so that a rank that waits in the redistribution has none of it on its stack.
 [[gnu::noinline]] void observe(std::string_view operation, const DTensor& operand,
                                const Placements& to, const CallSite& site) {
-  const Context* context = RankSlots<InnermostContext>::of_this_rank().context;
+  const Context* context = this_rank().state<InnermostContext>().context;
   if (!context || !context->options().enable) return;
   if (!context->options().strict && !(operand.redistribute_cost_us(to) > 0)) return;
   if (context->options().mode == Mode::raise)
@@ -41,7 +42,7 @@ std::string describe(std::string_view operation, const DTensor& operand, const P
 
 Context::ExplicitRedistributionContext(ExplicitRedistributionOptions options)
     : options_(options),
-      innermost_(&RankSlots<InnermostContext>::of_this_rank().context),
+      innermost_(&this_rank().state<InnermostContext>().context),
       outer_(*innermost_) {
   *innermost_ = this;
 }

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank_slots.h>
+#include <simmesh/core/engine/rank.h>
 #include <simmesh/tests/core/engine/every_schedule.h>
 
 namespace simmesh {
@@ -15,36 +15,36 @@ struct Other {
 };
 
 // One rank's state seen by another, lost at a switch, or shared by two types.
-TEST(RankSlots, EachRankKeepsItsOwn) {
+TEST(StateMap, EachRankKeepsItsOwn) {
   run_every_schedule(5, [](Rank& rank) {
     for (int i = 0; i < 3; ++i) {
-      RankSlots<Count>::of_this_rank().value += rank.id() + 1;
+      this_rank().state<Count>().value += rank.id() + 1;
       rank.run().yield(rank, CallSite::here());
     }
-    EXPECT_EQ(RankSlots<Count>::of_this_rank().value, 3 * (rank.id() + 1));
-    EXPECT_EQ(RankSlots<Other>::of_this_rank().value, 7u);
+    EXPECT_EQ(this_rank().state<Count>().value, 3 * (rank.id() + 1));
+    EXPECT_EQ(this_rank().state<Other>().value, 7u);
   });
 }
 
-// A slot that moved when another rank or type came would leave scopes with a dangling pointer.
-TEST(RankSlots, StayWhereTheyAre) {
+// A value that moved when another rank or type came would leave scopes with a dangling pointer.
+TEST(StateMap, StayWhereTheyAre) {
   run_every_schedule(4, [](Rank& rank) {
-    Count& mine = RankSlots<Count>::of_this_rank();
+    Count& mine = this_rank().state<Count>();
     rank.run().yield(rank, CallSite::here());
-    RankSlots<Other>::of_this_rank();
+    this_rank().state<Other>();
     rank.run().yield(rank, CallSite::here());
-    EXPECT_EQ(&mine, &RankSlots<Count>::of_this_rank());
+    EXPECT_EQ(&mine, &this_rank().state<Count>());
   });
 }
 
-TEST(RankSlots, BeginAfreshInTheNextRun) {
+TEST(StateMap, BeginAfreshInTheNextRun) {
   World world({.ranks = 2});
   for (int run = 0; run < 2; ++run) {
     Outcome outcome =
-        world.run([](Rank&) { EXPECT_EQ(RankSlots<Count>::of_this_rank().value++, 0u); });
+        world.run([](Rank&) { EXPECT_EQ(this_rank().state<Count>().value++, 0u); });
     EXPECT_TRUE(outcome.ok()) << report(outcome);
   }
-  EXPECT_THROW(RankSlots<Count>::of_this_rank(), Error);
+  EXPECT_THROW(this_rank().state<Count>(), Error);
 }
 
 }  // namespace

@@ -43,3 +43,9 @@ find_program(SIMMESH_CCACHE ccache)
 if(SIMMESH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${SIMMESH_CCACHE})
 endif()
+
+# The kernels of core/arithmetic exist once per instruction set; the program picks one while it runs.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set_source_files_properties(core/arithmetic/kernels_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+  set_source_files_properties(core/arithmetic/kernels_avx512.cpp PROPERTIES COMPILE_OPTIONS "-mavx512f")
+endif()

@@ -9,6 +9,8 @@
 
 namespace simmesh {
 
+struct Product;
+
 // CarriedSum is a tensor-shaped sum that is carried as integers on a grid that doesn't depend on
 // the data, so that terms added in any order and grouping, over ranks and micro-batches, give one
 // result, rounded once at the end. Gradients are carried this way in exact arithmetic.
@@ -62,8 +64,12 @@ class CarriedSum {
 
  private:
   void reserve(double magnitude, double terms);
+  void make_room(std::int64_t terms);
   void carry();
-  void note_non_finite(std::int64_t index, double term);
+  void note_non_finite(std::int64_t index, std::int64_t count);
+  void add_widened(gsl::span<const double> terms, std::int64_t index);
+  void sum_widened(gsl::span<const double> terms, std::int64_t index);
+  void add_product_terms(const Product& product, InstructionSet set);
 
   Shape shape_;
   DType dtype_;
@@ -71,8 +77,8 @@ class CarriedSum {
   std::int64_t elements_;
   Tensor limbs_;
   Tensor non_finite_;
-  double first_bound_ = 0;  // of |limb[0]|, in its units
-  double lower_bound_ = 0;  // of the other limbs
+  double first_bound_ = 0;      // of |limb[0]|
+  std::int64_t new_terms_ = 0;  // of any element, since the last carry
 };
 
 }  // namespace simmesh

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <simmesh/core/arithmetic/product.h>
+
+namespace simmesh {
+
+// LineExponents is what one pass over an operand finds of each of its rows.
+struct LineExponents {
+  std::vector<std::int32_t> exponents;  // see row_exponents
+  std::vector<std::uint8_t>
+      not_finite;  // 1 for a row with an infinity or NaN; empty where none has
+
+  bool is_finite(std::int64_t line) const {
+    return not_finite.empty() || not_finite[std::size_t(line)] == 0;
+  }
+};
+
+// line_exponents reads all of a floating operand.
+LineExponents line_exponents(const ProductOperand& operand, const MatrixSize& size);
+
+// non_finite_elements calls f(row, column, count) for each element of a product that has terms
+// which aren't finite, with their NonFiniteTerms.
+void non_finite_elements(const Product& product, const LineExponents& rows,
+                         const LineExponents& columns,
+                         const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& f);
+
+}  // namespace simmesh

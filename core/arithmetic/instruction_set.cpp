@@ -1,0 +1,58 @@
+#include <array>
+
+#include <simmesh/core/arithmetic/instruction_set.h>
+#include <simmesh/core/arithmetic/kernels.h>
+#include <simmesh/core/check/check.h>
+
+namespace simmesh {
+
+namespace {
+
+bool runs_here(InstructionSet set) {
+#if defined(__x86_64__)
+  if (set == InstructionSet::avx2)
+    return avx2_kernels() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (set == InstructionSet::avx512) return avx512_kernels() && __builtin_cpu_supports("avx512f");
+#endif
+  return set == InstructionSet::portable;
+}
+
+struct Available {
+  std::array<InstructionSet, 3> sets = {};
+  std::size_t count = 0;
+
+  Available() {
+    for (InstructionSet set :
+         {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512})
+      if (runs_here(set)) sets[count++] = set;
+  }
+};
+
+}  // namespace
+
+std::string_view to_string(InstructionSet set) {
+  switch (set) {
+    case InstructionSet::portable: return "portable";
+    case InstructionSet::avx2: return "avx2";
+    case InstructionSet::avx512: return "avx512";
+  }
+  SIMMESH_CHECK(false, "unknown instruction set {}", int(set));
+}
+
+gsl::span<const InstructionSet> available_instruction_sets() {
+  static const Available available;
+  return {available.sets.data(), available.count};
+}
+
+InstructionSet best_instruction_set() {
+  auto available = available_instruction_sets();
+  return available[available.size() - 1];
+}
+
+const Kernels& kernels_of(InstructionSet set) {
+  SIMMESH_CHECK(runs_here(set), "this processor lacks {}", to_string(set));
+  if (set == InstructionSet::avx512) return *avx512_kernels();
+  return set == InstructionSet::avx2 ? *avx2_kernels() : *portable_kernels();
+}
+
+}  // namespace simmesh

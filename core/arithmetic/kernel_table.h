@@ -1,0 +1,22 @@
+// No include guard, like lanes.h: the table of one instruction set.
+namespace simmesh::SIMMESH_KERNELS {
+namespace {
+
+constexpr Kernels table = {
+    .float_tile = {chain_rows, tile_vectors, lanes_of<float>},
+    .double_tile = {chain_rows, tile_vectors, lanes_of<double>},
+    .grid_tile = {grid_rows, tile_vectors, lanes_of<double>},
+    .chain_float = chain<float>,
+    .chain_double = chain<double>,
+    .grid_one = grid<GridKind::one>,
+    .grid_two = grid<GridKind::two>,
+    .grid_pair_two = grid<GridKind::pair_two>,
+    .grid_pair_three = grid<GridKind::pair_three>,
+    .chain_lines_float = chain_lines<float>,
+    .chain_lines_double = chain_lines<double>,
+    .functions_float = apply<float>,
+    .functions_double = apply<double>,
+};
+
+}  // namespace
+}  // namespace simmesh::SIMMESH_KERNELS

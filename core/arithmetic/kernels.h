@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+
+#include <simmesh/core/arithmetic/instruction_set.h>
+
+namespace simmesh {
+
+// ProductTile is the inner loop of a product: rows x (vectors * lanes) elements of the result over
+// a stretch of the depth. Element (r, k) of a lies at a + r * a_row_stride + k * a_depth_stride;
+// row k of b starts at b + k * b_depth_stride and is as wide as the tile.
+template <class T>
+struct ProductTile {
+  std::int64_t depth = 0;
+  const T* a = nullptr;
+  std::int64_t a_row_stride = 0;
+  std::int64_t a_depth_stride = 0;
+  const T* b = nullptr;
+  std::int64_t b_depth_stride = 0;
+  int rows = 0;
+  int vectors = 0;
+};
+
+// ChainTile continues the chains of a tile in c, or begins them at +0.
+template <class T>
+using ChainTile = void (*)(const ProductTile<T>& tile, T* c, std::int64_t c_row_stride, bool begin);
+
+// GridLimbs are the integers of a tile: element (r, j) of limb l lies at limbs + l * limb_stride +
+// r * row_stride + j. constants[l] is 1.5 * 2^52 times the step of limb l.
+struct GridLimbs {
+  std::int64_t* limbs = nullptr;
+  std::int64_t limb_stride = 0;
+  std::int64_t row_stride = 0;
+  double constants[3] = {0, 0, 0};
+};
+
+// GridTile adds the terms of a tile to its limbs, each rounded onto the grid.
+using GridTile = void (*)(const ProductTile<double>& tile, const GridLimbs& limbs);
+
+// TileSize bounds the rows and vectors of a tile; rows is also the row stride of packed operands.
+struct TileSize {
+  int rows;
+  int vectors;
+  int lanes;
+};
+
+// LineTerms is count terms of each of width neighbouring sums, term i of sum j at data[i * stride +
+// j]; transposed, at data[j * stride + i].
+template <class T>
+struct LineTerms {
+  const T* data = nullptr;
+  std::int64_t stride = 0;
+  std::int64_t count = 0;
+  std::int64_t width = 0;
+  const double* means = nullptr;
+  int term = 0;  // of SumTerm
+  bool transposed = false;
+};
+
+// Kernels is what is compiled once per instruction set, plain functions over plain memory. Nothing
+// in it may instantiate an inline function that other sources share: the linker keeps one copy of
+// such a function, which could be the one with instructions that the processor lacks.
+struct Kernels {
+  TileSize float_tile;
+  TileSize double_tile;
+  TileSize grid_tile;
+  ChainTile<float> chain_float;
+  ChainTile<double> chain_double;
+  GridTile grid_one;       // one limb; products of the operands are exact in double
+  GridTile grid_two;       // two limbs; likewise
+  GridTile grid_pair_two;  // two limbs, float64 operands
+  GridTile grid_pair_three;
+
+  // chain_lines_* continue totals[j] over the terms of sum j.
+  void (*chain_lines_float)(const LineTerms<float>& terms, float* totals);
+  void (*chain_lines_double)(const LineTerms<double>& terms, double* totals);
+
+  // functions_* compute result[i] = function(x[i]) for a Function's number.
+  void (*functions_float)(int function, const float* x, float* result, std::int64_t count);
+  void (*functions_double)(int function, const double* x, double* result, std::int64_t count);
+};
+
+// portable_kernels, avx2_kernels and avx512_kernels return the variants, nullptr where the
+// architecture has no such instructions.
+const Kernels* portable_kernels();
+const Kernels* avx2_kernels();
+const Kernels* avx512_kernels();
+
+// kernels_of returns the kernels of an available instruction set.
+const Kernels& kernels_of(InstructionSet set);
+
+}  // namespace simmesh

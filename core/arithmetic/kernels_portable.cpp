@@ -1,0 +1,14 @@
+#include <simmesh/core/arithmetic/kernels.h>
+
+#define SIMMESH_KERNELS portable_variant
+#define SIMMESH_VECTOR_BYTES 16
+// Each uses those before it.
+// clang-format off
+#include <simmesh/core/arithmetic/lanes.h>
+#include <simmesh/core/arithmetic/product_kernels.h>
+#include <simmesh/core/arithmetic/sum_kernels.h>
+#include <simmesh/core/arithmetic/function_kernels.h>
+#include <simmesh/core/arithmetic/kernel_table.h>
+// clang-format on
+
+const simmesh::Kernels* simmesh::portable_kernels() { return &portable_variant::table; }

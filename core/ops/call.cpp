@@ -41,7 +41,9 @@ TensorTypes infer_view_types(const Op& op, gsl::span<const TensorType> inputs,
   std::vector<Tensor> shapes;
   for (const TensorType& type : inputs)
     shapes.emplace_back(StoragePtr(), type.dtype, type.shape, contiguous_strides(type.shape), 0);
-  return types_of(op.view(shapes, attributes));
+  TensorTypes types = types_of(op.view(shapes, attributes));
+  for (TensorType& type : types) type.is_defined = true;
+  return types;
 }
 
 }  // namespace

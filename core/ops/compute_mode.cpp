@@ -10,9 +10,7 @@ thread_local ComputeMode outside_mode;
 
 }  // namespace
 
-ComputeMode& compute_mode() {
-  return in_rank() ? this_rank().state<ComputeMode>() : outside_mode;
-}
+ComputeMode& compute_mode() { return in_rank() ? this_rank().state<ComputeMode>() : outside_mode; }
 
 const Arithmetic& current_arithmetic() {
   static const Arithmetic canonical = Arithmetic::canonical();

@@ -31,9 +31,8 @@ const Tensor& GradientCall::input(std::size_t index) const {
 
 const Tensor& GradientCall::output(std::size_t index) const {
   const Tensor& saved = parts_.outputs[index];
-  SIMMESH_CHECK(saved.is_defined(),
-                "the gradient of {} reads its output {}, which it doesn't save", parts_.op.name,
-                index);
+  SIMMESH_CHECK(saved.is_defined(), "the gradient of {} reads its output {}, which it doesn't save",
+                parts_.op.name, index);
   return saved;
 }
 

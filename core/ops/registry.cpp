@@ -3,11 +3,14 @@
 
 #include <simmesh/core/ops/complex.h>
 #include <simmesh/core/ops/convolution.h>
+#include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/gathering.h>
 #include <simmesh/core/ops/indexing.h>
 #include <simmesh/core/ops/joining.h>
 #include <simmesh/core/ops/linear_algebra.h>
 #include <simmesh/core/ops/pooling.h>
 #include <simmesh/core/ops/products.h>
+#include <simmesh/core/ops/rearranging.h>
 #include <simmesh/core/ops/registry.h>
 #include <simmesh/core/ops/sorting.h>
 #include <simmesh/core/ops/views.h>
@@ -21,11 +24,14 @@ std::vector<const Op*> gathered_ops() {
   for (gsl::span<const Op* const> family : {
            complex_ops(),
            convolution_ops(),
+           factory_ops(),
+           gathering_ops(),
            indexing_ops(),
            joining_ops(),
            linear_algebra_ops(),
            pooling_ops(),
            product_ops(),
+           rearranging_ops(),
            sorting_ops(),
            view_ops(),
        })

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/tensor/attached_views.h>
 #include <simmesh/core/tensor/strided_copy.h>
 #include <simmesh/core/tensor/tensor.h>
 
@@ -16,6 +17,11 @@ std::int64_t wrapped_dim(std::int64_t dim, std::int64_t dims, std::string_view w
           "Dimension out of range: expected to be in range of [{}, {}], but got {}", -dims,
           dims - 1, dim);
   return dim < 0 ? dim + dims : dim;
+}
+
+// Tensors without any attachment, which are most, skip the question.
+bool is_attached(const Tensor& x) {
+  return (x.tracking() || x.distribution()) && attached::runs_ops(x);
 }
 
 void check_same_layout(const Tensor& target, const Tensor& source, std::string_view where) {
@@ -73,6 +79,7 @@ void Tensor::check_access(DType dtype) const {
 }
 
 Tensor Tensor::narrow(const Narrow& range) const {
+  if (is_attached(*this)) return attached::narrow(*this, range);
   std::int64_t at = wrapped_dim(range.dim, dim(), "tensor/narrow");
   if (range.start < 0 || range.length < 0 || range.start > size(at) - range.length)
     raise(ErrorKind::value_error, "tensor/narrow",
@@ -85,15 +92,17 @@ Tensor Tensor::narrow(const Narrow& range) const {
 }
 
 Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
+  if (is_attached(*this)) return attached::transpose(*this, dim0, dim1);
   std::size_t a = std::size_t(wrapped_dim(dim0, dim(), "tensor/transpose"));
   std::size_t b = std::size_t(wrapped_dim(dim1, dim(), "tensor/transpose"));
-  Tensor result = *this;
+  Tensor result = detach();
   std::swap(result.shape_[a], result.shape_[b]);
   std::swap(result.strides_[a], result.strides_[b]);
   return result;
 }
 
 Tensor Tensor::permute(DimSpan dims) const {
+  if (is_attached(*this)) return attached::permute(*this, dims);
   Dims sorted(dims.begin(), dims.end());
   std::sort(sorted.begin(), sorted.end());
   bool is_order = sorted.size() == shape_.size();
@@ -101,7 +110,7 @@ Tensor Tensor::permute(DimSpan dims) const {
   if (!is_order)
     raise(ErrorKind::value_error, "tensor/permute", "expected an order of {} dims, got {}", dim(),
           to_string(dims));
-  Tensor result = *this;
+  Tensor result = detach();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     result.shape_[i] = shape_[std::size_t(dims[i])];
     result.strides_[i] = strides_[std::size_t(dims[i])];
@@ -110,8 +119,9 @@ Tensor Tensor::permute(DimSpan dims) const {
 }
 
 Tensor Tensor::unsqueeze(std::int64_t at) const {
+  if (is_attached(*this)) return attached::unsqueeze(*this, at);
   std::int64_t where = wrapped_dim(at, dim() + 1, "tensor/unsqueeze");
-  Tensor result = *this;
+  Tensor result = detach();
   std::int64_t stride = where < dim() ? size(where) * strides_[std::size_t(where)] : 1;
   result.shape_.insert(result.shape_.begin() + where, 1);
   result.strides_.insert(result.strides_.begin() + where, stride);
@@ -119,15 +129,17 @@ Tensor Tensor::unsqueeze(std::int64_t at) const {
 }
 
 Tensor Tensor::squeeze(std::int64_t at) const {
+  if (is_attached(*this)) return attached::squeeze(*this, at);
   std::int64_t where = wrapped_dim(at, dim(), "tensor/squeeze");
-  if (size(where) != 1) return *this;
-  Tensor result = *this;
+  if (size(where) != 1) return detach();
+  Tensor result = detach();
   result.shape_.erase(result.shape_.begin() + where);
   result.strides_.erase(result.strides_.begin() + where);
   return result;
 }
 
 Tensor Tensor::view(DimSpan shape) const {
+  if (is_attached(*this)) return attached::view(*this, shape);
   if (!is_contiguous() || simmesh::element_count(shape) != count_)
     raise(
         ErrorKind::value_error, "tensor/view",
@@ -139,12 +151,14 @@ Tensor Tensor::view(DimSpan shape) const {
 
 Tensor Tensor::contiguous() const {
   if (is_contiguous()) return *this;
+  if (is_attached(*this)) return attached::clone(*this);
   Tensor result = empty(shape_, dtype_);
   copy_(result, *this);
   return result;
 }
 
 Tensor Tensor::clone() const {
+  if (is_attached(*this)) return attached::clone(*this);
   if (!is_contiguous()) return contiguous();
   std::size_t begin = std::size_t(offset_) * bytes_per_element(dtype_);
   StoragePtr own = Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());

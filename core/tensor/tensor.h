@@ -72,7 +72,8 @@ class Tensor {
   }
 
   // Views of the same storage. They throw an IndexError for a dim out of range and a ValueError for
-  // sizes that don't fit.
+  // sizes that don't fit. Of a tensor that is recorded on the tape or cut over a mesh they, and
+  // contiguous and clone, are ops: see core/ops/views.h.
   Tensor narrow(const Narrow& range) const;
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
   Tensor permute(DimSpan dims) const;

@@ -4,6 +4,7 @@
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/inplace.h>
 #include <simmesh/core/ops/promotion.h>
 #include <simmesh/core/ops/registry.h>

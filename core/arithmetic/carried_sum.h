@@ -1,8 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <gsl/span>
+#include <initializer_list>
 
 #include <simmesh/core/arithmetic/instruction_set.h>
 #include <simmesh/core/tensor/tensor.h>
@@ -28,6 +28,8 @@ class CarriedSum {
  public:
   // dtype is that of value: floating.
   CarriedSum(DimSpan shape, DType dtype);
+  CarriedSum(std::initializer_list<std::int64_t> shape, DType dtype)
+      : CarriedSum(DimSpan(shape.begin(), shape.size()), dtype) {}
 
   const Shape& shape() const { return shape_; }
   DType dtype() const { return dtype_; }

@@ -22,7 +22,7 @@ class Variable final : public Tracking {
   using LeafHook = std::function<void(Tensor& leaf)>;
 
   // A leaf.
-  Variable(TensorType type, bool requires_grad);
+  explicit Variable(bool requires_grad) : requires_grad_(requires_grad) {}
   // The output of a node.
   Variable(NodePtr node, std::uint32_t output) : requires_grad_(true), node_(std::move(node)), output_(output) {}
   ~Variable() override;
@@ -33,6 +33,8 @@ class Variable final : public Tracking {
   bool requires_grad() const override { return requires_grad_; }
   void record(const OpCall& call, gsl::span<Tensor> outputs) const override;
   void rebase(const OpCall& call, Tensor& self) const override;
+
+  void check_in_place(const Op& op) const override;
 
   bool is_leaf() const { return node_ == nullptr; }
   const NodePtr& node() const { return node_; }
@@ -50,6 +52,8 @@ class Variable final : public Tracking {
   CarriedSum* carried() { return carried_.get(); }
   // accumulate adds to the gradient.
   void accumulate(Gradient gradient);
+  // retained is where a hook keeps the gradient of a tensor that is no leaf.
+  const std::shared_ptr<Tensor>& retained();
 
   std::vector<TensorHook> hooks;           // of a leaf; those of others are their node's
   std::vector<LeafHook> accumulate_hooks;  // of a leaf
@@ -62,6 +66,7 @@ class Variable final : public Tracking {
   std::uint32_t output_ = 0;
   AccumulateGrad* accumulation_ = nullptr;  // not owned: it owns the leaf
   Tensor grad_;
+  std::shared_ptr<Tensor> retained_;
   std::shared_ptr<CarriedSum> carried_;
   mutable Tensor carried_value_;  // rounded, until the next change
 };

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include <simmesh/core/check/check.h>
+#include <simmesh/core/check/error.h>
 #include <simmesh/core/memory/storage.h>
 
 namespace simmesh {
@@ -42,12 +43,23 @@ StoragePtr Storage::share(BufferPtr buffer, std::size_t offset, std::size_t byte
   return StoragePtr(new Storage(std::move(buffer), offset, bytes, ledger, id));
 }
 
+StoragePtr Storage::make_unbacked(std::size_t bytes, bool charged) {
+  Ledger* ledger = charged ? Ledger::active() : nullptr;
+  StorageId id = charge(ledger, bytes);
+  return StoragePtr(new Storage(nullptr, 0, bytes, ledger, id));
+}
+
+const BufferPtr& Storage::refuse() {
+  raise(ErrorKind::runtime_error, "memory/storage",
+        "expected a tensor with data, got one of the meta device, which has only a shape");
+}
+
 Storage::~Storage() {
   if (ledger_) ledger_->release(std::int64_t(bytes_), category_);
 }
 
 std::byte* Storage::mutable_data() {
-  if (buffer_->is_shared()) {
+  if (buffer()->is_shared()) {
     BufferPtr own = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
     if (bytes_ > 0) std::memcpy(own->data(), data(), bytes_);
     buffer_ = std::move(own);

@@ -27,15 +27,20 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   // any other.
   static StoragePtr share(BufferPtr buffer, std::size_t offset, std::size_t bytes);
 
+  // make_unbacked makes a storage of no bytes at all, for tensors of which only the shape counts.
+  static StoragePtr make_unbacked(std::size_t bytes, bool charged);
+
   ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
   StorageId id() const { return id_; }
   std::size_t bytes() const { return bytes_; }
-  const BufferPtr& buffer() const { return buffer_; }
+  bool is_backed() const { return buffer_ != nullptr; }
+  // buffer, data and mutable_data raise a RuntimeError for a storage without bytes.
+  const BufferPtr& buffer() const { return is_backed() ? buffer_ : refuse(); }
   std::size_t buffer_offset() const { return offset_; }
-  const std::byte* data() const { return buffer_->data() + offset_; }
+  const std::byte* data() const { return buffer()->data() + offset_; }
 
   // mutable_data returns bytes that nobody else sees: copies first where the buffer has other
   // owners.
@@ -52,6 +57,7 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
 
  private:
   Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger, StorageId id);
+  [[noreturn]] static const BufferPtr& refuse();
 
   BufferPtr buffer_;
   std::size_t offset_;

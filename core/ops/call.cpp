@@ -35,6 +35,13 @@ std::vector<Tensor> detached(gsl::span<const Tensor> inputs) {
   return result;
 }
 
+// The same elements and the same part of the tape, whatever is written to the tensor later.
+Tensor kept(const Tensor& tensor) {
+  Tensor result = tensor.detach().clone();
+  result.set_tracking(tensor.tracking());
+  return result;
+}
+
 // Views of no storage at all: the shapes that a view rule gives.
 TensorTypes infer_view_types(const Op& op, gsl::span<const TensorType> inputs,
                              const Attributes& attributes) {
@@ -67,10 +74,12 @@ TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
 std::vector<Tensor> run_plain(const OpCall& call) {
   std::vector<Tensor> inputs = detached(call.inputs);
   if (call.op.view) return call.op.view(inputs, call.attributes);
+  bool is_meta = std::any_of(inputs.begin(), inputs.end(),
+                             [](const Tensor& input) { return input.is_meta(); });
   std::vector<Tensor> outputs;
   for (const TensorType& type : call.op.shape(types_of(inputs), call.attributes))
-    outputs.push_back(empty(type.shape, type.dtype));
-  call.op.kernel(inputs, call.attributes, outputs);
+    outputs.push_back(is_meta ? empty_meta(type.shape, type.dtype) : empty(type.shape, type.dtype));
+  if (!is_meta) call.op.kernel(inputs, call.attributes, outputs);
   return outputs;
 }
 
@@ -103,17 +112,21 @@ void call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
 
 void call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
                    const Attributes& attributes) {
-  OpCall call{op, inputs, attributes};
   const Tensor* tracked = grad_enabled() ? first_tracked(inputs) : nullptr;
+  if (tracked && self.tracking()) self.tracking()->check_in_place(op);
+  std::vector<Tensor> before(inputs.begin(), inputs.end());
+  OpCall call{op, before, attributes};
   Tensor result = compute(call).front();
   if (result.shape() != self.shape())
     raise(ErrorKind::runtime_error, op.name,
           "expected a result of the shape {} of the tensor that is changed in place, got {}",
           to_string(DimSpan(self.shape())), to_string(DimSpan(result.shape())));
-  if (tracked) tracked->tracking()->rebase(call, self);
+  // The tape may save what the tensor was: that keeps its bytes, and self takes others.
+  if (tracked) before.front() = kept(self);
   Tensor plain = self.detach();
   adopt_(plain, converted(result, self.dtype()));
   self.storage()->count_change();
+  if (tracked) tracked->tracking()->rebase(call, self);
 }
 
 }  // namespace simmesh

@@ -8,6 +8,7 @@
 namespace simmesh {
 
 class Tensor;
+struct Op;
 struct OpCall;
 
 // Tracking is what the tape keeps with a tensor that takes part in differentiation: core/autograd
@@ -18,8 +19,10 @@ class Tracking : public boost::intrusive_ref_counter<Tracking> {
   virtual bool requires_grad() const = 0;
   // record makes the outputs of a call, of which this tensor is an input, part of the tape.
   virtual void record(const OpCall& call, gsl::span<Tensor> outputs) const = 0;
-  // rebase makes self, into which the call has written its first output, an output of the call.
+  // rebase makes self, into which the call has written its only output, an output of the call.
   virtual void rebase(const OpCall& call, Tensor& self) const = 0;
+  // check_in_place raises where the tape couldn't record that the tensor is changed in place.
+  virtual void check_in_place(const Op& op) const = 0;
 };
 using TrackingPtr = boost::intrusive_ptr<Tracking>;
 

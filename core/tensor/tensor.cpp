@@ -31,6 +31,14 @@ void check_same_layout(const Tensor& target, const Tensor& source, std::string_v
           to_string(source.shape()));
 }
 
+std::size_t bytes_of(DimSpan shape, DType dtype) {
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(element_count(shape), std::int64_t(bytes_per_element(dtype)), &bytes))
+    raise(ErrorKind::value_error, "tensor/empty", "expected fewer than 2^63 bytes, got {}{}",
+          to_string(dtype), to_string(shape));
+  return std::size_t(bytes);
+}
+
 }  // namespace
 
 Tensor::Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, std::int64_t offset)
@@ -166,13 +174,13 @@ Tensor Tensor::clone() const {
 }
 
 Tensor empty(DimSpan shape, DType dtype) {
-  std::int64_t count = element_count(shape);
-  std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(count, std::int64_t(bytes_per_element(dtype)), &bytes))
-    raise(ErrorKind::value_error, "tensor/empty", "expected fewer than 2^63 bytes, got {}{}",
-          to_string(dtype), to_string(shape));
-  return Tensor(Storage::make(std::size_t(bytes)), dtype, Shape(shape.begin(), shape.end()),
+  return Tensor(Storage::make(bytes_of(shape, dtype)), dtype, Shape(shape.begin(), shape.end()),
                 contiguous_strides(shape), 0);
+}
+
+Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {
+  return Tensor(Storage::make_unbacked(bytes_of(shape, dtype), charged), dtype,
+                Shape(shape.begin(), shape.end()), contiguous_strides(shape), 0);
 }
 
 Tensor zeros(DimSpan shape, DType dtype) {

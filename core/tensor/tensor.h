@@ -45,6 +45,8 @@ class Tensor {
   std::int64_t storage_offset() const { return offset_; }
   const StoragePtr& storage() const { return storage_; }
   bool is_contiguous() const;
+  // is_meta says that the tensor has a shape and a dtype, and no elements.
+  bool is_meta() const { return storage_ && !storage_->is_backed(); }
 
   // tracking is the tape's part of the tensor, null where it takes no part in differentiation;
   // distribution that of a tensor that is cut over a mesh.
@@ -106,6 +108,10 @@ class Tensor {
 Tensor empty(DimSpan shape, DType dtype);
 Tensor zeros(DimSpan shape, DType dtype);
 Tensor full(DimSpan shape, DType dtype, double value);
+
+// empty_meta returns a contiguous tensor without elements, of which only shape and dtype count. It
+// is charged to the rank's ledger where it stands for one that would be.
+Tensor empty_meta(DimSpan shape, DType dtype, bool charged = false);
 
 inline Tensor empty(std::initializer_list<std::int64_t> shape, DType dtype) {
   return empty(DimSpan(shape.begin(), shape.size()), dtype);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <simmesh/core/autograd/node.h>
+#include <simmesh/core/autograd/variable.h>
+
+namespace simmesh {
+
+// AccumulateGrad ends the tape at a leaf: it adds what arrives to the leaf's gradient. A leaf has
+// one at a time, which the nodes that use the leaf own.
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(const Tensor& leaf);
+  ~AccumulateGrad() override;
+
+  std::string name() const override { return "AccumulateGrad"; }
+  const Tensor& leaf() const { return leaf_; }
+  Gradients apply(Gradients gradients) override;
+
+ private:
+  Tensor leaf_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,128 @@
+#include <memory>
+
+#include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/checkpoint.h>
+#include <simmesh/core/autograd/function.h>
+#include <simmesh/core/autograd/saved_tensor.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/default_generator.h>
+
+namespace simmesh {
+
+namespace {
+
+// Thrown through the function when its second run has saved all that is needed.
+struct Recomputed {};
+
+// SameDraws lets a second run draw the random numbers of the first.
+class SameDraws {
+ public:
+  explicit SameDraws(const Generator& start)
+      : before_(std::exchange(default_generator(), start)) {}
+  ~SameDraws() { default_generator() = before_; }
+  SameDraws(const SameDraws&) = delete;
+  SameDraws& operator=(const SameDraws&) = delete;
+
+ private:
+  Generator before_;
+};
+
+// Frame is one checkpointed region: the number of tensors it saved, and after its second run those
+// tensors, each until it is used.
+struct Frame {
+  CheckpointedFunction function;
+  std::vector<Tensor> inputs;
+  bool early_stop;
+  Generator generator = default_generator();
+  std::size_t saved = 0;
+  std::vector<Tensor> recomputed;
+
+  void recompute() {
+    recomputed.clear();
+    SavedTensorHooks hooks([this](const Tensor& tensor) {
+      recomputed.push_back(tensor);
+      if (early_stop && recomputed.size() == saved) throw Recomputed();
+      return [tensor] { return tensor; };
+    });
+    GradMode mode(true);
+    SameDraws draws(generator);
+    try {
+      function(inputs);
+    } catch (const Recomputed&) {
+    }
+    if (recomputed.size() != saved)
+      raise(ErrorKind::runtime_error, "autograd/checkpoint",
+            "A different number of tensors was saved during the original forward and "
+            "recomputation. Number of tensors saved during forward: {}. Number of tensors saved "
+            "during recomputation: {}",
+            saved, recomputed.size());
+  }
+
+  Tensor take(std::size_t index) {
+    if (recomputed.size() <= index || !recomputed[index].is_defined()) recompute();
+    return std::exchange(recomputed[index], Tensor());
+  }
+};
+
+std::vector<Tensor> run_and_forget(const CheckpointedFunction& function,
+                                   std::vector<Tensor> inputs, bool early_stop) {
+  auto frame = std::make_shared<Frame>(Frame{function, std::move(inputs), early_stop});
+  SavedTensorHooks hooks([frame](const Tensor&) {
+    return [frame, index = frame->saved++] { return frame->take(index); };
+  });
+  return function(frame->inputs);
+}
+
+std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> leaves;
+  for (const Tensor& input : inputs) {
+    leaves.push_back(input.detach());
+    if (input.requires_grad()) set_requires_grad(leaves.back());
+  }
+  return leaves;
+}
+
+std::vector<Tensor> run_reentrant(const CheckpointedFunction& function,
+                                  const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> outputs;
+  Generator generator = default_generator();
+  {
+    NoGrad mode;
+    outputs = function(inputs);
+  }
+  std::vector<Tensor*> targets;
+  for (Tensor& output : outputs) targets.push_back(&output);
+  record_function("checkpoint", inputs, targets, [=](const auto& gradients) {
+    std::vector<Tensor> leaves = leaves_of(inputs);
+    GradMode mode(true);
+    SameDraws draws(generator);
+    std::vector<Tensor> again = function(leaves), roots;
+    BackwardOptions options;
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      if (!gradients[i].is_defined() || !again[i].requires_grad()) continue;
+      roots.push_back(again[i]);
+      options.gradients.push_back(gradients[i]);
+    }
+    if (roots.empty())
+      raise(ErrorKind::runtime_error, "autograd/checkpoint",
+            "none of output has requires_grad=True, this checkpoint() is not necessary");
+    backward(roots, options);
+    std::vector<Tensor> results;
+    for (const Tensor& leaf : leaves) results.push_back(grad_of(leaf));
+    return results;
+  });
+  return outputs;
+}
+
+}  // namespace
+
+std::vector<Tensor> checkpoint(const CheckpointedFunction& function, std::vector<Tensor> inputs,
+                               const CheckpointOptions& options) {
+  if (!grad_enabled()) return function(inputs);
+  return options.reentrant ? run_reentrant(function, inputs)
+                           : run_and_forget(function, std::move(inputs), options.early_stop);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <gsl/span>
+#include <vector>
+
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh {
+
+// CheckpointedFunction is a part of a forward pass that can be run again.
+using CheckpointedFunction =
+    std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
+
+// CheckpointOptions says how activations are dropped and computed again, with PyTorch's two ways.
+struct CheckpointOptions {
+  // reentrant runs the function without the tape, and in backward again with it, followed by a
+  // backward pass of its own. The other way records as usual but keeps nothing that is saved: the
+  // first need for something saved runs the function again.
+  bool reentrant = false;
+  // early_stop ends the second run as soon as all that was saved is there again.
+  bool early_stop = true;
+};
+
+// checkpoint runs a function whose intermediate results are not kept for backward but computed
+// again. The function must compute the same both times. Raises a RuntimeError in backward where
+// the second run saves less than the first.
+std::vector<Tensor> checkpoint(const CheckpointedFunction& function, std::vector<Tensor> inputs,
+                               const CheckpointOptions& options = {});
+
+}  // namespace simmesh

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include <simmesh/core/autograd/function.h>
+#include <simmesh/core/autograd/node.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
+
+namespace simmesh {
+
+namespace {
+
+class FunctionNode final : public Node {
+ public:
+  FunctionNode(std::string name, FunctionBackward backward)
+      : Node(next_sequence()), name_(std::move(name)), backward_(std::move(backward)) {}
+
+  std::string name() const override { return name_; }
+
+  Gradients apply(Gradients gradients) override {
+    if (!backward_)
+      raise(ErrorKind::runtime_error, "autograd/backward",
+            "Trying to backward through the graph a second time: what {} saved was freed", name_);
+    std::vector<Tensor> values;
+    for (Gradient& gradient : gradients) values.push_back(std::move(gradient.value));
+    // The function may be released by what it runs.
+    FunctionBackward backward = backward_;
+    std::vector<Tensor> results = backward(values);
+    SIMMESH_CHECK(results.size() == edges().size(), "{} returned {} gradients of {} inputs", name_,
+                  results.size(), edges().size());
+    return Gradients(results.begin(), results.end());
+  }
+
+  void release() override { backward_ = nullptr; }
+
+ private:
+  std::string name_;
+  FunctionBackward backward_;
+};
+
+}  // namespace
+
+void record_function(std::string name, gsl::span<const Tensor> inputs,
+                     gsl::span<Tensor* const> outputs, FunctionBackward backward) {
+  bool tracked = std::any_of(inputs.begin(), inputs.end(),
+                             [](const Tensor& input) { return input.requires_grad(); });
+  if (!tracked || !grad_enabled()) return;
+  NodePtr node(new FunctionNode(std::move(name), std::move(backward)));
+  for (const Tensor& input : inputs)
+    node->add_edge(input.requires_grad() ? Variable::of(input)->edge(input) : Edge());
+  for (Tensor* output : outputs) node->add_output(type_of(*output));
+  for (std::size_t i = 0; i < std::size_t(outputs.size()); ++i)
+    if (is_floating_point(outputs[i]->dtype()))
+      outputs[i]->set_tracking(new Variable(node, std::uint32_t(i)));
+}
+
+}  // namespace simmesh

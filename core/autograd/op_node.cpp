@@ -1,0 +1,78 @@
+#include <boost/container/small_vector.hpp>
+
+#include <simmesh/core/autograd/accumulate_grad.h>
+#include <simmesh/core/autograd/op_node.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/gradient_call.h>
+
+namespace simmesh {
+
+namespace {
+
+using Flags = boost::container::small_vector<bool, 8>;
+
+bool is_named(std::uint32_t positions, std::size_t index) {
+  return index < 32 ? (positions >> index & 1) != 0 : positions == Saves::all;
+}
+
+bool others_require_grad(gsl::span<const Tensor> inputs, std::size_t index) {
+  for (std::size_t other = 0; other < inputs.size(); ++other)
+    if (other != index && inputs[other].requires_grad()) return true;
+  return false;
+}
+
+gsl::span<const bool> as_span(const Flags& flags) { return {flags.data(), flags.size()}; }
+
+}  // namespace
+
+OpNode::OpNode(const OpCall& call, gsl::span<const Tensor> outputs)
+    : Node(next_sequence()),
+      op_(call.op),
+      attributes_(call.attributes),
+      input_types_(types_of(call.inputs)),
+      inputs_(call.inputs.size()),
+      outputs_(outputs.size()) {
+  for (const Tensor& input : call.inputs)
+    add_edge(input.requires_grad() ? Variable::of(input)->edge(input) : Edge());
+  for (const Tensor& output : outputs) add_output(type_of(output));
+  const Saves& saves = op_.saves;
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    if (is_named(saves.inputs, i) &&
+        (!saves.crosswise || others_require_grad(call.inputs, i)))
+      inputs_[i] = SavedTensor(call.inputs[i]);
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    if (is_named(saves.outputs, i))
+      outputs_[i] = SavedTensor::of_output(outputs[i], std::uint32_t(i));
+}
+
+Gradients OpNode::apply(Gradients gradients) {
+  if (released_)
+    raise(ErrorKind::runtime_error, "autograd/backward",
+          "Trying to backward through the graph a second time: what {} saved was freed by the "
+          "first pass, unless that was told to retain the graph",
+          op_.name);
+  std::vector<Tensor> inputs, outputs, incoming;
+  for (const SavedTensor& saved : inputs_)
+    inputs.push_back(saved.is_defined() ? saved.unpack(*this) : Tensor());
+  for (const SavedTensor& saved : outputs_)
+    outputs.push_back(saved.is_defined() ? saved.unpack(*this) : Tensor());
+  for (Gradient& gradient : gradients) incoming.push_back(std::move(gradient.value));
+  bool carry = current_arithmetic().is_exact() && !grad_enabled();
+  Flags needs, carries;
+  for (const Edge& edge : edges()) {
+    needs.push_back(edge.node != nullptr);
+    carries.push_back(carry && dynamic_cast<const AccumulateGrad*>(edge.node.get()) != nullptr);
+  }
+  return op_.gradient(GradientCall({op_, attributes_, inputs, outputs, input_types_,
+                                    output_types(), incoming, as_span(needs), as_span(carries)}));
+}
+
+void OpNode::release() {
+  released_ = true;
+  inputs_.clear();
+  outputs_.clear();
+}
+
+}  // namespace simmesh

@@ -1,0 +1,62 @@
+#include <simmesh/core/autograd/saved_tensor.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/rank.h>
+
+namespace simmesh {
+
+namespace {
+
+struct HookStack {
+  std::vector<SavedTensorHooks::Pack> packs;
+};
+
+thread_local HookStack outside_hooks;
+
+HookStack& hooks() { return in_rank() ? this_rank().state<HookStack>() : outside_hooks; }
+
+}  // namespace
+
+SavedTensorHooks::SavedTensorHooks(Pack pack) { hooks().packs.push_back(std::move(pack)); }
+
+SavedTensorHooks::~SavedTensorHooks() { hooks().packs.pop_back(); }
+
+const SavedTensorHooks::Pack* SavedTensorHooks::active() {
+  HookStack& stack = hooks();
+  return stack.packs.empty() ? nullptr : &stack.packs.back();
+}
+
+SavedTensor::SavedTensor(const Tensor& tensor) {
+  if (!tensor.is_defined()) return;
+  tracking_ = tensor.tracking();
+  if (const SavedTensorHooks::Pack* active = SavedTensorHooks::active()) {
+    SavedTensorHooks::Pack pack = *active;
+    unpack_ = pack(tensor.detach());
+    return;
+  }
+  tensor_ = tensor.detach();
+  if (tensor_.storage()) changes_ = tensor_.storage()->changes();
+}
+
+SavedTensor SavedTensor::of_output(const Tensor& tensor, std::uint32_t output) {
+  SavedTensor saved(tensor.detach());
+  saved.output_ = output;
+  return saved;
+}
+
+Tensor SavedTensor::unpack(Node& owner) const {
+  Tensor result = unpack_ ? unpack_().detach() : tensor_;
+  if (!unpack_ && result.storage() && result.storage()->changes() != changes_)
+    raise(ErrorKind::runtime_error, "autograd/backward",
+          "one of the variables needed for gradient computation has been modified by an inplace "
+          "operation: {}{}, saved by {}, is at version {}; expected version {}",
+          to_string(result.dtype()), to_string(DimSpan(result.shape())), owner.name(),
+          result.storage()->changes(), changes_);
+  if (output_ >= 0)
+    result.set_tracking(new Variable(NodePtr(&owner), std::uint32_t(output_)));
+  else
+    result.set_tracking(tracking_);
+  return result;
+}
+
+}  // namespace simmesh

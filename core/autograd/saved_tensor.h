@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <simmesh/core/autograd/node.h>
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh {
+
+// SavedTensorHooks lets everything that the tape saves in its scope pass through pack, which
+// returns how to get it back: to keep it elsewhere, or to compute it again. As PyTorch's
+// saved_tensors_hooks; the innermost scope counts.
+//
+//   SavedTensorHooks scope([](const Tensor& x) { return [half = to(x, DType::bfloat16)] {
+//     return to(half, DType::float32); }; });
+class SavedTensorHooks {
+ public:
+  using Unpack = std::function<Tensor()>;
+  using Pack = std::function<Unpack(const Tensor& tensor)>;
+
+  explicit SavedTensorHooks(Pack pack);
+  ~SavedTensorHooks();
+  SavedTensorHooks(const SavedTensorHooks&) = delete;
+  SavedTensorHooks& operator=(const SavedTensorHooks&) = delete;
+
+  // active returns the innermost hook of this rank, null where there is none.
+  static const Pack* active();
+};
+
+// SavedTensor keeps a tensor for a node's backward. It views the tensor's storage, and notices
+// where an operation in place has changed that since.
+class SavedTensor {
+ public:
+  SavedTensor() = default;
+  // An input of the node.
+  explicit SavedTensor(const Tensor& tensor);
+  // An output of the node, which it must not own: the node would own itself.
+  static SavedTensor of_output(const Tensor& tensor, std::uint32_t output);
+
+  bool is_defined() const { return tensor_.is_defined() || unpack_; }
+
+  // unpack returns the tensor. Raises a RuntimeError where it was changed in place.
+  Tensor unpack(Node& owner) const;
+
+ private:
+  Tensor tensor_;
+  SavedTensorHooks::Unpack unpack_;
+  TrackingPtr tracking_;
+  std::uint32_t changes_ = 0;
+  std::int64_t output_ = -1;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <simmesh/core/nn/module.h>
+
+namespace simmesh::nn {
+
+// Block is a transformer's layer: x = x + attn(norm1(x)), then x + mlp(norm2(x)). Children in the
+// order norm1, attn, norm2, mlp.
+class Block final : public Module {
+ public:
+  struct Children {
+    ModulePtr norm1;
+    ModulePtr attn;
+    ModulePtr norm2;
+    ModulePtr mlp;
+  };
+
+  explicit Block(Children children);
+  Tensors forward(const Tensors& inputs) override;
+};
+
+}  // namespace simmesh::nn

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <simmesh/core/nn/init.h>
+#include <simmesh/core/nn/module.h>
+
+namespace simmesh::nn {
+
+// Conv2d convolves x [batch, in, height, width] with a weight [out, in, size, size].
+class Conv2d final : public Module {
+ public:
+  struct Options {
+    std::int64_t in;
+    std::int64_t out;
+    std::int64_t size;
+    std::int64_t stride = 1;
+    std::int64_t padding = 0;
+    bool bias = true;
+    ParameterOptions parameters = {};
+  };
+
+  explicit Conv2d(const Options& options);
+  Tensors forward(const Tensors& inputs) override;
+
+ private:
+  std::int64_t stride_, padding_;
+  bool has_bias_;
+};
+
+}  // namespace simmesh::nn

@@ -1,0 +1,11 @@
+#include <simmesh/core/nn/dropout.h>
+#include <simmesh/core/ops/default_generator.h>
+
+namespace simmesh::nn {
+
+Tensors Dropout::forward(const Tensors& inputs) {
+  if (!is_training()) return {inputs[0]};
+  return {dropout(inputs[0], default_generator().next(), {.p = p_})};
+}
+
+}  // namespace simmesh::nn

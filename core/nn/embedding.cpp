@@ -1,0 +1,30 @@
+#include <simmesh/core/nn/embedding.h>
+#include <simmesh/core/ops/default_generator.h>
+#include <simmesh/core/ops/indexing.h>
+#include <simmesh/core/ops/pointwise.h>
+#include <simmesh/core/ops/views.h>
+
+namespace simmesh::nn {
+
+Embedding::Embedding(const Options& options) {
+  Tensor weight = new_parameter(Dims{options.count, options.width}, options.parameters);
+  normal_(weight, {}, default_generator().next());
+  register_parameter("weight", weight);
+}
+
+Tensors Embedding::forward(const Tensors& inputs) {
+  return {embedding(parameter("weight"), inputs[0])};
+}
+
+Position::Position(const Options& options) {
+  Tensor weight = new_parameter(Dims{options.length, options.width}, options.parameters);
+  normal_(weight, {.deviation = 0.02}, default_generator().next());
+  register_parameter("weight", weight);
+}
+
+Tensors Position::forward(const Tensors& inputs) {
+  const Tensor& x = inputs[0];
+  return {add(x, slice(parameter("weight"), {.dim = 0, .end = x.size(1)}))};
+}
+
+}  // namespace simmesh::nn

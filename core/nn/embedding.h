@@ -1,0 +1,34 @@
+#pragma once
+
+#include <simmesh/core/nn/init.h>
+#include <simmesh/core/nn/module.h>
+
+namespace simmesh::nn {
+
+// Embedding looks rows of weight [count, width] up by int64 indices [...]: [..., width].
+class Embedding final : public Module {
+ public:
+  struct Options {
+    std::int64_t count;
+    std::int64_t width;
+    ParameterOptions parameters = {};
+  };
+
+  explicit Embedding(const Options& options);
+  Tensors forward(const Tensors& inputs) override;
+};
+
+// Position adds the first rows of weight [length, width], one a position, to x [batch, T, width].
+class Position final : public Module {
+ public:
+  struct Options {
+    std::int64_t length;
+    std::int64_t width;
+    ParameterOptions parameters = {};
+  };
+
+  explicit Position(const Options& options);
+  Tensors forward(const Tensors& inputs) override;
+};
+
+}  // namespace simmesh::nn

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <simmesh/core/nn/activation.h>
+#include <simmesh/core/nn/init.h>
+#include <simmesh/core/nn/module.h>
+
+namespace simmesh::nn {
+
+// MlpOptions are the sizes of a two-layer perceptron.
+struct MlpOptions {
+  std::int64_t width;
+  std::int64_t hidden;
+  std::int64_t out;
+  ActivationKind activation = ActivationKind::gelu;
+  bool bias = true;
+  ParameterOptions parameters = {};
+};
+
+// make_mlp returns fc1, act, fc2: linear width -> hidden, the activation, linear hidden -> out.
+ModulePtr make_mlp(const MlpOptions& options);
+
+}  // namespace simmesh::nn

@@ -1,0 +1,78 @@
+#include <array>
+#include <cmath>
+
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/optim/adam.h>
+#include <simmesh/core/optim/element_update.h>
+
+namespace simmesh::optim {
+
+namespace {
+
+// power multiplies step by step: the same bits everywhere.
+double power(double base, std::int64_t exponent) {
+  double result = 1.0;
+  for (; exponent > 0; exponent >>= 1, base *= base)
+    if (exponent & 1) result *= base;
+  return result;
+}
+
+void update(AdamTensors& tensors, const AdamOptions& options, WeightDecay decay) {
+  double step_size = options.lr / (1.0 - power(options.beta1, tensors.step));
+  double root_correction = std::sqrt(1.0 - power(options.beta2, tensors.step));
+  bool is_decoupled = decay == WeightDecay::decoupled;
+  double kept = is_decoupled ? 1.0 - options.lr * options.weight_decay : 1.0;
+  double added = is_decoupled ? 0.0 : options.weight_decay;
+  Tensor gradient = tensors.gradient.clone();
+  update_elements<4>({&tensors.parameter, &gradient, &tensors.exp_avg, &tensors.exp_avg_sq},
+                     [&](auto& values) {
+                       using T = std::decay_t<decltype(values[0])>;
+                       auto& [p, g, m, v] = values;
+                       p *= T(kept);
+                       T decayed = g + T(added) * p;
+                       m = T(options.beta1) * m + T(1.0 - options.beta1) * decayed;
+                       v = T(options.beta2) * v + T(1.0 - options.beta2) * decayed * decayed;
+                       T denominator = std::sqrt(v) / T(root_correction) + T(options.eps);
+                       p -= T(step_size) * (m / denominator);
+                     });
+}
+
+}  // namespace
+
+void adam_(gsl::span<AdamTensors> list, const AdamOptions& options, WeightDecay decay) {
+  for (AdamTensors& tensors : list) {
+    update(tensors, options, decay);
+    tensors.parameter.storage()->count_change();
+  }
+}
+
+Adam::Adam(std::vector<Group> groups, WeightDecay decay)
+    : groups_(std::move(groups)), decay_(decay) {
+  for (const Group& group : groups_) add_parameters(group.parameters);
+}
+
+void Adam::step() {
+  std::size_t index = 0;
+  for (const Group& group : groups_) {
+    for (std::size_t i = 0; i < group.parameters.size(); ++i, ++index) {
+      Tensor gradient = grad_of(parameters()[index]);
+      if (!gradient.is_defined()) continue;
+      AdamTensors tensors{parameters()[index].detach(), gradient.detach(),
+                          state_tensor(index, "exp_avg"), state_tensor(index, "exp_avg_sq"),
+                          ++state_of(index).steps};
+      adam_(gsl::span<AdamTensors>(&tensors, 1), group.options, decay_);
+    }
+  }
+}
+
+std::vector<double> Adam::learning_rates() const {
+  std::vector<double> rates;
+  for (const Group& group : groups_) rates.push_back(group.options.lr);
+  return rates;
+}
+
+void Adam::set_learning_rates(const std::vector<double>& rates) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates.at(i);
+}
+
+}  // namespace simmesh::optim

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <gsl/span>
+
+#include <simmesh/core/optim/optimizer.h>
+
+namespace simmesh::optim {
+
+// AdamOptions are PyTorch's.
+struct AdamOptions {
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+};
+
+// WeightDecay says how Adam decays: by adding to the gradient, or of the parameter itself before
+// the step (AdamW).
+enum class WeightDecay : std::uint8_t { added, decoupled };
+
+// AdamTensors is one parameter with its gradient and moments; contiguous, of one shape and dtype.
+// step counts from 1.
+struct AdamTensors {
+  Tensor parameter;
+  Tensor gradient;
+  Tensor exp_avg;
+  Tensor exp_avg_sq;
+  std::int64_t step = 1;
+};
+
+// adam_ makes one step of all parameters of a list: m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
+// p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps). Added decay is g += weight_decay * p,
+// decoupled p *= 1 - lr * weight_decay, both first. Computed in float32 (float64 for float64) and
+// rounded once a tensor.
+void adam_(gsl::span<AdamTensors> list, const AdamOptions& options, WeightDecay decay);
+
+// Adam is adam_ over parameters, with decay added to the gradient; AdamW decouples it.
+class Adam : public Optimizer {
+ public:
+  struct Group {
+    std::vector<Tensor> parameters;
+    AdamOptions options;
+  };
+
+  Adam(const std::vector<Tensor>& parameters, const AdamOptions& options = {},
+       WeightDecay decay = WeightDecay::added)
+      : Adam(std::vector<Group>{{parameters, options}}, decay) {}
+  explicit Adam(std::vector<Group> groups, WeightDecay decay = WeightDecay::added);
+
+  void step() override;
+  std::vector<double> learning_rates() const override;
+  void set_learning_rates(const std::vector<double>& rates) override;
+
+ private:
+  std::vector<Group> groups_;
+  WeightDecay decay_;
+};
+
+// AdamW is Adam with decoupled weight decay, 0.01 by default.
+class AdamW final : public Adam {
+ public:
+  AdamW(const std::vector<Tensor>& parameters, const AdamOptions& options = {.weight_decay = 0.01})
+      : Adam(parameters, options, WeightDecay::decoupled) {}
+  explicit AdamW(std::vector<Group> groups) : Adam(std::move(groups), WeightDecay::decoupled) {}
+};
+
+}  // namespace simmesh::optim

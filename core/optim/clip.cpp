@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <simmesh/core/arithmetic/functions.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/conversion.h>
+#include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/joining.h>
+#include <simmesh/core/ops/pointwise.h>
+#include <simmesh/core/ops/reductions.h>
+#include <simmesh/core/ops/statistics.h>
+#include <simmesh/core/optim/clip.h>
+
+namespace simmesh::optim {
+
+namespace {
+
+std::vector<Tensor> gradients_of(gsl::span<const Tensor> parameters) {
+  std::vector<Tensor> gradients;
+  for (const Tensor& parameter : parameters)
+    if (Tensor gradient = grad_of(parameter); gradient.is_defined())
+      gradients.push_back(gradient.detach());
+  return gradients;
+}
+
+void replace_gradients(gsl::span<const Tensor> parameters,
+                       const std::function<Tensor(const Tensor&)>& f) {
+  for (const Tensor& parameter : parameters) {
+    Tensor gradient = grad_of(parameter);
+    if (!gradient.is_defined()) continue;
+    Tensor owner = parameter;
+    set_grad(owner, f(gradient.detach()));
+  }
+}
+
+Tensor in_double(const Tensor& x) { return to(x, DType::float64); }
+
+// The sum of |x|^p over all tensors, carried: how elements are grouped doesn't matter.
+Tensor carried_norm(gsl::span<const Tensor> tensors, double p) {
+  CarriedSum total(DimSpan(), DType::float64);
+  for (const Tensor& tensor : tensors) {
+    Tensor x = in_double(tensor);
+    Tensor term = p == 1.0 ? abs(x) : p == 2.0 ? mul(x, x) : pow(abs(x), p);
+    total.add_sum(term);
+  }
+  Tensor sum = total.value();
+  return p == 1.0 ? sum : p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / p);
+}
+
+}  // namespace
+
+Tensor total_norm(gsl::span<const Tensor> tensors, double p) {
+  if (!(p > 0))
+    raise(ErrorKind::value_error, "optim/total_norm", "expected a norm above 0, got {}", p);
+  NoGrad mode;
+  DType dtype = tensors.empty() ? DType::float32 : tensors[0].dtype();
+  if (tensors.empty()) return zeros(DimSpan(), dtype);
+  if (current_arithmetic().is_exact() && std::isfinite(p))
+    return to(carried_norm(tensors, p), dtype);
+  std::vector<Tensor> norms;
+  for (const Tensor& tensor : tensors) norms.push_back(to(vector_norm(tensor, p), dtype));
+  return vector_norm(stack(norms), p);
+}
+
+Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& options) {
+  NoGrad mode;
+  Tensor norm = total_norm(gradients_of(parameters), options.norm_type);
+  Tensor scale = clamp_max(div(full_like(norm, options.max_norm), add(norm, options.eps)), 1.0);
+  replace_gradients(parameters, [&](const Tensor& gradient) {
+    return mul(gradient, to(scale, gradient.dtype()));
+  });
+  return norm;
+}
+
+void clip_grad_value_(gsl::span<const Tensor> parameters, double limit) {
+  NoGrad mode;
+  replace_gradients(parameters,
+                    [&](const Tensor& gradient) { return clamp(gradient, -limit, limit); });
+}
+
+}  // namespace simmesh::optim

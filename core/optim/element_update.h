@@ -1,0 +1,46 @@
+#pragma once
+
+#include <gsl/span>
+#include <type_traits>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh::optim {
+
+// ComputeType is what an update of elements of type T computes in.
+template <class T>
+using ComputeType = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// update_elements calls f(i, values) for each element of a parameter, where values are references
+// in the compute type to the elements of the tensors, in order; what f writes is rounded once to
+// the tensors' dtype. Raises a TypeError for a dtype that isn't floating, and a ValueError where the
+// tensors differ in shape or dtype.
+template <std::size_t N, class F>
+void update_elements(std::array<Tensor*, N> tensors, F&& f) {
+  DType dtype = tensors[0]->dtype();
+  for (Tensor* tensor : tensors)
+    if (tensor->dtype() != dtype || tensor->shape() != tensors[0]->shape())
+      raise(ErrorKind::value_error, "optim/update", "expected {}{}, got {}{}", to_string(dtype),
+            to_string(DimSpan(tensors[0]->shape())), to_string(tensor->dtype()),
+            to_string(DimSpan(tensor->shape())));
+  if (!is_floating_point(dtype))
+    raise(ErrorKind::type_error, "optim/update", "expected a floating dtype, got {}",
+          to_string(dtype));
+  visit_dtype(dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float> ||
+                  std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+      std::array<T*, N> data;
+      for (std::size_t n = 0; n < N; ++n) data[n] = tensors[n]->template mutable_values<T>().data();
+      std::size_t count = std::size_t(tensors[0]->element_count());
+      for (std::size_t i = 0; i < count; ++i) {
+        std::array<ComputeType<T>, N> values;
+        for (std::size_t n = 0; n < N; ++n) values[n] = static_cast<ComputeType<T>>(data[n][i]);
+        f(values);
+        for (std::size_t n = 0; n < N; ++n) data[n][i] = static_cast<T>(values[n]);
+      }
+    }
+  });
+}
+
+}  // namespace simmesh::optim

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <gsl/span>
+
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh::optim {
+
+// LossScaler keeps float16 gradients in range: the loss is multiplied by the scale, gradients are
+// divided by it. A step whose gradients aren't all finite is skipped and the scale falls; after a
+// number of good steps it grows. With hysteresis 1 it is PyTorch's GradScaler, with more
+// DeepSpeed's DynamicLossScaler.
+class LossScaler {
+ public:
+  struct Options {
+    double scale = 65536.0;
+    double growth_factor = 2.0;
+    double backoff_factor = 0.5;
+    std::int64_t growth_interval = 2000;
+    // The scale falls at that bad step in a row, or since the last growth; bad steps before only
+    // count down.
+    std::int64_t hysteresis = 1;
+    // A good step counts up to the hysteresis again.
+    bool consecutive_hysteresis = false;
+    double scale_min = 1.0;
+    // A fixed scale neither falls nor grows.
+    bool is_dynamic = true;
+  };
+
+  explicit LossScaler(const Options& options);
+
+  double scale() const { return scale_; }
+  std::int64_t skipped() const { return skipped_; }
+
+  // scaled returns loss * scale.
+  Tensor scaled(const Tensor& loss) const;
+
+  // unscale_ divides the gradients of the parameters by the scale and says whether all are finite.
+  bool unscale_(gsl::span<const Tensor> parameters) const;
+
+  // update counts a step, good or bad, and sets the next scale. Returns whether to make the step.
+  bool update(bool is_finite);
+
+ private:
+  Options options_;
+  double scale_;
+  std::int64_t left_;        // bad steps until the scale falls
+  std::int64_t steps_ = 0;   // all
+  std::int64_t last_bad_ = -1;
+  std::int64_t skipped_ = 0;
+};
+
+// all_finite says whether no element is infinite or NaN.
+bool all_finite(const Tensor& tensor);
+
+}  // namespace simmesh::optim

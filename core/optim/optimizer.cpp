@@ -1,0 +1,37 @@
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/nn/module.h>
+#include <simmesh/core/optim/optimizer.h>
+
+namespace simmesh::optim {
+
+void Optimizer::zero_grad() {
+  for (Tensor& parameter : parameters_) set_grad(parameter, Tensor());
+}
+
+void Optimizer::load_state(std::size_t parameter, std::map<std::string, Tensor> tensors,
+                           std::int64_t steps) {
+  states_[parameter] = {std::move(tensors), steps};
+}
+
+void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
+  for (const Tensor& parameter : parameters) {
+    for (const Tensor& known : parameters_)
+      if (nn::is_same_tensor(known, parameter))
+        raise(ErrorKind::value_error, "optim/optimizer",
+              "some parameters appear in more than one parameter group, or twice in one");
+    parameters_.push_back(parameter);
+    states_.emplace_back();
+  }
+}
+
+Tensor& Optimizer::state_tensor(std::size_t parameter, const std::string& name) {
+  Tensor& tensor = states_[parameter].tensors[name];
+  if (!tensor.is_defined()) {
+    Ledger::Category category(MemoryCategory::optimizer_state);
+    tensor = zeros(parameters_[parameter].shape(), parameters_[parameter].dtype());
+  }
+  return tensor;
+}
+
+}  // namespace simmesh::optim

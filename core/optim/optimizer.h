@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/tensor/tensor.h>
+
+namespace simmesh::optim {
+
+// Optimizer changes parameters by their gradients, and keeps state for each. Parameters without a
+// gradient are left alone. State is made at a parameter's first step, as in PyTorch.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // step changes all parameters that have a gradient.
+  virtual void step() = 0;
+
+  // zero_grad drops the gradients.
+  void zero_grad();
+
+  // parameters are those of all groups, in order.
+  const std::vector<Tensor>& parameters() const { return parameters_; }
+
+  // Learning rates, one a group.
+  virtual std::vector<double> learning_rates() const = 0;
+  virtual void set_learning_rates(const std::vector<double>& rates) = 0;
+
+  // state returns the tensors kept for a parameter by name ("momentum_buffer", "exp_avg",
+  // "exp_avg_sq"), in alphabetical order; empty before its first step.
+  const std::map<std::string, Tensor>& state(std::size_t parameter) const {
+    return states_[parameter].tensors;
+  }
+  std::int64_t steps(std::size_t parameter) const { return states_[parameter].steps; }
+  // load_state replaces what is kept for a parameter.
+  void load_state(std::size_t parameter, std::map<std::string, Tensor> tensors,
+                  std::int64_t steps);
+
+ protected:
+  struct State {
+    std::map<std::string, Tensor> tensors;
+    std::int64_t steps = 0;
+  };
+
+  Optimizer() = default;
+  // add_parameters appends a group's parameters. Raises a ValueError for one that is there already.
+  void add_parameters(const std::vector<Tensor>& parameters);
+  State& state_of(std::size_t parameter) { return states_[parameter]; }
+  // state_tensor returns a kept tensor, made as zeros like the parameter where it is new.
+  Tensor& state_tensor(std::size_t parameter, const std::string& name);
+
+ private:
+  std::vector<Tensor> parameters_;
+  std::vector<State> states_;
+};
+
+}  // namespace simmesh::optim

@@ -1,0 +1,77 @@
+#include <array>
+
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/optim/element_update.h>
+#include <simmesh/core/optim/sgd.h>
+
+namespace simmesh::optim {
+
+namespace {
+
+void update(SgdTensors& tensors, const SgdOptions& options) {
+  Tensor gradient = tensors.gradient.clone();
+  if (options.momentum == 0.0) {
+    update_elements<2>({&tensors.parameter, &gradient}, [&](auto& v) {
+      using T = std::decay_t<decltype(v[0])>;
+      auto& [p, g] = v;
+      T decayed = g + T(options.weight_decay) * p;
+      p -= T(options.lr) * decayed;
+    });
+    return;
+  }
+  bool is_first = tensors.is_first;
+  update_elements<3>({&tensors.parameter, &gradient, &tensors.momentum_buffer}, [&](auto& v) {
+    using T = std::decay_t<decltype(v[0])>;
+    auto& [p, g, b] = v;
+    T decayed = g + T(options.weight_decay) * p;
+    b = is_first ? decayed : T(options.momentum) * b + T(1.0 - options.dampening) * decayed;
+    p -= T(options.lr) * (options.nesterov ? decayed + T(options.momentum) * b : b);
+  });
+}
+
+}  // namespace
+
+void sgd_(gsl::span<SgdTensors> list, const SgdOptions& options) {
+  for (SgdTensors& tensors : list) {
+    update(tensors, options);
+    tensors.parameter.storage()->count_change();
+  }
+}
+
+Sgd::Sgd(std::vector<Group> groups) : groups_(std::move(groups)) {
+  for (const Group& group : groups_) {
+    if (group.options.nesterov && (group.options.momentum <= 0 || group.options.dampening != 0))
+      raise(ErrorKind::value_error, "optim/sgd",
+            "Nesterov momentum requires a momentum and zero dampening");
+    add_parameters(group.parameters);
+  }
+}
+
+void Sgd::step() {
+  std::size_t index = 0;
+  for (const Group& group : groups_) {
+    for (std::size_t i = 0; i < group.parameters.size(); ++i, ++index) {
+      Tensor gradient = grad_of(parameters()[index]);
+      if (!gradient.is_defined()) continue;
+      State& state = state_of(index);
+      SgdTensors tensors{parameters()[index].detach(), gradient.detach(), {}, state.steps == 0};
+      if (group.options.momentum != 0.0)
+        tensors.momentum_buffer = state_tensor(index, "momentum_buffer");
+      sgd_(gsl::span<SgdTensors>(&tensors, 1), group.options);
+      ++state.steps;
+    }
+  }
+}
+
+std::vector<double> Sgd::learning_rates() const {
+  std::vector<double> rates;
+  for (const Group& group : groups_) rates.push_back(group.options.lr);
+  return rates;
+}
+
+void Sgd::set_learning_rates(const std::vector<double>& rates) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates.at(i);
+}
+
+}  // namespace simmesh::optim

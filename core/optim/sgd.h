@@ -1,0 +1,53 @@
+#pragma once
+
+#include <gsl/span>
+
+#include <simmesh/core/optim/optimizer.h>
+
+namespace simmesh::optim {
+
+// SgdOptions are PyTorch's.
+struct SgdOptions {
+  double lr = 1e-3;
+  double momentum = 0.0;
+  double dampening = 0.0;
+  double weight_decay = 0.0;
+  bool nesterov = false;
+};
+
+// SgdTensors is one parameter with its gradient and its momentum buffer, which is only used with
+// momentum; contiguous, of one shape and dtype.
+struct SgdTensors {
+  Tensor parameter;
+  Tensor gradient;
+  Tensor momentum_buffer;
+  bool is_first = false;  // the buffer holds nothing yet
+};
+
+// sgd_ makes one step of all parameters of a list: g += weight_decay * p; with momentum b = g at
+// first, else b = momentum * b + (1 - dampening) * g, and g = nesterov ? g + momentum * b : b; then
+// p -= lr * g. Computed in float32 (float64 for float64) and rounded once a tensor.
+void sgd_(gsl::span<SgdTensors> list, const SgdOptions& options);
+
+// Sgd is stochastic gradient descent.
+class Sgd final : public Optimizer {
+ public:
+  struct Group {
+    std::vector<Tensor> parameters;
+    SgdOptions options;
+  };
+
+  // Raises a ValueError for nesterov without momentum or with dampening.
+  Sgd(const std::vector<Tensor>& parameters, const SgdOptions& options)
+      : Sgd(std::vector<Group>{{parameters, options}}) {}
+  explicit Sgd(std::vector<Group> groups);
+
+  void step() override;
+  std::vector<double> learning_rates() const override;
+  void set_learning_rates(const std::vector<double>& rates) override;
+
+ private:
+  std::vector<Group> groups_;
+};
+
+}  // namespace simmesh::optim

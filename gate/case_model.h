@@ -1,0 +1,17 @@
+#pragma once
+
+#include <simmesh/gate/recorded_case.h>
+#include <simmesh/gate/training.h>
+
+namespace simmesh {
+
+// read_node reads a tree of model nodes. Throws a BadCase for fields of types that no node has.
+nn::ModelNode read_node(const CaseField& field);
+
+// read_model reads dtype, model, params, tied and frozen of a case.
+TrainingModel read_model(const RecordedCase& recorded);
+
+// read_optimizer reads {"name": "sgd" | "adam" | "adamw", ...}.
+OptimizerSpec read_optimizer(const CaseField& field);
+
+}  // namespace simmesh

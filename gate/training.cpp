@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <fmt/format.h>
+
+#include <simmesh/core/arithmetic/carried_sum.h>
+#include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/losses.h>
+#include <simmesh/core/ops/pointwise.h>
+#include <simmesh/core/ops/reductions.h>
+#include <simmesh/core/ops/views.h>
+#include <simmesh/core/tensor/chunk.h>
+#include <simmesh/core/tensor/convert.h>
+#include <simmesh/gate/training.h>
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::string_view source = "gate/training";
+
+struct SlotPath {
+  nn::Module* module;
+  std::string name;
+};
+
+SlotPath find_slot(nn::Module& model, const std::string& path) {
+  std::size_t dot = path.rfind('.');
+  std::string parent = dot == std::string::npos ? "" : path.substr(0, dot);
+  return {&model.find(parent), dot == std::string::npos ? path : path.substr(dot + 1)};
+}
+
+Tensor part_of(const Tensor& batch, const ParallelForm& form) {
+  if (form.parts == 1) return batch;
+  Chunk chunk = chunk_of({.size = batch.size(0), .parts = form.parts, .index = form.part});
+  return batch.narrow({0, chunk.start, chunk.length});
+}
+
+// Unreduced terms: their sum is the loss but for the division.
+Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
+  switch (kind) {
+    case LossKind::mse: return mse_loss(output, target, LossReduction::none);
+    case LossKind::dot: return mul(output, target);
+    case LossKind::cross_entropy: {
+      std::int64_t classes = output.size(output.dim() - 1);
+      return cross_entropy(reshape(output, {-1, classes}), reshape(target, {-1}),
+                           {.reduction = LossReduction::none});
+    }
+  }
+  SIMMESH_CHECK(false, "unknown loss {}", int(kind));
+}
+
+// LossSum adds up the loss of a step over micro-batches and ranks: as integers in exact arithmetic,
+// so that no way of cutting the batch changes it.
+class LossSum {
+ public:
+  void add(const Tensor& terms, const Tensor& loss) {
+    if (current_arithmetic().is_exact())
+      carried_.add_sum(terms.detach());
+    else
+      total_ = simmesh::add(total_, converted(loss.detach(), DType::float64));
+  }
+
+  Tensor value(const TrainingTask& task, const ParallelForm& form) {
+    if (!current_arithmetic().is_exact()) return form.all_sum ? form.all_sum(total_) : total_;
+    if (form.all_sum) carried_.replace_limbs(form.all_sum(carried_.limbs()), form.parts);
+    return div(carried_.value(), task.terms);
+  }
+
+ private:
+  CarriedSum carried_{DimSpan(), DType::float64};
+  Tensor total_ = zeros(DimSpan(), DType::float64);
+};
+
+void run_micro_batch(nn::Module& model, const TrainingTask& task, const ParallelForm& form,
+                     const Batch& batch, LossSum& sum) {
+  Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
+  Tensor terms = loss_terms(task.loss, model(input), target);
+  Tensor loss = div(simmesh::sum(terms), task.terms);
+  sum.add(terms, loss);
+  backward(loss);
+}
+
+std::vector<nn::NamedTensor> gradients_of(nn::Module& model) {
+  std::vector<nn::NamedTensor> gradients;
+  for (auto& [name, parameter] : model.named_parameters())
+    if (Tensor gradient = grad_of(parameter); gradient.is_defined())
+      gradients.emplace_back(name, gradient.detach().clone());
+  return gradients;
+}
+
+Tensor norm_of_gradients(nn::Module& model, const TrainingTask& task) {
+  std::vector<Tensor> gradients;
+  for (auto& [name, gradient] : gradients_of(model)) gradients.push_back(gradient);
+  return optim::total_norm(gradients, task.norm_type);
+}
+
+void run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingTask& task,
+              const ParallelForm& form, std::int64_t step, TrainingResult& result) {
+  LossSum sum;
+  for (std::int64_t micro = 0; micro < task.micro_batches; ++micro) {
+    if (form.before_micro_batch)
+      form.before_micro_batch(model, micro + 1 == task.micro_batches);
+    run_micro_batch(model, task, form, task.batch(step, micro), sum);
+  }
+  if (form.after_backward) form.after_backward(model);
+  result.losses.push_back(sum.value(task, form));
+  Tensor norm = norm_of_gradients(model, task);
+  if (task.clip) norm = optim::clip_grad_norm_(model.parameters(), *task.clip);
+  result.norms.push_back(norm);
+  result.gradients.push_back(gradients_of(model));
+  optimizer.step();
+  optimizer.zero_grad();
+}
+
+}  // namespace
+
+Tensor parameter_values(const ParameterData& parameter, DType dtype) {
+  Formula data = parameter.data;
+  data.dtype = DType::float64;
+  Tensor values = formula(parameter.shape, data);
+  for (double& value : values.mutable_values<double>())
+    value = value * parameter.scale + parameter.offset;
+  return converted(values, dtype);
+}
+
+nn::ModulePtr build_model(const TrainingModel& model) {
+  Ledger::Category category(MemoryCategory::parameter);
+  nn::ModulePtr built = nn::build(model.node, {.dtype = model.dtype, .device = nn::Device::meta});
+  built->to_empty();
+  for (const auto& [slot, other] : model.tied) {
+    SlotPath to = find_slot(*built, slot), from = find_slot(*built, other);
+    to.module->set_parameter(to.name, from.module->parameter(from.name));
+  }
+  for (auto& [name, parameter] : built->named_parameters()) {
+    auto given = std::find_if(model.parameters.begin(), model.parameters.end(),
+                              [&name = name](const ParameterData& p) { return p.name == name; });
+    if (given == model.parameters.end())
+      raise(ErrorKind::value_error, source, "expected values for the parameter {}", name);
+    if (given->shape != parameter.shape())
+      raise(ErrorKind::value_error, source, "parameter {}: expected the shape {}, got {}", name,
+            to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));
+    Tensor data = parameter.detach();
+    copy_(data, parameter_values(*given, model.dtype));
+  }
+  for (const std::string& name : model.frozen) {
+    SlotPath path = find_slot(*built, name);
+    Tensor parameter = path.module->parameter(path.name);
+    set_requires_grad(parameter, false);
+  }
+  return built;
+}
+
+std::string_view to_string(LossKind kind) {
+  return kind == LossKind::mse ? "mse" : kind == LossKind::dot ? "dot" : "cross_entropy";
+}
+
+std::optional<LossKind> loss_from_string(std::string_view name) {
+  for (LossKind kind : {LossKind::mse, LossKind::cross_entropy, LossKind::dot})
+    if (to_string(kind) == name) return kind;
+  return std::nullopt;
+}
+
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerSpec& spec,
+                                                 const std::vector<Tensor>& parameters) {
+  if (const auto* sgd = std::get_if<optim::SgdOptions>(&spec))
+    return std::make_unique<optim::Sgd>(parameters, *sgd);
+  const AdamSpec& adam = std::get<AdamSpec>(spec);
+  return std::make_unique<optim::Adam>(parameters, adam.options, adam.decay);
+}
+
+TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
+  nn::ModulePtr model = build_model(task.model);
+  if (form.prepare) form.prepare(*model);
+  std::vector<std::pair<std::string, Tensor>> named = model->named_parameters();
+  std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(task.optimizer, model->parameters());
+  TrainingResult result;
+  for (std::int64_t step = 0; step < task.steps; ++step)
+    run_step(*model, *optimizer, task, form, step, result);
+  for (auto& [name, parameter] : model->named_parameters())
+    result.parameters.emplace_back(name, parameter.detach());
+  for (std::size_t i = 0; i < named.size(); ++i)
+    for (const auto& [name, tensor] : optimizer->state(i))
+      result.optimizer_state.emplace_back(named[i].first + "." + name, tensor);
+  return result;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <simmesh/core/nn/model_node.h>
+#include <simmesh/core/optim/adam.h>
+#include <simmesh/core/optim/clip.h>
+#include <simmesh/core/optim/sgd.h>
+#include <simmesh/core/tensor/formula.h>
+
+namespace simmesh {
+
+// ParameterData is one parameter's name, shape and values: the formula's, times scale, plus offset,
+// computed in double and rounded once.
+struct ParameterData {
+  std::string name;
+  Shape shape;
+  Formula data;
+  double scale = 1.0;
+  double offset = 0.0;
+};
+
+// TrainingModel describes a model and all its parameters.
+struct TrainingModel {
+  nn::ModelNode node;
+  DType dtype = DType::float32;
+  std::vector<ParameterData> parameters;
+  // The first slot of a pair holds the same parameter as the second.
+  std::vector<std::pair<std::string, std::string>> tied;
+  std::vector<std::string> frozen;
+};
+
+// build_model makes the modules, ties, fills and freezes. Raises a ValueError where the parameters
+// given aren't those of the modules.
+nn::ModulePtr build_model(const TrainingModel& model);
+
+// parameter_values returns a parameter's values in a dtype.
+Tensor parameter_values(const ParameterData& parameter, DType dtype);
+
+// LossKind says what is trained on: the mean of squared differences, of -log softmax(x)[y] over all
+// positions, or sum(x * y) over the rows of the input.
+enum class LossKind : std::uint8_t { mse, cross_entropy, dot };
+std::string_view to_string(LossKind kind);
+// loss_from_string is the inverse; nothing for an unknown name.
+std::optional<LossKind> loss_from_string(std::string_view name);
+
+// AdamSpec is Adam with its way of weight decay.
+struct AdamSpec {
+  optim::AdamOptions options;
+  optim::WeightDecay decay = optim::WeightDecay::added;
+};
+using OptimizerSpec = std::variant<optim::SgdOptions, AdamSpec>;
+
+// make_optimizer returns an optimiser of the parameters.
+std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerSpec& spec,
+                                                 const std::vector<Tensor>& parameters);
+
+// Batch is the whole input and target of one micro-batch, over all ranks.
+struct Batch {
+  Tensor input;
+  Tensor target;
+};
+
+// TrainingTask is a training run without any word on parallelism: every form of it must give what
+// one device gives.
+struct TrainingTask {
+  TrainingModel model;
+  std::function<Batch(std::int64_t step, std::int64_t micro_batch)> batch;
+  std::int64_t steps = 1;
+  std::int64_t micro_batches = 1;
+  LossKind loss = LossKind::mse;
+  // Terms of a step's loss over all ranks and micro-batches, by which their sum is divided.
+  double terms = 1.0;
+  OptimizerSpec optimizer;
+  std::optional<optim::ClipOptions> clip;
+  double norm_type = 2.0;  // of the norms that are reported
+};
+
+// ParallelForm is what one form of parallelism adds to a training run. What is left out does
+// nothing: one device.
+struct ParallelForm {
+  // The part of each batch that this rank takes, along dim 0.
+  std::int64_t part = 0;
+  std::int64_t parts = 1;
+  // prepare changes the model before the optimiser is made.
+  std::function<void(nn::Module& model)> prepare = {};
+  // Called before the forward pass of each micro-batch.
+  std::function<void(nn::Module& model, bool is_last)> before_micro_batch = {};
+  // Called after the last backward pass of a step; then all gradients are sums over all ranks.
+  std::function<void(nn::Module& model)> after_backward = {};
+  // all_sum adds a tensor over the ranks that take different parts.
+  std::function<Tensor(const Tensor& value)> all_sum = {};
+};
+
+// TrainingResult is what a run gives: for each step its loss and the norm of its gradients before
+// clipping, and what is there at the end.
+struct TrainingResult {
+  std::vector<Tensor> losses;  // float64, without dims
+  std::vector<Tensor> norms;
+  // The gradients of each step after clipping, by parameter.
+  std::vector<std::vector<nn::NamedTensor>> gradients;
+  std::vector<nn::NamedTensor> parameters;
+  std::vector<nn::NamedTensor> optimizer_state;
+};
+
+// train runs a task on this rank, as the current arithmetic says.
+TrainingResult train(const TrainingTask& task, const ParallelForm& form = {});
+
+}  // namespace simmesh

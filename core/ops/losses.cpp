@@ -113,8 +113,7 @@ Gradients nll_loss_gradient(const GradientCall& call) {
   const Tensor& target = call.input(1);
   const TensorType& x = call.input_type(0);
   std::int64_t dim = class_dim(x.shape.size());
-  Targets targets =
-      targets_of(target, dim, call.attributes().get<std::int64_t>("ignore_index"));
+  Targets targets = targets_of(target, dim, call.attributes().get<std::int64_t>("ignore_index"));
   Tensor weight = has_input(call, 2) ? call.input(2) : Tensor();
   Tensor g = call.gradient(0);
   LossReduction reduction = reduction_of(call.attributes());
@@ -244,9 +243,9 @@ Tensor even_loss(const Tensor& likely, const Tensor& target, const ClassLoss& op
 }  // namespace
 
 Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
-  return call(nll_loss_op, {x, target, options.weight},
-              {{"reduction", number_of(options.reduction)},
-               {"ignore_index", options.ignore_index}})[0];
+  return call(
+      nll_loss_op, {x, target, options.weight},
+      {{"reduction", number_of(options.reduction)}, {"ignore_index", options.ignore_index}})[0];
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const ClassLoss& options) {
@@ -279,8 +278,7 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, LossReduction reduction
   Tensor loss = where(le(z, delta), z * z * 0.5, (z - 0.5 * delta) * delta);
   return reduced(loss, reduction);
 }
-Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction,
-                      double beta) {
+Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction, double beta) {
   if (beta == 0) return l1_loss(x, target, reduction);
   Tensor z = abs(x - target);
   return reduced(where(lt(z, beta), z * z * 0.5 / beta, z - 0.5 * beta), reduction);

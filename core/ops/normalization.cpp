@@ -56,7 +56,8 @@ struct MomentOptions {
   double eps;
 };
 Moments moments_of(const Tensor& x, const Groups& groups, const MomentOptions& options) {
-  Moments moments{zeros(groups.statistics, DType::float64), zeros(groups.statistics, DType::float64)};
+  Moments moments{zeros(groups.statistics, DType::float64),
+                  zeros(groups.statistics, DType::float64)};
   auto means = moments.mean.mutable_values<double>(), rstd = moments.rstd.mutable_values<double>();
   Folded terms;
   terms.data = x.contiguous();
@@ -228,8 +229,9 @@ const Op rms_norm_op = {
     .name = "_fused_rms_norm",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
       check_last_dims("rms_norm", inputs, attributes.get<Dims>("normalized_shape"));
-      return {inputs[0], {layer_groups(inputs[0].shape, attributes).statistics,
-                          statistics_dtype(inputs[0].dtype)}};
+      return {inputs[0],
+              {layer_groups(inputs[0].shape, attributes).statistics,
+               statistics_dtype(inputs[0].dtype)}};
     },
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
@@ -327,14 +329,16 @@ double spacing_at_one(DType dtype) {
 Tensor layer_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight,
                   const Tensor& bias, double eps) {
   Dims normalized(normalized_shape.begin(), normalized_shape.end());
-  return call(layer_norm_op, {x, weight, bias}, {{"normalized_shape", normalized}, {"eps", eps}})[0];
+  return call(layer_norm_op, {x, weight, bias},
+              {{"normalized_shape", normalized}, {"eps", eps}})[0];
 }
 
 Tensor rms_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight,
                 std::optional<double> eps) {
   Dims normalized(normalized_shape.begin(), normalized_shape.end());
-  return call(rms_norm_op, {x, weight},
-              {{"normalized_shape", normalized}, {"eps", eps.value_or(spacing_at_one(x.dtype()))}})[0];
+  return call(
+      rms_norm_op, {x, weight},
+      {{"normalized_shape", normalized}, {"eps", eps.value_or(spacing_at_one(x.dtype()))}})[0];
 }
 
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,

@@ -201,7 +201,7 @@ const Tensor& checked_condition(const Tensor& condition) {
 double largest(DType dtype) {
   switch (dtype) {
     case DType::float64: return std::numeric_limits<double>::max();
-    case DType::bfloat16: return static_cast<float>(Eigen::NumTraits<BFloat16>::highest());
+    case DType::bfloat16: return std::numeric_limits<BFloat16>::max();
     case DType::float16: return 65504;
     default: return double(std::numeric_limits<float>::max());
   }

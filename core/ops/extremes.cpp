@@ -129,7 +129,7 @@ Gradients indexed_gradient(const GradientCall& call) {
   Tensor g = call.gradient(0);
   if (shape.empty()) return {g};
   std::int64_t dim = reduced_dims(call.attributes(), shape.size())[0];
-  Tensor into = zeros(shape, call.input_type(0).dtype);
+  Tensor into = new_zeros(g, shape);
   return {scatter_add(into, dim, kept(call, call.output(1)), kept(call, g))};
 }
 

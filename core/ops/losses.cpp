@@ -121,7 +121,7 @@ Gradients nll_loss_gradient(const GradientCall& call) {
   if (reduction == LossReduction::mean) g = g / call.output(1);
   Tensor slopes = neg(target_weights(targets, weight, x.dtype)) * g;
   Gradients result(call.input_count());
-  result[0] = scatter_add(zeros(x.shape, x.dtype), dim, targets.indices, to(slopes, x.dtype));
+  result[0] = scatter_add(new_zeros(g, x.shape), dim, targets.indices, to(slopes, x.dtype));
   return result;
 }
 

@@ -155,7 +155,7 @@ Gradients div_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   if (call.attributes().has("rounding_mode")) {
     for (std::size_t i = 0; i < result.size(); ++i)
-      if (call.needs(i)) result[i] = zeros(call.input_type(i).shape, call.input_type(i).dtype);
+      if (call.needs(i)) result[i] = new_zeros(call.gradient(), call.input_type(i).shape);
     return result;
   }
   Tensor g = call.gradient();

@@ -3,6 +3,7 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/comparison.h>
+#include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/random.h>
@@ -84,8 +85,7 @@ const Op bernoulli_op = {
           copy_(outputs[0], converted(hits, outputs[0].dtype()));
         },
     .gradient = [](const GradientCall& call) -> Gradients {
-      const TensorType& type = call.input_type(0);
-      return {zeros(type.shape, type.dtype)};
+      return {zeros_like(call.gradient())};
     },
 };
 

@@ -18,8 +18,8 @@ namespace {
 void check_not_empty(std::string_view op, const Shape& shape, const Dims& dims) {
   for (std::int64_t dim : dims)
     if (shape[std::size_t(dim)] == 0)
-      raise(ErrorKind::index_error, op,
-            "{}(): Expected reduction dim {} to have non-zero size.", op, dim);
+      raise(ErrorKind::index_error, op, "{}(): Expected reduction dim {} to have non-zero size.",
+            op, dim);
 }
 
 struct Larger {
@@ -46,7 +46,7 @@ Gradients shared_gradient(const GradientCall& call) {
 template <class Wins>
 Op extreme_op(const std::string& name, Wins wins) {
   auto rule = [name](gsl::span<const TensorType> inputs,
-                      const Attributes& attributes) -> TensorTypes {
+                     const Attributes& attributes) -> TensorTypes {
     const Shape& shape = inputs[0].shape;
     check_not_empty(name, shape, reduced_dims(attributes, shape.size()));
     return {reduced_type(inputs[0], attributes, inputs[0].dtype)};
@@ -103,7 +103,7 @@ void index_kernel(const Tensor& x, const Dims& dims, Tensor& out, Wins wins) {
 template <class Wins>
 Op index_op(const std::string& name, Wins wins) {
   auto rule = [name](gsl::span<const TensorType> inputs,
-                      const Attributes& attributes) -> TensorTypes {
+                     const Attributes& attributes) -> TensorTypes {
     const Shape& shape = inputs[0].shape;
     check_not_empty(name, shape, reduced_dims(attributes, shape.size()));
     return {reduced_type(inputs[0], attributes, DType::int64)};
@@ -129,14 +129,14 @@ Gradients indexed_gradient(const GradientCall& call) {
   Tensor g = call.gradient(0);
   if (shape.empty()) return {g};
   std::int64_t dim = reduced_dims(call.attributes(), shape.size())[0];
-  Tensor into = zeros(shape, call.input_type(0).dtype);
+  Tensor into = new_zeros(g, shape);
   return {scatter_add(into, dim, kept(call, call.output(1)), kept(call, g))};
 }
 
 template <class Wins>
 Op indexed_op(const std::string& name, Wins wins) {
   auto rule = [name](gsl::span<const TensorType> inputs,
-                      const Attributes& attributes) -> TensorTypes {
+                     const Attributes& attributes) -> TensorTypes {
     const Shape& shape = inputs[0].shape;
     check_not_empty(name, shape, reduced_dims(attributes, shape.size()));
     return {reduced_type(inputs[0], attributes, inputs[0].dtype),

@@ -37,7 +37,8 @@ void fold(const Folded& x, gsl::span<C> out, F f) {
     C* result = out.data() + outer * inner;
     for (std::size_t i = 0; i < inner; ++i) result[i] = row[i];
     for (std::size_t k = 1; k < count; ++k)
-      for (std::size_t i = 0; i < inner; ++i) result[i] = static_cast<C>(f(result[i], row[k * inner + i]));
+      for (std::size_t i = 0; i < inner; ++i)
+        result[i] = static_cast<C>(f(result[i], row[k * inner + i]));
   }
 }
 

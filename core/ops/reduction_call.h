@@ -10,8 +10,7 @@ namespace simmesh {
 
 // How reductions name their arguments: "dims" (absent: all), "keepdim" and "dtype" (absent: that
 // of the op).
-Attributes reduction_attributes(const DimList& dims, bool keepdim,
-                                std::optional<DType> dtype = {});
+Attributes reduction_attributes(const DimList& dims, bool keepdim, std::optional<DType> dtype = {});
 
 // reduced_dims returns the dims of a reduction of a tensor with that many dims, ascending.
 Dims reduced_dims(const Attributes& attributes, std::size_t rank);

@@ -160,8 +160,8 @@ const Op count_nonzero_op = {
         },
 };
 
-const Op* const ops[] = {&sum_op, &mean_op, &nansum_op, &prod_op, &any_op, &all_op,
-                         &count_nonzero_op};
+const Op* const ops[] = {&sum_op, &mean_op, &nansum_op,       &prod_op,
+                         &any_op, &all_op,  &count_nonzero_op};
 
 }  // namespace
 

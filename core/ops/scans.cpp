@@ -119,7 +119,9 @@ const Op* const ops[] = {&cumsum_op, &cumprod_op};
 
 }  // namespace
 
-Tensor cumsum(const Tensor& x, std::int64_t dim) { return call_one(cumsum_op, {x}, {{"dim", dim}}); }
+Tensor cumsum(const Tensor& x, std::int64_t dim) {
+  return call_one(cumsum_op, {x}, {{"dim", dim}});
+}
 Tensor cumprod(const Tensor& x, std::int64_t dim) {
   return call_one(cumprod_op, {x}, {{"dim", dim}});
 }

@@ -18,8 +18,9 @@ ShapeRule shape_rule(std::string name) {
   return [name](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
     wrapped_dim(dim_of(attributes), inputs[0].shape.size());
     if (!is_floating_point(inputs[0].dtype))
-      raise(ErrorKind::not_implemented_error, name, "\"{}_lastdim_kernel_impl\" not implemented for '{}'",
-            name, to_string(inputs[0].dtype));
+      raise(ErrorKind::not_implemented_error, name,
+            "\"{}_lastdim_kernel_impl\" not implemented for '{}'", name,
+            to_string(inputs[0].dtype));
     return {inputs[0]};
   };
 }

@@ -143,8 +143,8 @@ const Op logsumexp_op = {
     .name = "logsumexp",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
       DType dtype = inputs[0].dtype;
-      return {reduced_type(inputs[0], attributes,
-                           is_floating_point(dtype) ? dtype : DType::float32)};
+      return {
+          reduced_type(inputs[0], attributes, is_floating_point(dtype) ? dtype : DType::float32)};
     },
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,

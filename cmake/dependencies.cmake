@@ -7,6 +7,12 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+# xxHash on x86 may be built with a choice of vector units at run time.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES PkgConfig::xxhash)
+check_cxx_source_compiles("#include <xxh_x86dispatch.h>
+int main() { return int(XXH3_64bits_dispatch(\"\", 0)); }" SIMMESH_XXHASH_DISPATCHES)
+unset(CMAKE_REQUIRED_LIBRARIES)
 if(SIMMESH_TESTS)
   find_package(GTest REQUIRED)
 endif()

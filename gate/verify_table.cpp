@@ -1,5 +1,6 @@
 #include <simmesh/gate/verify_collective.h>
 #include <simmesh/gate/verify_formula.h>
+#include <simmesh/gate/verify_grad.h>
 #include <simmesh/gate/verify_local_shape.h>
 #include <simmesh/gate/verify_mesh.h>
 #include <simmesh/gate/verify_plan.h>
@@ -22,6 +23,10 @@ gsl::span<const KnownKind> known_kinds() {
        {"mesh", "world", "op", "api", "reduce", "group_dim", "dim", "root", "splits", "shapes",
         "tensor", "before", "after", "error", "oracle"}},
       {"formula", verify_formula, {"tensor", "h", "bits", "hash"}},
+      {"grad",
+       verify_grad,
+       {"mesh", "world", "tensor", "from", "leaf", "end", "to", "grad_given", "gradient", "before",
+        "after", "grad_placements", "collectives", "error", "oracle"}},
       {"local_shape", verify_local_shape, {"mesh", "tensor", "placements", "local", "oracle"}},
       {"mesh", verify_mesh, {"mesh", "how", "world", "ops", "result", "error"}},
       {"plan",

@@ -30,11 +30,11 @@ class DTensor {
  public:
   DTensor(DTensorSpec spec, Tensor local, Tensor mask = {});
 
-  const DTensorSpec& spec() const { return *spec_; }
-  const DeviceMesh& mesh() const { return spec_->mesh(); }
-  const Placements& placements() const { return spec_->placements(); }
-  const Shape& shape() const { return spec_->shape; }
-  DType dtype() const { return spec_->dtype; }
+  const DTensorSpec& spec() const { return place_->spec; }
+  const DeviceMesh& mesh() const { return spec().mesh(); }
+  const Placements& placements() const { return spec().placements(); }
+  const Shape& shape() const { return spec().shape; }
+  DType dtype() const { return spec().dtype; }
 
   // to_local returns this rank's piece; waits for a redistribution that is under way.
   const Tensor& to_local() const;
@@ -49,6 +49,10 @@ class DTensor {
   DTensor redistribute_local(const Placements& to, const RedistributeOptions& options = {},
                              CallSite site = CallSite::here()) const;
 
+  // redistribute_cost_us is what the planner says redistribute_local would cost: 0 where nothing is
+  // communicated, infinite where a step can't be priced. Throws as redistribute_local does.
+  double redistribute_cost_us(const Placements& to, const RedistributeOptions& options = {}) const;
+
   // full_tensor returns the whole logical tensor.
   Tensor full_tensor(CallSite site = CallSite::here()) const;
 
@@ -57,13 +61,30 @@ class DTensor {
     Tensor local;
     std::optional<Work> pending;
   };
-  PlanRequest request_for(const Placements& to, const RedistributeOptions& options) const;
-  DTensor carry_out(const PlanRequest& request, const RedistributeOptions& options,
-                    const CallSite& site) const;
+  // Route is how a tensor gets from its place to another.
+  struct Route;
+  // Place is a spec, and the route last taken from it: programs redistribute the same way again and
+  // again.
+  struct Place {
+    DTensorSpec spec;
+    std::shared_ptr<Route> route = nullptr;
+    int routes_in_a_row = 0;  // that end here and are kept
+  };
+  static constexpr int routes_in_a_row_max = 3;
 
-  std::shared_ptr<const DTensorSpec> spec_;
+  DTensor(std::shared_ptr<Place> place, Tensor local, std::optional<Work> pending);
+  PlanRequest request_for(const Placements& to, const RedistributeOptions& options) const;
+  Route& route_to(const Placements& to, const RedistributeOptions& options,
+                  bool is_validated) const;
+  Route& new_route(const Placements& to, const RedistributeOptions& options,
+                   bool is_validated) const;
+  void log_route(const Route& route) const;
+  DTensor take(Route& route, bool is_async, const CallSite& site) const;
+  DTensor arrived(Route& route, Tensor local, std::optional<Work> pending) const;
+
+  std::shared_ptr<Place> place_;
   std::shared_ptr<Value> value_;
-  Tensor mask_;
+  std::shared_ptr<const Tensor> mask_;  // null for none
 };
 
 // FromLocalOptions says what from_local can't see in one rank's piece.
@@ -83,6 +104,10 @@ struct FromLocalOptions {
 DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                    const FromLocalOptions& options = {}, CallSite site = CallSite::here());
 
+// Without a mesh: on current_mesh().
+DTensor from_local(const Tensor& local, const Placements& placements,
+                   const FromLocalOptions& options = {}, CallSite site = CallSite::here());
+
 // DistributeOptions says whose tensor is distributed, and in which order shards apply.
 struct DistributeOptions {
   // The coordinate-0 rank of every mesh dim sends its tensor to the others; without it every rank
@@ -94,6 +119,10 @@ struct DistributeOptions {
 // distribute_tensor cuts a tensor that a rank holds whole into pieces. Throws a ValueError for
 // pending placements.
 DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
+                          const DistributeOptions& options = {}, CallSite site = CallSite::here());
+
+// Without a mesh: on current_mesh().
+DTensor distribute_tensor(const Tensor& full, const Placements& placements,
                           const DistributeOptions& options = {}, CallSite site = CallSite::here());
 
 }  // namespace simmesh

@@ -36,7 +36,9 @@ struct Activation {
   Saves saves = input_only;
 };
 Op activation(Activation made) {
-  auto check = [name = made.name](DType common, const Attributes&) { check_floating(name, common); };
+  auto check = [name = made.name](DType common, const Attributes&) {
+    check_floating(name, common);
+  };
   return pointwise_op({.name = std::move(made.name),
                        .slots = std::move(made.slots),
                        .in_double = true,
@@ -50,28 +52,29 @@ double number_of(const GradientCall& call, std::string_view name) {
   return number_in(call.attributes(), name)->as<double>();
 }
 
-const Op relu_op = pointwise_op(
-    {.name = "relu",
-     .loops = loops<1>([](auto x) {
-       using C = decltype(x);
-       return x != x || x > C(0) ? x : C(0);
-     }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       return {where(gt(call.output(), 0), call.gradient(), 0)};
-     },
-     .saves = output_only});
+const Op relu_op = pointwise_op({.name = "relu",
+                                 .loops = loops<1>([](auto x) {
+                                   using C = decltype(x);
+                                   return x != x || x > C(0) ? x : C(0);
+                                 }),
+                                 .gradient = [](const GradientCall& call) -> Gradients {
+                                   return {where(gt(call.output(), 0), call.gradient(), 0)};
+                                 },
+                                 .saves = output_only});
 
-const Op hardtanh_op = pointwise_op(
-    {.name = "hardtanh",
-     .slots = {{"self"}, {"min_val", false}, {"max_val", false}},
-     .loops = loops<3>([](auto x, auto min, auto max) { return x < min ? min : x > max ? max : x; }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       const Tensor& x = call.input(0);
-       Tensor inside = logical_and(gt(x, number_of(call, "min_val")),
-                                   lt(x, number_of(call, "max_val")));
-       return {where(inside, call.gradient(), 0)};
-     },
-     .saves = input_only});
+const Op hardtanh_op = pointwise_op({.name = "hardtanh",
+                                     .slots = {{"self"}, {"min_val", false}, {"max_val", false}},
+                                     .loops = loops<3>([](auto x, auto min, auto max) {
+                                       return x < min ? min : x > max ? max : x;
+                                     }),
+                                     .gradient = [](const GradientCall& call) -> Gradients {
+                                       const Tensor& x = call.input(0);
+                                       Tensor inside =
+                                           logical_and(gt(x, number_of(call, "min_val")),
+                                                       lt(x, number_of(call, "max_val")));
+                                       return {where(inside, call.gradient(), 0)};
+                                     },
+                                     .saves = input_only});
 
 const Op leaky_relu_op = pointwise_op(
     {.name = "leaky_relu",
@@ -87,23 +90,21 @@ const Op leaky_relu_op = pointwise_op(
 const Op threshold_op = pointwise_op(
     {.name = "threshold",
      .slots = {{"self"}, {"threshold", false}, {"value", false}},
-     .loops = loops<3>([](auto x, auto threshold, auto value) {
-       return x <= threshold ? value : x;
-     }),
+     .loops =
+         loops<3>([](auto x, auto threshold, auto value) { return x <= threshold ? value : x; }),
      .gradient = [](const GradientCall& call) -> Gradients {
        Tensor below = le(call.input(0), number_of(call, "threshold"));
        return {masked_fill(call.gradient(), below, 0)};
      },
      .saves = input_only});
 
-const Op silu_op = activation(
-    {.name = "silu",
-     .loops = double_loops<1>([](double x) { return x * sigmoid_of(x); }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       const Tensor& x = call.input(0);
-       Tensor s = sigmoid(x);
-       return {call.gradient() * (s * (1 + x * (1 - s)))};
-     }});
+const Op silu_op = activation({.name = "silu",
+                               .loops = double_loops<1>([](double x) { return x * sigmoid_of(x); }),
+                               .gradient = [](const GradientCall& call) -> Gradients {
+                                 const Tensor& x = call.input(0);
+                                 Tensor s = sigmoid(x);
+                                 return {call.gradient() * (s * (1 + x * (1 - s)))};
+                               }});
 
 constexpr double sqrt_half = 0.70710678118654752440;
 // sqrt(2 / pi), and the cubic term of the approximation of gelu by tanh.
@@ -142,53 +143,50 @@ const Op gelu_op = activation(
        return {call.gradient() * (is_tanh ? gelu_tanh_derivative(x) : gelu_derivative(x))};
      }});
 
-const Op softplus_op = activation(
-    {.name = "softplus",
-     .slots = {{"self"}, {"beta", false}, {"threshold", false}},
-     .loops = double_loops<3>([](double x, double beta, double threshold) {
-       double scaled = x * beta;
-       return scaled > threshold ? x : log1p_of(exp_of(scaled)) / beta;
-     }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       Tensor scaled = call.input(0) * number_of(call, "beta");
-       Tensor g = call.gradient();
-       return {where(gt(scaled, number_of(call, "threshold")), g, g * sigmoid(scaled))};
-     }});
+const Op softplus_op =
+    activation({.name = "softplus",
+                .slots = {{"self"}, {"beta", false}, {"threshold", false}},
+                .loops = double_loops<3>([](double x, double beta, double threshold) {
+                  double scaled = x * beta;
+                  return scaled > threshold ? x : log1p_of(exp_of(scaled)) / beta;
+                }),
+                .gradient = [](const GradientCall& call) -> Gradients {
+                  Tensor scaled = call.input(0) * number_of(call, "beta");
+                  Tensor g = call.gradient();
+                  return {where(gt(scaled, number_of(call, "threshold")), g, g * sigmoid(scaled))};
+                }});
 
-const Op logsigmoid_op = activation(
-    {.name = "log_sigmoid_forward",
-     .loops = double_loops<1>([](double x) {
-       double low = x < 0 ? x : 0.0;
-       return x != x ? x : low - log1p_of(exp_of(-std::fabs(x)));
-     }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       return {call.gradient() * sigmoid(neg(call.input(0)))};
-     }});
+const Op logsigmoid_op = activation({.name = "log_sigmoid_forward",
+                                     .loops = double_loops<1>([](double x) {
+                                       double low = x < 0 ? x : 0.0;
+                                       return x != x ? x : low - log1p_of(exp_of(-std::fabs(x)));
+                                     }),
+                                     .gradient = [](const GradientCall& call) -> Gradients {
+                                       return {call.gradient() * sigmoid(neg(call.input(0)))};
+                                     }});
 
-const Op mish_op = activation(
-    {.name = "mish",
-     .loops = double_loops<1>([](double x) {
-       double soft = x > 700 ? x : log1p_of(exp_of(x));
-       return x * tanh_of(soft);
-     }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       const Tensor& x = call.input(0);
-       Tensor t = tanh(softplus(x));
-       return {call.gradient() * (t + x * sigmoid(x) * (1 - t * t))};
-     }});
+const Op mish_op = activation({.name = "mish",
+                               .loops = double_loops<1>([](double x) {
+                                 double soft = x > 700 ? x : log1p_of(exp_of(x));
+                                 return x * tanh_of(soft);
+                               }),
+                               .gradient = [](const GradientCall& call) -> Gradients {
+                                 const Tensor& x = call.input(0);
+                                 Tensor t = tanh(softplus(x));
+                                 return {call.gradient() * (t + x * sigmoid(x) * (1 - t * t))};
+                               }});
 
-const Op elu_op = activation(
-    {.name = "elu",
-     .slots = {{"self"}, {"alpha", false}},
-     .loops = double_loops<2>([](double x, double alpha) {
-       return x > 0 ? x : alpha * apply_function(Function::expm1, x);
-     }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       const Tensor& x = call.input(0);
-       Tensor g = call.gradient();
-       Tensor below = exp(clamp_max(x, 0.0)) * number_of(call, "alpha");
-       return {where(gt(x, 0), g, g * below)};
-     }});
+const Op elu_op = activation({.name = "elu",
+                              .slots = {{"self"}, {"alpha", false}},
+                              .loops = double_loops<2>([](double x, double alpha) {
+                                return x > 0 ? x : alpha * apply_function(Function::expm1, x);
+                              }),
+                              .gradient = [](const GradientCall& call) -> Gradients {
+                                const Tensor& x = call.input(0);
+                                Tensor g = call.gradient();
+                                Tensor below = exp(clamp_max(x, 0.0)) * number_of(call, "alpha");
+                                return {where(gt(x, 0), g, g * below)};
+                              }});
 
 template <class C>
 C hard_sigmoid(C x) {
@@ -223,9 +221,9 @@ const Op hardswish_op = pointwise_op(
      .saves = input_only,
      .check = [](DType common, const Attributes&) { check_floating("hardswish", common); }});
 
-const Op* const ops[] = {&relu_op,       &hardtanh_op,   &leaky_relu_op, &threshold_op,
-                         &silu_op,       &gelu_op,       &softplus_op,   &logsigmoid_op,
-                         &mish_op,       &elu_op,        &hardsigmoid_op, &hardswish_op};
+const Op* const ops[] = {&relu_op, &hardtanh_op, &leaky_relu_op,  &threshold_op,
+                         &silu_op, &gelu_op,     &softplus_op,    &logsigmoid_op,
+                         &mish_op, &elu_op,      &hardsigmoid_op, &hardswish_op};
 
 }  // namespace
 

@@ -60,10 +60,10 @@ GradientRule by_output(Slope slope) {
   };
 }
 
-const Op exp_op = function_op(
-    {Function::exp, by_output([](const Tensor& y) { return y; }), output_only});
-const Op expm1_op = function_op(
-    {Function::expm1, by_output([](const Tensor& y) { return y + 1; }), output_only});
+const Op exp_op =
+    function_op({Function::exp, by_output([](const Tensor& y) { return y; }), output_only});
+const Op expm1_op =
+    function_op({Function::expm1, by_output([](const Tensor& y) { return y + 1; }), output_only});
 const Op log_op = function_op(
     {Function::log,
      [](const GradientCall& call) -> Gradients { return {call.gradient() / call.input(0)}; },
@@ -86,8 +86,8 @@ const Op erf_op = function_op({Function::erf, by_input([](const Tensor& x) {
                                }),
                                input_only});
 const Op sin_op = function_op({Function::sin, by_input(cos), input_only});
-const Op cos_op = function_op(
-    {Function::cos, by_input([](const Tensor& x) { return neg(sin(x)); }), input_only});
+const Op cos_op =
+    function_op({Function::cos, by_input([](const Tensor& x) { return neg(sin(x)); }), input_only});
 const Op sqrt_op = function_op(
     {Function::sqrt,
      [](const GradientCall& call) -> Gradients { return {call.gradient() / (call.output() * 2)}; },
@@ -117,19 +117,16 @@ double sinh_of(double x) {
   return std::copysign(0.5 * (grown + grown / (grown + 1)), x);
 }
 
-const Op exp2_op = made_op(
-    {"exp2",
-     double_loops<1>([](double x) { return power(2.0, x); }),
-     by_output([](const Tensor& y) { return y * ln2; }), output_only});
-const Op tan_op = made_op({"tan", double_loops<1>([](double x) {
-                             return apply_function(Function::sin, x) /
-                                    apply_function(Function::cos, x);
-                           }),
-                           by_output([](const Tensor& y) { return y * y + 1; }), output_only});
-const Op sinh_op = made_op({"sinh", double_loops<1>(sinh_of), by_input([](const Tensor& x) {
-                              return (exp(x) + exp(neg(x))) * 0.5;
-                            }),
-                            input_only});
+const Op exp2_op = made_op({"exp2", double_loops<1>([](double x) { return power(2.0, x); }),
+                            by_output([](const Tensor& y) { return y * ln2; }), output_only});
+const Op tan_op =
+    made_op({"tan", double_loops<1>([](double x) {
+               return apply_function(Function::sin, x) / apply_function(Function::cos, x);
+             }),
+             by_output([](const Tensor& y) { return y * y + 1; }), output_only});
+const Op sinh_op =
+    made_op({"sinh", double_loops<1>(sinh_of),
+             by_input([](const Tensor& x) { return (exp(x) + exp(neg(x))) * 0.5; }), input_only});
 
 double logaddexp_of(double a, double b) {
   if (a == b && std::isinf(a)) return a;
@@ -138,22 +135,23 @@ double logaddexp_of(double a, double b) {
   return larger + apply_function(Function::log1p, apply_function(Function::exp, distance));
 }
 
-const Op logaddexp_op = pointwise_op(
-    {.name = "logaddexp",
-     .slots = {{"self"}, {"other"}},
-     .result = PointwiseResult::floating,
-     .in_double = true,
-     .loops = double_loops<2>(logaddexp_of),
-     .gradient =
-         [](const GradientCall& call) {
-           Gradients result(2);
-           Tensor g = call.gradient();
-           Tensor lead = call.input(0) - call.input(1);
-           if (call.needs(0)) result[0] = summed_to_input(call, 0, g * sigmoid(lead));
-           if (call.needs(1)) result[1] = summed_to_input(call, 1, g * sigmoid(neg(lead)));
-           return result;
-         },
-     .saves = {.inputs = 0b11}});
+const Op logaddexp_op =
+    pointwise_op({.name = "logaddexp",
+                  .slots = {{"self"}, {"other"}},
+                  .result = PointwiseResult::floating,
+                  .in_double = true,
+                  .loops = double_loops<2>(logaddexp_of),
+                  .gradient =
+                      [](const GradientCall& call) {
+                        Gradients result(2);
+                        Tensor g = call.gradient();
+                        Tensor lead = call.input(0) - call.input(1);
+                        if (call.needs(0)) result[0] = summed_to_input(call, 0, g * sigmoid(lead));
+                        if (call.needs(1))
+                          result[1] = summed_to_input(call, 1, g * sigmoid(neg(lead)));
+                        return result;
+                      },
+                  .saves = {.inputs = 0b11}});
 
 // Rounding is flat.
 template <class F>
@@ -174,9 +172,9 @@ const Op ceil_op = rounding_op("ceil", [](auto x) { return std::ceil(x); });
 const Op round_op = rounding_op("round", [](auto x) { return std::rint(x); });
 const Op trunc_op = rounding_op("trunc", [](auto x) { return std::trunc(x); });
 
-const Op* const ops[] = {&exp_op,  &exp2_op, &expm1_op, &log_op,      &log1p_op,
-                         &log2_op, &sqrt_op, &rsqrt_op, &sin_op,      &cos_op,
-                         &tan_op,  &sinh_op, &tanh_op,  &sigmoid_op,  &erf_op,
+const Op* const ops[] = {&exp_op,   &exp2_op, &expm1_op, &log_op,     &log1p_op,
+                         &log2_op,  &sqrt_op, &rsqrt_op, &sin_op,     &cos_op,
+                         &tan_op,   &sinh_op, &tanh_op,  &sigmoid_op, &erf_op,
                          &floor_op, &ceil_op, &round_op, &trunc_op,   &logaddexp_op};
 
 }  // namespace

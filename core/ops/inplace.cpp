@@ -4,6 +4,7 @@
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/inplace.h>
 #include <simmesh/core/ops/promotion.h>
 #include <simmesh/core/ops/registry.h>
@@ -65,9 +66,9 @@ const Op fill_op = {
             value = converted(inputs[1], dtype);
           } else {
             Number number = *number_in(attributes, "value");
-            Tensor wide = number.is_floating() ? tensor_of<double>({}, {number.as<double>()})
-                                               : tensor_of<std::int64_t>(
-                                                     {}, {number.as<std::int64_t>()});
+            Tensor wide = number.is_floating()
+                              ? tensor_of<double>({}, {number.as<double>()})
+                              : tensor_of<std::int64_t>({}, {number.as<std::int64_t>()});
             value = converted(wide, dtype);
           }
           copy_(outputs[0], broadcast(value, outputs[0].shape()));
@@ -84,7 +85,8 @@ void check_result_dtype(const Op& op, DType self, gsl::span<const Tensor> inputs
   DType result = infer_types(op, types_of(inputs), attributes)[0].dtype;
   bool fits = !is_floating_point(result) && (self != DType::boolean || result == self);
   if (!fits)
-    raise(ErrorKind::runtime_error, op.name, "result type {} can't be cast to the desired output "
+    raise(ErrorKind::runtime_error, op.name,
+          "result type {} can't be cast to the desired output "
           "type {}",
           to_string(result), to_string(self));
 }

@@ -17,8 +17,7 @@ Tensor scaled(const Tensor& x, Number n) { return n.as<double>() == 1 ? x : mul(
 template <class C>
 C interpolated(C start, C end, C weight) {
   bool near_start = (weight < C(0) ? -weight : weight) < C(0.5);
-  return near_start ? start + weight * (end - start)
-                    : end - (end - start) * (C(1) - weight);
+  return near_start ? start + weight * (end - start) : end - (end - start) * (C(1) - weight);
 }
 
 Gradients lerp_gradient(const GradientCall& call) {
@@ -26,8 +25,8 @@ Gradients lerp_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   bool is_tensor = has_input(call, 2);
   if (call.needs(0)) {
-    Tensor part = is_tensor ? g * (1 - call.input(2))
-                            : g * (1 - value_of(call, "weight").as<double>());
+    Tensor part =
+        is_tensor ? g * (1 - call.input(2)) : g * (1 - value_of(call, "weight").as<double>());
     result[0] = summed_to_input(call, 0, part);
   }
   if (call.needs(1)) {
@@ -38,20 +37,18 @@ Gradients lerp_gradient(const GradientCall& call) {
   return result;
 }
 
-const Op lerp_op = pointwise_op(
-    {.name = "lerp",
-     .slots = {{"self"}, {"end"}, {"weight"}},
-     .loops = floating_loops<3>([](auto start, auto end, auto weight) {
-       return interpolated(start, end, weight);
-     }),
-     .gradient = lerp_gradient,
-     .saves = {.inputs = 0b111, .for_others = 0b011},
-     .check =
-         [](DType common, const Attributes&) {
-           if (!is_floating_point(common))
-             raise(ErrorKind::not_implemented_error, "lerp", "\"lerp\" not implemented for '{}'",
-                   to_string(common));
-         }});
+const Op lerp_op = pointwise_op({.name = "lerp",
+                                 .slots = {{"self"}, {"end"}, {"weight"}},
+                                 .loops = floating_loops<3>([](auto start, auto end, auto weight) {
+                                   return interpolated(start, end, weight);
+                                 }),
+                                 .gradient = lerp_gradient,
+                                 .saves = {.inputs = 0b111, .for_others = 0b011},
+                                 .check = [](DType common, const Attributes&) {
+                                   if (!is_floating_point(common))
+                                     raise(ErrorKind::not_implemented_error, "lerp",
+                                           "\"lerp\" not implemented for '{}'", to_string(common));
+                                 }});
 
 Gradients addcmul_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
@@ -63,14 +60,14 @@ Gradients addcmul_gradient(const GradientCall& call) {
   return result;
 }
 
-const Op addcmul_op = pointwise_op(
-    {.name = "addcmul",
-     .slots = {{"self"}, {"tensor1"}, {"tensor2"}, {"value", false, 1}},
-     .loops = loops<4>([](auto x, auto a, auto b, auto value) {
-       return plus(x, times(times(value, a), b));
-     }),
-     .gradient = addcmul_gradient,
-     .saves = {.inputs = 0b110, .crosswise = true}});
+const Op addcmul_op =
+    pointwise_op({.name = "addcmul",
+                  .slots = {{"self"}, {"tensor1"}, {"tensor2"}, {"value", false, 1}},
+                  .loops = loops<4>([](auto x, auto a, auto b, auto value) {
+                    return plus(x, times(times(value, a), b));
+                  }),
+                  .gradient = addcmul_gradient,
+                  .saves = {.inputs = 0b110, .crosswise = true}});
 
 Gradients addcdiv_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
@@ -85,20 +82,18 @@ Gradients addcdiv_gradient(const GradientCall& call) {
   return result;
 }
 
-const Op addcdiv_op = pointwise_op(
-    {.name = "addcdiv",
-     .slots = {{"self"}, {"tensor1"}, {"tensor2"}, {"value", false, 1}},
-     .loops = floating_loops<4>([](auto x, auto a, auto b, auto value) {
-       return x + value * a / b;
-     }),
-     .gradient = addcdiv_gradient,
-     .saves = {.inputs = 0b110},
-     .check =
-         [](DType common, const Attributes&) {
-           if (!is_floating_point(common))
-             raise(ErrorKind::runtime_error, "addcdiv",
-                   "Integer division with addcdiv is no longer supported");
-         }});
+const Op addcdiv_op =
+    pointwise_op({.name = "addcdiv",
+                  .slots = {{"self"}, {"tensor1"}, {"tensor2"}, {"value", false, 1}},
+                  .loops = floating_loops<4>(
+                      [](auto x, auto a, auto b, auto value) { return x + value * a / b; }),
+                  .gradient = addcdiv_gradient,
+                  .saves = {.inputs = 0b110},
+                  .check = [](DType common, const Attributes&) {
+                    if (!is_floating_point(common))
+                      raise(ErrorKind::runtime_error, "addcdiv",
+                            "Integer division with addcdiv is no longer supported");
+                  }});
 
 const Op* const ops[] = {&lerp_op, &addcmul_op, &addcdiv_op};
 

@@ -34,12 +34,11 @@ Op bitwise_op(std::string name, F f) {
       raise(ErrorKind::not_implemented_error, name, "\"{}_cpu\" not implemented for '{}'", name,
             to_string(common));
   };
-  return pointwise_op({.name = std::move(name),
-                       .slots = {{"self"}, {"other"}},
-                       .loops = [f](ComputeType, const Attributes&) {
-                         return loop_of<2, std::int64_t>(f);
-                       },
-                       .check = check});
+  return pointwise_op(
+      {.name = std::move(name),
+       .slots = {{"self"}, {"other"}},
+       .loops = [f](ComputeType, const Attributes&) { return loop_of<2, std::int64_t>(f); },
+       .check = check});
 }
 
 using Word = std::int64_t;
@@ -82,9 +81,9 @@ const Op isnan_op = class_op("isnan", [](auto x) { return x != x; });
 const Op isinf_op = class_op("isinf", [](auto x) { return std::isinf(x); });
 const Op isfinite_op = class_op("isfinite", [](auto x) { return x - x == decltype(x)(0); });
 
-const Op* const ops[] = {&and_op,         &or_op,          &xor_op,   &not_op,
-                         &bitwise_and_op, &bitwise_or_op,  &bitwise_xor_op,
-                         &bitwise_not_op, &isnan_op,       &isinf_op, &isfinite_op};
+const Op* const ops[] = {&and_op,         &or_op,         &xor_op,         &not_op,
+                         &bitwise_and_op, &bitwise_or_op, &bitwise_xor_op, &bitwise_not_op,
+                         &isnan_op,       &isinf_op,      &isfinite_op};
 
 Attributes with_other(Number other) { return {{"other", other.attribute()}}; }
 

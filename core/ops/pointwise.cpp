@@ -87,20 +87,20 @@ const Op rsub_op = pointwise_op(
      .gradient = sum_gradient({true, false, true}),
      .check = check_subtraction});
 
-const Op mul_op = pointwise_op(
-    {.name = "mul",
-     .slots = two_slots,
-     .loops = loops<2>([](auto a, auto b) { return times(a, b); }),
-     .gradient =
-         [](const GradientCall& call) {
-           Gradients result(call.input_count());
-           for (std::size_t i = 0; i < result.size(); ++i)
-             if (call.needs(i))
-               result[i] = summed_to_input(
-                   call, i, times_input(call, call.gradient(), 1 - i, "other"));
-           return result;
-         },
-     .saves = {.inputs = 0b11, .crosswise = true}});
+const Op mul_op =
+    pointwise_op({.name = "mul",
+                  .slots = two_slots,
+                  .loops = loops<2>([](auto a, auto b) { return times(a, b); }),
+                  .gradient =
+                      [](const GradientCall& call) {
+                        Gradients result(call.input_count());
+                        for (std::size_t i = 0; i < result.size(); ++i)
+                          if (call.needs(i))
+                            result[i] = summed_to_input(
+                                call, i, times_input(call, call.gradient(), 1 - i, "other"));
+                        return result;
+                      },
+                  .saves = {.inputs = 0b11, .crosswise = true}});
 
 template <class C>
 void check_divisor(C b) {
@@ -160,9 +160,8 @@ Gradients div_gradient(const GradientCall& call) {
   }
   Tensor g = call.gradient();
   if (call.needs(0))
-    result[0] = summed_to_input(call, 0,
-                                has_input(call, 1) ? div(g, call.input(1))
-                                                   : div(g, number_or(call, "other", 1)));
+    result[0] = summed_to_input(
+        call, 0, has_input(call, 1) ? div(g, call.input(1)) : div(g, number_or(call, "other", 1)));
   if (call.needs(1)) {
     const Tensor& other = call.input(1);
     result[1] = summed_to_input(call, 1, neg(g) * div(div(call.input(0), other), other));
@@ -262,8 +261,8 @@ Gradients pow_gradient(const GradientCall& call) {
     const Tensor& e = call.input(1);
     const Tensor& y = call.output();
     bool is_tensor = has_input(call, 0);
-    Tensor x = is_tensor ? call.input(0)
-                         : full({}, e.dtype(), number_or(call, "self", 1).as<double>());
+    Tensor x =
+        is_tensor ? call.input(0) : full({}, e.dtype(), number_or(call, "self", 1).as<double>());
     // 0^e is flat in e from e = 0 on.
     Tensor flat = logical_and(eq(x, 0), ge(e, 0));
     result[1] = summed_to_input(call, 1, where(flat, 0, g * (y * log(x))));
@@ -274,8 +273,7 @@ Gradients pow_gradient(const GradientCall& call) {
 void check_exponent(DType common, const Attributes& attributes) {
   auto exponent = number_in(attributes, "exponent");
   if (exponent && !is_floating_point(common) && exponent->as<double>() < 0)
-    raise(ErrorKind::runtime_error, "pow",
-          "Integers to negative integer powers are not allowed.");
+    raise(ErrorKind::runtime_error, "pow", "Integers to negative integer powers are not allowed.");
 }
 
 // Only a power whose exponent is a tensor needs its result again.
@@ -307,47 +305,45 @@ const Op neg_op = pointwise_op(
                    "Negation, the `-` operator, on a bool tensor is not supported. If you are "
                    "trying to invert a mask, use the `~` or `logical_not()` operator instead.");
          }});
-const Op abs_op = pointwise_op(
-    {.name = "abs",
-     .loops = loops<1>([](auto x) {
-       if constexpr (std::is_integral_v<decltype(x)>)
-         return x < 0 ? minus(decltype(x)(0), x) : x;
-       else
-         return std::fabs(x);
-     }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       return {call.gradient() * sgn(call.input(0))};
-     },
-     .saves = {.inputs = 1}});
+const Op abs_op = pointwise_op({.name = "abs",
+                                .loops = loops<1>([](auto x) {
+                                  if constexpr (std::is_integral_v<decltype(x)>)
+                                    return x < 0 ? minus(decltype(x)(0), x) : x;
+                                  else
+                                    return std::fabs(x);
+                                }),
+                                .gradient = [](const GradientCall& call) -> Gradients {
+                                  return {call.gradient() * sgn(call.input(0))};
+                                },
+                                .saves = {.inputs = 1}});
 
 Op sign_op_of(std::string name) {
-  return pointwise_op(
-      {.name = std::move(name),
-       .loops = loops<1>([](auto x) {
-         using C = decltype(x);
-         if (x != x) return x;
-         return static_cast<C>(int(C(0) < x) - int(x < C(0)));
-       }),
-       .gradient = [](const GradientCall& call) -> Gradients {
-         return {zeros_like(call.gradient())};
-       }});
+  return pointwise_op({.name = std::move(name),
+                       .loops = loops<1>([](auto x) {
+                         using C = decltype(x);
+                         if (x != x) return x;
+                         return static_cast<C>(int(C(0) < x) - int(x < C(0)));
+                       }),
+                       .gradient = [](const GradientCall& call) -> Gradients {
+                         return {zeros_like(call.gradient())};
+                       }});
 }
 const Op sign_op = sign_op_of("sign");
 const Op sgn_op = sign_op_of("sgn");
 
-const Op reciprocal_op = pointwise_op(
-    {.name = "reciprocal",
-     .result = PointwiseResult::floating,
-     .loops = floating_loops<1>([](auto x) { return decltype(x)(1) / x; }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       const Tensor& y = call.output();
-       return {neg(call.gradient()) * (y * y)};
-     },
-     .saves = {.outputs = 1}});
+const Op reciprocal_op =
+    pointwise_op({.name = "reciprocal",
+                  .result = PointwiseResult::floating,
+                  .loops = floating_loops<1>([](auto x) { return decltype(x)(1) / x; }),
+                  .gradient = [](const GradientCall& call) -> Gradients {
+                    const Tensor& y = call.output();
+                    return {neg(call.gradient()) * (y * y)};
+                  },
+                  .saves = {.outputs = 1}});
 
-const Op* const ops[] = {&add_op,       &sub_op,  &rsub_op, &mul_op, &div_op,  &div_mode_op,
-                         &remainder_op, &fmod_op, &pow_op, &pow_tensor_op,  &neg_op, &abs_op,  &sign_op,
-                         &sgn_op,       &reciprocal_op};
+const Op* const ops[] = {&add_op,      &sub_op,       &rsub_op, &mul_op, &div_op,
+                         &div_mode_op, &remainder_op, &fmod_op, &pow_op, &pow_tensor_op,
+                         &neg_op,      &abs_op,       &sign_op, &sgn_op, &reciprocal_op};
 
 Attributes with_other(Number other) { return {{"other", other.attribute()}}; }
 Attributes with_other(Number other, Number alpha) {

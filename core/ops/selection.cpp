@@ -22,10 +22,8 @@ GradientRule winner_gradient(Tensor (*wins)(const Tensor&, const Tensor&)) {
     const Tensor &a = call.input(0), &b = call.input(1);
     Tensor g = call.gradient();
     Tensor shared = where(eq(a, b), g * 0.5, g);
-    if (call.needs(0))
-      result[0] = summed_to_input(call, 0, masked_fill(shared, wins(b, a), 0));
-    if (call.needs(1))
-      result[1] = summed_to_input(call, 1, masked_fill(shared, wins(a, b), 0));
+    if (call.needs(0)) result[0] = summed_to_input(call, 0, masked_fill(shared, wins(b, a), 0));
+    if (call.needs(1)) result[1] = summed_to_input(call, 1, masked_fill(shared, wins(a, b), 0));
     return result;
   };
 }
@@ -46,8 +44,7 @@ GradientRule chosen_gradient(Tensor (*first_wins)(const Tensor&, const Tensor&))
     const Tensor &a = call.input(0), &b = call.input(1);
     Tensor chosen = logical_or(first_wins(a, b), isnan(b));
     Tensor g = call.gradient();
-    if (call.needs(0))
-      result[0] = summed_to_input(call, 0, masked_fill(g, logical_not(chosen), 0));
+    if (call.needs(0)) result[0] = summed_to_input(call, 0, masked_fill(g, logical_not(chosen), 0));
     if (call.needs(1)) result[1] = summed_to_input(call, 1, masked_fill(g, chosen, 0));
     return result;
   };
@@ -71,22 +68,19 @@ Gradients where_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   const Tensor& condition = call.input(0);
   Tensor g = call.gradient();
-  if (call.needs(1))
-    result[1] = summed_to_input(call, 1, where(condition, g, 0));
-  if (call.needs(2))
-    result[2] = summed_to_input(call, 2, where(condition, 0, g));
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, where(condition, g, 0));
+  if (call.needs(2)) result[2] = summed_to_input(call, 2, where(condition, 0, g));
   return result;
 }
 
 // The condition takes no part in the common dtype, so its own is checked by the user function.
-const Op where_op = pointwise_op(
-    {.name = "where",
-     .slots = {{"condition", false}, {"self"}, {"other"}},
-     .loops = loops<3>([](auto condition, auto a, auto b) {
-       return condition != decltype(a)(0) ? a : b;
-     }),
-     .gradient = where_gradient,
-     .saves = {.inputs = 0b001}});
+const Op where_op = pointwise_op({.name = "where",
+                                  .slots = {{"condition", false}, {"self"}, {"other"}},
+                                  .loops = loops<3>([](auto condition, auto a, auto b) {
+                                    return condition != decltype(a)(0) ? a : b;
+                                  }),
+                                  .gradient = where_gradient,
+                                  .saves = {.inputs = 0b001}});
 
 template <class C>
 C within(C x, C min, C max) {
@@ -122,8 +116,7 @@ Gradients clamp_gradient(const GradientCall& call) {
   }
   if (call.needs(2)) {
     Tensor wins = logical_not(below);
-    if (has_input(call, 1))
-      wins = logical_or(wins, gt(call.input(1), call.input(2)));
+    if (has_input(call, 1)) wins = logical_or(wins, gt(call.input(1), call.input(2)));
     result[2] = summed_to_input(call, 2, where(wins, g, 0));
   }
   return result;
@@ -131,26 +124,24 @@ Gradients clamp_gradient(const GradientCall& call) {
 
 // A bound that is absent is the widest of the compute type.
 Op clamp_op_of(std::string name, std::vector<PointwiseSlot> slots) {
-  return pointwise_op(
-      {.name = std::move(name),
-       .slots = std::move(slots),
-       .loops =
-           [](ComputeType type, const Attributes&) {
-             return loops_for<3>(type, [](auto x, auto min, auto max) {
-               return within(x, min, max);
-             });
-           },
-       .gradient = clamp_gradient,
-       .saves = {.inputs = 0b111}});
+  return pointwise_op({.name = std::move(name),
+                       .slots = std::move(slots),
+                       .loops =
+                           [](ComputeType type, const Attributes&) {
+                             return loops_for<3>(type, [](auto x, auto min, auto max) {
+                               return within(x, min, max);
+                             });
+                           },
+                       .gradient = clamp_gradient,
+                       .saves = {.inputs = 0b111}});
 }
 const Op clamp_op = clamp_op_of("clamp", {{"self"}, {"min"}, {"max"}});
 
 const Op masked_fill_op = pointwise_op(
     {.name = "masked_fill",
      .slots = {{"self"}, {"mask", false}, {"value", false}},
-     .loops = loops<3>([](auto x, auto mask, auto value) {
-       return mask != decltype(x)(0) ? value : x;
-     }),
+     .loops =
+         loops<3>([](auto x, auto mask, auto value) { return mask != decltype(x)(0) ? value : x; }),
      .gradient =
          [](const GradientCall& call) {
            Gradients result(call.input_count());
@@ -162,40 +153,41 @@ const Op masked_fill_op = pointwise_op(
          },
      .saves = {.inputs = 0b010}});
 
-const Op copysign_op = pointwise_op(
-    {.name = "copysign",
-     .slots = two_slots,
-     .result = PointwiseResult::floating,
-     .loops = floating_loops<2>([](auto a, auto b) { return std::copysign(a, b); }),
-     .gradient =
-         [](const GradientCall& call) {
-           Gradients result(2);
-           Tensor g = call.gradient();
-           const Tensor &a = call.input(0), &b = call.input(1);
-           if (call.needs(0))
-             result[0] = summed_to_input(call, 0, g * (sign(a) * copysign(ones_like(a), b)));
-           if (call.needs(1)) result[1] = summed_to_input(call, 1, zeros_like(g));
-           return result;
-         },
-     .saves = {.inputs = 0b11}});
+const Op copysign_op =
+    pointwise_op({.name = "copysign",
+                  .slots = two_slots,
+                  .result = PointwiseResult::floating,
+                  .loops = floating_loops<2>([](auto a, auto b) { return std::copysign(a, b); }),
+                  .gradient =
+                      [](const GradientCall& call) {
+                        Gradients result(2);
+                        Tensor g = call.gradient();
+                        const Tensor &a = call.input(0), &b = call.input(1);
+                        if (call.needs(0))
+                          result[0] =
+                              summed_to_input(call, 0, g * (sign(a) * copysign(ones_like(a), b)));
+                        if (call.needs(1)) result[1] = summed_to_input(call, 1, zeros_like(g));
+                        return result;
+                      },
+                  .saves = {.inputs = 0b11}});
 
-const Op nan_to_num_op = pointwise_op(
-    {.name = "nan_to_num",
-     .slots = {{"self"}, {"nan", false}, {"posinf", false}, {"neginf", false}},
-     .loops = loops<4>([](auto x, auto nan, auto plus, auto minus) {
-       using C = decltype(x);
-       if constexpr (std::is_integral_v<C>)
-         return x;
-       else
-         return x != x ? nan : x == C(infinity) ? plus : x == C(-infinity) ? minus : x;
-     }),
-     .gradient = [](const GradientCall& call) -> Gradients {
-       return {where(isfinite(call.input(0)), call.gradient(), 0)};
-     },
-     .saves = {.inputs = 1}});
+const Op nan_to_num_op =
+    pointwise_op({.name = "nan_to_num",
+                  .slots = {{"self"}, {"nan", false}, {"posinf", false}, {"neginf", false}},
+                  .loops = loops<4>([](auto x, auto nan, auto plus, auto minus) {
+                    using C = decltype(x);
+                    if constexpr (std::is_integral_v<C>)
+                      return x;
+                    else
+                      return x != x ? nan : x == C(infinity) ? plus : x == C(-infinity) ? minus : x;
+                  }),
+                  .gradient = [](const GradientCall& call) -> Gradients {
+                    return {where(isfinite(call.input(0)), call.gradient(), 0)};
+                  },
+                  .saves = {.inputs = 1}});
 
-const Op* const ops[] = {&maximum_op,     &minimum_op,  &fmax_op,       &fmin_op, &where_op,
-                         &clamp_op,       &masked_fill_op, &copysign_op, &nan_to_num_op};
+const Op* const ops[] = {&maximum_op, &minimum_op,     &fmax_op,     &fmin_op,      &where_op,
+                         &clamp_op,   &masked_fill_op, &copysign_op, &nan_to_num_op};
 
 const Tensor& checked_condition(const Tensor& condition) {
   if (condition.dtype() != DType::boolean && condition.dtype() != DType::uint8)
@@ -209,7 +201,7 @@ const Tensor& checked_condition(const Tensor& condition) {
 double largest(DType dtype) {
   switch (dtype) {
     case DType::float64: return std::numeric_limits<double>::max();
-    case DType::bfloat16: return static_cast<float>(Eigen::NumTraits<BFloat16>::highest());
+    case DType::bfloat16: return std::numeric_limits<BFloat16>::max();
     case DType::float16: return 65504;
     default: return double(std::numeric_limits<float>::max());
   }
@@ -241,8 +233,7 @@ Tensor where(const Tensor& condition, const Tensor& a, Number b) {
   return call_one(where_op, {checked_condition(condition), a}, {{"other", b.attribute()}});
 }
 Tensor where(const Tensor& condition, Number a, const Tensor& b) {
-  return call_one(where_op, {checked_condition(condition), Tensor(), b},
-                  {{"self", a.attribute()}});
+  return call_one(where_op, {checked_condition(condition), Tensor(), b}, {{"self", a.attribute()}});
 }
 Tensor where(const Tensor& condition, Number a, Number b) {
   return call_one(where_op, {checked_condition(condition)},

@@ -62,6 +62,13 @@ Tensor Tensor::detach() const {
   return result;
 }
 
+Tensor::Tensor(StoragePtr storage, DType dtype, DimSpan shape)
+    : storage_(std::move(storage)),
+      shape_(shape.begin(), shape.end()),
+      strides_(contiguous_strides(shape)),
+      count_(simmesh::element_count(shape)),
+      dtype_(dtype) {}
+
 bool Tensor::is_contiguous() const {
   std::int64_t stride = 1;
   for (std::size_t dim = shape_.size(); dim-- > 0;) {
@@ -70,10 +77,6 @@ bool Tensor::is_contiguous() const {
     stride *= shape_[dim];
   }
   return true;
-}
-
-const std::byte* Tensor::data() const {
-  return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
 }
 
 std::byte* Tensor::mutable_data() {

@@ -32,6 +32,8 @@ class Tensor {
   Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, std::int64_t offset);
   // A tensor cut over a mesh has its logical shape and no storage.
   Tensor(DistributionPtr distribution, DType dtype, Shape shape);
+  // A contiguous tensor that begins where the storage does.
+  Tensor(StoragePtr storage, DType dtype, DimSpan shape);
 
   bool is_defined() const { return storage_ != nullptr || distribution_ != nullptr; }
   DType dtype() const { return dtype_; }
@@ -58,7 +60,9 @@ class Tensor {
   Tensor detach() const;
 
   // data points to the first element. Elements lie at the strides.
-  const std::byte* data() const;
+  const std::byte* data() const {
+    return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
+  }
   std::byte* mutable_data();
 
   // values and mutable_values return all elements of a contiguous tensor of that dtype, row-major.

@@ -33,6 +33,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/engine/run", "tests/core/engine/world_test.cpp"},
     {"core/engine/shared", "tests/collectives/explore_test.cpp"},
     {"core/engine/worker", "tests/core/engine/world_test.cpp"},
+    {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
 };
 

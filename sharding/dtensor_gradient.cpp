@@ -17,6 +17,8 @@ class DTensorDistribution final : public Distribution {
 
   const DTensor& value() const { return value_; }
 
+  Tensor local_part() const override { return value_.local(); }
+
   // Gradients that meet on the tape are added: pieces with equal placements piece by piece.
   std::vector<Tensor> dispatch(const OpCall& call) const override {
     bool is_sum = call.op.name == "add" && call.inputs.size() == 2 && !call.attributes.has("alpha");

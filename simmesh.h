@@ -10,5 +10,7 @@
 #include <simmesh/core/engine/world.h>
 #include <simmesh/core/tensor/formula.h>
 #include <simmesh/core/tensor/tensor.h>
+#include <simmesh/mesh/default_mesh.h>
 #include <simmesh/mesh/device_mesh.h>
 #include <simmesh/sharding/dtensor.h>
+#include <simmesh/sharding/explicit_redistribution.h>

@@ -44,8 +44,13 @@ if(SIMMESH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${SIMMESH_CCACHE})
 endif()
 
-# The kernels of core/arithmetic exist once per instruction set; the program picks one while it runs.
+# The kernels of core/arithmetic exist once per instruction set; the program picks one while it runs. Nobody reads errno or
+# traps after them, which lets compilers turn their branches into vector code; values don't depend on it.
+set(simmesh_kernel_options -fno-math-errno -fno-trapping-math)
+set_source_files_properties(core/arithmetic/kernels_portable.cpp PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set_source_files_properties(core/arithmetic/kernels_avx2.cpp PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
-  set_source_files_properties(core/arithmetic/kernels_avx512.cpp PROPERTIES COMPILE_OPTIONS "-mavx512f")
+  set_source_files_properties(core/arithmetic/kernels_avx2.cpp
+    PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx2;-mfma")
+  set_source_files_properties(core/arithmetic/kernels_avx512.cpp
+    PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx512f")
 endif()

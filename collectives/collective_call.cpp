@@ -88,24 +88,6 @@ void check_splits(const CollectiveCall& call, DimSpan splits, std::int64_t membe
 
 }  // namespace
 
-const char* name_of(CollectiveOp op) {
-  switch (op) {
-    case CollectiveOp::barrier: return "barrier";
-    case CollectiveOp::all_reduce: return "all_reduce";
-    case CollectiveOp::all_gather: return "all_gather";
-    case CollectiveOp::all_gather_list: return "all_gather_list";
-    case CollectiveOp::reduce_scatter: return "reduce_scatter";
-    case CollectiveOp::broadcast: return "broadcast";
-    case CollectiveOp::broadcast_object: return "broadcast_object";
-    case CollectiveOp::reduce: return "reduce";
-    case CollectiveOp::scatter: return "scatter";
-    case CollectiveOp::gather: return "gather";
-    case CollectiveOp::all_to_all: return "all_to_all";
-    case CollectiveOp::all_to_all_list: return "all_to_all_list";
-  }
-  SIMMESH_CHECK(false, "unknown CollectiveOp {}", static_cast<int>(op));
-}
-
 std::string to_string(const CollectiveCall& call) {
   std::string text = name_of(call.op);
   if (reduces(call.op)) text += fmt::format("({})", to_string(call.reduce));
@@ -140,7 +122,7 @@ void check_call(const CollectiveCall& call, std::int64_t members) {
   }
 }
 
-std::string disagreement(const CollectiveCall& first, const CollectiveCall& second) {
+std::string_view disagreement(const CollectiveCall& first, const CollectiveCall& second) {
   if (first.op != second.op) return "the operations differ";
   if (reduces(first.op) && (first.reduce != second.reduce || first.factor != second.factor))
     return "the reduce operations differ";

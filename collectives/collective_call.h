@@ -7,6 +7,7 @@
 
 #include <simmesh/core/arithmetic/reduce_op.h>
 #include <simmesh/core/check/call_site.h>
+#include <simmesh/core/check/check.h>
 #include <simmesh/core/tensor/tensor.h>
 
 namespace simmesh {
@@ -30,7 +31,14 @@ enum class CollectiveOp : std::uint8_t {
 inline constexpr std::size_t collective_op_count = 12;
 
 // name_of returns the literal that traces and errors show: "all_reduce".
-const char* name_of(CollectiveOp op);
+inline const char* name_of(CollectiveOp op) {
+  constexpr const char* names[collective_op_count] = {
+      "barrier",        "all_reduce", "all_gather",       "all_gather_list",
+      "reduce_scatter", "broadcast",  "broadcast_object", "reduce",
+      "scatter",        "gather",     "all_to_all",       "all_to_all_list"};
+  SIMMESH_CHECK(std::size_t(op) < collective_op_count, "unknown CollectiveOp {}", int(op));
+  return names[std::size_t(op)];
+}
 
 // CollectiveCall is one rank's side of a collective. All members must agree on everything but sizes
 // that the operation lets differ; the second to arrive is told where it doesn't.
@@ -60,7 +68,7 @@ std::string to_string(const CollectiveCall& call);
 void check_call(const CollectiveCall& call, std::int64_t members);
 
 // disagreement says in words how two members' calls differ; empty where they go together.
-std::string disagreement(const CollectiveCall& first, const CollectiveCall& second);
+std::string_view disagreement(const CollectiveCall& first, const CollectiveCall& second);
 
 // disagreement_on_splits says how the rows that one member sends to another differ from those that
 // the other expects.

@@ -11,10 +11,6 @@ using Inputs = gsl::span<const Tensor>;
 
 Inputs one(const Tensor& tensor) { return {&tensor, 1}; }
 
-Tensor first(std::vector<Tensor> results) {
-  return results.empty() ? Tensor() : std::move(results.front());
-}
-
 CollectiveCall reduction(CollectiveOp op, Inputs inputs, ReduceWith reduce, const CallSite& site) {
   return {.op = op, .reduce = reduce.op, .factor = reduce.factor, .inputs = inputs, .site = site};
 }
@@ -57,13 +53,13 @@ ReduceWith ReduceWith::named(std::string_view name) {
 }
 
 void barrier(const ProcessGroup& group, CallSite site) {
-  run_collective(group, {.op = CollectiveOp::barrier, .site = site});
+  run_collective_for_none(group, {.op = CollectiveOp::barrier, .site = site});
 }
 
 Tensor all_reduce(const Tensor& input, ReduceWith reduce, const ProcessGroup& group,
                   CallSite site) {
-  return first(
-      run_collective(group, reduction(CollectiveOp::all_reduce, one(input), reduce, site)));
+  return run_collective_for_one(group,
+                                reduction(CollectiveOp::all_reduce, one(input), reduce, site));
 }
 
 void all_reduce_(Tensor& tensor, ReduceWith reduce, const ProcessGroup& group, CallSite site) {
@@ -81,7 +77,7 @@ std::vector<Tensor> all_reduce_coalesced(Inputs inputs, ReduceWith reduce,
 }
 
 Tensor all_gather(const Tensor& piece, Along along, const ProcessGroup& group, CallSite site) {
-  return first(run_collective(group, all_gather_call(one(piece), along, site)));
+  return run_collective_for_one(group, all_gather_call(one(piece), along, site));
 }
 
 void all_gather_(Tensor& whole, const Tensor& piece, Along along, const ProcessGroup& group,
@@ -104,7 +100,7 @@ std::vector<Tensor> all_gather_coalesced(Inputs pieces, const ProcessGroup& grou
 
 Tensor reduce_scatter(const Tensor& input, ReduceWith reduce, Along along,
                       const ProcessGroup& group, CallSite site) {
-  return first(run_collective(group, reduce_scatter_call(one(input), reduce, along, site)));
+  return run_collective_for_one(group, reduce_scatter_call(one(input), reduce, along, site));
 }
 
 void reduce_scatter_(Tensor& piece, const Tensor& input, ReduceWith reduce, Along along,
@@ -124,7 +120,7 @@ std::vector<Tensor> reduce_scatter_coalesced(Inputs inputs, ReduceWith reduce,
 
 Tensor broadcast(const Tensor& tensor, std::int64_t root, const ProcessGroup& group,
                  CallSite site) {
-  return first(run_collective(group, rooted(CollectiveOp::broadcast, one(tensor), root, site)));
+  return run_collective_for_one(group, rooted(CollectiveOp::broadcast, one(tensor), root, site));
 }
 
 void broadcast_(Tensor& tensor, std::int64_t root, const ProcessGroup& group, CallSite site) {
@@ -141,7 +137,7 @@ std::string broadcast_object(const std::string& object, std::int64_t root,
   Tensor bytes = empty({std::int64_t(object.size())}, DType::uint8);
   if (!object.empty()) std::memcpy(bytes.mutable_data(), object.data(), object.size());
   Tensor result =
-      first(run_collective(group, rooted(CollectiveOp::broadcast_object, one(bytes), root, site)));
+      run_collective_for_one(group, rooted(CollectiveOp::broadcast_object, one(bytes), root, site));
   return std::string(reinterpret_cast<const char*>(result.data()), result.bytes());
 }
 
@@ -149,12 +145,12 @@ Tensor reduce(const Tensor& input, ReduceWith with, std::int64_t root, const Pro
               CallSite site) {
   CollectiveCall call = reduction(CollectiveOp::reduce, one(input), with, site);
   call.root = root;
-  return first(run_collective(group, call));
+  return run_collective_for_one(group, call);
 }
 
 Tensor scatter(Inputs pieces, std::int64_t root, const ProcessGroup& group, CallSite site) {
   if (group.rank() == root) check_list(pieces, group, "scatter");
-  return first(run_collective(group, rooted(CollectiveOp::scatter, pieces, root, site)));
+  return run_collective_for_one(group, rooted(CollectiveOp::scatter, pieces, root, site));
 }
 
 std::vector<Tensor> gather(const Tensor& piece, std::int64_t root, const ProcessGroup& group,
@@ -163,22 +159,22 @@ std::vector<Tensor> gather(const Tensor& piece, std::int64_t root, const Process
 }
 
 Tensor all_to_all(const Tensor& input, AllToAll dims, const ProcessGroup& group, CallSite site) {
-  return first(run_collective(group, {.op = CollectiveOp::all_to_all,
-                                      .dim = dims.gather_dim,
-                                      .scatter_dim = dims.scatter_dim,
-                                      .uneven = dims.uneven,
-                                      .inputs = one(input),
-                                      .site = site}));
+  return run_collective_for_one(group, {.op = CollectiveOp::all_to_all,
+                                        .dim = dims.gather_dim,
+                                        .scatter_dim = dims.scatter_dim,
+                                        .uneven = dims.uneven,
+                                        .inputs = one(input),
+                                        .site = site});
 }
 
 Tensor all_to_all_single(const Tensor& input, const Splits& splits, const ProcessGroup& group,
                          CallSite site) {
-  return first(run_collective(group, {.op = CollectiveOp::all_to_all,
-                                      .uneven = true,
-                                      .inputs = one(input),
-                                      .input_splits = splits.input,
-                                      .output_splits = splits.output,
-                                      .site = site}));
+  return run_collective_for_one(group, {.op = CollectiveOp::all_to_all,
+                                        .uneven = true,
+                                        .inputs = one(input),
+                                        .input_splits = splits.input,
+                                        .output_splits = splits.output,
+                                        .site = site});
 }
 
 std::vector<Tensor> all_to_all_list(Inputs pieces, const ProcessGroup& group, CallSite site) {

@@ -7,11 +7,12 @@ namespace simmesh {
 
 Tensor ResultPart::to_tensor() const {
   std::size_t bytes = std::size_t(element_count(shape)) * bytes_per_element(dtype);
-  return Tensor(Storage::share(buffer, offset, bytes), dtype, shape, contiguous_strides(shape), 0);
+  return Tensor(Storage::share(buffer, offset, bytes), dtype, DimSpan(shape));
 }
 
 void Exchange::start(std::uint64_t sequence, std::size_t members) {
   arrivals_.assign(members, nullptr);
+  operand_data_.resize(members);
   arrived_ = 0;
   sequence_ = sequence;
 }
@@ -29,12 +30,20 @@ void Exchange::arrive(std::size_t member, Arrival& arrival) {
       check_agreement(other, member, disagreement_on_splits(mine, theirs), arrival);
       check_agreement(other, member, disagreement_on_splits(theirs, mine), arrival);
     }
+  // Looked up here, while the member's tensor is in the cache.
+  gsl::span<const Tensor> inputs = arrival.call->inputs;
+  operand_data_[member] = !inputs.empty() && inputs[0].is_contiguous() ? inputs[0].data() : nullptr;
   arrivals_[member] = &arrival;
   ++arrived_;
 }
 
-void Exchange::check_agreement(std::size_t earlier, std::size_t member,
-                               const std::string& difference, const Arrival& arrival) const {
+void Exchange::give_all(ResultPart part) {
+  if (!shared_) shared_.reset(new SharedResults);
+  shared_->parts.push_back(std::move(part));
+}
+
+void Exchange::check_agreement(std::size_t earlier, std::size_t member, std::string_view difference,
+                               const Arrival& arrival) const {
   if (difference.empty()) [[likely]]
     return;
   bool in_order = earlier < member;

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <simmesh/collectives/collective_call.h>
@@ -29,15 +32,29 @@ struct ResultPart {
 };
 using ResultParts = boost::container::small_vector<ResultPart, 1>;
 
+// SharedResults is what all members of an exchange get alike.
+struct SharedResults : boost::intrusive_ref_counter<SharedResults> {
+  ResultParts parts;
+};
+
 // Arrival is one member's place in an exchange: what it asked for, and what it gets. It lives on
 // the stack of a rank that blocks, or in a Work.
 struct Arrival {
   const CollectiveCall* call = nullptr;
   Rank* rank = nullptr;
-  ResultParts results;
   std::uint64_t sequence = 0;
   bool is_complete = false;
   bool is_blocked = false;  // the rank sleeps until it is complete
+  // Once complete: the parts that all members get, where there are any, or else this member's.
+  boost::intrusive_ptr<SharedResults> shared;
+  ResultParts results;
+
+  const ResultParts& parts() const { return shared ? shared->parts : results; }
+  // drop_parts gives them up, once the rank has made its tensors.
+  void drop_parts() {
+    shared.reset();
+    results.clear();
+  }
 };
 
 // Exchange is one collective of a group from its first arrival to its completion. It holds what a
@@ -65,16 +82,28 @@ class Exchange final : public Waitable {
   std::size_t members() const { return arrivals_.size(); }
   const CollectiveCall& call(std::size_t member) const { return *arrivals_[member]->call; }
   Arrival& arrival(std::size_t member) { return *arrivals_[member]; }
+  // operand_data returns where a member's first operand begins; null where it has none or it isn't
+  // contiguous.
+  const std::byte* operand_data(std::size_t member) const { return operand_data_[member]; }
+  void give(std::size_t member, ResultPart part) {
+    arrivals_[member]->results.push_back(std::move(part));
+  }
+  void give_all(ResultPart part);
+
+  // take_shared returns what give_all was given; null for nothing.
+  boost::intrusive_ptr<SharedResults> take_shared() { return std::move(shared_); }
 
   std::string group() const override;
   std::vector<RankId> missing_ranks() const override;
 
  private:
-  void check_agreement(std::size_t earlier, std::size_t member, const std::string& difference,
+  void check_agreement(std::size_t earlier, std::size_t member, std::string_view difference,
                        const Arrival& arrival) const;
 
   Group* group_;
   std::vector<Arrival*> arrivals_;
+  std::vector<const std::byte*> operand_data_;
+  boost::intrusive_ptr<SharedResults> shared_;
   std::vector<std::shared_ptr<Work::State>> kept_;
   std::size_t arrived_ = 0;
   std::size_t first_ = 0;

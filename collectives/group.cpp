@@ -62,9 +62,11 @@ void Group::complete(Exchange& exchange) {
                                    .copied_bytes = counts_.copied_bytes});
     counts_.by_op[std::size_t(call.op)].fabric_bytes += fabric_bytes(exchange);
   }
+  boost::intrusive_ptr<SharedResults> shared = exchange.take_shared();
   for (std::size_t member = 0; member < exchange.members(); ++member) {
     Arrival& arrival = exchange.arrival(member);
     arrival.is_complete = true;
+    arrival.shared = shared;
     if (arrival.is_blocked) run_.wake(arrival.rank->id());
   }
   retire();
@@ -74,7 +76,7 @@ void Group::complete(Exchange& exchange) {
 void Group::retire() {
   under_way_.front()->finish();
   spare_.push_back(std::move(under_way_.front()));
-  under_way_.pop_front();
+  under_way_.erase(under_way_.begin());
   ++oldest_sequence_;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -70,8 +69,8 @@ class Group {
   CollectiveCounts& counts_;
   Mailbox mailbox_;
   SharedMemoryTransport transport_;
-  std::vector<std::uint64_t> next_sequence_;  // of each member
-  std::deque<std::unique_ptr<Exchange>> under_way_;
+  std::vector<std::uint64_t> next_sequence_;          // of each member
+  std::vector<std::unique_ptr<Exchange>> under_way_;  // by sequence
   std::vector<std::unique_ptr<Exchange>> spare_;
   std::uint64_t oldest_sequence_ = 0;
 };

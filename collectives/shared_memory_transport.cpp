@@ -7,6 +7,7 @@
 #include <simmesh/core/check/bits_hash.h>
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/tensor/chunk.h>
+#include <simmesh/core/tensor/stream_copy.h>
 #include <simmesh/core/tensor/strided_copy.h>
 
 namespace simmesh {
@@ -16,6 +17,8 @@ namespace {
 // From this size on, results are hashed piece by piece while they are written and still in the
 // cache.
 constexpr std::size_t streamed_bytes_min = 256 * 1024;
+// From this size on, gathered pieces are hashed where they come from, and written past the cache.
+constexpr std::size_t past_cache_bytes_min = 8 * 1024 * 1024;
 
 // What the transport makes meanwhile belongs to no rank: the results are charged when their ranks
 // take them.
@@ -40,6 +43,30 @@ ResultPart shared_part(const Tensor& tensor) {
           rows.dtype(), hash_of(rows)};
 }
 
+// Operands is where the members' operands of one place begin, in row-major order, in group order.
+class Operands {
+ public:
+  Operands(const Exchange& exchange, std::size_t index) {
+    data_.reserve(exchange.members());
+    for (std::size_t member = 0; member < exchange.members(); ++member) {
+      const std::byte* begin = index == 0 ? exchange.operand_data(member) : nullptr;
+      data_.push_back(begin ? begin : row_major(exchange.call(member).inputs[index]));
+    }
+  }
+
+  gsl::span<const std::byte* const> data() const { return data_; }
+
+ private:
+  const std::byte* row_major(const Tensor& input) {
+    if (input.is_contiguous()) return input.data();
+    copies_.push_back(input.contiguous());
+    return copies_.back().data();
+  }
+
+  std::vector<const std::byte*> data_;
+  std::vector<Tensor> copies_;
+};
+
 class Exchanging {
  public:
   Exchanging(Exchange& exchange, const TransportContext& context)
@@ -63,29 +90,23 @@ class Exchanging {
   Tensor operand(std::size_t member, std::size_t index) const {
     return exchange_.call(member).inputs[index].contiguous();
   }
-  std::vector<Tensor> operands(std::size_t index) const {
-    std::vector<Tensor> rows;
-    rows.reserve(members_);
-    for (std::size_t member = 0; member < members_; ++member)
-      rows.push_back(operand(member, index));
-    return rows;
-  }
   BufferPtr new_buffer(std::size_t bytes) {
     context_.copied_bytes += bytes;
     return Buffer::make(bytes, context_.memory);
   }
-  void give(std::size_t member, ResultPart part) {
-    exchange_.arrival(member).results.push_back(std::move(part));
-  }
-  void give_all(const ResultPart& part) {
-    for (std::size_t member = 0; member < members_; ++member) give(member, part);
-  }
+  void give(std::size_t member, ResultPart part) { exchange_.give(member, std::move(part)); }
+  void give_all(ResultPart part) { exchange_.give_all(std::move(part)); }
 
-  ResultPart reduced(const std::vector<Tensor>& rows, std::int64_t owner);
+  ResultPart reduced(gsl::span<const std::byte* const> operands, const Tensor& like,
+                     std::int64_t owner);
+  ResultPart reduced(std::size_t index) {
+    return reduced(Operands(exchange_, index).data(), first_.inputs[index], -1);
+  }
   void scatter_reduced(std::size_t index);
-  ResultPart gathered(const std::vector<Tensor>& rows, std::int64_t dim);
+  ResultPart gathered(std::size_t index);
   Chunk rows_to(std::size_t from, std::size_t to) const;
-  ResultPart rows_for(std::size_t to);
+  std::int64_t gathered_rows() const;
+  ResultPart rows_for(std::size_t to, std::int64_t gathered);
 
   Exchange& exchange_;
   const TransportContext& context_;
@@ -93,20 +114,19 @@ class Exchanging {
   std::size_t members_;
 };
 
-ResultPart Exchanging::reduced(const std::vector<Tensor>& rows, std::int64_t owner) {
-  std::vector<const std::byte*> data;
-  data.reserve(rows.size());
-  for (const Tensor& tensor : rows) data.push_back(tensor.data());
-  std::size_t bytes = rows[0].bytes();
-  ResultPart part{new_buffer(bytes), 0, rows[0].shape(), rows[0].dtype(), 0};
+// The operands have the shape and the dtype of `like`.
+ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const Tensor& like,
+                               std::int64_t owner) {
+  std::size_t bytes = like.bytes();
+  ResultPart part{new_buffer(bytes), 0, like.shape(), like.dtype(), 0};
   bool streams = bytes >= streamed_bytes_min;
   std::optional<BitsHash> hash;
   if (streams) hash.emplace();
   context_.arithmetic.reduce({.op = first_.reduce,
                               .dtype = part.dtype,
                               .factor = first_.factor,
-                              .operands = data,
-                              .count = rows[0].element_count(),
+                              .operands = operands,
+                              .count = like.element_count(),
                               .result = part.buffer->data(),
                               .owner = owner,
                               .hash = streams ? &*hash : nullptr});
@@ -115,16 +135,14 @@ ResultPart Exchanging::reduced(const std::vector<Tensor>& rows, std::int64_t own
 }
 
 void Exchanging::all_reduce() {
-  for (std::size_t i = 0; i < first_.inputs.size(); ++i) give_all(reduced(operands(i), -1));
+  for (std::size_t i = 0; i < first_.inputs.size(); ++i) give_all(reduced(i));
 }
 
 void Exchanging::reduce() {
-  for (std::size_t i = 0; i < first_.inputs.size(); ++i)
-    give(std::size_t(first_.root), reduced(operands(i), -1));
+  for (std::size_t i = 0; i < first_.inputs.size(); ++i) give(std::size_t(first_.root), reduced(i));
 }
 
 void Exchanging::scatter_reduced(std::size_t index) {
-  std::vector<Tensor> rows = operands(index);
   std::int64_t dim = first_.dim;
   auto piece_of = [&](const Tensor& tensor, std::size_t member) {
     Chunk chunk = chunk_of({tensor.size(dim), std::int64_t(members_), std::int64_t(member)});
@@ -133,12 +151,16 @@ void Exchanging::scatter_reduced(std::size_t index) {
   if (context_.arithmetic.adds_by_owner()) {
     for (std::size_t member = 0; member < members_; ++member) {
       std::vector<Tensor> pieces;
-      for (const Tensor& tensor : rows) pieces.push_back(piece_of(tensor, member).contiguous());
-      give(member, reduced(pieces, std::int64_t(member)));
+      std::vector<const std::byte*> data;
+      for (std::size_t from = 0; from < members_; ++from) {
+        pieces.push_back(piece_of(exchange_.call(from).inputs[index], member).contiguous());
+        data.push_back(pieces.back().data());
+      }
+      give(member, reduced(data, pieces[0], std::int64_t(member)));
     }
     return;
   }
-  ResultPart whole = reduced(rows, -1);
+  ResultPart whole = reduced(index);
   Tensor sum = whole.to_tensor();
   for (std::size_t member = 0; member < members_; ++member)
     give(member, shared_part(piece_of(sum, member)));
@@ -148,14 +170,19 @@ void Exchanging::reduce_scatter() {
   for (std::size_t i = 0; i < first_.inputs.size(); ++i) scatter_reduced(i);
 }
 
-ResultPart Exchanging::gathered(const std::vector<Tensor>& rows, std::int64_t dim) {
-  Shape shape = rows[0].shape();
-  std::size_t at = std::size_t(dim);
+ResultPart Exchanging::gathered(std::size_t index) {
+  Operands operands(exchange_, index);
+  DType dtype = first_.inputs[index].dtype();
+  Shape shape = first_.inputs[index].shape();
+  std::size_t at = std::size_t(first_.dim);
+  auto size_of = [&](std::size_t member) {
+    return exchange_.call(member).inputs[index].shape()[at];
+  };
   shape[at] = 0;
-  for (const Tensor& tensor : rows) shape[at] += tensor.shape()[at];
-  std::size_t element = bytes_per_element(rows[0].dtype());
+  for (std::size_t member = 0; member < members_; ++member) shape[at] += size_of(member);
+  std::size_t element = bytes_per_element(dtype);
   std::size_t bytes = std::size_t(element_count(shape)) * element;
-  ResultPart part{new_buffer(bytes), 0, shape, rows[0].dtype(), 0};
+  ResultPart part{new_buffer(bytes), 0, shape, dtype, 0};
   std::size_t outer = 1, inner = element;
   for (std::size_t i = 0; i < at; ++i) outer *= std::size_t(shape[i]);
   for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= std::size_t(shape[i]);
@@ -165,13 +192,16 @@ ResultPart Exchanging::gathered(const std::vector<Tensor>& rows, std::int64_t di
   constexpr std::size_t block_bytes = 64 * 1024;
   std::byte* to = part.buffer->data();
   for (std::size_t i = 0; i < outer; ++i) {
-    for (const Tensor& tensor : rows) {
-      std::size_t length = std::size_t(tensor.shape()[at]) * inner;
-      const std::byte* from = tensor.data() + i * length;
+    for (std::size_t member = 0; member < members_; ++member) {
+      std::size_t length = std::size_t(size_of(member)) * inner;
+      const std::byte* from = operands.data()[member] + i * length;
       for (std::size_t done = 0; done < length; done += block_bytes) {
         std::size_t block = std::min(block_bytes, length - done);
-        std::memcpy(to, from + done, block);
-        if (streams) hash->update({to, block});
+        if (streams) hash->update({from + done, block});
+        if (bytes >= past_cache_bytes_min)
+          stream_copy(to, {from + done, block});
+        else
+          std::memcpy(to, from + done, block);
         to += block;
       }
     }
@@ -181,8 +211,7 @@ ResultPart Exchanging::gathered(const std::vector<Tensor>& rows, std::int64_t di
 }
 
 void Exchanging::all_gather() {
-  for (std::size_t i = 0; i < first_.inputs.size(); ++i)
-    give_all(gathered(operands(i), first_.dim));
+  for (std::size_t i = 0; i < first_.inputs.size(); ++i) give_all(gathered(i));
 }
 
 void Exchanging::all_gather_list() {
@@ -216,24 +245,36 @@ Chunk Exchanging::rows_to(std::size_t from, std::size_t to) const {
   return chunk;
 }
 
+// The rows of all members along the gathered dim.
+std::int64_t Exchanging::gathered_rows() const {
+  std::int64_t rows = 0;
+  for (std::size_t from = 0; from < members_; ++from)
+    rows += exchange_.call(from).inputs[0].size(first_.dim);
+  return rows;
+}
+
 // What one member gets: the rows for it of every other member, side by side along the gathered dim.
-ResultPart Exchanging::rows_for(std::size_t to) {
+// gathered is gathered_rows.
+ResultPart Exchanging::rows_for(std::size_t to, std::int64_t gathered) {
   std::size_t dim = std::size_t(first_.dim), cut_dim = std::size_t(first_.scatter_dim);
   Shape shape = first_.inputs[0].shape();
-  shape[dim] = 0;
-  for (std::size_t from = 0; from < members_; ++from)
-    shape[dim] +=
-        dim == cut_dim ? rows_to(from, to).length : exchange_.call(from).inputs[0].shape()[dim];
-  if (dim != cut_dim) shape[cut_dim] = rows_to(0, to).length;
+  shape[dim] = dim == cut_dim ? 0 : gathered;
+  // Where another dim is gathered and there are no splits, each member cuts the same rows.
+  bool cuts_alike = dim != cut_dim && first_.input_splits.empty();
+  Chunk rows = rows_to(0, to);
+  if (dim != cut_dim) shape[cut_dim] = rows.length;
+  for (std::size_t from = 0; dim == cut_dim && from < members_; ++from)
+    shape[dim] += rows_to(from, to).length;
   std::size_t element = bytes_per_element(first_.inputs[0].dtype());
   std::size_t bytes = std::size_t(element_count(shape)) * element;
   ResultPart part{new_buffer(bytes), 0, shape, first_.inputs[0].dtype(), 0};
   Strides strides = contiguous_strides(shape);
   std::byte* target = part.buffer->data();
+  Shape piece = shape;
   for (std::size_t from = 0; bytes > 0 && from < members_; ++from) {
     const Tensor& input = exchange_.call(from).inputs[0];
-    Chunk rows = rows_to(from, to);
-    Shape piece = input.shape();
+    if (!cuts_alike) rows = rows_to(from, to);
+    piece[dim] = input.shape()[dim];
     piece[cut_dim] = rows.length;
     std::size_t skipped = std::size_t(rows.start * input.strides()[cut_dim]) * element;
     strided_copy({target, strides}, {input.data() + skipped, input.strides()}, piece, element);
@@ -244,7 +285,8 @@ ResultPart Exchanging::rows_for(std::size_t to) {
 }
 
 void Exchanging::all_to_all() {
-  for (std::size_t to = 0; to < members_; ++to) give(to, rows_for(to));
+  std::int64_t gathered = gathered_rows();
+  for (std::size_t to = 0; to < members_; ++to) give(to, rows_for(to, gathered));
 }
 
 void Exchanging::all_to_all_list() {

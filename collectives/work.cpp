@@ -35,14 +35,46 @@ class FaultyCall {
   std::vector<Tensor> inputs_;
 };
 
-void take_results(Rank& rank, ResultParts& parts, std::vector<Tensor>& results) {
-  results.reserve(parts.size());
-  for (ResultPart& part : parts) {
+void take_results(Rank& rank, Arrival& arrival, std::vector<Tensor>& results) {
+  results.reserve(arrival.parts().size());
+  for (const ResultPart& part : arrival.parts()) {
     rank.record(part.hash);
     results.push_back(part.to_tensor());
   }
-  parts.clear();
+  arrival.drop_parts();
 }
+
+// What join_and_wait returns: all results of a call.
+struct All {
+  std::vector<Tensor> results;
+
+  void take(Rank& rank, Arrival& arrival) {
+    if (!arrival.parts().empty()) take_results(rank, arrival, results);
+  }
+};
+
+// The only result of a call, undefined where it has none.
+struct Only {
+  Tensor result;
+
+  void take(Rank& rank, Arrival& arrival) {
+    if (arrival.parts().empty()) return;
+    const ResultPart& part = arrival.parts().front();
+    rank.record(part.hash);
+    result = part.to_tensor();
+    arrival.drop_parts();
+  }
+};
+
+// Nothing: only a faulty barrier has results.
+struct None {
+  void take(Rank& rank, Arrival& arrival) {
+    if (arrival.parts().empty()) [[likely]]
+      return;
+    std::vector<Tensor> dropped;
+    take_results(rank, arrival, dropped);
+  }
+};
 
 void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
   const CollectiveCall& call = *arrival.call;
@@ -61,35 +93,49 @@ void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
 
 namespace {
 
-std::vector<Tensor> join_and_wait(const ProcessGroup& group, const CollectiveCall& call) {
+template <class Results>
+Results join_and_wait(const ProcessGroup& group, const CollectiveCall& call) {
   Rank& rank = group.owner();
   Arrival arrival;
   arrival.call = &call;
   arrival.rank = &rank;
   Exchange& exchange = group.group().join(group.member(), arrival);
   if (!arrival.is_complete) block_on(exchange, arrival, call.site);
-  std::vector<Tensor> results;
-  if (!arrival.results.empty()) take_results(rank, arrival.results, results);
+  Results results;
+  results.take(rank, arrival);
   return results;
 }
 
 // Apart, so that the common way has a small frame: every rank of a world waits in one.
-[[gnu::noinline]] std::vector<Tensor> join_with_fault(const ProcessGroup& group,
-                                                      const CollectiveCall& asked,
-                                                      const Fault& fault) {
+template <class Results>
+[[gnu::noinline]] Results join_with_fault(const ProcessGroup& group, const CollectiveCall& asked,
+                                          const Fault& fault) {
   FaultyCall faulty(asked, fault);
-  return join_and_wait(group, faulty.call());
+  return join_and_wait<Results>(group, faulty.call());
+}
+
+template <class Results>
+Results run(const ProcessGroup& group, const CollectiveCall& asked) {
+  Rank& rank = group.owner();
+  const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
+  check_call(asked, group.size());
+  if (fault) [[unlikely]]
+    return join_with_fault<Results>(group, asked, *fault);
+  return join_and_wait<Results>(group, asked);
 }
 
 }  // namespace
 
 std::vector<Tensor> run_collective(const ProcessGroup& group, const CollectiveCall& asked) {
-  Rank& rank = group.owner();
-  const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
-  check_call(asked, group.size());
-  if (fault) [[unlikely]]
-    return join_with_fault(group, asked, *fault);
-  return join_and_wait(group, asked);
+  return run<All>(group, asked).results;
+}
+
+Tensor run_collective_for_one(const ProcessGroup& group, const CollectiveCall& asked) {
+  return run<Only>(group, asked).result;
+}
+
+void run_collective_for_none(const ProcessGroup& group, const CollectiveCall& asked) {
+  run<None>(group, asked);
 }
 
 Work start_collective(const ProcessGroup& group, const CollectiveCall& asked) {
@@ -144,7 +190,7 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
   } else if (!state.arrival.is_complete) {
     block_on(group.exchange_of(state.arrival.sequence), state.arrival, site);
   }
-  take_results(rank, state.arrival.results, state.results);
+  take_results(rank, state.arrival, state.results);
   state.is_taken = true;
   return state.results;
 }

@@ -42,6 +42,12 @@ class Work {
 // member's results. Costs one suspend and one wake.
 std::vector<Tensor> run_collective(const ProcessGroup& group, const CollectiveCall& call);
 
+// run_collective_for_one does the same for a call with at most one result: undefined for none.
+Tensor run_collective_for_one(const ProcessGroup& group, const CollectiveCall& call);
+
+// run_collective_for_none does the same for a barrier.
+void run_collective_for_none(const ProcessGroup& group, const CollectiveCall& call);
+
 // start_collective joins without blocking.
 Work start_collective(const ProcessGroup& group, const CollectiveCall& call);
 

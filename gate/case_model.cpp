@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include <simmesh/gate/case_model.h>
 #include <simmesh/gate/case_tensor.h>
 

@@ -1,10 +1,12 @@
 #include <simmesh/gate/verify_collective.h>
 #include <simmesh/gate/verify_formula.h>
+#include <simmesh/gate/verify_grad.h>
 #include <simmesh/gate/verify_local_shape.h>
 #include <simmesh/gate/verify_mesh.h>
 #include <simmesh/gate/verify_plan.h>
 #include <simmesh/gate/verify_redistribute.h>
 #include <simmesh/gate/verify_train.h>
+#include <simmesh/gate/verify_zero_train.h>
 #include <simmesh/gate/verify_table.h>
 
 namespace simmesh {
@@ -21,6 +23,10 @@ gsl::span<const KnownKind> known_kinds() {
        {"mesh", "world", "op", "api", "reduce", "group_dim", "dim", "root", "splits", "shapes",
         "tensor", "before", "after", "error", "oracle"}},
       {"formula", verify_formula, {"tensor", "h", "bits", "hash"}},
+      {"grad",
+       verify_grad,
+       {"mesh", "world", "tensor", "from", "leaf", "end", "to", "grad_given", "gradient", "before",
+        "after", "grad_placements", "collectives", "error", "oracle"}},
       {"local_shape", verify_local_shape, {"mesh", "tensor", "placements", "local", "oracle"}},
       {"mesh", verify_mesh, {"mesh", "how", "world", "ops", "result", "error"}},
       {"plan",
@@ -33,6 +39,11 @@ gsl::span<const KnownKind> known_kinds() {
         "planner", "steps", "collectives", "before", "after", "error", "oracle"}},
       {"train", verify_train, train_fields},
       {"train_exact", verify_train, train_fields},
+      {"zero_train",
+       verify_zero_train,
+       {"world", "stage", "dtype", "layers", "init", "batch", "accumulation", "steps", "loss",
+        "data_rule", "data_seed", "input_factor", "optimizer", "groups", "clip", "zero", "compare",
+        "expect", "fp16", "poison_step"}},
   };
   return kinds;
 }

@@ -174,6 +174,9 @@ class DeviceMesh {
   // mesh, row-major; unit dims don't count, nor does the order in which the dims are listed.
   std::optional<DeviceMesh> find_flattened(DimSpan dims) const;
 
+  // flattened_count is the number of flattened meshes that the root keeps.
+  std::size_t flattened_count() const;
+
   // layout says how the dims step over the positions of root_ranks.
   const MeshLayout& layout() const;
   const RankList& root_ranks() const;

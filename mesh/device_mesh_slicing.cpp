@@ -175,6 +175,8 @@ std::vector<DeviceMesh> DeviceMesh::get_all_submeshes(const MeshDim& dim) const 
   return meshes;
 }
 
+std::size_t DeviceMesh::flattened_count() const { return view_->root->flattened.size(); }
+
 std::optional<DeviceMesh> DeviceMesh::find_flattened(DimSpan dims) const {
   Dims ascending(dims.begin(), dims.end());
   for (std::int64_t& dim : ascending) dim = dim_index(dim);

@@ -1,12 +1,10 @@
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/run.h>
+#include <simmesh/mesh/default_mesh.h>
 #include <simmesh/sharding/dtensor.h>
+#include <simmesh/sharding/dtensor_gradient.h>
 #include <simmesh/sharding/index_cut.h>
 #include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/plan_cache.h>
-#include <simmesh/sharding/redistribute_refusals.h>
-#include <simmesh/sharding/run_plan.h>
 
 namespace simmesh {
 
@@ -51,66 +49,21 @@ void check_inferred_shape(const DTensorSpec& spec, const CallSite& site) {
 }  // namespace
 
 DTensor::DTensor(DTensorSpec spec, Tensor local, Tensor mask)
-    : spec_(std::make_shared<const DTensorSpec>(std::move(spec))),
-      value_(std::make_shared<Value>(Value{std::move(local), {}})),
-      mask_(std::move(mask)) {}
+    : place_(std::make_shared<Place>(Place{std::move(spec)})),
+      value_(std::make_shared<Value>(Value{std::move(local), {}})) {
+  if (mask.is_defined()) mask_ = std::make_shared<const Tensor>(std::move(mask));
+}
 
-const Tensor& DTensor::to_local() const {
+DTensor::DTensor(std::shared_ptr<Place> place, Tensor local, std::optional<Work> pending)
+    : place_(std::move(place)),
+      value_(std::make_shared<Value>(Value{std::move(local), std::move(pending)})) {}
+
+const Tensor& DTensor::local() const {
   if (value_->pending) {
     value_->local = value_->pending->wait();
     value_->pending.reset();
   }
   return value_->local;
-}
-
-PlanRequest DTensor::request_for(const Placements& to, const RedistributeOptions& options) const {
-  PlanRequest request{.shape = spec_->shape,
-                      .dtype = spec_->dtype,
-                      .mesh_shape = mesh().shape(),
-                      .from = spec_->sharding.placements,
-                      .to = to,
-                      .from_order = spec_->sharding.order,
-                      .to_order = options.order,
-                      .planner = options.planner,
-                      .topology = options.topology};
-  if (mesh().ndim() > 1) request.flattened = spec_->groups->flattened();
-  return request;
-}
-
-DTensor DTensor::redistribute(const Placements& to, const RedistributeOptions& options,
-                              CallSite site) const {
-  PlanRequest request = request_for(to, options);
-  validate_redistribute(request);
-  return carry_out(request, options, site);
-}
-
-DTensor DTensor::redistribute_local(const Placements& to, const RedistributeOptions& options,
-                                    CallSite site) const {
-  return carry_out(request_for(to, options), options, site);
-}
-
-DTensor DTensor::carry_out(const PlanRequest& request, const RedistributeOptions& options,
-                           const CallSite& site) const {
-  Rank& rank = this_rank();
-  rank.run().take_turn(rank);
-  std::shared_ptr<const Plan> plan = rank.world().state<PlanCache>().find_or_make(request);
-  if (const auto& debug = rank.world().options().log.debug)
-    debug(fmt::format("rank {}: redistribute {} to {}:\n{}", rank.id(), to_string(*spec_),
-                      to_string(PlacementSpan(request.to)), to_string(*plan, request.mesh_shape)));
-  DTensorSpec target = *spec_;
-  target.sharding.placements = normalized(request.to, std::int64_t(request.shape.size()));
-  target.sharding.order = request.to_order;
-  if (!spec_->groups->is_member()) return DTensor(std::move(target), to_local());
-  PlanResult result =
-      run_plan(*plan, to_local(), {*spec_->groups, spec_->shape, mask_, site}, options.is_async);
-  DTensor moved(std::move(target), std::move(result.local));
-  moved.value_->pending = std::move(result.pending);
-  return moved;
-}
-
-Tensor DTensor::full_tensor(CallSite site) const {
-  Placements replicated(placements().size(), Replicate());
-  return redistribute(replicated, {}, site).to_local();
 }
 
 DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
@@ -125,7 +78,13 @@ DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements
   if (!spec.groups->is_member()) return DTensor(std::move(spec), nothing(local.dtype()));
   check_local_shape(spec, local);
   if (!options.shape && options.check_shapes) check_inferred_shape(spec, site);
-  return DTensor(std::move(spec), local, options.mask);
+  DTensor result(std::move(spec), local.detach(), options.mask);
+  return local.requires_grad() ? recorded_from_local(local, std::move(result), options) : result;
+}
+
+DTensor from_local(const Tensor& local, const Placements& placements,
+                   const FromLocalOptions& options, CallSite site) {
+  return from_local(local, current_mesh(), placements, options, site);
 }
 
 DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
@@ -142,7 +101,7 @@ DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Plac
                    .dtype = full.dtype()};
   check_sharding(list, full.shape(), mesh.shape());
   if (!spec.groups->is_member()) return DTensor(std::move(spec), nothing(full.dtype()));
-  Tensor piece = full;
+  Tensor piece = full.detach();
   if (options.from_first_rank)
     for (std::int64_t dim = 0; dim < mesh.ndim(); ++dim)
       if (mesh.size(dim) > 1) piece = broadcast(piece, 0, spec.groups->group(Dims{dim}), site);
@@ -152,7 +111,14 @@ DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Plac
     append_run(held, {0, full.size(dim)});
     if (!(held == wanted)) piece = cut_indices(piece, {dim, held, wanted});
   }
-  return DTensor(std::move(spec), piece.clone());
+  DTensor result(std::move(spec), piece.clone());
+  if (full.requires_grad()) result.set_requires_grad();
+  return result;
+}
+
+DTensor distribute_tensor(const Tensor& full, const Placements& placements,
+                          const DistributeOptions& options, CallSite site) {
+  return distribute_tensor(full, current_mesh(), placements, options, site);
 }
 
 }  // namespace simmesh

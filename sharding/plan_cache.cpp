@@ -25,20 +25,20 @@ bool same(const PlanRequest& a, const PlanRequest& b) {
 
 }  // namespace
 
-std::shared_ptr<const Plan> PlanCache::find_or_make(const PlanRequest& request) {
+std::shared_ptr<const Planned> PlanCache::find_or_make(const PlanRequest& request) {
   std::size_t hash = hash_of(request);
   auto [begin, end] = by_hash_.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
     auto entry = it->second;
-    if (!same(entry->request, request)) continue;
+    if (!same(entry->planned->request, request)) continue;
     ++hits_;
     if (entry != entries_.begin()) entries_.splice(entries_.begin(), entries_, entry);
-    return entry->plan;
+    return entry->planned;
   }
   ++misses_;
-  auto plan = std::make_shared<const Plan>(make_plan(request));
-  validate_steps(*plan, request.mesh_shape);
-  entries_.push_front({hash, request, plan});
+  auto planned = std::make_shared<const Planned>(Planned{request, make_plan(request)});
+  validate_steps(planned->plan, request.mesh_shape);
+  entries_.push_front({hash, planned});
   by_hash_.emplace(hash, entries_.begin());
   if (entries_.size() > plans_max) {
     auto oldest = std::prev(entries_.end());
@@ -50,7 +50,7 @@ std::shared_ptr<const Plan> PlanCache::find_or_make(const PlanRequest& request) 
     }
     entries_.erase(oldest);
   }
-  return plan;
+  return planned;
 }
 
 }  // namespace simmesh

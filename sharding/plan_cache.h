@@ -10,15 +10,21 @@
 
 namespace simmesh {
 
+// Planned is a plan with what was asked for.
+struct Planned {
+  PlanRequest request;
+  Plan plan;
+};
+
 // PlanCache keeps the newest plans of a World. A plan is a function of its request alone, so a hit
 // changes nothing but time.
 class PlanCache {
  public:
   static constexpr std::size_t plans_max = 1024;
 
-  // find_or_make returns the plan of a request. Throws what make_plan and validate_steps throw;
-  // failures aren't kept.
-  std::shared_ptr<const Plan> find_or_make(const PlanRequest& request);
+  // find_or_make returns the plan of a request, which any rank may keep and read. Throws what
+  // make_plan and validate_steps throw; failures aren't kept.
+  std::shared_ptr<const Planned> find_or_make(const PlanRequest& request);
 
   std::uint64_t hits() const { return hits_; }
   std::uint64_t misses() const { return misses_; }
@@ -27,8 +33,7 @@ class PlanCache {
  private:
   struct Entry {
     std::size_t hash;
-    PlanRequest request;
-    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<const Planned> planned;
   };
 
   std::list<Entry> entries_;  // newest first

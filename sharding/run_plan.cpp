@@ -25,8 +25,8 @@ class StepRun {
         mesh_shape_(run.groups.mesh().shape()),
         group_(run.groups.group(step_.mesh_dims)) {}
 
-  PlanResult from_pending(Tensor local, bool is_async) const;
-  PlanResult from_split(Tensor local, bool is_async) const;
+  PlanResult from_pending(const Tensor& local, bool is_async) const;
+  PlanResult from_split(const Tensor& local, bool is_async) const;
   Tensor from_replicate(const Tensor& local) const;
 
  private:
@@ -42,10 +42,21 @@ class StepRun {
   bool applies_last(const Placement& split) const;
   bool gathers_in_order() const;
   bool cuts_by_chunks() const;
-  Tensor gather(const Tensor& local) const;
-  Tensor cut(const Tensor& whole) const;
-  Tensor as_operand(Tensor local) const;
-  Tensor finish_reduction(Tensor sum) const;
+  bool changes_operand() const;
+  bool needs_finish() const;
+  PlanResult reduce(const Tensor& operand, bool is_async) const;
+  Tensor all_gathered(const Tensor& local) const;
+
+  // What computes with lists of indices or tensors of its own stands apart from what waits: the
+  // stack of a rank that waits holds the frames of all that it returns to.
+  [[gnu::noinline]] bool gathers_held_in_order() const;
+  [[gnu::noinline]] bool cuts_held_by_chunks() const;
+  [[gnu::noinline]] Tensor placed(Tensor pieces) const;
+  [[gnu::noinline]] Tensor cut(const Tensor& whole) const;
+  [[gnu::noinline]] Tensor as_operand(Tensor local) const;
+  [[gnu::noinline]] Tensor finish_reduction(Tensor sum) const;
+  [[gnu::noinline]] PlanResult reduce_changed(const Tensor& local, bool is_async) const;
+  [[gnu::noinline]] PlanResult gather_and_cut(const Tensor& local) const;
 
   const PlanStep& step_;
   const Sharding& before_;
@@ -93,13 +104,20 @@ bool StepRun::applies_last(const Placement& split) const {
 // Whether the pieces of the members in their order are the piece after the step.
 bool StepRun::gathers_in_order() const {
   if (!step_.from.is_shard()) return false;
-  return applies_last(step_.from) || held_by_group() == own_runs(step_.after, step_.from.dim());
+  return applies_last(step_.from) || gathers_held_in_order();
+}
+
+bool StepRun::gathers_held_in_order() const {
+  return held_by_group() == own_runs(step_.after, step_.from.dim());
 }
 
 // Whether the piece of each member after the step is its chunk of what all of them hold before.
 bool StepRun::cuts_by_chunks() const {
   if (!step_.to.is_shard()) return false;
-  if (applies_last(step_.to)) return true;
+  return applies_last(step_.to) || cuts_held_by_chunks();
+}
+
+bool StepRun::cuts_held_by_chunks() const {
   std::int64_t dim = step_.to.dim();
   IndexRuns held = own_runs(before_, dim);
   for (std::int64_t member = 0; member < group_.size(); ++member)
@@ -109,14 +127,22 @@ bool StepRun::cuts_by_chunks() const {
   return true;
 }
 
+bool StepRun::changes_operand() const {
+  return step_.from.kind() == Placement::Kind::norm_partial ||
+         (step_.from.kind() == Placement::Kind::mask_partial && run_.mask);
+}
+
+bool StepRun::needs_finish() const {
+  return step_.divide_by != 1 || step_.from.kind() == Placement::Kind::norm_partial;
+}
+
 // What a pending placement asks of the operand before it is reduced: masked rows are zero, norms
 // are powers.
 Tensor StepRun::as_operand(Tensor local) const {
   if (step_.from.kind() == Placement::Kind::norm_partial)
     return norm_to_sum(local, step_.from.norm());
-  if (step_.from.kind() != Placement::Kind::mask_partial || !run_.mask.is_defined()) return local;
   local = local.clone();
-  Tensor mask = run_.mask.contiguous();
+  Tensor mask = run_.mask->contiguous();
   std::int64_t rows = mask.element_count();
   std::size_t row_bytes = rows == 0 ? 0 : local.bytes() / std::size_t(rows);
   std::byte* data = local.mutable_data();
@@ -135,28 +161,40 @@ Tensor StepRun::finish_reduction(Tensor sum) const {
   return sum;
 }
 
-PlanResult StepRun::from_pending(Tensor local, bool is_async) const {
+PlanResult StepRun::from_pending(const Tensor& local, bool is_async) const {
+  return changes_operand() ? reduce_changed(local, is_async) : reduce(local, is_async);
+}
+
+PlanResult StepRun::reduce_changed(const Tensor& local, bool is_async) const {
+  return reduce(as_operand(local), is_async);
+}
+
+PlanResult StepRun::reduce(const Tensor& operand, bool is_async) const {
   ReduceOp op = step_.divide_by == 1 ? step_.from.reduce_op() : ReduceOp::sum;
-  Tensor operand = as_operand(std::move(local));
-  bool needs_finish = step_.divide_by != 1 || step_.from.kind() == Placement::Kind::norm_partial;
-  if (cuts_by_chunks()) {
+  bool may_wait = is_async && !needs_finish();
+  PlanResult result;
+  bool by_chunks = cuts_by_chunks();
+  if (by_chunks) {
     Along along{.dim = step_.to.dim(), .uneven = true};
-    if (is_async && !needs_finish)
-      return {{}, reduce_scatter_async(operand, op, along, group_, run_.site)};
-    return {finish_reduction(reduce_scatter(operand, op, along, group_, run_.site)), {}};
+    if (may_wait) return {{}, reduce_scatter_async(operand, op, along, group_, run_.site)};
+    result.local = reduce_scatter(operand, op, along, group_, run_.site);
+  } else {
+    if (may_wait && step_.to.is_replicate())
+      return {{}, all_reduce_async(operand, op, group_, run_.site)};
+    result.local = all_reduce(operand, op, group_, run_.site);
   }
-  if (is_async && !needs_finish && step_.to.is_replicate())
-    return {{}, all_reduce_async(operand, op, group_, run_.site)};
-  Tensor sum = finish_reduction(all_reduce(operand, op, group_, run_.site));
-  return {step_.to.is_replicate() ? sum : cut(sum), {}};
+  if (needs_finish()) result.local = finish_reduction(std::move(result.local));
+  if (!by_chunks && !step_.to.is_replicate()) result.local = cut(result.local);
+  return result;
+}
+
+Tensor StepRun::all_gathered(const Tensor& local) const {
+  return all_gather(local, {.dim = step_.from.dim(), .uneven = true}, group_, run_.site);
 }
 
 // What the members hold together, along the gathered dim as this rank needs it after the step.
-Tensor StepRun::gather(const Tensor& local) const {
+Tensor StepRun::placed(Tensor pieces) const {
   std::int64_t dim = step_.from.dim();
-  Tensor pieces = all_gather(local, {.dim = dim, .uneven = true}, group_, run_.site);
-  bool is_whole = !step_.to.splits(dim);
-  if (has_no_elements(run_.global_shape) || (is_whole && gathers_in_order())) return pieces;
   IndexRuns held = held_by_group(), wanted = own_runs(step_.after, dim);
   return held == wanted ? pieces : cut_indices(pieces, {dim, held, wanted});
 }
@@ -173,19 +211,28 @@ Tensor StepRun::cut(const Tensor& whole) const {
   return cut_indices(whole, {dim, held, wanted});
 }
 
-PlanResult StepRun::from_split(Tensor local, bool is_async) const {
+PlanResult StepRun::from_split(const Tensor& local, bool is_async) const {
   bool same_dim = step_.to.splits(step_.from.dim());
-  if (!same_dim && step_.to.is_shard() && gathers_in_order() && cuts_by_chunks())
-    return {
-        all_to_all(local,
-                   {.scatter_dim = step_.to.dim(), .gather_dim = step_.from.dim(), .uneven = true},
-                   group_, run_.site),
-        {}};
-  if (is_async && step_.to.is_replicate() && gathers_in_order())
+  if (same_dim || !gathers_in_order()) return gather_and_cut(local);
+  if (step_.to.is_replicate()) {
+    if (!is_async) return {all_gathered(local), {}};
     return {{},
             all_gather_async(local, {.dim = step_.from.dim(), .uneven = true}, group_, run_.site)};
-  Tensor gathered = gather(local);
-  bool is_done = step_.to.is_replicate() || (same_dim && !has_no_elements(run_.global_shape));
+  }
+  if (!step_.to.is_shard() || !cuts_by_chunks()) return gather_and_cut(local);
+  return {
+      all_to_all(local,
+                 {.scatter_dim = step_.to.dim(), .gather_dim = step_.from.dim(), .uneven = true},
+                 group_, run_.site),
+      {}};
+}
+
+PlanResult StepRun::gather_and_cut(const Tensor& local) const {
+  Tensor gathered = all_gathered(local);
+  bool is_empty = has_no_elements(run_.global_shape);
+  bool same_dim = step_.to.splits(step_.from.dim());
+  if (!is_empty && (same_dim || !gathers_in_order())) gathered = placed(std::move(gathered));
+  bool is_done = step_.to.is_replicate() || (same_dim && !is_empty);
   return {is_done ? gathered : cut(gathered), {}};
 }
 
@@ -206,7 +253,7 @@ bool does_nothing(const PlanStep& step, DimSpan mesh_shape) {
 }
 
 // A tensor without elements takes the shape that it must have; whatever moved was empty.
-Tensor empty_piece(const PlanStep& step, const PlanRun& run, DType dtype) {
+[[gnu::noinline]] Tensor empty_piece(const PlanStep& step, const PlanRun& run, DType dtype) {
   return empty(compute_local_shape_and_global_offset(run.global_shape, run.groups.mesh().shape(),
                                                      run.groups.coordinate(), step.after.placements,
                                                      step.after.order)
@@ -216,8 +263,9 @@ Tensor empty_piece(const PlanStep& step, const PlanRun& run, DType dtype) {
 
 }  // namespace
 
-PlanResult run_plan(const Plan& plan, Tensor local, const PlanRun& run, bool is_async) {
-  PlanResult result{std::move(local), {}};
+PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, bool is_async) {
+  PlanResult result;
+  const Tensor* held = &local;
   bool is_empty = has_no_elements(run.global_shape);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
@@ -225,13 +273,15 @@ PlanResult run_plan(const Plan& plan, Tensor local, const PlanRun& run, bool is_
     StepRun step_run(plan, i, run);
     bool may_wait = is_async && !is_empty && i + 1 == plan.steps.size();
     if (step.from.is_pending())
-      result = step_run.from_pending(result.local, may_wait);
+      result = step_run.from_pending(*held, may_wait);
     else if (step.from.splits())
-      result = step_run.from_split(result.local, may_wait);
+      result = step_run.from_split(*held, may_wait);
     else
-      result.local = step_run.from_replicate(result.local);
+      result.local = step_run.from_replicate(*held);
     if (is_empty) result.local = empty_piece(step, run, result.local.dtype());
+    held = &result.local;
   }
+  if (held == &local) result.local = local;
   return result;
 }
 

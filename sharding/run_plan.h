@@ -14,8 +14,8 @@ struct PlanRun {
   MeshGroups& groups;
   DimSpan global_shape;
   // Rows of a pending masked sum that aren't this rank's to count (bool, one a row of the leading
-  // dims); undefined for none.
-  const Tensor& mask;
+  // dims); null for none.
+  const Tensor* mask;
   CallSite site;
 };
 
@@ -27,6 +27,6 @@ struct PlanResult {
 
 // run_plan carries out a plan on this rank's local tensor: all ranks of the mesh call it together.
 // With is_async the last step's collective may be left pending.
-PlanResult run_plan(const Plan& plan, Tensor local, const PlanRun& run, bool is_async);
+PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, bool is_async);
 
 }  // namespace simmesh

@@ -1,13 +1,15 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <gsl/span>
+#include <initializer_list>
 
 #include <simmesh/core/arithmetic/instruction_set.h>
 #include <simmesh/core/tensor/tensor.h>
 
 namespace simmesh {
+
+struct Product;
 
 // CarriedSum is a tensor-shaped sum that is carried as integers on a grid that doesn't depend on
 // the data, so that terms added in any order and grouping, over ranks and micro-batches, give one
@@ -26,6 +28,8 @@ class CarriedSum {
  public:
   // dtype is that of value: floating.
   CarriedSum(DimSpan shape, DType dtype);
+  CarriedSum(std::initializer_list<std::int64_t> shape, DType dtype)
+      : CarriedSum(DimSpan(shape.begin(), shape.size()), dtype) {}
 
   const Shape& shape() const { return shape_; }
   DType dtype() const { return dtype_; }
@@ -62,8 +66,12 @@ class CarriedSum {
 
  private:
   void reserve(double magnitude, double terms);
+  void make_room(std::int64_t terms);
   void carry();
-  void note_non_finite(std::int64_t index, double term);
+  void note_non_finite(std::int64_t index, std::int64_t count);
+  void add_widened(gsl::span<const double> terms, std::int64_t index);
+  void sum_widened(gsl::span<const double> terms, std::int64_t index);
+  void add_product_terms(const Product& product, InstructionSet set);
 
   Shape shape_;
   DType dtype_;
@@ -71,8 +79,8 @@ class CarriedSum {
   std::int64_t elements_;
   Tensor limbs_;
   Tensor non_finite_;
-  double first_bound_ = 0;  // of |limb[0]|, in its units
-  double lower_bound_ = 0;  // of the other limbs
+  double first_bound_ = 0;      // of |limb[0]|
+  std::int64_t new_terms_ = 0;  // of any element, since the last carry
 };
 
 }  // namespace simmesh

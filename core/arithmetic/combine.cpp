@@ -82,19 +82,67 @@ void combine(std::byte* out, const std::byte* a, const std::byte* b, std::int64_
   for (std::int64_t i = 0; i < count; ++i) to[i] = Op::apply(x[i], y[i]);
 }
 
-template <class Op>
-Combine for_any(DType dtype) {
-  return visit_dtype(dtype, []<class T>(T) -> Combine { return combine<Op, T>; });
+// Several rows a pass: what is out[i] so far is read and written once for all of them.
+template <class Op, class T>
+void fold(std::byte* out, gsl::span<const std::byte* const> rows, std::size_t at,
+          std::int64_t count) {
+  auto* __restrict to = reinterpret_cast<T*>(out);
+  auto row = [&](std::size_t r) { return reinterpret_cast<const T*>(rows[r] + at); };
+  std::size_t r = 0;
+  for (; r + 4 <= rows.size(); r += 4) {
+    const T *a = row(r), *b = row(r + 1), *c = row(r + 2), *d = row(r + 3);
+    for (std::int64_t i = 0; i < count; ++i)
+      to[i] = Op::apply(Op::apply(Op::apply(Op::apply(to[i], a[i]), b[i]), c[i]), d[i]);
+  }
+  for (; r < rows.size(); ++r) {
+    const T* a = row(r);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = Op::apply(to[i], a[i]);
+  }
 }
 
-template <class Op>
-Combine for_integers(DType dtype) {
-  return visit_dtype(dtype, []<class T>(T) -> Combine {
+// The two shapes in which an operation's kernel comes.
+struct Combines {
+  using Kernel = Combine;
+  template <class Op, class T>
+  static constexpr Combine kernel = combine<Op, T>;
+};
+struct Folds {
+  using Kernel = Fold;
+  template <class Op, class T>
+  static constexpr Fold kernel = fold<Op, T>;
+};
+
+template <class Kernels, class Op>
+typename Kernels::Kernel for_any(DType dtype) {
+  return visit_dtype(dtype, []<class T>(T) { return Kernels::template kernel<Op, T>; });
+}
+
+template <class Kernels, class Op>
+auto for_integers(DType dtype) {
+  using Kernel = typename Kernels::Kernel;
+  return visit_dtype(dtype, []<class T>(T) -> Kernel {
     if constexpr (std::is_integral_v<T>)
-      return combine<Op, T>;
+      return Kernels::template kernel<Op, T>;
     else
       return nullptr;
   });
+}
+
+template <class Kernels>
+typename Kernels::Kernel kernel_of(ReduceOp op, DType dtype) {
+  check_reduction(op, dtype);
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::avg:
+    case ReduceOp::premul_sum: return for_any<Kernels, Sum>(dtype);
+    case ReduceOp::min: return for_any<Kernels, Min>(dtype);
+    case ReduceOp::max: return for_any<Kernels, Max>(dtype);
+    case ReduceOp::product: return for_any<Kernels, Product>(dtype);
+    case ReduceOp::band: return for_integers<Kernels, Band>(dtype);
+    case ReduceOp::bor: return for_integers<Kernels, Bor>(dtype);
+    case ReduceOp::bxor: return for_integers<Kernels, Bxor>(dtype);
+  }
+  SIMMESH_CHECK(false, "unknown ReduceOp {}", static_cast<int>(op));
 }
 
 }  // namespace
@@ -111,21 +159,9 @@ void check_reduction(ReduceOp op, DType dtype) {
           to_string(dtype));
 }
 
-Combine combine_of(ReduceOp op, DType dtype) {
-  check_reduction(op, dtype);
-  switch (op) {
-    case ReduceOp::sum:
-    case ReduceOp::avg:
-    case ReduceOp::premul_sum: return for_any<Sum>(dtype);
-    case ReduceOp::min: return for_any<Min>(dtype);
-    case ReduceOp::max: return for_any<Max>(dtype);
-    case ReduceOp::product: return for_any<Product>(dtype);
-    case ReduceOp::band: return for_integers<Band>(dtype);
-    case ReduceOp::bor: return for_integers<Bor>(dtype);
-    case ReduceOp::bxor: return for_integers<Bxor>(dtype);
-  }
-  SIMMESH_CHECK(false, "unknown ReduceOp {}", static_cast<int>(op));
-}
+Combine combine_of(ReduceOp op, DType dtype) { return kernel_of<Combines>(op, dtype); }
+
+Fold fold_of(ReduceOp op, DType dtype) { return kernel_of<Folds>(op, dtype); }
 
 void scale(std::byte* out, const std::byte* values, double factor, DType dtype,
            std::int64_t count) {

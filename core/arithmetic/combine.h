@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <gsl/span>
 
 #include <simmesh/core/arithmetic/reduce_op.h>
 #include <simmesh/core/tensor/dtype.h>
@@ -16,6 +17,14 @@ using Combine = void (*)(std::byte* out, const std::byte* a, const std::byte* b,
 
 // combine_of returns the kernel of one operation. avg and premul_sum combine as sum.
 Combine combine_of(ReduceOp op, DType dtype);
+
+// Fold computes out[i] = ((out[i] op rows[0][i]) op rows[1][i]) op ... for count elements, like
+// that many calls of Combine. The elements begin `at` bytes into each row; out overlaps no row.
+using Fold = void (*)(std::byte* out, gsl::span<const std::byte* const> rows, std::size_t at,
+                      std::int64_t count);
+
+// fold_of returns the kernel of one operation.
+Fold fold_of(ReduceOp op, DType dtype);
 
 // check_reduction throws a TypeError where the operation isn't defined for the dtype: bitwise
 // operations of floating dtypes, averages and scaled sums of integers and bools. PyTorch computes

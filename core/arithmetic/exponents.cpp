@@ -4,6 +4,8 @@
 #include <type_traits>
 
 #include <simmesh/core/arithmetic/exponents.h>
+#include <simmesh/core/arithmetic/non_finite_terms.h>
+#include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/check/error.h>
 
 namespace simmesh {
@@ -89,6 +91,17 @@ LineExponents scan(const ProductOperand& operand, const MatrixSize& size) {
   return result;
 }
 
+double element(const ProductOperand& operand, std::int64_t row, std::int64_t column) {
+  return visit_dtype(operand.dtype, [&]<class T>(T) {
+    T x = reinterpret_cast<const T*>(
+        operand.data)[row * operand.row_stride + column * operand.column_stride];
+    if constexpr (std::is_integral_v<T>)
+      return double(x);
+    else
+      return widened(x);
+  });
+}
+
 }  // namespace
 
 LineExponents line_exponents(const ProductOperand& operand, const MatrixSize& size) {
@@ -101,6 +114,22 @@ LineExponents line_exponents(const ProductOperand& operand, const MatrixSize& si
       raise(ErrorKind::type_error, "arithmetic/product", "expected a floating operand, got {}",
             to_string(operand.dtype));
   }
+}
+
+void non_finite_elements(const Product& p, const LineExponents& rows, const LineExponents& columns,
+                         const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& f) {
+  if (rows.not_finite.empty() && columns.not_finite.empty()) return;
+  for (std::int64_t i = 0; i < p.rows; ++i)
+    for (std::int64_t j = 0; j < p.columns; ++j) {
+      if (rows.is_finite(i) && columns.is_finite(j)) continue;
+      std::int64_t count = 0;
+      for (std::int64_t k = 0; k < p.depth; ++k) {
+        double a = element(p.a, i, k), b = element(p.b, k, j);
+        if (a - a != 0 || b - b != 0)
+          count = NonFiniteTerms::merged(count, NonFiniteTerms::of(a * b));
+      }
+      if (count != 0) f(i, j, count);
+    }
 }
 
 std::vector<std::int32_t> row_exponents(const ProductOperand& operand, const MatrixSize& size) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <simmesh/core/arithmetic/product.h>
@@ -20,5 +21,11 @@ struct LineExponents {
 
 // line_exponents reads all of a floating operand.
 LineExponents line_exponents(const ProductOperand& operand, const MatrixSize& size);
+
+// non_finite_elements calls f(row, column, count) for each element of a product that has terms
+// which aren't finite, with their NonFiniteTerms.
+void non_finite_elements(const Product& product, const LineExponents& rows,
+                         const LineExponents& columns,
+                         const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& f);
 
 }  // namespace simmesh

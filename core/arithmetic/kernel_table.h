@@ -16,6 +16,7 @@ constexpr Kernels table = {
     .chain_lines_double = chain_lines<double>,
     .functions_float = apply<float>,
     .functions_double = apply<double>,
+    .power_magnitude = power_magnitude,
 };
 
 }  // namespace

@@ -78,6 +78,9 @@ struct Kernels {
   // functions_* compute result[i] = function(x[i]) for a Function's number.
   void (*functions_float)(int function, const float* x, float* result, std::int64_t count);
   void (*functions_double)(int function, const double* x, double* result, std::int64_t count);
+
+  // power_magnitude returns x^y for finite x > 0 and finite y.
+  double (*power_magnitude)(double x, double y);
 };
 
 // portable_kernels, avx2_kernels and avx512_kernels return the variants, nullptr where the

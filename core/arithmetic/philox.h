@@ -38,12 +38,12 @@ std::uint32_t philox_word(const PhiloxKey& key, std::uint64_t element);
 // philox_uniform returns a multiple of 2^-24 in [0, 1), from the high bits of philox_word.
 float philox_uniform(const PhiloxKey& key, std::uint64_t element);
 
-// philox_uniform_double returns a multiple of 2^-53 in [0, 1). Elements 2 i and 2 i + 1 of the
-// words make element i.
+// philox_uniform_double returns a multiple of 2^-53 in [0, 1), from words 2 i and 2 i + 1 of
+// element i.
 double philox_uniform_double(const PhiloxKey& key, std::uint64_t element);
 
-// philox_normal returns a normal number of mean 0 and variance 1, by Box-Muller from the same words
-// as philox_uniform_double.
+// philox_normal returns a normal number of mean 0 and variance 1, by Box-Muller from the words of
+// its pair of elements.
 double philox_normal(const PhiloxKey& key, std::uint64_t element);
 
 // ShardOfTensor says which part of a logical tensor a local one is: the box from offset on.

@@ -5,9 +5,9 @@ namespace {
 #if SIMMESH_VECTOR_BYTES == 64
 constexpr int chain_rows = 14, grid_rows = 12;
 #elif SIMMESH_VECTOR_BYTES == 32
-constexpr int chain_rows = 6, grid_rows = 6;
+constexpr int chain_rows = 6, grid_rows = 4;
 #else
-constexpr int chain_rows = 6, grid_rows = 6;
+constexpr int chain_rows = 6, grid_rows = 4;
 #endif
 constexpr int tile_vectors = 2;
 

@@ -9,6 +9,7 @@ namespace simmesh {
 void RankOrder::reduce(const Reduction& reduction) const {
   auto operands = reduction.operands;
   Combine combine = combine_of(reduction.op, reduction.dtype);
+  Fold fold = fold_of(reduction.op, reduction.dtype);
   std::size_t element = bytes_per_element(reduction.dtype);
   bool premultiplies = reduction.op == ReduceOp::premul_sum;
   std::vector<std::byte> scaled(premultiplies ? 32 * 1024 : 0);
@@ -25,8 +26,7 @@ void RankOrder::reduce(const Reduction& reduction) const {
       std::memcpy(result, operands[0] + at, std::size_t(count) * element);
     } else {
       combine(result, operands[0] + at, operands[1] + at, count);
-      for (std::size_t r = 2; r < operands.size(); ++r)
-        combine(result, result, operands[r] + at, count);
+      fold(result, operands.subspan(2), at, count);
     }
     if (reduction.op == ReduceOp::avg)
       divide(result, double(operands.size()), reduction.dtype, count);

@@ -39,8 +39,8 @@ OpNode::OpNode(const OpCall& call, gsl::span<const Tensor> outputs)
   for (const Tensor& output : outputs) add_output(type_of(output));
   const Saves& saves = op_.saves;
   for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (is_named(saves.inputs, i) &&
-        (!saves.crosswise || others_require_grad(call.inputs, i)))
+    if (is_named(saves.inputs, i) && (!(saves.crosswise || is_named(saves.for_others, i)) ||
+                                      others_require_grad(call.inputs, i)))
       inputs_[i] = SavedTensor(call.inputs[i]);
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     if (is_named(saves.outputs, i))

@@ -1,5 +1,10 @@
 #include <new>
 #include <xxhash.h>
+// Where the library brings its code for several vector units, the widest that this CPU has is used.
+// The bits are the same.
+#ifdef SIMMESH_XXHASH_DISPATCHES
+#include <xxh_x86dispatch.h>
+#endif
 
 #include <simmesh/core/check/bits_hash.h>
 

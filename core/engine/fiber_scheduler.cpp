@@ -32,6 +32,7 @@ void FiberScheduler::awakened(boost::fibers::context* context) noexcept {
 }
 
 boost::fibers::context* FiberScheduler::take_dispatcher() noexcept {
+  if (!workers_.empty()) workers_.back()->go_on_as(nullptr);
   return std::exchange(dispatcher_, nullptr);
 }
 
@@ -47,13 +48,14 @@ boost::fibers::context* FiberScheduler::pick_next() noexcept {
   }
   Worker& worker = *workers_.back();
   boost::fibers::context* next = worker.next_context();
-  if (next == boost::fibers::context::active()) {
+  if (next == worker.current_context()) {
     // A fiber can't be switched to from itself; the dispatcher switches back to it.
     worker.resume_after_dispatcher(next);
     return take_dispatcher();
   }
   FiberIdentity* to = worker.identity_of(next);
   FiberIdentity* from = std::exchange(worker.current_identity(), to);
+  worker.go_on_as(next);
   from->leave_for(*to, worker.current_has_ended());
   return next;
 }

@@ -12,28 +12,9 @@
 
 namespace simmesh {
 
-namespace {
-
-// The beginning of the runtime's per-thread record, as the Itanium C++ ABI lays it out.
-struct ExceptionGlobals {
-  void* caught;
-  unsigned int uncaught;
-};
-
-ExceptionGlobals& exception_globals() {
-  return *reinterpret_cast<ExceptionGlobals*>(abi::__cxa_get_globals());
+ExceptionState& ExceptionState::of_current_thread() {
+  return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
 }
-
-}  // namespace
-
-void ExceptionState::save() {
-  ExceptionGlobals& globals = exception_globals();
-  caught_ = globals.caught;
-  uncaught_ = globals.uncaught;
-  globals = {nullptr, 0};
-}
-
-void ExceptionState::restore() const { exception_globals() = {caught_, uncaught_}; }
 
 #if defined(SIMMESH_ASAN)
 
@@ -89,16 +70,6 @@ void FiberIdentity::enter_scope() {
   __tsan_switch_to_fiber(thread_fiber_, 0);
 }
 void FiberIdentity::leave_scope() { __tsan_switch_to_fiber(scope_outside_, 0); }
-
-#else
-
-FiberIdentity FiberIdentity::of_current_thread() { return {}; }
-FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) { return {}; }
-void FiberIdentity::release() {}
-void FiberIdentity::leave_for(FiberIdentity&, bool) {}
-void FiberIdentity::arrive() {}
-void FiberIdentity::enter_scope() {}
-void FiberIdentity::leave_scope() {}
 
 #endif
 

@@ -36,17 +36,39 @@ class FiberIdentity {
 #endif
 };
 
-// ExceptionState saves which exceptions a fiber is handling. The C++ runtime keeps that a thread,
-// so a fiber that waits inside a catch block would otherwise find another fiber's.
-class ExceptionState {
+// ExceptionState says which exceptions a fiber is handling. The C++ runtime keeps that a thread, so
+// a fiber that waits inside a catch block would otherwise find another fiber's.
+struct ExceptionState {
+  // The fields of the runtime's own record, as the Itanium C++ ABI lays out their beginning.
+  void* caught = nullptr;
+  unsigned int uncaught = 0;
+
+  // of_current_thread returns the thread's own state, which stays where it is.
+  static ExceptionState& of_current_thread();
+};
+
+// SavedExceptions takes a thread's state and leaves it as if no exception were handled, until it
+// ends.
+class SavedExceptions {
  public:
-  // save takes the thread's state and leaves it as if no exception were handled.
-  void save();
-  void restore() const;
+  explicit SavedExceptions(ExceptionState& state) : state_(state), saved_(state) { state = {}; }
+  ~SavedExceptions() { state_ = saved_; }
+  SavedExceptions(const SavedExceptions&) = delete;
+  SavedExceptions& operator=(const SavedExceptions&) = delete;
 
  private:
-  void* caught_ = nullptr;
-  unsigned int uncaught_ = 0;
+  ExceptionState& state_;
+  ExceptionState saved_;
 };
+
+#if !defined(SIMMESH_ASAN) && !defined(SIMMESH_TSAN)
+inline FiberIdentity FiberIdentity::of_current_thread() { return {}; }
+inline FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) { return {}; }
+inline void FiberIdentity::release() {}
+inline void FiberIdentity::leave_for(FiberIdentity&, bool) {}
+inline void FiberIdentity::arrive() {}
+inline void FiberIdentity::enter_scope() {}
+inline void FiberIdentity::leave_scope() {}
+#endif
 
 }  // namespace simmesh

@@ -97,6 +97,7 @@ class Run {
     boost::fibers::context* context = nullptr;
     Worker* worker = nullptr;
     const Activity* activity = nullptr;
+    const std::byte* suspended_at = nullptr;  // in its stack
     std::exception_ptr exception;
     FiberIdentity identity;
     State state = State::runnable;
@@ -110,6 +111,7 @@ class Run {
   RankId choose_while_ending();
   void suspend(Seat& seat);
   void check_stack(Seat& seat);
+  void fetch_ahead() const;
   void make_runnable(Seat& seat);
   void pass_turn();
   bool settle();
@@ -120,7 +122,7 @@ class Run {
   Outcome outcome();
   void run_workers(const std::function<void(Rank&)>& body);
   Worker& worker_of(RankId id) const { return *seats_[id].worker; }
-  bool has_one_thread() const { return workers_.size() == 1; }
+  bool has_one_thread() const { return has_one_thread_; }
 
   World& world_;
   Trace trace_;
@@ -141,6 +143,8 @@ class Run {
   std::size_t ending_next_ = 0;
   bool ending_ = false;
   bool has_operation_faults_ = false;
+  bool has_one_thread_ = true;
+  bool fetches_ahead_ = false;
   std::string schedule_error_;
   std::optional<Failure> failure_;
 

@@ -23,6 +23,9 @@ class FifoPolicy final : public SchedulePolicy {
   }
   void add(RankId rank) override { ring_[end_++ & (ring_.size() - 1)] = rank; }
   RankId pick() override { return ring_[begin_++ & (ring_.size() - 1)]; }
+  RankId foreseen() const override {
+    return begin_ == end_ ? no_rank : ring_[begin_ & (ring_.size() - 1)];
+  }
 
  private:
   std::vector<RankId> ring_;

@@ -28,6 +28,10 @@ class SchedulePolicy {
   // that the policy can't go on; error() then says why, and the run ends.
   virtual RankId pick() = 0;
 
+  // foreseen returns the rank that the next pick would return as things are, where that is known;
+  // else no_rank. The engine then brings the rank's memory nearer, no more.
+  virtual RankId foreseen() const { return no_rank; }
+
   virtual std::string error() const { return {}; }
 
   // touched says that the rank picked last uses an object whose users' order can matter. Only the

@@ -11,8 +11,6 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t red_zone_bytes = 16 * page_bytes;
 // Stacks that begin at equal offsets within their pages compete for the same cache lines. Small
 // worlds are staggered; in large ones the memory that this costs matters more.
 constexpr std::size_t staggered_stacks_max = 4096;
@@ -26,7 +24,8 @@ StackArena::StackArena(const Options& options)
       stack_bytes_((options.stack_bytes + page_bytes - 1) / page_bytes * page_bytes),
       staggered_(options.stacks <= staggered_stacks_max) {
   SIMMESH_CHECK(stack_bytes_ > 0, "stacks of no bytes");
-  slot_bytes_ = red_zone_bytes + stack_bytes_ + (staggered_ ? page_bytes : 0);
+  below_bytes_ = red_zone_bytes + (options.guard_pages ? page_bytes : 0);
+  slot_bytes_ = below_bytes_ + stack_bytes_ + (staggered_ ? page_bytes : 0);
   mapped_bytes_ = std::max<std::size_t>(slot_bytes_ * stacks_, page_bytes);
   void* mapping = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -38,19 +37,20 @@ StackArena::StackArena(const Options& options)
   madvise(begin_, mapped_bytes_, MADV_NOHUGEPAGE);
   if (!options.guard_pages) return;
   for (std::size_t i = 0; i < stacks_; ++i)
-    if (mprotect(begin_ + i * slot_bytes_, page_bytes, PROT_NONE) != 0) {
+    if (mprotect(begin_ + i * slot_bytes_, 2 * page_bytes, PROT_NONE) != 0) {
       int error = errno;
       munmap(begin_, mapped_bytes_);
       raise(ErrorKind::runtime_error, "engine/stack_arena",
             "expected a guard page below each of {} stacks, but the system refused number {}: {}",
             stacks_, i, std::strerror(error));
     }
+  guards_.assign(stacks_, 0);
 }
 
 StackArena::~StackArena() { munmap(begin_, mapped_bytes_); }
 
 const std::byte* StackArena::lower_end(std::size_t index) const {
-  return begin_ + index * slot_bytes_ + red_zone_bytes;
+  return begin_ + index * slot_bytes_ + below_bytes_;
 }
 
 boost::context::stack_context StackArena::stack(std::size_t index) const {
@@ -62,16 +62,27 @@ boost::context::stack_context StackArena::stack(std::size_t index) const {
   return context;
 }
 
-bool StackArena::overflowed(std::size_t index) {
-  std::byte* canary = begin_ + index * slot_bytes_ + red_zone_bytes - canary_words * 8;
-  std::uint64_t words[canary_words];
-  std::memcpy(words, canary, sizeof(words));
-  std::uint64_t any = 0;
-  for (std::uint64_t word : words) any |= word;
-  if (any == 0) [[likely]]
-    return false;
-  std::memset(canary, 0, sizeof(words));
+void StackArena::forget_overflow(std::size_t index) {
+  std::memset(canary(index), 0, canary_words * sizeof(std::uint64_t));
+  if (has_guard_pages()) guards_[index] &= is_open;
+}
+
+bool StackArena::open_guard_page(const std::byte* address, std::size_t index) noexcept {
+  if (index >= guards_.size() || guards_[index] & is_open) return false;
+  std::byte* page = guard_page(index);
+  if (address < page || address >= page + page_bytes) return false;
+  if (mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  guards_[index] = is_open | is_unreported;
   return true;
+}
+
+void StackArena::close_guard_pages() {
+  for (std::size_t i = 0; i < guards_.size(); ++i) {
+    if (guards_[i] == 0) continue;
+    SIMMESH_CHECK(mprotect(guard_page(i), page_bytes, PROT_NONE) == 0, "guard page {} stays open",
+                  i);
+    guards_[i] = 0;
+  }
 }
 
 }  // namespace simmesh

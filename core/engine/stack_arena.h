@@ -3,6 +3,8 @@
 #include <boost/context/stack_context.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <vector>
 
 namespace simmesh {
 
@@ -10,7 +12,8 @@ namespace simmesh {
 // zone of address space that costs no memory while it isn't touched, with a canary at its top:
 // words that the kernel gave as zeros and that must still be zeros. A stack that grows past its
 // size therefore runs into the red zone, harms nobody, and is found at the next switch. Where guard
-// pages are on, the bottom page of each red zone can't be touched at all.
+// pages are on, the red zone's bottom page can't be touched, nor can one below it. The first can be
+// opened, so that a stack that reached it goes on until that is reported; the second stays shut.
 class StackArena {
  public:
   struct Options {
@@ -30,20 +33,53 @@ class StackArena {
   // lower_end returns the lowest address of a stack, where its red zone ends.
   const std::byte* lower_end(std::size_t index) const;
 
-  // overflowed says whether the canary below the stack was written to. The canary is restored.
-  bool overflowed(std::size_t index);
+  // overflowed says whether the canary below the stack was written to, or its guard page was
+  // opened, since it was asked last.
+  bool overflowed(std::size_t index) {
+    std::uint64_t words[canary_words];
+    std::memcpy(words, canary(index), sizeof(words));
+    std::uint64_t any = has_guard_pages() ? guards_[index] & is_unreported : 0;
+    for (std::uint64_t word : words) any |= word;
+    if (any == 0) [[likely]]
+      return false;
+    forget_overflow(index);
+    return true;
+  }
+  // fetch_canary brings what overflowed will read nearer.
+  void fetch_canary(std::size_t index) const { __builtin_prefetch(canary(index)); }
+
+  bool has_guard_pages() const { return !guards_.empty(); }
+  // open_guard_page makes the guard page of a stack usable where the address lies in it; says
+  // whether it did. May be called by a signal handler.
+  bool open_guard_page(const std::byte* address, std::size_t index) noexcept;
+  // close_guard_pages shuts those that were opened.
+  void close_guard_pages();
 
   std::size_t stack_bytes() const { return stack_bytes_; }
 
  private:
+  static constexpr std::size_t page_bytes = 4096;
+  static constexpr std::size_t red_zone_bytes = 16 * page_bytes;
   static constexpr std::size_t canary_words = 8;
+
+  std::byte* canary(std::size_t index) const {
+    return begin_ + index * slot_bytes_ + below_bytes_ - canary_words * sizeof(std::uint64_t);
+  }
+  std::byte* guard_page(std::size_t index) const {
+    return begin_ + index * slot_bytes_ + page_bytes;
+  }
+  void forget_overflow(std::size_t index);
 
   std::size_t stacks_;
   std::size_t stack_bytes_;
+  std::size_t below_bytes_;  // the red zone and the shut page
   std::size_t slot_bytes_;
   std::size_t mapped_bytes_;
   bool staggered_;
   std::byte* begin_;
+  // Of each stack, where there are guard pages: whether the upper one is open, and not reported.
+  static constexpr std::uint64_t is_open = 1, is_unreported = 2;
+  std::vector<std::uint8_t> guards_;
 };
 
 }  // namespace simmesh

@@ -42,6 +42,8 @@ Rank& this_rank() {
 void Worker::arrived(Run::Seat& seat) {
   seat.identity.arrive();
   current_has_ended_ = false;
+  if (guard_) [[unlikely]]
+    guard_->enter(seat.rank.id());
   make_current(&seat.rank);
 }
 
@@ -71,9 +73,11 @@ void Worker::launch(RankId id, const std::function<void(Rank&)>& body) {
 void Worker::work(const std::function<void(Rank&)>& body) {
   FiberScheduler& scheduler = FiberScheduler::of_this_thread();
   Rank* outer = current_rank;
-  ExceptionState exceptions;
-  exceptions.save();
+  exceptions_ = &ExceptionState::of_current_thread();
+  SavedExceptions exceptions(*exceptions_);
+  if (run_.stacks_->has_guard_pages()) guard_.emplace(*run_.stacks_);
   root_ = boost::fibers::context::active();
+  current_context_ = root_;
   root_identity_ = FiberIdentity::of_current_thread();
   current_identity_ = &root_identity_;
   scheduler.push(*this);
@@ -84,7 +88,7 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   scheduler.pop();
   for (std::size_t id = index_; id < run_.seats_.size(); id += run_.workers_.size())
     run_.seats_[id].identity.release();
-  exceptions.restore();
+  guard_.reset();
   make_current(outer);
 }
 
@@ -93,6 +97,7 @@ void Worker::drive() {
   do {
     gives_up_turn_ = true;
     suspend_root();
+    if (guard_) guard_->leave();
     run_.root_has_turn_ = false;
     make_current(nullptr);
   } while (!run_.settle());

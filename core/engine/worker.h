@@ -4,8 +4,10 @@
 #include <boost/thread/condition_variable.hpp>
 #include <deque>
 #include <functional>
+#include <optional>
 
 #include <simmesh/core/engine/run.h>
+#include <simmesh/core/engine/stack_guard.h>
 
 namespace simmesh {
 
@@ -27,7 +29,15 @@ class Worker {
   // resume_after lets the given fiber go on once the dispatcher has run.
   void resume_after_dispatcher(boost::fibers::context* context) { prepared_ = context; }
 
-  // identity_of returns the sanitizers' view of a fiber of this worker; null for the dispatcher.
+  // current_context returns the fiber that the thread is on, as go_on_as was told; null for the
+  // dispatcher.
+  const boost::fibers::context* current_context() const { return current_context_; }
+  void go_on_as(const boost::fibers::context* context) { current_context_ = context; }
+
+  // exceptions returns the state of the thread.
+  ExceptionState& exceptions() { return *exceptions_; }
+
+  // identity_of returns the sanitizers' view of a fiber of this worker.
   FiberIdentity* identity_of(const boost::fibers::context* context);
   FiberIdentity*& current_identity() { return current_identity_; }
   bool current_has_ended() const { return current_has_ended_; }
@@ -53,8 +63,11 @@ class Worker {
   std::size_t index_;
   boost::fibers::context* root_ = nullptr;
   boost::fibers::context* prepared_ = nullptr;
+  const boost::fibers::context* current_context_ = nullptr;
+  ExceptionState* exceptions_ = nullptr;
   FiberIdentity root_identity_;
   FiberIdentity* current_identity_ = nullptr;
+  std::optional<StackGuard> guard_;
   const Run::Seat* resuming_ = nullptr;
   std::deque<RankId> released_;
   boost::condition_variable changed_;

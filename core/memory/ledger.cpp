@@ -7,8 +7,6 @@
 namespace simmesh {
 
 namespace {
-thread_local Ledger* active_ledger = nullptr;
-
 void add(Ledger::Bytes& bytes, std::int64_t amount) {
   bytes.current += amount;
   bytes.peak = std::max(bytes.peak, bytes.current);
@@ -47,9 +45,6 @@ void Ledger::release(std::int64_t bytes, MemoryCategory category) {
   by_category_[std::size_t(category)].current -= bytes;
   --live_storages_;
 }
-
-Ledger* Ledger::active() { return active_ledger; }
-void Ledger::set_active(Ledger* ledger) { active_ledger = ledger; }
 
 Ledger::Category::Category(MemoryCategory category) : ledger_(active()) {
   if (!ledger_) return;

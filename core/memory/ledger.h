@@ -31,7 +31,7 @@ using StorageId = std::uint64_t;
 //
 //   Ledger::Category scope(MemoryCategory::gradient);   // storages made below are charged as
 //   gradients
-class Ledger : public boost::intrusive_ref_counter<Ledger> {
+class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_counter> {
  public:
   struct Bytes {
     std::int64_t current = 0;
@@ -61,8 +61,8 @@ class Ledger : public boost::intrusive_ref_counter<Ledger> {
   void fail_allocation(std::uint64_t k) { failing_allocation_ = k; }
 
   // active returns the ledger of the rank that runs on this thread; null outside any World.
-  static Ledger* active();
-  static void set_active(Ledger* ledger);
+  static Ledger* active() { return active_; }
+  static void set_active(Ledger* ledger) { active_ = ledger; }
 
   class Category {
    public:
@@ -77,6 +77,8 @@ class Ledger : public boost::intrusive_ref_counter<Ledger> {
   };
 
  private:
+  static constinit inline thread_local Ledger* active_ = nullptr;
+
   Bytes total_;
   std::array<Bytes, memory_category_count> by_category_{};
   boost::intrusive_ptr<PhysicalMemory> memory_;

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include <simmesh/core/ops/op.h>
+#include <simmesh/core/ops/windows.h>
 
 namespace simmesh {
-
-// RowsColumns is a number for the rows and one for the columns of an image.
-using RowsColumns = std::array<std::int64_t, 2>;
 
 // Convolution2d are the arguments of conv2d.
 struct Convolution2d {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <simmesh/core/tensor/tensor.h>
+#include <simmesh/core/ops/op.h>
 
 namespace simmesh {
 
@@ -25,6 +25,9 @@ Tensor empty_like(const Tensor& x, std::optional<DType> dtype = {});
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = {});
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype = {});
 Tensor full_like(const Tensor& x, double value, std::optional<DType> dtype = {});
+
+// new_zeros returns zeros of the dtype of x, distributed if x is: what gradients are made of.
+Tensor new_zeros(const Tensor& x, DimSpan shape);
 
 // Range is start, start + step, ... below end, or above it for a negative step.
 struct Range {
@@ -51,5 +54,8 @@ Tensor linspace(const Linspace& values, DType dtype = DType::float32);
 // eye returns a matrix of ones on the diagonal; it is square where columns are not given.
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
            DType dtype = DType::float32);
+
+// factory_ops returns the ops of this file.
+gsl::span<const Op* const> factory_ops();
 
 }  // namespace simmesh

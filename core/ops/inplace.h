@@ -24,6 +24,7 @@ Tensor& addcdiv_(Tensor& self, const Tensor& a, const Tensor& b, Number value = 
 Tensor& lerp_(Tensor& self, const Tensor& end, Number weight);
 Tensor& lerp_(Tensor& self, const Tensor& end, const Tensor& weight);
 
+Tensor& maximum_(Tensor& self, const Tensor& other);
 Tensor& neg_(Tensor& self);
 Tensor& abs_(Tensor& self);
 Tensor& sqrt_(Tensor& self);

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -28,9 +29,12 @@ class Number {
   bool is_floating() const { return std::holds_alternative<double>(value_); }
   bool is_bool() const { return std::holds_alternative<bool>(value_); }
 
-  // as converts to another arithmetic type, a floating number toward zero.
+  // as converts to another arithmetic type; a floating number toward zero, to the nearest limit
+  // where an integer can't hold it.
   template <class T>
   T as() const {
+    if (const double* value = std::get_if<double>(&value_))
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return saturated<T>(*value);
     return std::visit([](auto value) { return static_cast<T>(value); }, value_);
   }
   AttributeValue attribute() const {
@@ -38,6 +42,14 @@ class Number {
   }
 
  private:
+  template <class T>
+  static T saturated(double value) {
+    constexpr auto min = std::numeric_limits<T>::min(), max = std::numeric_limits<T>::max();
+    if (value != value) return 0;
+    if (value <= static_cast<double>(min)) return min;
+    return value >= static_cast<double>(max) ? max : static_cast<T>(value);
+  }
+
   std::variant<bool, std::int64_t, double> value_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <simmesh/core/ops/activations.h>
 #include <simmesh/core/ops/elementary.h>
+#include <simmesh/core/ops/interpolation.h>
 #include <simmesh/core/ops/logic.h>
 #include <simmesh/core/ops/number.h>
 #include <simmesh/core/ops/op.h>
@@ -56,13 +57,6 @@ Tensor sgn(const Tensor& x);
 Tensor square(const Tensor& x);
 // reciprocal returns 1 / x, float32 for integers.
 Tensor reciprocal(const Tensor& x);
-
-// lerp returns start + weight * (end - start); addcmul x + value * a * b; addcdiv x + value * a / b
-// (floating only). lerp computes from the end for weights of 1/2 and more.
-Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight);
-Tensor lerp(const Tensor& start, const Tensor& end, Number weight);
-Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
-Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
 
 // The operators are add, sub, mul, div and neg.
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

@@ -90,8 +90,7 @@ class OperandReader {
         chunk_(std::min(chunk_max, std::size_t(out.element_count()))) {
     if (!operand.tensor.is_defined()) {
       fill(visit_compute_type(
-               type,
-               [&]<class C>(C) { return tensor_of<C>({}, {operand.number.as<C>()}); }),
+               type, [&]<class C>(C) { return tensor_of<C>({}, {operand.number.as<C>()}); }),
            type);
     } else if (operand.tensor.element_count() == 1) {
       fill(operand.tensor, type);
@@ -127,8 +126,8 @@ class OperandReader {
 
   void read(const Tensor& tensor, ComputeType type, const Shape& shape) {
     data_ = tensor.data();
-    direct_ = tensor.dtype() == dtype_of_type(type) && tensor.shape() == shape &&
-              tensor.is_contiguous();
+    direct_ =
+        tensor.dtype() == dtype_of_type(type) && tensor.shape() == shape && tensor.is_contiguous();
     if (direct_) return;
     buffer_ = std::make_unique<std::byte[]>(chunk_ * width_);
     load_ = load_of(tensor.dtype(), type);

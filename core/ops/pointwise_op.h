@@ -22,7 +22,7 @@ ComputeType compute_type_of(DType dtype);
 
 // Chunk is a run of elements of each operand and of the result, all in the compute type.
 struct Chunk {
-  std::array<const std::byte*, 4> operands = {};
+  std::array<const std::byte*, 5> operands = {};
   std::byte* result = nullptr;
   std::size_t count = 0;
 

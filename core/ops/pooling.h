@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/ops/convolution.h>
 #include <simmesh/core/ops/op.h>
+#include <simmesh/core/ops/windows.h>
 
 namespace simmesh {
 

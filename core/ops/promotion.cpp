@@ -62,7 +62,8 @@ Shape broadcast_shapes(gsl::span<const TensorType> tensors) {
   for (const TensorType& tensor : tensors) {
     if (!tensor.is_defined) continue;
     const Shape& shape = tensor.shape;
-    if (shape.size() > result.size()) result.insert(result.begin(), shape.size() - result.size(), 1);
+    if (shape.size() > result.size())
+      result.insert(result.begin(), shape.size() - result.size(), 1);
     std::size_t added = result.size() - shape.size();
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
       std::int64_t& size = result[added + dim];

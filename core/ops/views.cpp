@@ -4,6 +4,7 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/dim_list.h>
+#include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/joining.h>
 #include <simmesh/core/ops/view_shapes.h>
@@ -278,10 +279,15 @@ const Op diagonal_op = {
     },
 };
 
-// Undefined gradients of single parts are zeros.
+// Parts without a gradient have zeros, distributed like the gradients of the others.
 std::vector<Tensor> all_gradients(const GradientCall& call) {
+  std::size_t given = 0;
+  while (given + 1 < call.output_count() && !call.has_gradient(given)) ++given;
   std::vector<Tensor> gradients;
-  for (std::size_t i = 0; i < call.output_count(); ++i) gradients.push_back(call.gradient(i));
+  for (std::size_t i = 0; i < call.output_count(); ++i)
+    gradients.push_back(call.has_gradient(i)
+                            ? call.gradient(i)
+                            : new_zeros(call.gradient(given), call.output_type(i).shape));
   return gradients;
 }
 

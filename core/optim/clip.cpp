@@ -6,6 +6,7 @@
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/joining.h>
 #include <simmesh/core/ops/pointwise.h>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <Eigen/Core>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +8,9 @@
 #include <utility>
 
 #include <simmesh/core/check/check.h>
+#include <simmesh/core/tensor/half.h>
 
 namespace simmesh {
-
-using Half = Eigen::half;
-using BFloat16 = Eigen::bfloat16;
 
 // DType is the type of a tensor's elements. One arithmetic operation on float16 or bfloat16 is
 // computed in float32 and rounded once, which is the correctly rounded result: 24 bits are more

@@ -56,11 +56,20 @@ Tensor::Tensor(DistributionPtr distribution, DType dtype, Shape shape)
       count_(simmesh::element_count(shape_)),
       dtype_(dtype) {}
 
+Tensor Tensor::distributed_part() const { return distribution_->local_part(); }
+
 Tensor Tensor::detach() const {
   Tensor result = *this;
   result.tracking_ = nullptr;
   return result;
 }
+
+Tensor::Tensor(StoragePtr storage, DType dtype, DimSpan shape)
+    : storage_(std::move(storage)),
+      shape_(shape.begin(), shape.end()),
+      strides_(contiguous_strides(shape)),
+      count_(simmesh::element_count(shape)),
+      dtype_(dtype) {}
 
 bool Tensor::is_contiguous() const {
   std::int64_t stride = 1;
@@ -70,10 +79,6 @@ bool Tensor::is_contiguous() const {
     stride *= shape_[dim];
   }
   return true;
-}
-
-const std::byte* Tensor::data() const {
-  return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
 }
 
 std::byte* Tensor::mutable_data() {

@@ -32,6 +32,8 @@ class Tensor {
   Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, std::int64_t offset);
   // A tensor cut over a mesh has its logical shape and no storage.
   Tensor(DistributionPtr distribution, DType dtype, Shape shape);
+  // A contiguous tensor that begins where the storage does.
+  Tensor(StoragePtr storage, DType dtype, DimSpan shape);
 
   bool is_defined() const { return storage_ != nullptr || distribution_ != nullptr; }
   DType dtype() const { return dtype_; }
@@ -54,11 +56,15 @@ class Tensor {
   const DistributionPtr& distribution() const { return distribution_; }
   void set_tracking(TrackingPtr tracking) { tracking_ = std::move(tracking); }
   bool requires_grad() const { return tracking_ && tracking_->requires_grad(); }
-  // detach returns the same data without the tape's part.
+  // detach returns the same data without the tape's part; local_part what this rank holds of it:
+  // the same, but of a tensor that is cut over a mesh its piece.
   Tensor detach() const;
+  Tensor local_part() const { return distribution_ ? distributed_part() : detach(); }
 
   // data points to the first element. Elements lie at the strides.
-  const std::byte* data() const;
+  const std::byte* data() const {
+    return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
+  }
   std::byte* mutable_data();
 
   // values and mutable_values return all elements of a contiguous tensor of that dtype, row-major.
@@ -92,6 +98,7 @@ class Tensor {
 
  private:
   void check_access(DType dtype) const;
+  Tensor distributed_part() const;
 
   StoragePtr storage_;
   TrackingPtr tracking_;

@@ -10,6 +10,7 @@ namespace simmesh {
 // logged unless a sink is given, and no message is made then.
 struct Log {
   std::function<void(std::string_view)> debug = nullptr;
+  std::function<void(std::string_view)> warning = nullptr;
 };
 
 }  // namespace simmesh

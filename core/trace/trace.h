@@ -16,16 +16,19 @@ class Trace {
   explicit Trace(std::size_t events_max) : events_max_(events_max) {}
 
   void record(const Event& event) {
-    if (events_.size() < events_max_)
-      events_.push_back(event);
-    else if (events_max_ > 0)
-      events_[std::size_t(recorded_ % events_max_)] = event;
     ++recorded_;
+    if (events_.size() < events_max_) [[unlikely]] {
+      events_.push_back(event);
+    } else if (events_max_ > 0) {
+      events_[next_] = event;
+      if (++next_ == events_max_) next_ = 0;
+    }
   }
 
   void clear() {
     events_.clear();
     recorded_ = 0;
+    next_ = 0;
   }
 
   // recorded counts all events of the run; size those that are still kept.
@@ -33,14 +36,15 @@ class Trace {
   std::size_t size() const { return events_.size(); }
   // operator[] counts from the oldest event kept.
   const Event& operator[](std::size_t i) const {
-    std::uint64_t first = recorded_ - events_.size();
-    return events_[std::size_t((first + i) % events_max_)];
+    std::size_t at = next_ + i;
+    return events_[at < events_.size() ? at : at - events_.size()];
   }
 
  private:
   std::size_t events_max_;
   std::vector<Event> events_;
   std::uint64_t recorded_ = 0;
+  std::size_t next_ = 0;  // the oldest event, once the ring is full
 };
 
 // write_text writes one line an event: "12 rank 3 arrive all_reduce group 1 #4 256 elements

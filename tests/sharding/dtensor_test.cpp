@@ -3,6 +3,7 @@
 #include <simmesh/collectives/process_group.h>
 #include <simmesh/core/engine/world.h>
 #include <simmesh/core/tensor/formula.h>
+#include <simmesh/mesh/default_mesh.h>
 #include <simmesh/sharding/dtensor.h>
 #include <simmesh/tests/mesh/expect_error.h>
 #include <simmesh/tests/sharding/serial_oracle.h>
@@ -95,6 +96,82 @@ TEST(DTensor, RanksOutsideTheMeshHoldNothing) {
       EXPECT_EQ(rank.operations(), 0u);
     }
     EXPECT_EQ(y.shape(), (Shape{5}));
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// The route that a tensor took last is kept. It must not be taken to another target, planner or
+// order, past a mesh that was flattened since, or past a check that it didn't make.
+TEST(DTensor, TheLastRouteIsTakenOnlyWhereItLeads) {
+  Outcome outcome = run(4, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2, 2}, {"a", "b"});
+    Tensor whole = numbers(Dims{6, 4});
+    DTensor x = distribute_tensor(whole, mesh, {Shard(0), Shard(0)});
+    for (int round = 0; round < 2; ++round)
+      for (const Placements& to : small_worlds::lists(2, kinds)) {
+        DTensor y = x.redistribute(to), again = x.redistribute(to);
+        EXPECT_EQ(y.placements(), to);
+        EXPECT_EQ(again.placements(), to);
+        rank.expect_same_bits(again.to_local(), y.to_local());
+        rank.expect_same_bits(y.to_local(), oracle::local_index(Dims{6, 4}, Dims{2, 2},
+                                                                *mesh.get_coordinate(), {to, {}}));
+        rank.expect_same_bits(again.redistribute(x.placements()).to_local(), x.to_local());
+      }
+    Placements both = {Shard(0), Shard(0)};
+    ShardOrder order = ShardOrder::of({{.tensor_dim = 0, .mesh_dims = {1, 0}}}, both);
+    DTensor plain = x.redistribute({Replicate(), Replicate()}).redistribute(both);
+    DTensor turned = x.redistribute(both, {.order = order});
+    rank.expect_same_bits(plain.to_local(), x.to_local());
+    EXPECT_EQ(turned.spec().sharding.order, order);
+
+    x.redistribute({Replicate(), Replicate()});
+    std::uint64_t before = rank.operations();
+    x.redistribute({Replicate(), Replicate()});
+    EXPECT_EQ(rank.operations() - before, 2u);
+    mesh.flatten();
+    before = rank.operations();
+    rank.expect_same_bits(x.redistribute({Replicate(), Replicate()}).to_local(), whole);
+    EXPECT_EQ(rank.operations() - before, 1u) << "the flattened mesh went unnoticed";
+
+    DTensor copy =
+        distribute_tensor(full({4}, DType::float32, 1), mesh, {Replicate(), Replicate()});
+    Placements pending = {Partial(), Replicate()};
+    copy.redistribute_local(pending);
+    testing::expect_error([&] { copy.redistribute(pending); }, ErrorKind::runtime_error,
+                          "internal use only");
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// A tensor that stays alive while its results are redistributed on and on keeps few of their specs.
+TEST(DTensor, RoutesAreKeptForAFewSteps) {
+  Outcome outcome = run(2, [](Rank& rank) {
+    DTensor x = distribute_tensor(numbers(Dims{2}), init_device_mesh({2}), {Shard(0)});
+    DTensor y = x;
+    for (int i = 0; i < 20'000; ++i)
+      y = y.redistribute({y.placements()[0].is_shard() ? Replicate() : Shard(0)});
+    rank.expect_same_bits(y.to_local(), x.to_local());
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// A call without a mesh is on the innermost MeshScope's, and an error where there is none.
+TEST(DTensor, MayLeaveOutTheDefaultMesh) {
+  Outcome outcome = run(4, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2, 2}, {"a", "b"});
+    Tensor whole = numbers(Dims{6, 4});
+    testing::expect_error([&] { distribute_tensor(whole, {Shard(0)}); }, ErrorKind::runtime_error,
+                          "No device mesh is currently active");
+    testing::expect_error([&] { from_local(whole, {Shard(0)}); }, ErrorKind::runtime_error,
+                          "No device mesh is currently active");
+    MeshScope scope(mesh);
+    DTensor x = distribute_tensor(whole, {Shard(0), Shard(1)}, {.from_first_rank = false});
+    EXPECT_EQ(x.mesh(), mesh);
+    rank.expect_same_bits(x.full_tensor(), whole);
+    MeshScope inner(mesh["b"]);
+    DTensor y = from_local(x.to_local(), {Shard(1)}, {.shape = Shape{3, 4}});
+    EXPECT_EQ(y.mesh(), mesh["b"]);
+    EXPECT_EQ(y.shape(), (Shape{3, 4}));
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }

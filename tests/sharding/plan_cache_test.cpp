@@ -45,8 +45,8 @@ TEST(PlanCache, PlansDoNotDependOnHistory) {
     for (const PlanRequest& request : all) {
       PlanCache fresh;
       Plan plan = make_plan(request);
-      EXPECT_EQ(*used.find_or_make(request), plan);
-      EXPECT_EQ(*fresh.find_or_make(request), plan);
+      EXPECT_EQ(used.find_or_make(request)->plan, plan);
+      EXPECT_EQ(fresh.find_or_make(request)->plan, plan);
     }
   EXPECT_EQ(used.size(), PlanCache::plans_max);
 }
@@ -69,7 +69,7 @@ TEST(PlanCache, TellsEveryFieldApart) {
   for (const PlanRequest& request : changed) cache.find_or_make(request);
   EXPECT_EQ(cache.misses(), 9u);
   for (const PlanRequest& request : changed)
-    EXPECT_EQ(*cache.find_or_make(request), make_plan(request));
+    EXPECT_EQ(cache.find_or_make(request)->plan, make_plan(request));
   EXPECT_EQ(cache.hits(), 9u);
   EXPECT_EQ(cache.misses(), 9u);
 }
@@ -94,7 +94,7 @@ TEST(PlanCache, EveryRankGetsTheSamePlans) {
     PlanCache own;
     for (std::size_t i = 0; i < all.size(); ++i) {
       std::size_t at = (i + rank.id() * 101) % all.size();
-      plans[rank.id()][at] = *own.find_or_make(all[at]);
+      plans[rank.id()][at] = own.find_or_make(all[at])->plan;
     }
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);

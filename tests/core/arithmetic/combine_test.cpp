@@ -28,6 +28,30 @@ TEST(Combine, IntegersWrap) {
   EXPECT_EQ(combined<std::uint8_t>(ReduceOp::product, 16, 17), 16);
 }
 
+// If this fails, a reduction of many operands has other bits than one of two at a time.
+TEST(Combine, AFoldIsAsManyCombines) {
+  constexpr std::size_t count = 21, skipped = 3, rows_max = 11;
+  std::vector<std::vector<float>> values;
+  std::vector<const std::byte*> rows;
+  for (std::size_t r = 0; r < rows_max; ++r) {
+    std::vector<float> row;
+    for (std::size_t i = 0; i < skipped + count; ++i)
+      row.push_back(std::ldexp(1.0f + float((i * 7 + r * 5) % 11) / 3, int((i + 3 * r) % 24)));
+    values.push_back(std::move(row));
+    rows.push_back(reinterpret_cast<const std::byte*>(values.back().data()));
+  }
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max})
+    for (std::size_t used = 0; used <= rows_max; ++used) {
+      std::vector<float> expected(count, 0.1f), folded = expected;
+      for (std::size_t r = 0; r < used; ++r)
+        for (std::size_t i = 0; i < count; ++i)
+          expected[i] = combined(op, expected[i], values[r][skipped + i]);
+      fold_of(op, DType::float32)(reinterpret_cast<std::byte*>(folded.data()),
+                                  gsl::span(rows).first(used), skipped * sizeof(float), count);
+      EXPECT_EQ(folded, expected) << to_string(op) << " of " << used << " rows";
+    }
+}
+
 // If this fails, reduced masks are wrong: a bool sum is OR, a bool product AND.
 TEST(Combine, BoolTables) {
   for (bool a : {false, true})

@@ -75,6 +75,26 @@ TEST(StridedCopy, PartlyMergedDims) {
       for (std::size_t element : {1u, 2u, 4u, 8u}) expect_like_naive({2, 3, 4}, to, from, element);
 }
 
+// If this fails, a short contiguous block is cut off or runs over: each size has code of its own.
+TEST(StridedCopy, BlocksOfEverySize) {
+  for (std::int64_t size = 1; size <= 70; ++size)
+    for (std::int64_t gap : {0, 3})
+      expect_like_naive({2, 3, size}, {3 * (size + 1), size + 1, 1},
+                        {4 * (size + gap), size + gap, 1}, 1);
+}
+
+// If this fails, a copy of more loops than its innermost two goes astray.
+TEST(StridedCopy, ManyDims) {
+  Dims shape(7, 2);
+  Strides to(7), from(7);
+  for (std::size_t dim = 0; dim < 7; ++dim) {
+    to[dim] = std::int64_t(1) << (2 * (6 - dim));
+    from[dim] = std::int64_t(1) << dim;
+  }
+  expect_like_naive(shape, to, from, 2);
+  expect_like_naive(shape, from, to, 4);
+}
+
 // If this fails, scalars or empty arrays are copied wrongly.
 TEST(StridedCopy, ScalarsAndEmptyArrays) {
   expect_like_naive({}, {}, {}, 4);

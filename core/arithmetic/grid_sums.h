@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <gsl/span>
+#include <memory>
+#include <vector>
+
+#include <simmesh/core/arithmetic/kernels.h>
+#include <simmesh/core/arithmetic/product.h>
+
+namespace simmesh {
+
+// LineScales multiplies each row of a (column of b) by a power of two, as two factors that are
+// normal doubles; second is empty where first suffices.
+struct LineScales {
+  std::vector<double> first, second;
+};
+
+// scales_of returns 2^(bits - exponents[i]), 0 for exponent_of_zeros; two factors where is_double.
+LineScales scales_of(gsl::span<const std::int32_t> exponents, int bits, bool is_double);
+
+// GridPlan says onto which limbs the terms of a product go.
+struct GridPlan {
+  GridTile kernel = nullptr;
+  std::int64_t limbs = 1;
+  double constants[3] = {0, 0, 0};  // see GridLimbs
+  LineScales a_scales, b_scales;
+};
+
+// GridBlock is a block of a product and its limbs: element (i, j) of limb l lies at limbs + l *
+// limb_stride + i * row_stride + j.
+struct GridBlock {
+  std::int64_t row = 0, rows = 0;
+  std::int64_t column = 0, columns = 0;
+  std::int64_t depth = 0, depth_begin = 0;
+  std::int64_t* limbs = nullptr;
+  std::int64_t limb_stride = 0;
+  std::int64_t row_stride = 0;
+};
+
+// GridSums adds the terms of a product to integers, each rounded onto a grid first. Elements that
+// aren't finite count as zeros.
+class GridSums {
+ public:
+  static constexpr std::int64_t columns_max = 1024;
+
+  GridSums(const Product& product, GridPlan plan, const Kernels& kernels);
+
+  // add adds the terms of a block, at most columns_max wide, to its limbs.
+  void add(const GridBlock& block);
+
+ private:
+  struct Range {
+    std::int64_t begin, count;
+  };
+
+  void add_stretch(const GridBlock& block, std::int64_t k, std::int64_t depth);
+  void add_tile(const GridBlock& block, const Range& rows, const Range& columns,
+                ProductTile<double> tile);
+
+  const Product& product_;
+  GridPlan plan_;
+  TileSize tile_;
+  std::int64_t width_;
+  std::unique_ptr<double[]> packed_a_, packed_b_;
+  std::unique_ptr<std::int64_t[]> edge_;
+};
+
+}  // namespace simmesh

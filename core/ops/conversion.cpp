@@ -1,0 +1,38 @@
+#include <simmesh/core/ops/call.h>
+#include <simmesh/core/ops/conversion.h>
+#include <simmesh/core/ops/gradient_call.h>
+#include <simmesh/core/tensor/convert.h>
+
+namespace simmesh {
+
+namespace {
+
+const Op to_copy_op = {
+    .name = "_to_copy",
+    .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
+      return {{inputs[0].shape, attributes.get<DType>("dtype")}};
+    },
+    .kernel =
+        [](gsl::span<const Tensor> inputs, const Attributes& attributes,
+           gsl::span<Tensor> outputs) {
+          adopt_(outputs[0], converted(inputs[0], attributes.get<DType>("dtype")).contiguous());
+        },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      DType dtype = call.input_type(0).dtype;
+      if (!is_floating_point(dtype)) return {Gradient()};
+      return {to(call.gradient(), dtype)};
+    },
+};
+
+const Op* const ops[] = {&to_copy_op};
+
+}  // namespace
+
+Tensor to(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  return call_one(to_copy_op, {x}, {{"dtype", dtype}});
+}
+
+gsl::span<const Op* const> conversion_ops() { return ops; }
+
+}  // namespace simmesh

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <simmesh/core/engine/run.h>
+#include <simmesh/sharding/dtensor.h>
+#include <simmesh/sharding/dtensor_gradient.h>
+#include <simmesh/sharding/plan_cache.h>
+#include <simmesh/sharding/redistribute_refusals.h>
+#include <simmesh/sharding/run_plan.h>
+
+namespace simmesh {
+
+// The request and the plan are those of the World's cache, for a hundred thousand ranks take one
+// route.
+struct DTensor::Route {
+  std::shared_ptr<const Planned> planned;
+  std::shared_ptr<Place> target = nullptr;  // once a tensor has arrived
+  std::size_t flattened = 0;                // meshes that existed then: a plan may merge over them
+  bool is_validated = false;
+
+  bool leads_to(const Placements& to, const RedistributeOptions& options) const {
+    const PlanRequest& request = planned->request;
+    return request.to == to && request.planner == options.planner &&
+           request.to_order == options.order && request.topology == options.topology;
+  }
+};
+
+PlanRequest DTensor::request_for(const Placements& to, const RedistributeOptions& options) const {
+  PlanRequest request{.shape = shape(),
+                      .dtype = dtype(),
+                      .mesh_shape = mesh().shape(),
+                      .from = spec().sharding.placements,
+                      .to = to,
+                      .from_order = spec().sharding.order,
+                      .to_order = options.order,
+                      .planner = options.planner,
+                      .topology = options.topology};
+  if (mesh().ndim() > 1) request.flattened = spec().groups->flattened();
+  return request;
+}
+
+DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOptions& options,
+                                  bool is_validated) const {
+  Route* last = place_->route.get();
+  bool is_known = last && last->leads_to(to, options) &&
+                  last->flattened == mesh().flattened_count() &&
+                  (last->is_validated || !is_validated);
+  Route& route = is_known ? *last : new_route(to, options, is_validated);
+  if (this_rank().world().options().log.debug) [[unlikely]]
+    log_route(route);
+  return route;
+}
+
+// Apart, as log_route: what they need must not be on the stack of a rank that waits.
+[[gnu::noinline]] DTensor::Route& DTensor::new_route(const Placements& to,
+                                                     const RedistributeOptions& options,
+                                                     bool is_validated) const {
+  PlanRequest request = request_for(to, options);
+  if (is_validated) validate_redistribute(request);
+  Rank& rank = this_rank();
+  rank.run().take_turn(rank);
+  place_->route = std::make_shared<Route>(
+      Route{.planned = rank.world().state<PlanCache>().find_or_make(request),
+            .flattened = mesh().flattened_count(),
+            .is_validated = is_validated});
+  return *place_->route;
+}
+
+[[gnu::noinline]] void DTensor::log_route(const Route& route) const {
+  Rank& rank = this_rank();
+  rank.run().take_turn(rank);
+  const PlanRequest& request = route.planned->request;
+  rank.world().options().log.debug(fmt::format(
+      "rank {}: redistribute {} to {}:\n{}", rank.id(), to_string(spec()),
+      to_string(PlacementSpan(request.to)), to_string(route.planned->plan, request.mesh_shape)));
+}
+
+DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
+  MeshGroups& groups = *spec().groups;
+  if (!groups.is_member()) return arrived(route, local(), {});
+  PlanResult result =
+      run_plan(route.planned->plan, local(), {groups, shape(), mask_.get(), site}, is_async);
+  return arrived(route, std::move(result.local), std::move(result.pending));
+}
+
+// The target's place is made by the first tensor that arrives, so that ranks that wait hold none.
+// A chain of places must end somewhere: the first of them may live long.
+[[gnu::noinline]] DTensor DTensor::arrived(Route& route, Tensor local,
+                                           std::optional<Work> pending) const {
+  std::shared_ptr<Place> target = route.target;
+  if (!target) {
+    const PlanRequest& request = route.planned->request;
+    target = std::make_shared<Place>(Place{.spec = spec()});
+    target->spec.sharding = {normalized(request.to, std::int64_t(request.shape.size())),
+                             request.to_order};
+    if (place_->routes_in_a_row < routes_in_a_row_max) {
+      target->routes_in_a_row = place_->routes_in_a_row + 1;
+      route.target = target;
+    }
+  }
+  return DTensor(std::move(target), std::move(local), std::move(pending));
+}
+
+DTensor DTensor::redistribute(const Placements& to, const RedistributeOptions& options,
+                              CallSite site) const {
+  return taken(route_to(to, options, true), options.is_async, site);
+}
+
+DTensor DTensor::redistribute_local(const Placements& to, const RedistributeOptions& options,
+                                    CallSite site) const {
+  return taken(route_to(to, options, false), options.is_async, site);
+}
+
+double DTensor::redistribute_cost_us(const Placements& to,
+                                     const RedistributeOptions& options) const {
+  return route_to(to, options, false).planned->plan.cost_us;
+}
+
+DTensor DTensor::taken(Route& route, bool is_async, const CallSite& site) const {
+  DTensor result = take(route, is_async, site);
+  if (requires_grad()) [[unlikely]]
+    record_redistribute(*this, result);
+  return result;
+}
+
+Tensor DTensor::full_tensor(const ToLocalOptions& options, CallSite site) const {
+  Placements replicated(placements().size(), Replicate());
+  return redistribute(replicated, {}, site).to_local(options);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,254 @@
+#include <algorithm>
+#include <cmath>
+#include <gtest/gtest.h>
+#include <limits>
+#include <rapidcheck/gtest.h>
+
+#include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/arithmetic/rounding.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/tensor/formula.h>
+
+namespace simmesh {
+namespace {
+
+constexpr DType floating[] = {DType::float64, DType::float32, DType::bfloat16, DType::float16};
+
+ProductOperand operand(const Tensor& matrix) {
+  return {matrix.data(), matrix.dtype(), matrix.strides()[0], matrix.strides()[1]};
+}
+
+Product product_of(const Tensor& a, const Tensor& b, Tensor& result) {
+  return {.rows = a.size(0),
+          .columns = b.size(1),
+          .depth = a.size(1),
+          .a = operand(a),
+          .b = operand(b),
+          .result = result.mutable_data(),
+          .result_dtype = result.dtype(),
+          .result_row_stride = b.size(1)};
+}
+
+Tensor matrix(std::int64_t rows, std::int64_t columns, DType dtype, std::uint64_t seed) {
+  return formula({rows, columns}, {.rule = Rule::wide, .seed = seed, .dtype = dtype});
+}
+
+Tensor canonical(const Tensor& a, const Tensor& b, InstructionSet set = best_instruction_set()) {
+  Tensor result = empty({a.size(0), b.size(1)}, a.dtype());
+  canonical_product(product_of(a, b, result), set);
+  return result;
+}
+
+Tensor exact(const Tensor& a, const Tensor& b, InstructionSet set = best_instruction_set()) {
+  Tensor result = empty({a.size(0), b.size(1)}, a.dtype());
+  exact_product(product_of(a, b, result), set);
+  return result;
+}
+
+template <class T>
+T chain(const Tensor& a, const Tensor& b, std::int64_t i, std::int64_t j) {
+  using Accumulator = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  Accumulator sum = 0;
+  for (std::int64_t k = 0; k < a.size(1); ++k)
+    sum = std::fma(
+        Accumulator(reinterpret_cast<const T*>(a.data())[i * a.strides()[0] + k * a.strides()[1]]),
+        Accumulator(reinterpret_cast<const T*>(b.data())[k * b.strides()[0] + j * b.strides()[1]]),
+        sum);
+  return T(sum);
+}
+
+struct Size {
+  std::int64_t rows, columns, depth;
+};
+
+// Full tiles, tails of every kind, one row, one column, and a depth over the blocks.
+constexpr Size sizes[] = {{1, 1, 1},   {6, 16, 8},    {7, 17, 9},    {1, 40, 30}, {40, 1, 30},
+                          {3, 5, 600}, {33, 70, 300}, {13, 250, 20}, {5, 4, 0},   {200, 3, 17}};
+
+TEST(Product, CanonicalIsOneChainPerElement) {
+  for (DType dtype : floating)
+    for (const Size& size : sizes)
+      for (bool transposed_b : {false, true})
+        for (InstructionSet set : available_instruction_sets()) {
+          Tensor a = matrix(size.rows, size.depth, dtype, 1);
+          Tensor b = transposed_b ? matrix(size.columns, size.depth, dtype, 2).transpose(0, 1)
+                                  : matrix(size.depth, size.columns, dtype, 2);
+          Tensor result = canonical(a, b, set);
+          visit_dtype(dtype, [&]<class T>(T) {
+            if constexpr (!std::is_integral_v<T>) {
+              auto values = result.values<T>();
+              for (std::int64_t i = 0; i < size.rows; ++i)
+                for (std::int64_t j = 0; j < size.columns; ++j) {
+                  T expected = chain<T>(a, b, i, j);
+                  T got = values[std::size_t(i * size.columns + j)];
+                  ASSERT_EQ(widened(got), widened(expected))
+                      << to_string(dtype) << " " << to_string(set) << " " << size.rows << "x"
+                      << size.columns << "x" << size.depth << " at " << i << ", " << j;
+                }
+            }
+          });
+        }
+}
+
+// A tail tile must not write past its columns, and a row stride must be kept.
+TEST(Product, WritesItsOwnElementsOnly) {
+  for (bool is_exact : {false, true}) {
+    Tensor a = matrix(9, 20, DType::float32, 1), b = matrix(20, 19, DType::float32, 2);
+    Tensor result = full({9, 32}, DType::float32, 7);
+    Product product = product_of(a, b, result);
+    product.result_row_stride = 32;
+    is_exact ? exact_product(product) : canonical_product(product);
+    auto values = result.values<float>();
+    for (std::size_t i = 0; i < 9; ++i)
+      for (std::size_t j = 19; j < 32; ++j) EXPECT_EQ(values[i * 32 + j], 7);
+  }
+}
+
+TEST(Product, IntegersWrap) {
+  Tensor a = tensor_of<std::int32_t>({1, 2}, {1 << 30, 3});
+  Tensor b = tensor_of<std::int32_t>({2, 1}, {4, 5});
+  EXPECT_EQ(canonical(a, b).values<std::int32_t>()[0], 15);
+  EXPECT_EQ(exact(a, b).values<std::int32_t>()[0], 15);
+}
+
+TEST(Product, RefusesMixedKinds) {
+  Tensor a = zeros({2, 2}, DType::float32), b = zeros({2, 2}, DType::int32);
+  EXPECT_THROW(canonical(a, b), Error);
+  Tensor c = zeros({2, 2}, DType::boolean);
+  EXPECT_THROW(exact(c, c), Error);
+}
+
+// The sum of terms that are all multiples of the grid is the exact sum, rounded once.
+TEST(Product, ExactRoundsTheTrueSumOnce) {
+  Tensor a = tensor_of<float>({1, 3}, {1, 0x1p-30f, -1}), b = tensor_of<float>({3, 1}, {1, 1, 1});
+  EXPECT_EQ(exact(a, b).values<float>()[0], 0x1p-30f);
+  EXPECT_EQ(canonical(a, b).values<float>()[0], 0);
+  Tensor c = tensor_of<double>({1, 3}, {1, 0x1p-90, -1}), d = tensor_of<double>({3, 1}, {1, 1, 1});
+  EXPECT_EQ(exact(c, d).values<double>()[0], 0x1p-90);
+  Tensor small = tensor_of<float>({1, 1}, {0x1p-149f});
+  EXPECT_EQ(exact(small, tensor_of<float>({1, 1}, {1})).values<float>()[0], 0x1p-149f);
+  Tensor tiny = tensor_of<double>({1, 1}, {0x1p-1074}),
+         huge = tensor_of<double>({1, 1}, {0x1p1023});
+  EXPECT_EQ(exact(tiny, huge).values<double>()[0], 0x1p-51);
+  EXPECT_FALSE(std::signbit(
+      exact(zeros({1, 2}, DType::float32), full({2, 1}, DType::float32, -1)).values<float>()[0]));
+}
+
+TEST(Product, ExactNonFiniteElements) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  Tensor a = tensor_of<float>({4, 2}, {infinity, 1, infinity, -infinity, std::nanf(""), 1, 2, 3});
+  Tensor b = tensor_of<float>({2, 2}, {1, 0, 1, 1});
+  auto check = [&](const Tensor& result) {
+    auto values = result.values<float>();
+    EXPECT_EQ(values[0], infinity);
+    EXPECT_TRUE(std::isnan(values[1]));  // infinity times zero
+    EXPECT_TRUE(std::isnan(values[2]));
+    EXPECT_TRUE(std::isnan(values[4]));
+    EXPECT_EQ(values[6], 5);
+    EXPECT_EQ(values[7], 3);
+  };
+  check(exact(a, b));
+  Tensor result = empty({4, 2}, DType::float32);
+  Product product = product_of(a, b, result);
+  exact_finish(product, exact_accumulate(product));
+  check(result);
+}
+
+TEST(Product, EveryInstructionSetGivesTheSameExactBits) {
+  for (DType dtype : floating)
+    for (const Size& size : sizes) {
+      Tensor a = matrix(size.rows, size.depth, dtype, 3),
+             b = matrix(size.depth, size.columns, dtype, 4);
+      Tensor first = exact(a, b, InstructionSet::portable);
+      for (InstructionSet set : available_instruction_sets())
+        EXPECT_TRUE(same_bits(first, exact(a, b, set))) << to_string(set) << to_string(dtype);
+    }
+}
+
+Tensor columns_of(const Tensor& t, std::int64_t begin, std::int64_t end) {
+  return t.narrow({.dim = 1, .start = begin, .length = end - begin});
+}
+Tensor rows_of(const Tensor& t, std::int64_t begin, std::int64_t end) {
+  return t.narrow({.dim = 0, .start = begin, .length = end - begin});
+}
+
+void add_counts(Tensor& sum, const Tensor& part) {
+  auto to = sum.mutable_values<std::int64_t>();
+  auto from = part.values<std::int64_t>();
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
+// Depth shards, in an order of their own, added as integers.
+Tensor split_in_depth(const Tensor& a, const Tensor& b, std::int64_t parts, bool backwards) {
+  auto rows = operand_exponents(a, 0), columns = operand_exponents(b, 1);
+  Tensor result = empty({a.size(0), b.size(1)}, a.dtype());
+  Product whole = product_of(a, b, result);
+  whole.row_exponents = rows;
+  whole.column_exponents = columns;
+  whole.depth_total = a.size(1);
+  ExactAccumulators sum;
+  for (std::int64_t p = 0; p < parts; ++p) {
+    std::int64_t part = backwards ? parts - 1 - p : p;
+    std::int64_t begin = a.size(1) * part / parts, end = a.size(1) * (part + 1) / parts;
+    Tensor a_part = columns_of(a, begin, end), b_part = rows_of(b, begin, end);
+    Product shard = whole;
+    shard.depth = end - begin;
+    shard.a = operand(a_part);
+    shard.b = operand(b_part);
+    ExactAccumulators accumulators = exact_accumulate(shard);
+    if (p == 0)
+      sum = accumulators;
+    else
+      add_counts(sum.limbs, accumulators.limbs);
+  }
+  exact_finish(whole, sum);
+  return result;
+}
+
+RC_GTEST_PROP(ProductProperty, NoSplitChangesABit, ()) {
+  auto dtype = *rc::gen::elementOf(std::vector<DType>(std::begin(floating), std::end(floating)));
+  auto rows = *rc::gen::inRange<std::int64_t>(1, 40);
+  auto columns = *rc::gen::inRange<std::int64_t>(1, 40);
+  auto depth = *rc::gen::inRange<std::int64_t>(8, 700);
+  auto parts = *rc::gen::inRange<std::int64_t>(1, 9);
+  auto row = *rc::gen::inRange<std::int64_t>(0, rows + 1);
+  auto column = *rc::gen::inRange<std::int64_t>(0, columns + 1);
+  Tensor a = matrix(rows, depth, dtype, 5);
+  Tensor b = matrix(columns, depth, dtype, 6).transpose(0, 1);
+  Tensor whole = exact(a, b);
+  RC_ASSERT(same_bits(whole, split_in_depth(a, b, parts, false)));
+  RC_ASSERT(same_bits(whole, split_in_depth(a, b, parts, true)));
+  for (auto product : {canonical, exact}) {
+    Tensor all = product(a, b, best_instruction_set());
+    for (auto [begin, end] : {std::pair{std::int64_t(0), row}, std::pair{row, rows}})
+      RC_ASSERT(same_bits(rows_of(all, begin, end).contiguous(),
+                          product(rows_of(a, begin, end), b, best_instruction_set())));
+    for (auto [begin, end] : {std::pair{std::int64_t(0), column}, std::pair{column, columns}})
+      RC_ASSERT(same_bits(columns_of(all, begin, end).contiguous(),
+                          product(a, columns_of(b, begin, end), best_instruction_set())));
+  }
+}
+
+// Too coarse a part would change the grid of the whole.
+TEST(Product, RefusesExponentsBelowTheOperands) {
+  Tensor a = full({1, 1}, DType::float32, 4), b = full({1, 1}, DType::float32, 1);
+  Tensor result = empty({1, 1}, DType::float32);
+  Product product = product_of(a, b, result);
+  std::vector<std::int32_t> exponents = {2};
+  product.row_exponents = exponents;
+  EXPECT_THROW(exact_product(product), Error);
+}
+
+TEST(Product, ArithmeticChoosesTheKind) {
+  Tensor a = tensor_of<float>({1, 3}, {1, 0x1p-30f, -1}), b = tensor_of<float>({3, 1}, {1, 1, 1});
+  Tensor result = empty({1, 1}, DType::float32);
+  Arithmetic::exact().product(product_of(a, b, result));
+  EXPECT_EQ(result.values<float>()[0], 0x1p-30f);
+  Arithmetic::as_nccl_ring().product(product_of(a, b, result));
+  EXPECT_EQ(result.values<float>()[0], 0);
+  EXPECT_TRUE(Arithmetic::exact().is_exact());
+  EXPECT_FALSE(Arithmetic::canonical().is_exact());
+}
+
+}  // namespace
+}  // namespace simmesh

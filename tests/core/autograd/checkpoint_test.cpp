@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/checkpoint.h>
+#include <simmesh/core/autograd/saved_tensor.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/default_generator.h>
+#include <simmesh/core/ops/pointwise.h>
+#include <simmesh/core/ops/products.h>
+#include <simmesh/core/ops/reductions.h>
+#include <simmesh/core/tensor/formula.h>
+
+namespace simmesh {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+Tensor leaf(std::uint64_t seed) {
+  Tensor x = formula({4, 4}, {.seed = seed});
+  set_requires_grad(x);
+  return x;
+}
+
+struct Gradients {
+  Tensor x, w;
+};
+
+// The gradients of a part that runs plainly or checkpointed, and how often it ran.
+Gradients run(const std::optional<CheckpointOptions>& options, int& runs, bool with_dropout) {
+  manual_seed(7);
+  Tensor x = leaf(1), w = leaf(2);
+  auto part = [&](const Tensors& in) -> Tensors {
+    ++runs;
+    Tensor hidden = tanh(mm(in[0], in[1]));
+    if (with_dropout) hidden = dropout(hidden, default_generator().next());
+    return {mul(hidden, hidden)};
+  };
+  Tensors inputs{x, w};
+  Tensor y = options ? checkpoint(part, inputs, *options)[0] : part(inputs)[0];
+  default_generator().next();  // what comes after draws other numbers
+  backward(sum(y));
+  return {grad_of(x), grad_of(w)};
+}
+
+TEST(Checkpoint, GivesTheBitsOfAPlainRunAndRunsTwice) {
+  for (bool with_dropout : {false, true}) {
+    int plain_runs = 0;
+    Gradients plain = run(std::nullopt, plain_runs, with_dropout);
+    for (bool reentrant : {false, true}) {
+      for (bool early_stop : {false, true}) {
+        int runs = 0;
+        Gradients again = run(CheckpointOptions{reentrant, early_stop}, runs, with_dropout);
+        EXPECT_EQ(runs, 2);
+        EXPECT_TRUE(same_bits(plain.x, again.x)) << reentrant << early_stop << with_dropout;
+        EXPECT_TRUE(same_bits(plain.w, again.w)) << reentrant << early_stop << with_dropout;
+      }
+    }
+  }
+}
+
+TEST(Checkpoint, KeepsNothingOfWhatThePartSaves) {
+  Tensor x = leaf(1);
+  long saved_uses = 0;
+  Tensor y = checkpoint(
+      [&](const Tensors& in) -> Tensors {
+        Tensor hidden = tanh(in[0]);
+        Tensor result = mul(hidden, hidden);
+        saved_uses = long(hidden.storage()->use_count());
+        return {result};
+      },
+      {x})[0];
+  EXPECT_EQ(saved_uses, 1);
+}
+
+// With early stop, what follows the last saved tensor isn't run again.
+TEST(Checkpoint, StopsEarly) {
+  for (bool early_stop : {true, false}) {
+    Tensor x = leaf(1);
+    int ends = 0;
+    Tensor y = checkpoint(
+        [&](const Tensors& in) -> Tensors {
+          Tensor result = tanh(in[0]);
+          ++ends;
+          return {result};
+        },
+        {x}, {.early_stop = early_stop})[0];
+    backward(sum(y));
+    EXPECT_EQ(ends, early_stop ? 1 : 2);
+  }
+}
+
+TEST(Checkpoint, ReportsASecondRunThatSavesLess) {
+  Tensor x = leaf(1);
+  int runs = 0;
+  Tensor y = checkpoint(
+      [&](const Tensors& in) -> Tensors {
+        return {++runs == 1 ? tanh(tanh(in[0])) : mul(in[0], 1.0)};
+      },
+      {x})[0];
+  EXPECT_THROW(backward(sum(y)), Error);
+}
+
+TEST(SavedTensorHooks, SeeWhatIsSavedAndGiveItBack) {
+  Tensor x = leaf(1);
+  int packed = 0, unpacked = 0;
+  Tensor y;
+  {
+    SavedTensorHooks scope([&](const Tensor& tensor) {
+      ++packed;
+      return [&unpacked, half = to(tensor, DType::float64)] {
+        ++unpacked;
+        return to(half, DType::float32);
+      };
+    });
+    y = sum(mul(x, x));
+  }
+  backward(y);
+  EXPECT_EQ(packed, 2);
+  EXPECT_EQ(unpacked, 2);
+  EXPECT_TRUE(same_bits(grad_of(x), mul(x.detach(), 2.0)));
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,116 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/nn/containers.h>
+#include <simmesh/core/nn/linear.h>
+#include <simmesh/core/nn/module.h>
+#include <simmesh/core/ops/pointwise.h>
+#include <simmesh/core/ops/reductions.h>
+#include <simmesh/core/tensor/formula.h>
+
+namespace simmesh::nn {
+namespace {
+
+ModulePtr two_layers() {
+  return std::make_shared<Sequential>(std::vector<NamedModule>{
+      {"a", std::make_shared<Linear>(Linear::Options{3, 4})},
+      {"b", std::make_shared<Linear>(Linear::Options{4, 2, false})}});
+}
+
+std::vector<std::string> names_of(Module& module) {
+  std::vector<std::string> names;
+  for (auto& [name, tensor] : module.named_parameters()) names.push_back(name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Module, NamesParametersDepthFirstInOrderOfRegistration) {
+  EXPECT_EQ(names_of(*two_layers()), (Names{"a.weight", "a.bias", "b.weight"}));
+}
+
+TEST(Module, RefusesUnknownAndRepeatedNames) {
+  ModulePtr model = two_layers();
+  EXPECT_THROW(model->find("a.c"), Error);
+  EXPECT_THROW(model->find("a").parameter("gain"), Error);
+  EXPECT_THROW(Sequential({{"a", two_layers()}, {"a", two_layers()}}), Error);
+  EXPECT_THROW(Sequential({{"a.b", two_layers()}}), Error);
+  EXPECT_THROW(Sequential({{"a", two_layers()}}, {"b"}), Error);
+}
+
+TEST(Module, TiedParametersComeOnceAndGetOneGradient) {
+  auto a = std::make_shared<Linear>(Linear::Options{3, 3, false});
+  auto b = std::make_shared<Linear>(Linear::Options{3, 3, false});
+  b->set_parameter("weight", a->parameter("weight"));
+  Sequential model({{"a", a}, {"b", b}});
+  EXPECT_EQ(names_of(model), (Names{"a.weight"}));
+  EXPECT_EQ(model.state_dict().size(), 2u);
+  backward(sum(model(formula({2, 3}, {.seed = 1}))));
+  EXPECT_TRUE(same_bits(grad_of(a->parameter("weight")), grad_of(b->parameter("weight"))));
+  model.to(DType::float64);
+  EXPECT_TRUE(is_same_tensor(a->parameter("weight"), b->parameter("weight")));
+}
+
+TEST(Module, HooksRunAroundForwardAndMayReplaceWhatPasses) {
+  ModulePtr model = two_layers();
+  std::string order;
+  model->add_pre_hook([&](Module&, Tensors inputs) {
+    order += "before ";
+    return Tensors{mul(inputs[0], 0.0)};
+  });
+  model->find("a").add_hook([&](Module& module, const Tensors&, Tensors outputs) {
+    EXPECT_TRUE(same_bits(outputs[0].narrow({0, 0, 1}).squeeze(0), module.parameter("bias")));
+    order += "a ";
+    return outputs;
+  });
+  model->add_hook([&](Module&, const Tensors&, Tensors outputs) {
+    order += "after";
+    return Tensors{mul(outputs[0], 2.0)};
+  });
+  (*model)(formula({1, 3}, {.seed = 1}));
+  EXPECT_EQ(order, "before a after");
+}
+
+TEST(Module, StateDictsAliasParametersAndLoadBack) {
+  ModulePtr from = two_layers(), to = two_layers();
+  StateDict state = from->state_dict();
+  EXPECT_EQ(state[0].second.storage(), from->find("a").parameter("weight").storage());
+  to->load_state_dict(state);
+  EXPECT_TRUE(same_bits(to->find("b").parameter("weight"), from->find("b").parameter("weight")));
+  state[0].first = "a.gain";
+  state[1].second = zeros({9}, DType::float32);
+  try {
+    to->load_state_dict(state);
+    FAIL() << "loaded";
+  } catch (const Error& error) {
+    for (const char* part : {"missing key a.weight", "size mismatch for a.bias: [9]",
+                             "unexpected key a.gain"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << part;
+  }
+}
+
+TEST(Module, OnTheMetaDeviceHasShapesAndNoData) {
+  Linear meta({3, 4, true, {.device = Device::meta}});
+  EXPECT_TRUE(meta.parameter("weight").is_meta());
+  EXPECT_THROW(meta.parameter("weight").data(), Error);
+  Tensor y = meta(empty_meta(Dims{2, 3}, DType::float32));
+  EXPECT_TRUE(y.is_meta());
+  EXPECT_EQ(y.shape(), (Shape{2, 4}));
+  meta.to_empty();
+  EXPECT_FALSE(meta.parameter("weight").is_meta());
+  EXPECT_TRUE(meta.parameter("weight").requires_grad());
+}
+
+TEST(Module, GradientsCanBeSwitchedOffAndDropped) {
+  ModulePtr model = two_layers();
+  backward(sum((*model)(formula({2, 3}, {.seed = 1}))));
+  model->zero_grad();
+  EXPECT_FALSE(grad_of(model->find("a").parameter("weight")).is_defined());
+  model->set_requires_grad(false);
+  EXPECT_FALSE((*model)(formula({2, 3}, {.seed = 1})).requires_grad());
+}
+
+}  // namespace
+}  // namespace simmesh::nn

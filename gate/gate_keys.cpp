@@ -45,7 +45,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::string place(const std::string& file, std::int64_t line) {
+std::string place_at(const std::string& file, std::int64_t line) {
   return fmt::format("{}:{}", file, std::max<std::int64_t>(line, 1));
 }
 
@@ -65,12 +65,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
   if (text.size() > text_bytes_max)
-    throw BadGate(place(file, 1),
+    throw BadGate(place_at(file, 1),
                   fmt::format("expected at most 1 MiB of text, got {} bytes", text.size()));
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
-    throw BadGate(place(file, std::int64_t(error.source().begin.line)),
+    throw BadGate(place_at(file, std::int64_t(error.source().begin.line)),
                   "expected TOML, got text that is none: " +
                       printable(std::string_view(error.description()).substr(0, 200)));
   }
@@ -88,7 +88,7 @@ std::int64_t GateTable::line() const { return std::int64_t(table_->source().begi
 
 std::string GateTable::place_of(std::string_view key) const {
   const toml::node* node = table_->get(key);
-  return place(file_, node ? std::int64_t(node->source().begin.line) : line());
+  return place_at(file_, node ? std::int64_t(node->source().begin.line) : line());
 }
 
 const toml::node* GateTable::value(std::string_view key) {
@@ -125,7 +125,7 @@ void GateTable::finish() const {
     if (!first || key.source().begin < first->source().begin) first = &key;
   }
   if (!first) return;
-  throw BadGate(place(file_, std::int64_t(first->source().begin.line)),
+  throw BadGate(place_at(file_, std::int64_t(first->source().begin.line)),
                 fmt::format("expected a known key, got '{}'; the nearest known key is '{}'",
                             path_of(first->str()), path_of(nearest(first->str(), known))));
 }

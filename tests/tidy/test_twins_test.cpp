@@ -48,6 +48,13 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/engine/shared", "tests/collectives/explore_test.cpp"},
     {"core/engine/worker", "tests/core/engine/world_test.cpp"},
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
+    {"gate/gate_fault", "tests/gate/gate_file_test.cpp"},
+    {"gate/gate_report", "tests/gate/run_gate_test.cpp"},
+    {"gate/gate_run", "tests/gate/run_gate_test.cpp"},
+    {"gate/gate_task", "tests/gate/run_gate_test.cpp"},
+    {"gate/run_record", "tests/gate/run_gate_test.cpp"},
+    {"gate/shell_word", "tests/gate/verify_test.cpp"},
+    {"tools/gate_options", "tests/tools/run_command_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
 };
 

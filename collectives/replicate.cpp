@@ -211,9 +211,8 @@ void State::start(Bucket& bucket) {
   std::vector<Tensor> gradients;
   for (std::size_t index : bucket.members) {
     Tensor gradient = grad_of(parameters[index]);
-    gradients.push_back(gradient.is_defined()
-                            ? gradient.detach()
-                            : zeros(parameters[index].shape(), bucket.dtype));
+    gradients.push_back(gradient.is_defined() ? gradient.detach()
+                                              : zeros(parameters[index].shape(), bucket.dtype));
   }
   bucket.work = all_reduce_async(flattened(gradients, bucket.dtype),
                                  options.average ? ReduceOp::avg : ReduceOp::sum, group);

@@ -114,15 +114,16 @@ GateExploration explore_gate(const GateFile& gate, const GateRunOptions& options
 
 std::string to_text(const GateExploration& found, const ExploreTextOptions& options) {
   if (options.quiet) return last_line(found);
-  std::string text = fmt::format("gate {}{}{}\n", found.file, found.title.empty() ? "" : ": ",
-                                 found.title);
+  std::string text =
+      fmt::format("gate {}{}{}\n", found.file, found.title.empty() ? "" : ": ", found.title);
   if (!found.certificate.empty()) text += found.certificate + "\n";
   if (!found.ok()) text += fmt::format("FAIL {}\n", found.failure);
   if (!found.report.empty()) text += found.report + "\n";
   if (!found.choices.empty())
-    text += fmt::format("shortest failing schedule: {} choices, {} of them not first come, first "
-                        "served\n",
-                        found.choices.size(), found.turns);
+    text += fmt::format(
+        "shortest failing schedule: {} choices, {} of them not first come, first "
+        "served\n",
+        found.choices.size(), found.turns);
   if (!options.reproduce.empty()) text += fmt::format("reproduce: {}\n", options.reproduce);
   return text + last_line(found);
 }

@@ -63,8 +63,7 @@ struct ShowField {
 };
 
 std::string node_text(const nn::ModelNode& node) {
-  std::string text =
-      fmt::format("{{ name = {}, kind = {}", quoted(node.name), quoted(node.kind));
+  std::string text = fmt::format("{{ name = {}, kind = {}", quoted(node.name), quoted(node.kind));
   for (const auto& [key, field] : node.fields)
     text += fmt::format(", {} = {}", key, std::visit(ShowField(), field));
   if (!node.children.empty()) text += ", children = " + list(node.children, node_text);
@@ -189,9 +188,9 @@ std::string faults_text(const std::vector<GateFault>& faults) {
     by_kind[std::string(to_string(fault.kind))].push_back(fault_text(fault));
   Table table("faults");
   for (const auto& [kind, entries] : by_kind)
-    table.add(kind, entries.size() == 1
-                        ? entries[0]
-                        : list(entries, [](const std::string& entry) { return entry; }));
+    table.add(kind, entries.size() == 1 ? entries[0] : list(entries, [](const std::string& entry) {
+                return entry;
+              }));
   return table.text();
 }
 

@@ -9,9 +9,9 @@ namespace simmesh {
 
 namespace {
 
-constexpr Fault::Kind kinds[] = {Fault::Kind::kill,     Fault::Kind::starve,
-                                 Fault::Kind::abandon,  Fault::Kind::flip_bit,
-                                 Fault::Kind::fail_allocation, Fault::Kind::call_another};
+constexpr Fault::Kind kinds[] = {
+    Fault::Kind::kill,     Fault::Kind::starve,          Fault::Kind::abandon,
+    Fault::Kind::flip_bit, Fault::Kind::fail_allocation, Fault::Kind::call_another};
 constexpr std::int64_t number_max = std::numeric_limits<std::int64_t>::max();
 
 bool needs_operation(Fault::Kind kind) {

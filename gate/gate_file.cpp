@@ -61,18 +61,17 @@ OptimizerSpec read_optimizer(GateTable& table) {
       table.reject("nesterov", "a momentum and no dampening with nesterov");
     return options;
   }
-  AdamSpec spec{.decay = kind == "adam" ? optim::WeightDecay::added
-                                        : optim::WeightDecay::decoupled};
+  AdamSpec spec{.decay =
+                    kind == "adam" ? optim::WeightDecay::added : optim::WeightDecay::decoupled};
   spec.options.lr = table.number("lr", spec.options.lr, positive);
   std::vector<double> betas = table.numbers("betas");
-  if (!betas.empty() && (betas.size() != 2 || betas[0] < 0 || betas[0] >= 1 || betas[1] < 0 ||
-                         betas[1] >= 1))
+  if (!betas.empty() &&
+      (betas.size() != 2 || betas[0] < 0 || betas[0] >= 1 || betas[1] < 0 || betas[1] >= 1))
     table.reject_value("betas", "two numbers from 0 to below 1",
                        fmt::format("{}", fmt::join(betas, " ")));
   if (!betas.empty()) spec.options.beta1 = betas[0], spec.options.beta2 = betas[1];
   spec.options.eps = table.number("eps", spec.options.eps, positive);
-  spec.options.weight_decay =
-      table.number("weight_decay", kind == "adamw" ? 0.01 : 0.0, positive);
+  spec.options.weight_decay = table.number("weight_decay", kind == "adamw" ? 0.01 : 0.0, positive);
   table.finish();
   return spec;
 }
@@ -89,8 +88,8 @@ void read_train(GateTable& top, GateFile& gate) {
   std::vector<std::string> losses = {"mse", "dot"};
   if (classes) losses = {"cross_entropy"};
   if (gate.model.is_given_by_nodes()) losses.emplace_back("cross_entropy");
-  gate.train.loss = *loss_from_string(
-      table->word("loss", std::string(to_string(gate.train.loss)), losses));
+  gate.train.loss =
+      *loss_from_string(table->word("loss", std::string(to_string(gate.train.loss)), losses));
   table->finish();
 }
 
@@ -113,10 +112,10 @@ void read_rows_of_nodes(GateTable& table, GateFile& gate) {
   data.input = table.sizes("input", {16}, {1, length_max});
   data.vocabulary = table.integer("vocabulary", 0, {0, length_max});
   data.target = table.sizes("target", data.input, {1, length_max});
-  data.classes = gate.train.loss == LossKind::cross_entropy
-                     ? table.integer("classes", std::max<std::int64_t>(data.vocabulary, 1),
-                                     {1, length_max})
-                     : 0;
+  data.classes =
+      gate.train.loss == LossKind::cross_entropy
+          ? table.integer("classes", std::max<std::int64_t>(data.vocabulary, 1), {1, length_max})
+          : 0;
 }
 
 void read_data(GateTable& top, GateFile& gate) {
@@ -143,8 +142,7 @@ void read_data(GateTable& top, GateFile& gate) {
   std::int64_t targets_max = case_elements_max;
   for (std::int64_t size : data.target) targets_max /= size;
   if (data.batch > std::min(rows_max, targets_max) / gate.train.steps)
-    table.reject_value("batch",
-                       fmt::format("at most {} elements in all steps", case_elements_max),
+    table.reject_value("batch", fmt::format("at most {} elements in all steps", case_elements_max),
                        fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
 }
 
@@ -174,7 +172,8 @@ void read_parallel(GateTable& top, GateFile& gate) {
   table->refuse("pipeline", "pipeline parallelism");
   table->finish();
   gate.parallel.checkpoint_blocks = checkpointing == "blocks";
-  if (gate.parallel.checkpoint_blocks && !has_kind(model_node(gate.model, gate.model_use()), "block"))
+  if (gate.parallel.checkpoint_blocks &&
+      !has_kind(model_node(gate.model, gate.model_use()), "block"))
     table->reject("activation_checkpointing", "none for a model without blocks");
 }
 
@@ -260,8 +259,8 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   GateFile gate;
   gate.file = file;
   gate.title = top.text("title", "");
-  for (const char* key : {"mesh", "model", "data", "parallel", "train", "arithmetic", "expect",
-                          "faults"})
+  for (const char* key :
+       {"mesh", "model", "data", "parallel", "train", "arithmetic", "expect", "faults"})
     top.has(key);
   top.refuse("checkpoint", "checkpoints");
   top.finish();
@@ -271,9 +270,9 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   read_data(top, gate);
   read_parallel(top, gate);
   if (auto arithmetic = top.table("arithmetic")) {
-    gate.arithmetic = arithmetic->word("mode", gate.arithmetic,
-                                       {"canonical", "exact", "rank_order", "as_nccl_ring",
-                                        "as_nccl_tree", "as_gloo_ring"});
+    gate.arithmetic = arithmetic->word(
+        "mode", gate.arithmetic,
+        {"canonical", "exact", "rank_order", "as_nccl_ring", "as_nccl_tree", "as_gloo_ring"});
     arithmetic->finish();
   }
   read_expect(top, gate);
@@ -288,8 +287,8 @@ GateFile read_gate(const std::string& path) {
   std::error_code fault;
   std::ifstream stream(path, std::ios::binary);
   if (std::filesystem::is_directory(path, fault) || !stream)
-    raise(ErrorKind::value_error, "gate/gate_file",
-          "expected a gate file, but '{}' can't be read", path);
+    raise(ErrorKind::value_error, "gate/gate_file", "expected a gate file, but '{}' can't be read",
+          path);
   std::ostringstream text;
   text << stream.rdbuf();
   return gate_from_text(text.str(), path);

@@ -32,7 +32,8 @@ nn::ModelNode read_node(GateTable& table, std::size_t depth) {
   if (node.name.empty() || node.name.find('.') != node.name.npos)
     table.reject("name", "a name without dots");
   node.kind = table.word("kind", "", nn::model_node_kinds());
-  for (GateTable& child : table.tables("children")) node.children.push_back(read_node(child, depth + 1));
+  for (GateTable& child : table.tables("children"))
+    node.children.push_back(read_node(child, depth + 1));
   for (const std::string& field : nn::fields_of(node.kind))
     if (table.has(field)) node.fields[field] = read_field(table, field);
   table.finish();
@@ -112,8 +113,8 @@ void read_sizes(GateTable& table, GateModel& model) {
     model.bias = table.boolean("bias", model.bias);
     return;
   }
-  model.hidden = table.integer("hidden", model.kind == "mlp" ? 2 * model.width : 4 * model.width,
-                               sizes_range);
+  model.hidden =
+      table.integer("hidden", model.kind == "mlp" ? 2 * model.width : 4 * model.width, sizes_range);
   if (model.kind != "moe")
     model.activation =
         table.word("activation", model.activation,
@@ -151,8 +152,7 @@ GateModel read_gate_model(GateTable& table) {
     for (GateTable& node : table.tables("nodes")) model.nodes.push_back(read_node(node, 0));
     if (model.nodes.empty()) table.reject("nodes", "at least one node");
   } else {
-    model.kind =
-        table.word("kind", model.kind, {"mlp", "transformer", "moe", "linear_stack"});
+    model.kind = table.word("kind", model.kind, {"mlp", "transformer", "moe", "linear_stack"});
     read_sizes(table, model);
   }
   std::string dtype = table.word("dtype", std::string(to_string(model.dtype)),
@@ -162,8 +162,8 @@ GateModel read_gate_model(GateTable& table) {
     model.init_rule = rule_from_string(init->word("rule", std::string(to_string(model.init_rule)),
                                                   {"unit", "wide", "small", "positive"}));
     model.init_scale = init->number("scale", model.init_scale, {-1e6, 1e6});
-    model.init_seed = std::uint64_t(init->integer(
-        "seed", std::int64_t(model.init_seed), {0, std::numeric_limits<std::int64_t>::max()}));
+    model.init_seed = std::uint64_t(init->integer("seed", std::int64_t(model.init_seed),
+                                                  {0, std::numeric_limits<std::int64_t>::max()}));
     init->finish();
   }
   table.finish();
@@ -191,8 +191,7 @@ TrainingModel training_model(const GateModel& model, const ModelUse& use) {
   TrainingModel result;
   result.node = model_node(model, use);
   result.dtype = model.dtype;
-  nn::ModulePtr shapes =
-      nn::build(result.node, {.dtype = model.dtype, .device = nn::Device::meta});
+  nn::ModulePtr shapes = nn::build(result.node, {.dtype = model.dtype, .device = nn::Device::meta});
   std::int64_t elements = 0;
   for (const auto& [name, parameter] : shapes->named_parameters()) {
     ParameterData data;

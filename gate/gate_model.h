@@ -50,8 +50,9 @@ struct ModelUse {
 nn::ModelNode model_node(const GateModel& model, const ModelUse& use);
 
 // training_model adds the values of all parameters: parameter i, in order of registration, by the
-// formula with seed + i, times scale; vectors named weight, which are those of norms, plus 1. Raises
-// a ValueError for nodes that don't make a model, and for more than case_elements_max elements.
+// formula with seed + i, times scale; vectors named weight, which are those of norms, plus 1.
+// Raises a ValueError for nodes that don't make a model, and for more than case_elements_max
+// elements.
 TrainingModel training_model(const GateModel& model, const ModelUse& use);
 
 // has_kind says whether a node or one below it is of the kind.

@@ -30,8 +30,8 @@ std::string collectives_text(const GateResult& result) {
 }
 
 std::string gate_text(const GateResult& result) {
-  std::string text = fmt::format("gate {}{}{}\n", result.file, result.title.empty() ? "" : ": ",
-                                 result.title);
+  std::string text =
+      fmt::format("gate {}{}{}\n", result.file, result.title.empty() ? "" : ": ", result.title);
   for (const GateCheck& check : result.checks)
     text += fmt::format("{} {}: expected {}, came {}\n", check.passed ? "pass" : "FAIL", check.name,
                         check.expected, check.came);

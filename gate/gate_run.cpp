@@ -57,8 +57,7 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       own.operations[std::size_t(step)][std::size_t(phase)] = rank.operations();
     };
     form.after_training = [&] {
-      for (std::size_t op = 0; op < collective_op_count; ++op)
-        own.calls[op] = rank.counters()[op];
+      for (std::size_t op = 0; op < collective_op_count; ++op) own.calls[op] = rank.counters()[op];
     };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form));
     keep_results(rank, request, result, own);

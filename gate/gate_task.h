@@ -18,8 +18,8 @@ struct GateTask {
 // chunk_of); its terms are divided by those of the whole step.
 GateTask gate_task(const GateFile& gate);
 
-// train_on_mesh trains on this rank as the gate's table [parallel] says: all ranks of its World call
-// it. Callbacks of the form that are given are kept.
+// train_on_mesh trains on this rank as the gate's table [parallel] says: all ranks of its World
+// call it. Callbacks of the form that are given are kept.
 TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form = {});
 
 }  // namespace simmesh

@@ -93,8 +93,8 @@ class Checks {
 
   void check_run() {
     const Outcome& outcome = base_.outcome;
-    std::string ranks = fmt::format("{} {} to return", gate_.ranks(),
-                                    gate_.ranks() == 1 ? "rank" : "ranks");
+    std::string ranks =
+        fmt::format("{} {} to return", gate_.ranks(), gate_.ranks() == 1 ? "rank" : "ranks");
     add("run", outcome.ok(), ranks, outcome.ok() ? "all did" : ending_of(outcome));
     if (!outcome.ok()) result_.failure = report_of(outcome);
   }
@@ -196,8 +196,8 @@ class Checks {
     if (fault.kind == Fault::Kind::abandon) return failure.kind == Failure::Kind::deadlock;
     if (failure.kind != Failure::Kind::error) return false;
     bool is_own = fault.kind == Fault::Kind::kill || fault.kind == Fault::Kind::fail_allocation;
-    return !is_own || (failure.rank == fault.rank &&
-                       failure.message.find("injected") != std::string::npos);
+    return !is_own ||
+           (failure.rank == fault.rank && failure.message.find("injected") != std::string::npos);
   }
 
   void check_leak() {

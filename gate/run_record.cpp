@@ -45,8 +45,7 @@ std::optional<Difference> tensor_difference(const RecordedTensor& expected,
   while (!std::memcmp(values.data() + element * size, expected.bytes.data() + element * size, size))
     ++element;
   return Difference{
-      fmt::format("{}, element {}", name,
-                  to_string(DimSpan(index_of(element, expected.shape)))),
+      fmt::format("{}, element {}", name, to_string(DimSpan(index_of(element, expected.shape)))),
       element_text(expected.dtype, expected.bytes.data() + element * size),
       element_text(expected.dtype, values.data() + element * size)};
 }
@@ -61,7 +60,8 @@ std::vector<nn::NamedTensor> named_results(const TrainingResult& result) {
     for (const auto& [name, gradient] : result.gradients[step])
       named.emplace_back(fmt::format("step {} gradient of {}", step, name), gradient);
   }
-  for (const auto& [name, tensor] : result.parameters) named.emplace_back("parameter " + name, tensor);
+  for (const auto& [name, tensor] : result.parameters)
+    named.emplace_back("parameter " + name, tensor);
   for (const auto& [name, tensor] : result.optimizer_state)
     named.emplace_back("optimizer state " + name, tensor);
   return named;

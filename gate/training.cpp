@@ -78,8 +78,8 @@ class LossSum {
     copy_(part, carried_.limbs());
     words.mutable_values<std::int64_t>()[std::size_t(limbs)] = own.is_defined() ? 1 : 0;
     Tensor total = form.all_sum(words);
-    carried_.replace_limbs(
-        total.narrow({0, 0, limbs}).view(carried_.limbs().shape()).clone(), form.parts);
+    carried_.replace_limbs(total.narrow({0, 0, limbs}).view(carried_.limbs().shape()).clone(),
+                           form.parts);
     if (total.values<std::int64_t>()[std::size_t(limbs)] == 0) return;
     carried_.replace_non_finite(
         form.all_sum(own.is_defined() ? own : zeros(DimSpan(), DType::int64)));
@@ -125,8 +125,7 @@ LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingT
   LossSum sum;
   if (form.at_phase) form.at_phase(step, TrainPhase::forward);
   for (std::int64_t micro = 0; micro < task.micro_batches; ++micro) {
-    if (form.before_micro_batch)
-      form.before_micro_batch(model, micro + 1 == task.micro_batches);
+    if (form.before_micro_batch) form.before_micro_batch(model, micro + 1 == task.micro_batches);
     run_micro_batch(model, task, form, {step, micro}, sum);
   }
   if (form.after_backward) form.after_backward(model);

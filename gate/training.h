@@ -83,8 +83,8 @@ struct TrainingTask {
   double norm_type = 2.0;  // of the norms that are reported
 };
 
-// TrainPhase is a part of a training step: the forward passes of its first micro-batch, the backward
-// pass of its last, what the optimiser does.
+// TrainPhase is a part of a training step: the forward passes of its first micro-batch, the
+// backward pass of its last, what the optimiser does.
 enum class TrainPhase : std::uint8_t { forward, backward, optimizer };
 std::string_view to_string(TrainPhase phase);
 

@@ -80,9 +80,8 @@ void add_explore_command(CLI::App& program, int& status) {
                   "where a failing schedule is written; GATE.schedule by default");
   arguments->run.add_to(*app);
   arguments->output.add_to(*app);
-  app->callback([arguments, app, &status] {
-    status = run(*arguments, gate_options(arguments->run, *app));
-  });
+  app->callback(
+      [arguments, app, &status] { status = run(*arguments, gate_options(arguments->run, *app)); });
 }
 
 }  // namespace simmesh

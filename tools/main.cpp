@@ -39,8 +39,9 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return program.exit(error);
       if (program.get_subcommands().empty() && argc > 1)
-        return refuse(std::string("expected a subcommand, run, explore, verify, plan or doctor, got ") +
-                      argv[1]);
+        return refuse(
+            std::string("expected a subcommand, run, explore, verify, plan or doctor, got ") +
+            argv[1]);
       return refuse(error.what());
     }
     if (std::fflush(stdout) != 0) return refuse("standard output can't be written to");

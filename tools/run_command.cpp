@@ -45,9 +45,8 @@ void add_run_command(CLI::App& program, int& status) {
                 "print the gate with all defaults as TOML, and don't run it");
   arguments->run.add_to(*app);
   arguments->output.add_to(*app);
-  app->callback([arguments, app, &status] {
-    status = run(*arguments, gate_options(arguments->run, *app));
-  });
+  app->callback(
+      [arguments, app, &status] { status = run(*arguments, gate_options(arguments->run, *app)); });
 }
 
 }  // namespace simmesh

@@ -46,8 +46,7 @@ void run_own_rows(nn::Module& model, const ProcessGroup& group) {
 
 void expect_same_gradients(nn::Module& model, nn::Module& expected) {
   auto own = model.parameters(), whole = expected.parameters();
-  for (std::size_t i = 0; i < own.size(); ++i)
-    EXPECT_SAME_BITS(grad_of(own[i]), grad_of(whole[i]));
+  for (std::size_t i = 0; i < own.size(); ++i) EXPECT_SAME_BITS(grad_of(own[i]), grad_of(whole[i]));
 }
 
 // The gradients of all rows on one rank, which no cut may change by a bit.
@@ -64,8 +63,7 @@ SIMMESH_TEST(Replicate, ExactGradientsAreThoseOfOneDevice,
 }
 
 // Without gradient sync a pass only adds up; the next one with it sums what there is.
-SIMMESH_TEST(Replicate, AccumulatesWithoutSync,
-             {.mesh = {2}, .arithmetic = Arithmetic::exact()}) {
+SIMMESH_TEST(Replicate, AccumulatesWithoutSync, {.mesh = {2}, .arithmetic = Arithmetic::exact()}) {
   ProcessGroup group = process_group(mesh);
   auto model = make_model(), whole = make_model();
   Replication replication = replicate(*model, group);

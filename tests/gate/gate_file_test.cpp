@@ -92,11 +92,13 @@ flip_bit = [{ rank = 1, at = "operation 4", bit = 9 }, { rank = 2 }]
 // A key that is mistyped must never be ignored.
 TEST(GateFile, UnknownKeysNameTheNearest) {
   expect_bad("titel = \"\"\n", 1, "got 'titel'; the nearest known key is 'title'");
-  expect_bad("\n[model]\nwidht = 3\n", 3, "got 'model.widht'; the nearest known key is 'model.width'");
+  expect_bad("\n[model]\nwidht = 3\n", 3,
+             "got 'model.widht'; the nearest known key is 'model.width'");
   expect_bad("[model]\nkind = \"mlp\"\nheads = 2\n", 3, "got 'model.heads'");
   expect_bad("[expect]\ncollectives = { all_reduces = 1 }\n", 2,
              "the nearest known key is 'expect.collectives.all_reduce'");
-  expect_bad("[train]\noptimizer = { kind = \"sgd\", betas = [0.5, 0.5] }\n", 2, "'train.optimizer.betas'");
+  expect_bad("[train]\noptimizer = { kind = \"sgd\", betas = [0.5, 0.5] }\n", 2,
+             "'train.optimizer.betas'");
   expect_bad("[faults]\nkil = {}\n", 2, "the nearest known key is 'faults.kill'");
 }
 
@@ -120,7 +122,8 @@ TEST(GateFile, RefusesWrongTypesAndRanges) {
   expect_bad("[mesh]\nshape = [2, 2]\nnames = [\"a\", \"a\"]\n", 3, "names that differ");
   expect_bad("[model]\nlayers = 2.5\n", 2, "an integer from 1 to 256, got 2.5");
   expect_bad("[model]\ndtype = \"int64\"\n", 2, "float32");
-  expect_bad("[model]\nkind = \"cnn\"\n", 2, "one of mlp, transformer, moe, linear_stack, got \"cnn\"");
+  expect_bad("[model]\nkind = \"cnn\"\n", 2,
+             "one of mlp, transformer, moe, linear_stack, got \"cnn\"");
   expect_bad("[train]\nsteps = 0\n", 2, "from 1 to 10000, got 0");
   expect_bad("[train]\noptimizer = { lr = nan }\n", 2, "a number");
   expect_bad("[train]\noptimizer = { kind = \"sgd\", nesterov = true }\n", 2, "a momentum");

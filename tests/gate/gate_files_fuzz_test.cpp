@@ -34,9 +34,11 @@ class Mutator {
   // Changes a text in one of the ways in which files break or are made to break programs.
   std::string changed(std::string text) {
     static const std::vector<std::string> words = {
-        "-1",   "0",  "1",    "9999999999", "9223372036854775808", "1e308", "\"\"",  "[]",
-        "{}",   "[[[[[[]]]]]]", "true", "2.5", "nan", "\xff",  "1979-05-27", "[1, 2]",
-        "\"\\u0000\"", "\"\"\"", "# ", "\n[model]\n", "a.b = 1\n", "=", "{ rank = 1 }"};
+        "-1",        "0",           "1",           "9999999999", "9223372036854775808",
+        "1e308",     "\"\"",        "[]",          "{}",         "[[[[[[]]]]]]",
+        "true",      "2.5",         "nan",         "\xff",       "1979-05-27",
+        "[1, 2]",    "\"\\u0000\"", "\"\"\"",      "# ",         "\n[model]\n",
+        "a.b = 1\n", "=",           "{ rank = 1 }"};
     std::size_t at = below(text.size());
     switch (below(7)) {
       case 0: text[at] = char(text[at] ^ (1 << below(8))); break;

@@ -7,8 +7,8 @@ namespace simmesh {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::expect_error;
+using ::testing::HasSubstr;
 
 void expect_rejected(const std::string& text, const std::function<void(GateTable&)>& read,
                      const std::string& message) {
@@ -19,7 +19,8 @@ void expect_rejected(const std::string& text, const std::function<void(GateTable
 
 TEST(GateKeys, ReadsWhatIsThereAndDefaults) {
   toml::table parsed = parse_toml(
-      "i = 3\nx = 2\nb = true\ns = \"a\"\nl = [\"a\", \"b\"]\nn = [1, 2.5]\nd = [4, 5]\n[t]\n[[u]]\n[[u]]",
+      "i = 3\nx = 2\nb = true\ns = \"a\"\nl = [\"a\", \"b\"]\nn = [1, 2.5]\nd = [4, "
+      "5]\n[t]\n[[u]]\n[[u]]",
       "f.toml");
   GateTable table(parsed, "f.toml");
   EXPECT_EQ(table.integer("i", 0, {0, 9}), 3);
@@ -38,20 +39,50 @@ TEST(GateKeys, ReadsWhatIsThereAndDefaults) {
 
 // Each message names file, line, key, what was expected and what came, on one short line.
 TEST(GateKeys, SaysWhatIsWrongAndWhere) {
-  expect_rejected("\ni = \"x\"", [](GateTable& t) { t.integer("i", 0, {0, 9}); },
-                  "[f.toml:2] key 't.i': expected an integer from 0 to 9, got \"x\"");
-  expect_rejected("i = 10", [](GateTable& t) { t.integer("i", 0, {0, 9}); }, "got 10");
-  expect_rejected("i = 1.0", [](GateTable& t) { t.integer("i", 0, {0, 9}); }, "got 1");
-  expect_rejected("x = inf", [](GateTable& t) { t.number("x", 0, {0, 9}); }, "got inf");
-  expect_rejected("b = 1", [](GateTable& t) { t.boolean("b", false); }, "true or false, got 1");
-  expect_rejected("l = [1]", [](GateTable& t) { t.texts("l"); }, "got one with 1");
-  expect_rejected("n = [nan]", [](GateTable& t) { t.numbers("n"); }, "finite");
-  expect_rejected("d = [0]", [](GateTable& t) { t.sizes("d", {}, {1, 9}); }, "from 1 to 9");
-  expect_rejected("t = 1979-05-27", [](GateTable& t) { t.table("t"); }, "got a date or time");
-  expect_rejected("u = [1]", [](GateTable& t) { t.tables("u"); }, "a list of tables");
-  expect_rejected("fsdp = {}", [](GateTable& t) { t.refuse("fsdp", "more"); },
-                  "the key 't.fsdp' needs more");
-  expect_rejected("s = \"a\\nb\\u0000\"", [](GateTable& t) { t.boolean("s", true); }, "\"a?b?\"");
+  expect_rejected(
+      "\ni = \"x\"",
+      [](GateTable& t) {
+        t.integer("i", 0, {0, 9});
+      },
+      "[f.toml:2] key 't.i': expected an integer from 0 to 9, got \"x\"");
+  expect_rejected(
+      "i = 10",
+      [](GateTable& t) {
+        t.integer("i", 0, {0, 9});
+      },
+      "got 10");
+  expect_rejected(
+      "i = 1.0",
+      [](GateTable& t) {
+        t.integer("i", 0, {0, 9});
+      },
+      "got 1");
+  expect_rejected(
+      "x = inf",
+      [](GateTable& t) {
+        t.number("x", 0, {0, 9});
+      },
+      "got inf");
+  expect_rejected(
+      "b = 1", [](GateTable& t) { t.boolean("b", false); }, "true or false, got 1");
+  expect_rejected(
+      "l = [1]", [](GateTable& t) { t.texts("l"); }, "got one with 1");
+  expect_rejected(
+      "n = [nan]", [](GateTable& t) { t.numbers("n"); }, "finite");
+  expect_rejected(
+      "d = [0]",
+      [](GateTable& t) {
+        t.sizes("d", {}, {1, 9});
+      },
+      "from 1 to 9");
+  expect_rejected(
+      "t = 1979-05-27", [](GateTable& t) { t.table("t"); }, "got a date or time");
+  expect_rejected(
+      "u = [1]", [](GateTable& t) { t.tables("u"); }, "a list of tables");
+  expect_rejected(
+      "fsdp = {}", [](GateTable& t) { t.refuse("fsdp", "more"); }, "the key 't.fsdp' needs more");
+  expect_rejected(
+      "s = \"a\\nb\\u0000\"", [](GateTable& t) { t.boolean("s", true); }, "\"a?b?\"");
 }
 
 // The first unknown key of the file is named, not the first of the alphabet.

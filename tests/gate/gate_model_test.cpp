@@ -23,12 +23,12 @@ TEST(GateModel, NamesItsParameters) {
               ElementsAre("fc0.weight", "fc0.bias", "fc1.weight", "fc1.bias"));
   EXPECT_THAT(names_of(model_of("[model]\nkind = \"linear_stack\"\nbias = false\n")),
               ElementsAre("fc0.weight", "fc1.weight"));
-  EXPECT_THAT(names_of(model_of("[model]\nkind = \"transformer\"\nlayers = 1\nnorm = \"rms_norm\"\n")),
-              ElementsAre("embed.weight", "pos.weight", "block0.norm1.weight",
-                          "block0.attn.wq.weight", "block0.attn.wk.weight", "block0.attn.wv.weight",
-                          "block0.attn.wo.weight", "block0.norm2.weight", "block0.mlp.fc1.weight",
-                          "block0.mlp.fc1.bias", "block0.mlp.fc2.weight", "block0.mlp.fc2.bias",
-                          "norm.weight", "head.weight"));
+  EXPECT_THAT(
+      names_of(model_of("[model]\nkind = \"transformer\"\nlayers = 1\nnorm = \"rms_norm\"\n")),
+      ElementsAre("embed.weight", "pos.weight", "block0.norm1.weight", "block0.attn.wq.weight",
+                  "block0.attn.wk.weight", "block0.attn.wv.weight", "block0.attn.wo.weight",
+                  "block0.norm2.weight", "block0.mlp.fc1.weight", "block0.mlp.fc1.bias",
+                  "block0.mlp.fc2.weight", "block0.mlp.fc2.bias", "norm.weight", "head.weight"));
   EXPECT_THAT(names_of(model_of("[model]\nkind = \"moe\"\nlayers = 1\n")),
               ::testing::Contains("block0.mlp.experts.expert3.fc2.weight"));
 }

@@ -45,10 +45,11 @@ TEST(RunGate, AnyCutOfTheBatchGivesTheBitsOfOneDevice) {
   for (int ranks : {1, 2, 3, 4, 5})
     for (int micro_batches : {1, 2, 3}) {
       if (8 / micro_batches < ranks) continue;
-      GateResult result = run(fmt::format("[mesh]\nshape = [{}]\n{}[train]\nsteps = 2\n"
-                                          "micro_batches = {}\n{}[expect]\nsame_as = "
-                                          "[\"single_device\"]\n",
-                                          ranks, mlp, micro_batches, exact));
+      GateResult result =
+          run(fmt::format("[mesh]\nshape = [{}]\n{}[train]\nsteps = 2\n"
+                          "micro_batches = {}\n{}[expect]\nsame_as = "
+                          "[\"single_device\"]\n",
+                          ranks, mlp, micro_batches, exact));
       EXPECT_EQ(result.failed(), 0) << text_of(result);
     }
 }
@@ -79,20 +80,22 @@ TEST(RunGate, NoOptionChangesData) {
 TEST(RunGate, EveryModelTrains) {
   for (const char* kind : {"mlp", "linear_stack", "transformer", "moe"})
     for (const char* dtype : {"float32", "float64", "bfloat16", "float16"}) {
-      GateResult result = run(fmt::format("[mesh]\nshape = [2]\n[model]\nkind = \"{}\"\ndtype = \"{}\"\n"
-                                          "layers = 1\nwidth = 8\ninit = {{ scale = 0.25 }}\n[data]\nbatch = 4\n"
-                                          "[parallel]\nreplicate = {{}}\n[train]\noptimizer = {{ kind = "
-                                          "\"adamw\" }}\nclip_grad_norm = 0.5\n{}[expect]\nsame_as = "
-                                          "[\"single_device\"]\n",
-                                          kind, dtype, exact));
+      GateResult result =
+          run(fmt::format("[mesh]\nshape = [2]\n[model]\nkind = \"{}\"\ndtype = \"{}\"\n"
+                          "layers = 1\nwidth = 8\ninit = {{ scale = 0.25 }}\n[data]\nbatch = 4\n"
+                          "[parallel]\nreplicate = {{}}\n[train]\noptimizer = {{ kind = "
+                          "\"adamw\" }}\nclip_grad_norm = 0.5\n{}[expect]\nsame_as = "
+                          "[\"single_device\"]\n",
+                          kind, dtype, exact));
       EXPECT_EQ(result.failed(), 0) << kind << " " << dtype << "\n" << text_of(result);
     }
 }
 
 // Recomputed activations must be those that were dropped.
 TEST(RunGate, CheckpointingChangesNoBit) {
-  std::string text = "[mesh]\nshape = [2]\n[model]\nkind = \"transformer\"\n[data]\nbatch = 4\n"
-                     "[parallel]\nreplicate = {}\n";
+  std::string text =
+      "[mesh]\nshape = [2]\n[model]\nkind = \"transformer\"\n[data]\nbatch = 4\n"
+      "[parallel]\nreplicate = {}\n";
   GateResult plain = run(text), dropped = run(text + "activation_checkpointing = \"blocks\"\n");
   EXPECT_EQ(plain.data_hash, dropped.data_hash);
   EXPECT_LT(dropped.peak_bytes, plain.peak_bytes);
@@ -101,16 +104,17 @@ TEST(RunGate, CheckpointingChangesNoBit) {
 TEST(RunGate, ChecksWhatIsExpected) {
   std::string text = "[mesh]\nshape = [2]\n" + mlp;
   GateResult plain = run(text);
-  std::string good = text + fmt::format("[expect]\nhash = \"{:016x}\"\nloss = [{}]\npeak_bytes_max = {}\n"
-                                        "collectives = {{ all_reduce = {}, barrier = 0 }}\n",
-                                        plain.data_hash, plain.losses[0], plain.peak_bytes,
-                                        plain.collectives.at("all_reduce"));
+  std::string good = text + fmt::format(
+                                "[expect]\nhash = \"{:016x}\"\nloss = [{}]\npeak_bytes_max = {}\n"
+                                "collectives = {{ all_reduce = {}, barrier = 0 }}\n",
+                                plain.data_hash, plain.losses[0], plain.peak_bytes,
+                                plain.collectives.at("all_reduce"));
   EXPECT_EQ(run(good).failed(), 0) << text_of(run(good));
   EXPECT_EQ(run(good).passed(), 7);
-  std::string bad = text + fmt::format("[expect]\nhash = \"{:016x}\"\nloss = [{}]\nloss_rtol = 1e-3\n"
-                                       "peak_bytes_max = {}\ncollectives = {{ all_reduce = 99 }}\n",
-                                       plain.data_hash + 1, plain.losses[0] * 1.01,
-                                       plain.peak_bytes - 1);
+  std::string bad = text + fmt::format(
+                               "[expect]\nhash = \"{:016x}\"\nloss = [{}]\nloss_rtol = 1e-3\n"
+                               "peak_bytes_max = {}\ncollectives = {{ all_reduce = 99 }}\n",
+                               plain.data_hash + 1, plain.losses[0] * 1.01, plain.peak_bytes - 1);
   GateResult result = run(bad);
   EXPECT_EQ(result.failed(), 4) << text_of(result);
   EXPECT_THAT(text_of(result), HasSubstr("\nreproduce: simmesh run g.toml\n2 passed, 4 failed\n"));
@@ -150,9 +154,10 @@ TEST(RunGate, NodesThatDoNotFitAreBad) {
 
 // Failures of a run end it with what every rank was doing, and no further checks.
 TEST(RunGate, ARunThatFailsIsReported) {
-  GateResult result = run("[model]\ninit = { rule = \"wide\", scale = 1e6 }\n[data]\nrule = \"wide\"\n"
-                          "[train]\nsteps = 6\noptimizer = { lr = 1e6 }\n" + exact +
-                          "[expect]\nsame_as = [\"single_device\"]\n");
+  GateResult result =
+      run("[model]\ninit = { rule = \"wide\", scale = 1e6 }\n[data]\nrule = \"wide\"\n"
+          "[train]\nsteps = 6\noptimizer = { lr = 1e6 }\n" +
+          exact + "[expect]\nsame_as = [\"single_device\"]\n");
   ASSERT_GT(result.failed(), 0) << text_of(result);
   EXPECT_THAT(text_of(result), HasSubstr("FAIL run: expected 1 rank to return"));
 }
@@ -161,7 +166,8 @@ TEST(RunGate, PrintsTheSameTwiceAndAsJson) {
   std::string text = "title = \"t\"\n[mesh]\nshape = [2]\n" + mlp;
   GateResult result = run(text);
   EXPECT_EQ(text_of(result), text_of(run(text)));
-  EXPECT_EQ(to_text(gsl::span<const GateResult>(&result, 1), {.quiet = true}), "2 passed, 0 failed\n");
+  EXPECT_EQ(to_text(gsl::span<const GateResult>(&result, 1), {.quiet = true}),
+            "2 passed, 0 failed\n");
   auto json = nlohmann::json::parse(to_json(gsl::span<const GateResult>(&result, 1)));
   EXPECT_EQ(json["passed"], 2);
   EXPECT_EQ(json["gates"][0]["title"], "t");

@@ -27,8 +27,7 @@ TEST(ExploreCommand, CountsSchedules) {
 // The schedule that is written must make `simmesh run` fail in the same way.
 TEST(ExploreCommand, AFailureCanBeReplayed) {
   TemporaryFolder folder;
-  std::string file =
-      folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");
+  std::string file = folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");
   std::string schedule = (folder.path() / "failing").string();
   auto run = run_program("explore " + file + " --output " + schedule);
   EXPECT_EQ(run.status, 1);

@@ -46,8 +46,7 @@ TEST(RunCommand, ExplainsAGateAsToml) {
 
 TEST(RunCommand, AFailureEndsWithStatusOneAndALineToPaste) {
   TemporaryFolder folder;
-  std::string file =
-      folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");
+  std::string file = folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");
   auto run = run_program("run --seed 3 --arithmetic exact " + file);
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.last_line(), "2 passed, 1 failed");

@@ -59,6 +59,12 @@ CarriedSum carried_gradient(const Tensor& leaf) {
   return sum;
 }
 
+// Asked without rounding what is carried.
+bool has_gradient(const Tensor& leaf) {
+  Variable& variable = *Variable::of(leaf);
+  return variable.carried() || variable.grad().is_defined();
+}
+
 bool has_nonzero(const Tensor& counts) {
   auto values = counts.values<std::int64_t>();
   return std::any_of(values.begin(), values.end(), [](std::int64_t count) { return count != 0; });
@@ -253,7 +259,7 @@ std::vector<bool> State::unused_by_all() {
   Tensor used = zeros({std::int64_t(parameters.size())}, DType::int64);
   auto own = used.mutable_values<std::int64_t>();
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    own[i] = grad_of(parameters[i]).is_defined() ? 1 : 0;
+    own[i] = has_gradient(parameters[i]) ? 1 : 0;
   Tensor total = all_reduce(used, ReduceOp::sum, group);
   auto users = total.values<std::int64_t>();
   for (std::size_t i = 0; i < parameters.size(); ++i) unused[i] = users[i] == 0;

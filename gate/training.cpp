@@ -130,9 +130,8 @@ LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingT
   }
   if (form.after_backward) form.after_backward(model);
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
-  Tensor norm = norm_of_gradients(model, task);
-  if (task.clip) norm = optim::clip_grad_norm_(model.parameters(), *task.clip);
-  result.norms.push_back(norm);
+  result.norms.push_back(task.clip ? optim::clip_grad_norm_(model.parameters(), *task.clip)
+                                   : norm_of_gradients(model, task));
   result.gradients.push_back(gradients_of(model));
   optimizer.step();
   optimizer.zero_grad();

@@ -15,12 +15,8 @@ std::string number(double value) {
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (char letter : text) {
-    if (letter == '"' || letter == '\\')
-      result += fmt::format("\\{}", letter);
-    else if (static_cast<unsigned char>(letter) < ' ' || letter == '\x7f')
-      result += fmt::format("\\u{:04X}", static_cast<unsigned char>(letter));
-    else
-      result += letter;
+    if (letter == '"' || letter == '\\') result += '\\';
+    result += letter;
   }
   return result + "\"";
 }

@@ -31,6 +31,14 @@ std::string shown(const toml::node& node) {
   return "a date or time";
 }
 
+// Texts end up in lines that are printed.
+bool is_plain_text(const toml::node& node) {
+  if (!node.is_string()) return false;
+  for (char letter : node.as_string()->get())
+    if (static_cast<unsigned char>(letter) < ' ' || letter == '\x7f') return false;
+  return true;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -133,7 +141,7 @@ void GateTable::finish() const {
 std::string GateTable::text(std::string_view key, std::string otherwise) {
   const toml::node* node = value(key);
   if (!node) return otherwise;
-  if (!node->is_string()) reject(key, "a text");
+  if (!is_plain_text(*node)) reject(key, "a text without control characters");
   return node->as_string()->get();
 }
 
@@ -183,7 +191,8 @@ std::vector<std::string> GateTable::texts(std::string_view key) {
   const toml::array* items = list(key, "a list of texts");
   if (!items) return result;
   for (const toml::node& item : *items) {
-    if (!item.is_string()) reject_value(key, "a list of texts", "one with " + shown(item));
+    if (!is_plain_text(item))
+      reject_value(key, "a list of texts without control characters", "one with " + shown(item));
     result.push_back(item.as_string()->get());
   }
   return result;

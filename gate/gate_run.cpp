@@ -88,7 +88,7 @@ Schedule GateRunner::schedule_at(std::uint64_t i) const {
   if (i == 0) return schedule_;
   std::uint64_t seed = RandomStream(options_.seed, i).next();
   if (i % 2 == 1) return Schedule::seeded(seed);
-  Schedule priorities = Schedule::pct({.depth = 3, .steps = 256 * std::uint64_t(gate_.ranks())});
+  Schedule priorities = Schedule::pct({.depth = 3});
   // The World's seed stays: what ranks draw depends on it.
   return Schedule::custom(fmt::format("pct:3 with seed {}", seed),
                           [priorities, seed](std::size_t ranks, std::uint64_t) {

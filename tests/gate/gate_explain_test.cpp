@@ -22,7 +22,7 @@ std::vector<std::string> example_gates() {
 // nothing.
 TEST(GateExplain, ReadsBackAsTheSameGate) {
   std::vector<std::string> texts = {
-      "", "title = \"a \\\" \\\\ \\u0007\"",
+      "", "title = \"a \\\" \\\\ \xc3\xa9\"",
       "[mesh]\nshape=[2,3]\n[expect]\nloss=[2]\nhash=\"00000000000000ff\"\ncollectives={barrier=0}",
       "[faults]\nkill=[{},{at=\"operation 3\"}]\nstarve={}\nflip_bit={bit=2}\nfail_allocation={}"};
   for (const std::string& path : example_gates()) texts.push_back(explain(read_gate(path)));

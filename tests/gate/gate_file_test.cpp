@@ -113,7 +113,8 @@ TEST(GateFile, RefusesWhatItDoesNotHave) {
 }
 
 TEST(GateFile, RefusesWrongTypesAndRanges) {
-  expect_bad("title = 3\n", 1, "a text, got 3");
+  expect_bad("title = 3\n", 1, "a text without control characters, got 3");
+  expect_bad("title = \"a\\nb\"\n", 1, "without control characters, got \"a?b\"");
   expect_bad("mesh = 3\n", 1, "a table");
   expect_bad("[mesh]\nshape = [0]\n", 2, "from 1 to 4096");
   expect_bad("[mesh]\nshape = [4096, 4096]\n", 2, "at most 4096 ranks");

@@ -11,7 +11,7 @@ using testing::run_program;
 using testing::TemporaryFolder;
 
 const std::string gates = SIMMESH_SOURCE_DIR "/examples/gates";
-const std::string replicated = "[mesh]\nshape = [2]\n[parallel]\nreplicate = {}\n";
+const std::string replicated = "[mesh]\nshape = [4]\n[parallel]\nreplicate = {}\n";
 
 // The default gates: what `./dev run` says.
 TEST(RunCommand, TheDefaultGatesPass) {

@@ -47,6 +47,13 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/engine/run", "tests/core/engine/world_test.cpp"},
     {"core/engine/shared", "tests/collectives/explore_test.cpp"},
     {"core/engine/worker", "tests/core/engine/world_test.cpp"},
+    {"core/ops/attached_views", "tests/core/ops/views_test.cpp"},
+    {"core/ops/matrix", "tests/core/ops/products_test.cpp"},
+    {"core/ops/matrix_decompositions", "tests/core/ops/linear_algebra_test.cpp"},
+    {"core/ops/places", "tests/core/ops/gathering_test.cpp"},
+    {"core/ops/view_shapes", "tests/core/ops/views_test.cpp"},
+    {"core/ops/windows", "tests/core/ops/convolution_test.cpp"},
+    {"core/tensor/attached_views", "tests/core/ops/views_test.cpp"},
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
 };

@@ -57,8 +57,8 @@ TEST(Reductions, OfNothingAreNeutral) {
   Tensor nothing = zeros({0, 2}, DType::float64);
   EXPECT_EQ(to_string(sum(nothing, 0)), "float64[2] {0, 0}");
   EXPECT_EQ(to_string(prod(nothing, 0)), "float64[2] {1, 1}");
-  EXPECT_EQ(to_string(all(nothing, 0)), "bool[2] {1, 1}");
-  EXPECT_EQ(to_string(any(nothing, 0)), "bool[2] {0, 0}");
+  EXPECT_EQ(to_string(all(nothing, 0)), "bool[2] {true, true}");
+  EXPECT_EQ(to_string(any(nothing, 0)), "bool[2] {false, false}");
   EXPECT_EQ(to_string(logsumexp(nothing, 0)), "float64[2] {-inf, -inf}");
   EXPECT_EQ(to_string(amax(nothing, 1).shape()), "[0]");
 }
@@ -70,7 +70,7 @@ TEST(Reductions, FindTheFirstExtreme) {
             "float64[1] {1}");
   EXPECT_EQ(to_string(argmin(x, 1, true)), "int64[2, 1] {0, 1}");
   EXPECT_EQ(to_string(argmax(x)), "int64[] {5}");
-  EXPECT_EQ(to_string(isnan(amax(x, 1))), "bool[2] {0, 1}");
+  EXPECT_EQ(to_string(isnan(amax(x, 1))), "bool[2] {false, true}");
   EXPECT_EQ(to_string(max(tensor_of<std::int64_t>({3}, {-4, INT64_MAX, 2}))),
             "int64[] {9223372036854775807}");
 }

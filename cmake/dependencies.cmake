@@ -15,6 +15,7 @@ int main() { return int(XXH3_64bits_dispatch(\"\", 0)); }" SIMMESH_XXHASH_DISPAT
 unset(CMAKE_REQUIRED_LIBRARIES)
 if(SIMMESH_TESTS)
   find_package(GTest REQUIRED)
+  find_library(SIMMESH_RAPIDCHECK rapidcheck REQUIRED)
 endif()
 if(SIMMESH_BENCH)
   find_package(benchmark REQUIRED)

@@ -10,7 +10,7 @@
 #include <simmesh/gate/case_source.h>
 #include <simmesh/gate/case_world.h>
 #include <simmesh/gate/verify_grad.h>
-#include <simmesh/sharding/dtensor.h>
+#include <simmesh/sharding/dtensor_gradient.h>
 
 namespace simmesh {
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr CollectiveOp counted_ops[] = {CollectiveOp::all_reduce, CollectiveOp::all_gather,
                                         CollectiveOp::reduce_scatter, CollectiveOp::all_to_all};
-constexpr std::int64_t world_max = 4096;
+constexpr std::int64_t ranks_max = 4096;
 
 struct GradCase {
   CaseMesh mesh;
@@ -42,18 +42,12 @@ bool read_choice(const CaseField& field, const std::string& yes, const std::stri
   return text == yes;
 }
 
-Placements without_pending(Placements placements) {
-  for (Placement& placement : placements)
-    if (placement.is_pending()) placement = Replicate();
-  return placements;
-}
-
 GradCase read_case(const RecordedCase& recorded) {
   GradCase in{.mesh = read_mesh(recorded),
               .tensor = read_tensor(recorded["tensor"]),
               .gradient = read_tensor(recorded["gradient"])};
-  if (in.mesh.world > world_max)
-    recorded.root().reject(fmt::format("a world of at most {} ranks", world_max));
+  if (in.mesh.world > ranks_max)
+    recorded.root().reject(fmt::format("a world of at most {} ranks", ranks_max));
   std::int64_t copies = 2 * std::max<std::int64_t>(element_count(in.mesh.shape), 1);
   require_elements(recorded["tensor"], in.tensor.shape, copies);
   require_elements(recorded["gradient"], in.gradient.shape, copies);

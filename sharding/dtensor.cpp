@@ -2,6 +2,7 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/mesh/default_mesh.h>
 #include <simmesh/sharding/dtensor.h>
+#include <simmesh/sharding/dtensor_gradient.h>
 #include <simmesh/sharding/index_cut.h>
 #include <simmesh/sharding/local_shape.h>
 
@@ -57,7 +58,7 @@ DTensor::DTensor(std::shared_ptr<Place> place, Tensor local, std::optional<Work>
     : place_(std::move(place)),
       value_(std::make_shared<Value>(Value{std::move(local), std::move(pending)})) {}
 
-const Tensor& DTensor::to_local() const {
+const Tensor& DTensor::local() const {
   if (value_->pending) {
     value_->local = value_->pending->wait();
     value_->pending.reset();
@@ -77,7 +78,8 @@ DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements
   if (!spec.groups->is_member()) return DTensor(std::move(spec), nothing(local.dtype()));
   check_local_shape(spec, local);
   if (!options.shape && options.check_shapes) check_inferred_shape(spec, site);
-  return DTensor(std::move(spec), local, options.mask);
+  DTensor result(std::move(spec), local.detach(), options.mask);
+  return local.requires_grad() ? recorded_from_local(local, std::move(result), options) : result;
 }
 
 DTensor from_local(const Tensor& local, const Placements& placements,
@@ -99,7 +101,7 @@ DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Plac
                    .dtype = full.dtype()};
   check_sharding(list, full.shape(), mesh.shape());
   if (!spec.groups->is_member()) return DTensor(std::move(spec), nothing(full.dtype()));
-  Tensor piece = full;
+  Tensor piece = full.detach();
   if (options.from_first_rank)
     for (std::int64_t dim = 0; dim < mesh.ndim(); ++dim)
       if (mesh.size(dim) > 1) piece = broadcast(piece, 0, spec.groups->group(Dims{dim}), site);
@@ -109,7 +111,9 @@ DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Plac
     append_run(held, {0, full.size(dim)});
     if (!(held == wanted)) piece = cut_indices(piece, {dim, held, wanted});
   }
-  return DTensor(std::move(spec), piece.clone());
+  DTensor result(std::move(spec), piece.clone());
+  if (full.requires_grad()) result.set_requires_grad();
+  return result;
 }
 
 DTensor distribute_tensor(const Tensor& full, const Placements& placements,

@@ -19,6 +19,12 @@ struct RedistributeOptions {
   bool is_async = false;
 };
 
+// ToLocalOptions says how a gradient that comes back lies on the mesh: as the tensor does, with
+// Replicate in place of pending placements, where nothing is given.
+struct ToLocalOptions {
+  std::optional<Placements> grad_placements = {};
+};
+
 // DTensor is a logical array spread over a mesh, as one rank holds it: a local tensor and the spec.
 // A cheap value. On a rank outside the mesh the local tensor is empty and every operation returns
 // at once.
@@ -26,6 +32,8 @@ struct RedistributeOptions {
 //   DTensor x = distribute_tensor(full, mesh, {Shard(0), Replicate()});
 //   DTensor y = x.redistribute({Replicate(), Shard(1)});
 //   Tensor again = y.full_tensor();
+//
+// Gradients flow back through from_local, redistribute, to_local and full_tensor, as PyTorch's do.
 class DTensor {
  public:
   DTensor(DTensorSpec spec, Tensor local, Tensor mask = {});
@@ -36,8 +44,12 @@ class DTensor {
   const Shape& shape() const { return spec().shape; }
   DType dtype() const { return spec().dtype; }
 
-  // to_local returns this rank's piece; waits for a redistribution that is under way.
-  const Tensor& to_local() const;
+  // local returns this rank's piece, apart from the tape; waits for a redistribution that is under
+  // way.
+  const Tensor& local() const;
+
+  // to_local returns this rank's piece as a tensor whose gradients come back to this one.
+  Tensor to_local(const ToLocalOptions& options = {}) const;
 
   // redistribute returns the same logical tensor with other placements: collectives among the ranks
   // of the mesh. Throws, with PyTorch's classes, what validate_redistribute and validate_steps
@@ -54,7 +66,18 @@ class DTensor {
   double redistribute_cost_us(const Placements& to, const RedistributeOptions& options = {}) const;
 
   // full_tensor returns the whole logical tensor.
-  Tensor full_tensor(CallSite site = CallSite::here()) const;
+  Tensor full_tensor(const ToLocalOptions& options = {}, CallSite site = CallSite::here()) const;
+
+  // set_requires_grad makes this a leaf that wants a gradient, which grad returns as it came:
+  // its placements are the gradient's own.
+  void set_requires_grad(bool value = true);
+  bool requires_grad() const { return tracking_ && tracking_->requires_grad(); }
+  std::optional<DTensor> grad() const;
+
+  // as_tensor returns this as a Tensor of the logical shape, for the tape and for ops; of is the
+  // inverse, and raises a TypeError for a tensor that isn't distributed.
+  Tensor as_tensor() const;
+  static DTensor of(const Tensor& tensor);
 
  private:
   struct Value {
@@ -79,12 +102,14 @@ class DTensor {
   Route& new_route(const Placements& to, const RedistributeOptions& options,
                    bool is_validated) const;
   void log_route(const Route& route) const;
+  DTensor taken(Route& route, bool is_async, const CallSite& site) const;
   DTensor take(Route& route, bool is_async, const CallSite& site) const;
   DTensor arrived(Route& route, Tensor local, std::optional<Work> pending) const;
 
   std::shared_ptr<Place> place_;
   std::shared_ptr<Value> value_;
   std::shared_ptr<const Tensor> mask_;  // null for none
+  TrackingPtr tracking_;
 };
 
 // FromLocalOptions says what from_local can't see in one rank's piece.
@@ -97,6 +122,8 @@ struct FromLocalOptions {
   // a mesh dim. A shape that is given is checked against the own piece without any.
   bool check_shapes = true;
   Tensor mask = {};  // of MaskPartial
+  // How a gradient lies before the local piece gets it; see ToLocalOptions.
+  std::optional<Placements> grad_placements = {};
 };
 
 // from_local makes a DTensor of the ranks' own pieces. Throws a ValueError where a piece has not
@@ -116,8 +143,8 @@ struct DistributeOptions {
   ShardOrder order = {};
 };
 
-// distribute_tensor cuts a tensor that a rank holds whole into pieces. Throws a ValueError for
-// pending placements.
+// distribute_tensor cuts a tensor that a rank holds whole into pieces: a leaf of the tape, which
+// requires a gradient where the tensor does. Throws a ValueError for pending placements.
 DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
                           const DistributeOptions& options = {}, CallSite site = CallSite::here());
 

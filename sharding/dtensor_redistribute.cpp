@@ -2,6 +2,7 @@
 
 #include <simmesh/core/engine/run.h>
 #include <simmesh/sharding/dtensor.h>
+#include <simmesh/sharding/dtensor_gradient.h>
 #include <simmesh/sharding/plan_cache.h>
 #include <simmesh/sharding/redistribute_refusals.h>
 #include <simmesh/sharding/run_plan.h>
@@ -75,9 +76,9 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
 
 DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
   MeshGroups& groups = *spec().groups;
-  if (!groups.is_member()) return arrived(route, to_local(), {});
+  if (!groups.is_member()) return arrived(route, local(), {});
   PlanResult result =
-      run_plan(route.planned->plan, to_local(), {groups, shape(), mask_.get(), site}, is_async);
+      run_plan(route.planned->plan, local(), {groups, shape(), mask_.get(), site}, is_async);
   return arrived(route, std::move(result.local), std::move(result.pending));
 }
 
@@ -101,12 +102,12 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
 
 DTensor DTensor::redistribute(const Placements& to, const RedistributeOptions& options,
                               CallSite site) const {
-  return take(route_to(to, options, true), options.is_async, site);
+  return taken(route_to(to, options, true), options.is_async, site);
 }
 
 DTensor DTensor::redistribute_local(const Placements& to, const RedistributeOptions& options,
                                     CallSite site) const {
-  return take(route_to(to, options, false), options.is_async, site);
+  return taken(route_to(to, options, false), options.is_async, site);
 }
 
 double DTensor::redistribute_cost_us(const Placements& to,
@@ -114,9 +115,16 @@ double DTensor::redistribute_cost_us(const Placements& to,
   return route_to(to, options, false).planned->plan.cost_us;
 }
 
-Tensor DTensor::full_tensor(CallSite site) const {
+DTensor DTensor::taken(Route& route, bool is_async, const CallSite& site) const {
+  DTensor result = take(route, is_async, site);
+  if (requires_grad()) [[unlikely]]
+    record_redistribute(*this, result);
+  return result;
+}
+
+Tensor DTensor::full_tensor(const ToLocalOptions& options, CallSite site) const {
   Placements replicated(placements().size(), Replicate());
-  return redistribute(replicated, {}, site).to_local();
+  return redistribute(replicated, {}, site).to_local(options);
 }
 
 }  // namespace simmesh

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/arithmetic/self_check.h>
 #include <simmesh/core/check/bits_hash.h>
 #include <simmesh/core/check/repro.h>
 #include <simmesh/core/engine/world.h>
@@ -41,14 +42,14 @@ std::string sum_hash(const Arithmetic& arithmetic, DType dtype) {
   return fmt::format("{:016x}", bits_hash({result.data(), result.bytes()}));
 }
 
-struct SelfCheck {
+struct OrderCheck {
   const char* arithmetic;
   DType dtype;
   const char* expected;
 };
 
 // Recorded with gcc 12 and clang 14, which agree.
-constexpr std::array<SelfCheck, 8> self_checks = {{
+constexpr std::array<OrderCheck, 8> order_checks = {{
     {"canonical", DType::float32, "9dfbac8baa5a4859"},
     {"canonical", DType::bfloat16, "d31132bac2899815"},
     {"exact", DType::float32, "83627fbe82ac6ed7"},
@@ -99,10 +100,14 @@ std::vector<Finding> examine() {
       {"mappings allowed", first_line_with("/proc/sys/vm/max_map_count", ""), ""},
       {"fibers", fibers_work(), "ok"},
   };
-  for (const SelfCheck& check : self_checks)
+  for (const OrderCheck& check : order_checks)
     findings.push_back({fmt::format("{} {}", check.arithmetic, to_string(check.dtype)),
                         sum_hash(Arithmetic::parse(check.arithmetic), check.dtype),
                         check.expected});
+  for (const SelfCheck& check : self_checks())
+    for (InstructionSet set : available_instruction_sets())
+      findings.push_back({fmt::format("{} {}", check.name, to_string(set)),
+                          check.computed(set) == check.expected ? "ok" : "differs", "ok"});
   return findings;
 }
 

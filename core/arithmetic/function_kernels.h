@@ -153,7 +153,9 @@ inline double tanh_of(double x) {
 
 inline double sigmoid_of(double x) {
   double t = exp_of(-absolute(x));
-  return x != x ? x : x < 0 ? t / (1 + t) : 1 / (1 + t);
+  double quotient = t / (1 + t);
+  double low = t < 0.25 ? t - t * quotient : quotient;
+  return x != x ? x : x < 0 ? low : 1 / (1 + t);
 }
 
 inline double erf_of(double x) {

@@ -3,6 +3,7 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/op_observer.h>
 #include <simmesh/core/tensor/convert.h>
 
 namespace simmesh {
@@ -79,7 +80,11 @@ std::vector<Tensor> run_plain(const OpCall& call) {
   std::vector<Tensor> outputs;
   for (const TensorType& type : call.op.shape(types_of(inputs), call.attributes))
     outputs.push_back(is_meta ? empty_meta(type.shape, type.dtype) : empty(type.shape, type.dtype));
-  if (!is_meta) call.op.kernel(inputs, call.attributes, outputs);
+  if (is_meta) return outputs;
+  const OpObserver::Observe* observe = OpObserver::active();
+  if (observe) (*observe)(call.op, OpObserver::Moment::before);
+  call.op.kernel(inputs, call.attributes, outputs);
+  if (observe) (*observe)(call.op, OpObserver::Moment::after);
   return outputs;
 }
 

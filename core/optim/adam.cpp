@@ -57,7 +57,7 @@ void Adam::step() {
     for (std::size_t i = 0; i < group.parameters.size(); ++i, ++index) {
       Tensor gradient = grad_of(parameters()[index]);
       if (!gradient.is_defined()) continue;
-      AdamTensors tensors{parameters()[index].detach(), gradient.detach(),
+      AdamTensors tensors{parameters()[index].local_part(), gradient.local_part(),
                           state_tensor(index, "exp_avg"), state_tensor(index, "exp_avg_sq"),
                           ++state_of(index).steps};
       adam_(gsl::span<AdamTensors>(&tensors, 1), group.options, decay_);

@@ -29,7 +29,8 @@ Tensor& Optimizer::state_tensor(std::size_t parameter, const std::string& name) 
   Tensor& tensor = states_[parameter].tensors[name];
   if (!tensor.is_defined()) {
     Ledger::Category category(MemoryCategory::optimizer_state);
-    tensor = zeros(parameters_[parameter].shape(), parameters_[parameter].dtype());
+    Tensor part = parameters_[parameter].local_part();
+    tensor = zeros(part.shape(), part.dtype());
   }
   return tensor;
 }

@@ -10,7 +10,8 @@
 namespace simmesh::optim {
 
 // Optimizer changes parameters by their gradients, and keeps state for each. Parameters without a
-// gradient are left alone. State is made at a parameter's first step, as in PyTorch.
+// gradient are left alone. State is made at a parameter's first step, as in PyTorch; for a parameter
+// that is cut over a mesh it has the shape of the rank's piece.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

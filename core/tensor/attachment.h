@@ -33,6 +33,8 @@ class Distribution : public boost::intrusive_ref_counter<Distribution> {
  public:
   virtual ~Distribution() = default;
   virtual std::vector<Tensor> dispatch(const OpCall& call) const = 0;
+  // local_part returns the rank's own piece, apart from the tape.
+  virtual Tensor local_part() const = 0;
 };
 using DistributionPtr = boost::intrusive_ptr<const Distribution>;
 

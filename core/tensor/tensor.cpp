@@ -56,6 +56,8 @@ Tensor::Tensor(DistributionPtr distribution, DType dtype, Shape shape)
       count_(simmesh::element_count(shape_)),
       dtype_(dtype) {}
 
+Tensor Tensor::distributed_part() const { return distribution_->local_part(); }
+
 Tensor Tensor::detach() const {
   Tensor result = *this;
   result.tracking_ = nullptr;

@@ -56,8 +56,10 @@ class Tensor {
   const DistributionPtr& distribution() const { return distribution_; }
   void set_tracking(TrackingPtr tracking) { tracking_ = std::move(tracking); }
   bool requires_grad() const { return tracking_ && tracking_->requires_grad(); }
-  // detach returns the same data without the tape's part.
+  // detach returns the same data without the tape's part; local_part what this rank holds of it:
+  // the same, but of a tensor that is cut over a mesh its piece.
   Tensor detach() const;
+  Tensor local_part() const { return distribution_ ? distributed_part() : detach(); }
 
   // data points to the first element. Elements lie at the strides.
   const std::byte* data() const {
@@ -96,6 +98,7 @@ class Tensor {
 
  private:
   void check_access(DType dtype) const;
+  Tensor distributed_part() const;
 
   StoragePtr storage_;
   TrackingPtr tracking_;

@@ -1,0 +1,142 @@
+#include <simmesh/core/autograd/function.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/call.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/pointwise.h>
+#include <simmesh/sharding/dtensor_gradient.h>
+
+namespace simmesh {
+
+namespace {
+
+// DTensorDistribution is a DTensor inside a Tensor.
+class DTensorDistribution final : public Distribution {
+ public:
+  explicit DTensorDistribution(DTensor value) : value_(std::move(value)) {}
+
+  const DTensor& value() const { return value_; }
+
+  Tensor local_part() const override { return value_.local(); }
+
+  // Gradients that meet on the tape are added: pieces with equal placements piece by piece.
+  std::vector<Tensor> dispatch(const OpCall& call) const override {
+    bool is_sum = call.op.name == "add" && call.inputs.size() == 2 && !call.attributes.has("alpha");
+    for (const Tensor& input : call.inputs)
+      is_sum = is_sum && input.distribution() &&
+               DTensor::of(input).spec().sharding == value_.spec().sharding;
+    if (!is_sum)
+      raise(ErrorKind::not_implemented_error, "sharding/dispatch",
+            "Operator {} does not have a sharding strategy registered; expected plain tensors, got "
+            "{}",
+            call.op.name, to_string(value_.spec()));
+    NoGrad mode;
+    Tensor sum = add(DTensor::of(call.inputs[0]).local(), DTensor::of(call.inputs[1]).local());
+    return {DTensor(value_.spec(), std::move(sum)).as_tensor()};
+  }
+
+ private:
+  DTensor value_;
+};
+
+// A gradient in the autograd engine's form, through a backward rule in ours.
+FunctionBackward of_dtensor(std::function<Tensor(const DTensor& gradient)> rule) {
+  return [rule = std::move(rule)](const std::vector<Tensor>& gradients) -> std::vector<Tensor> {
+    if (!gradients[0].is_defined()) return {Tensor()};
+    return {rule(DTensor::of(gradients[0]))};
+  };
+}
+
+DTensor brought_to(const DTensor& gradient, const Sharding& target) {
+  if (gradient.spec().sharding == target) return gradient;
+  return gradient.redistribute_local(target.placements, {.order = target.order});
+}
+
+}  // namespace
+
+Placements without_pending(Placements placements) {
+  for (Placement& placement : placements)
+    if (placement.is_pending()) placement = Replicate();
+  return placements;
+}
+
+Placements gradient_placements(PlacementSpan gradient, PlacementSpan tensor) {
+  Placements result(tensor.begin(), tensor.end());
+  for (std::size_t dim = 0; dim < result.size(); ++dim)
+    if (result[dim].is_pending() && !(gradient[dim] == result[dim])) result[dim] = Replicate();
+  return result;
+}
+
+void record_redistribute(const DTensor& from, DTensor& to) {
+  Tensor target = to.as_tensor();
+  record_function("redistribute", {from.as_tensor()}, {&target},
+                  of_dtensor([source = from.spec()](const DTensor& gradient) {
+                    Sharding sharding = source.sharding;
+                    sharding.placements =
+                        gradient_placements(gradient.placements(), source.placements());
+                    return brought_to(gradient, sharding).as_tensor();
+                  }));
+  to = DTensor::of(target);
+}
+
+DTensor recorded_from_local(const Tensor& local, DTensor result, const FromLocalOptions& options) {
+  Tensor target = result.as_tensor();
+  Sharding sharding = result.spec().sharding;
+  sharding.placements = options.grad_placements ? *options.grad_placements
+                                                : without_pending(std::move(sharding.placements));
+  record_function("from_local", {local}, {&target},
+                  of_dtensor([sharding](const DTensor& gradient) {
+                    return brought_to(gradient, sharding).to_local();
+                  }));
+  return DTensor::of(target);
+}
+
+Tensor DTensor::to_local(const ToLocalOptions& options) const {
+  Tensor result = local();
+  if (!requires_grad()) return result;
+  DTensorSpec spec = place_->spec;
+  spec.sharding.placements = options.grad_placements
+                                 ? *options.grad_placements
+                                 : without_pending(std::move(spec.sharding.placements));
+  record_function("to_local", {as_tensor()}, {&result},
+                  [spec](const std::vector<Tensor>& gradients) -> std::vector<Tensor> {
+                    if (!gradients[0].is_defined()) return {Tensor()};
+                    DTensor gradient(spec, gradients[0].detach());
+                    if (gradients[0].requires_grad())
+                      gradient = recorded_from_local(gradients[0], std::move(gradient), {});
+                    return {gradient.as_tensor()};
+                  });
+  return result;
+}
+
+void DTensor::set_requires_grad(bool value) {
+  Tensor tensor = as_tensor();
+  simmesh::set_requires_grad(tensor, value);
+  tracking_ = tensor.tracking();
+}
+
+std::optional<DTensor> DTensor::grad() const {
+  Tensor gradient = grad_of(as_tensor());
+  if (!gradient.is_defined()) return std::nullopt;
+  return of(gradient);
+}
+
+Tensor DTensor::as_tensor() const {
+  DTensor value = *this;
+  value.tracking_ = nullptr;
+  Tensor tensor(new DTensorDistribution(std::move(value)), dtype(), shape());
+  tensor.set_tracking(tracking_);
+  return tensor;
+}
+
+DTensor DTensor::of(const Tensor& tensor) {
+  auto* distribution = dynamic_cast<const DTensorDistribution*>(tensor.distribution().get());
+  if (!distribution)
+    raise(ErrorKind::type_error, "sharding/dtensor", "expected a distributed tensor, got {}",
+          to_string(tensor));
+  DTensor result = distribution->value();
+  result.tracking_ = tensor.tracking();
+  return result;
+}
+
+}  // namespace simmesh

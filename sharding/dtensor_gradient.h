@@ -1,0 +1,23 @@
+#pragma once
+
+#include <simmesh/sharding/dtensor.h>
+
+namespace simmesh {
+
+// record_redistribute makes `to`, which `from` was redistributed to, part of the tape: a gradient of
+// `to` is redistributed to the placements of `from` (see gradient_placements).
+void record_redistribute(const DTensor& from, DTensor& to);
+
+// recorded_from_local makes the DTensor of a local piece part of the tape: its gradient is brought
+// to the placements that the options or the tensor name, and the piece gets the local part.
+DTensor recorded_from_local(const Tensor& local, DTensor result, const FromLocalOptions& options);
+
+// gradient_placements returns how a gradient that has some placements lies where the tensor has
+// others. Pending placements of the tensor become Replicate, which changes no value; but where the
+// gradient has the same pending reduction, it stays.
+Placements gradient_placements(PlacementSpan gradient, PlacementSpan tensor);
+
+// without_pending returns placements with Replicate for each pending reduction.
+Placements without_pending(Placements placements);
+
+}  // namespace simmesh

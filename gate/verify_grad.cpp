@@ -58,9 +58,9 @@ GradCase read_case(const RecordedCase& recorded) {
   if (auto to = recorded.find("to")) in.to = read_placements(*to);
   if (auto given = recorded.find("grad_given")) in.given = read_placements(*given);
   in.incoming = in.given ? *in.given : without_pending(in.to);
+  if (recorded.has("error")) return in;
   in.before = read_bits(recorded["before"], in.mesh.world, in.gradient.data.dtype);
-  if (!recorded.has("error"))
-    in.after = read_bits(recorded["after"], in.mesh.world, in.tensor.data.dtype);
+  in.after = read_bits(recorded["after"], in.mesh.world, in.tensor.data.dtype);
   return in;
 }
 

@@ -5,18 +5,18 @@
 #include <simmesh/gate/verify_mesh.h>
 #include <simmesh/gate/verify_plan.h>
 #include <simmesh/gate/verify_redistribute.h>
+#include <simmesh/gate/verify_table.h>
 #include <simmesh/gate/verify_train.h>
 #include <simmesh/gate/verify_zero_train.h>
-#include <simmesh/gate/verify_table.h>
 
 namespace simmesh {
 
 gsl::span<const KnownKind> known_kinds() {
   static const std::vector<std::string_view> train_fields = {
-      "world",      "mesh",      "dtype",           "model", "params",    "wraps",  "steps",
-      "microbatches", "sync",    "input",           "target", "step_seed", "microbatch_seed", "loss",
-      "optimizer",  "losses",    "grad_norms",      "final", "final_shape", "tolerance", "clip",
-      "frozen",     "tied"};
+      "world",           "mesh",         "dtype",     "model",  "params",     "wraps",
+      "steps",           "microbatches", "sync",      "input",  "target",     "step_seed",
+      "microbatch_seed", "loss",         "optimizer", "losses", "grad_norms", "final",
+      "final_shape",     "tolerance",    "clip",      "frozen", "tied"};
   static const std::vector<KnownKind> kinds = {
       {"collective",
        verify_collective,
@@ -41,9 +41,9 @@ gsl::span<const KnownKind> known_kinds() {
       {"train_exact", verify_train, train_fields},
       {"zero_train",
        verify_zero_train,
-       {"world", "stage", "dtype", "layers", "init", "batch", "accumulation", "steps", "loss",
-        "data_rule", "data_seed", "input_factor", "optimizer", "groups", "clip", "zero", "compare",
-        "expect", "fp16", "poison_step"}},
+       {"world", "stage", "dtype",     "layers",    "init",         "batch",      "accumulation",
+        "steps", "loss",  "data_rule", "data_seed", "input_factor", "optimizer",  "groups",
+        "clip",  "zero",  "compare",   "expect",    "fp16",         "poison_step"}},
   };
   return kinds;
 }

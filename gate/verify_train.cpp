@@ -67,8 +67,8 @@ TrainingTask read_task(const RecordedCase& recorded) {
   BatchRecord batches{read_batch(recorded["input"], task.model.dtype),
                       read_batch(recorded["target"], task.model.dtype),
                       recorded["step_seed"].unsigned64(), recorded["microbatch_seed"].unsigned64()};
-  std::int64_t terms = task.loss == LossKind::dot ? batches.input.shape.at(0)
-                                                  : element_count(batches.target.shape);
+  std::int64_t terms =
+      task.loss == LossKind::dot ? batches.input.shape.at(0) : element_count(batches.target.shape);
   task.terms = double(terms) * double(task.micro_batches);
   task.batch = [batches](std::int64_t step, std::int64_t micro) { return batches.at(step, micro); };
   if (auto clip = recorded.find("clip"); clip && !clip->is_null()) {
@@ -108,7 +108,8 @@ void expect_summary(CaseReport& report, const std::string& name, const CaseField
   auto check = [&](const char* field, double actual, double magnitude) {
     double wanted = expected[field].number();
     if (!tolerance.holds(actual, wanted, magnitude))
-      report.mismatch(fmt::format("final {}: {}: expected {}, got {}", name, field, wanted, actual));
+      report.mismatch(
+          fmt::format("final {}: {}: expected {}, got {}", name, field, wanted, actual));
   };
   check("sum", sum, abs_expected);
   check("abs_sum", abs_sum, abs_expected);

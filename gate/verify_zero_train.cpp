@@ -75,7 +75,8 @@ OptimizerSpec read_zero_optimizer(const CaseField& field) {
                              .momentum = number_or("momentum", 0.0),
                              .weight_decay = number_or("weight_decay", 0.0)};
   if (type != "Adam" && type != "AdamW") field["type"].reject("SGD, Adam or AdamW");
-  AdamSpec spec{.decay = type == "Adam" ? optim::WeightDecay::added : optim::WeightDecay::decoupled};
+  AdamSpec spec{.decay =
+                    type == "Adam" ? optim::WeightDecay::added : optim::WeightDecay::decoupled};
   spec.options.lr = field["lr"].number();
   spec.options.eps = number_or("eps", spec.options.eps);
   spec.options.weight_decay = number_or("weight_decay", 0.0);
@@ -199,8 +200,8 @@ void expect_step(CaseReport& report, const CaseField& expected, const Comparison
     if (!comparison.is_near(*step.norm, read_number(*norm), comparison.norm_rtol))
       report.mismatch(
           fmt::format("{}norm: expected {}, got {}", who, read_number(*norm), *step.norm));
-  for (auto [name, scale] : {std::pair("scale_before", step.scale_before),
-                             std::pair("scale_after", step.scale_after)})
+  for (auto [name, scale] :
+       {std::pair("scale_before", step.scale_before), std::pair("scale_after", step.scale_after)})
     if (auto field = expected.find(name); field && !field->is_null())
       report.expect_equal(who + name, field->number(), scale);
   if (comparison.exact_parameters)

@@ -151,7 +151,8 @@ bool Stage0::average_gradients() {
   bool is_finite = true;
   for (std::size_t i = 0; i < masters_.size(); ++i) {
     if (!masters_[i].requires_grad()) continue;
-    Tensor own = gradients_[i].is_defined() ? gradients_[i] : zeros(masters_[i].shape(), DType::float32);
+    Tensor own =
+        gradients_[i].is_defined() ? gradients_[i] : zeros(masters_[i].shape(), DType::float32);
     Tensor mean = all_reduce(div(own, double(world_.size())), ReduceOp::sum, world_);
     is_finite &= optim::all_finite(mean);
     set_grad(masters_[i], scaler_ ? div(mean, scaler_->scale()) : mean);

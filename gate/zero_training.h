@@ -26,9 +26,9 @@ struct ZeroTask {
   std::int64_t steps = 1;
   LossKind loss = LossKind::dot;
   Formula data;
-  bool has_indices = false;    // the input is int64 [batch], below data.below
-  std::int64_t inputs = 1;     // width of the input, where it has one
-  std::int64_t outputs = 1;    // width of the last layer
+  bool has_indices = false;  // the input is int64 [batch], below data.below
+  std::int64_t inputs = 1;   // width of the input, where it has one
+  std::int64_t outputs = 1;  // width of the last layer
   std::vector<double> input_factor;
   std::optional<std::int64_t> poison_step;
   OptimizerSpec optimizer;
@@ -39,8 +39,8 @@ struct ZeroTask {
 
 // ZeroStep is what one step of a run gives on one rank.
 struct ZeroStep {
-  std::vector<double> losses;      // one a micro-batch, of this rank
-  std::optional<double> norm;      // of the averaged gradients before clipping
+  std::vector<double> losses;  // one a micro-batch, of this rank
+  std::optional<double> norm;  // of the averaged gradients before clipping
   bool is_skipped = false;
   double scale_before = 1.0, scale_after = 1.0;
   std::vector<Tensor> parameters;  // in the order of the task, after the step

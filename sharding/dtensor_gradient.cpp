@@ -84,8 +84,7 @@ DTensor recorded_from_local(const Tensor& local, DTensor result, const FromLocal
   Sharding sharding = result.spec().sharding;
   sharding.placements = options.grad_placements ? *options.grad_placements
                                                 : without_pending(std::move(sharding.placements));
-  record_function("from_local", {local}, {&target},
-                  of_dtensor([sharding](const DTensor& gradient) {
+  record_function("from_local", {local}, {&target}, of_dtensor([sharding](const DTensor& gradient) {
                     return brought_to(gradient, sharding).to_local();
                   }));
   return DTensor::of(target);

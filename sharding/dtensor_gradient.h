@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// record_redistribute makes `to`, which `from` was redistributed to, part of the tape: a gradient of
-// `to` is redistributed to the placements of `from` (see gradient_placements).
+// record_redistribute makes `to`, which `from` was redistributed to, part of the tape: a gradient
+// of `to` is redistributed to the placements of `from` (see gradient_placements).
 void record_redistribute(const DTensor& from, DTensor& to);
 
 // recorded_from_local makes the DTensor of a local piece part of the tape: its gradient is brought

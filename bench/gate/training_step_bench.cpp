@@ -32,14 +32,14 @@ nn::ModelNode transformer() {
   std::vector<nn::ModelNode> nodes{
       node("embedding", "embedding", {{"num", vocabulary}, {"dim", width}})};
   for (std::int64_t layer = 0; layer < layers; ++layer)
-    nodes.push_back(node(
-        "layer" + std::to_string(layer), "block", {},
-        {node("norm1", "rms_norm", {{"dim", width}}),
-         node("attn", "attention", {{"dim", width}, {"heads", heads}, {"causal", true}}),
-         node("norm2", "rms_norm", {{"dim", width}}),
-         node("mlp", "sequential", {},
-              {linear("up", width, 4 * width), node("act", "silu", {}),
-               linear("down", 4 * width, width)})}));
+    nodes.push_back(
+        node("layer" + std::to_string(layer), "block", {},
+             {node("norm1", "rms_norm", {{"dim", width}}),
+              node("attn", "attention", {{"dim", width}, {"heads", heads}, {"causal", true}}),
+              node("norm2", "rms_norm", {{"dim", width}}),
+              node("mlp", "sequential", {},
+                   {linear("up", width, 4 * width), node("act", "silu", {}),
+                    linear("down", 4 * width, width)})}));
   nodes.push_back(linear("head", width, vocabulary));
   return node("", "sequential", {}, std::move(nodes));
 }
@@ -56,7 +56,8 @@ void transformer_step(benchmark::State& state) {
       nn::ModulePtr model = nn::build(transformer());
       optim::Sgd optimizer(model->parameters(), {.lr = 1e-3});
       std::uint64_t seed = rank.id();
-      Tensor tokens = formula({batch, length}, {.rule = Rule::index, .seed = seed,
+      Tensor tokens = formula({batch, length}, {.rule = Rule::index,
+                                                .seed = seed,
                                                 .below = std::uint64_t(vocabulary),
                                                 .dtype = DType::int64});
       auto step = [&] {

@@ -254,7 +254,8 @@ void backward(gsl::span<const Tensor> tensors, const BackwardOptions& options) {
   for (const Tensor& input : options.inputs) {
     Variable* variable = Variable::of(input);
     if (!variable || !variable->is_leaf() || !variable->requires_grad())
-      raise(ErrorKind::runtime_error, source, "expected inputs that are leaves requiring gradients");
+      raise(ErrorKind::runtime_error, source,
+            "expected inputs that are leaves requiring gradients");
     traversal.capture(input, true);
   }
   PassScope pass;

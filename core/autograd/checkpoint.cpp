@@ -19,8 +19,7 @@ struct Recomputed {};
 // SameDraws lets a second run draw the random numbers of the first.
 class SameDraws {
  public:
-  explicit SameDraws(const Generator& start)
-      : before_(std::exchange(default_generator(), start)) {}
+  explicit SameDraws(const Generator& start) : before_(std::exchange(default_generator(), start)) {}
   ~SameDraws() { default_generator() = before_; }
   SameDraws(const SameDraws&) = delete;
   SameDraws& operator=(const SameDraws&) = delete;
@@ -66,8 +65,8 @@ struct Frame {
   }
 };
 
-std::vector<Tensor> run_and_forget(const CheckpointedFunction& function,
-                                   std::vector<Tensor> inputs, bool early_stop) {
+std::vector<Tensor> run_and_forget(const CheckpointedFunction& function, std::vector<Tensor> inputs,
+                                   bool early_stop) {
   auto frame = std::make_shared<Frame>(Frame{function, std::move(inputs), early_stop});
   SavedTensorHooks hooks([frame](const Tensor&) {
     return [frame, index = frame->saved++] { return frame->take(index); };

@@ -9,8 +9,7 @@
 namespace simmesh {
 
 // CheckpointedFunction is a part of a forward pass that can be run again.
-using CheckpointedFunction =
-    std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
+using CheckpointedFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>& inputs)>;
 
 // CheckpointOptions says how activations are dropped and computed again, with PyTorch's two ways.
 struct CheckpointOptions {

@@ -31,8 +31,8 @@ std::vector<Tensor> fresh(const std::vector<Tensor>& inputs) {
 std::vector<Tensor> weights_of(const std::vector<Tensor>& outputs) {
   std::vector<Tensor> weights;
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    weights.push_back(formula(outputs[i].shape(),
-                              {.rule = Rule::unit, .seed = 77 + i, .dtype = DType::float64}));
+    weights.push_back(
+        formula(outputs[i].shape(), {.rule = Rule::unit, .seed = 77 + i, .dtype = DType::float64}));
   return weights;
 }
 
@@ -109,8 +109,7 @@ std::string gradcheck(const Function& function, const std::vector<Tensor>& input
   };
   std::vector<Tensor> leaves = fresh(inputs);
   for (const Tensor& gradient : gradients(leaves))
-    if (gradient.requires_grad())
-      return compare(gradients, inputs, options, "the second gradient");
+    if (gradient.requires_grad()) return compare(gradients, inputs, options, "the second gradient");
   return {};
 }
 

@@ -65,8 +65,8 @@ Gradients OpNode::apply(Gradients gradients) {
     needs.push_back(edge.node != nullptr);
     carries.push_back(carry && dynamic_cast<const AccumulateGrad*>(edge.node.get()) != nullptr);
   }
-  return op_.gradient(GradientCall({op_, attributes_, inputs, outputs, input_types_,
-                                    output_types(), incoming, as_span(needs), as_span(carries)}));
+  return op_.gradient(GradientCall({op_, attributes_, inputs, outputs, input_types_, output_types(),
+                                    incoming, as_span(needs), as_span(carries)}));
 }
 
 void OpNode::release() {

@@ -81,7 +81,8 @@ void Variable::accumulate(Gradient gradient) {
       carried_ = std::move(gradient.carried);
     } else {
       if (!carried_ && gradient.carried)
-        carried_ = std::make_shared<CarriedSum>(gradient.carried->shape(), gradient.carried->dtype());
+        carried_ =
+            std::make_shared<CarriedSum>(gradient.carried->shape(), gradient.carried->dtype());
       if (!carried_) carried_ = std::make_shared<CarriedSum>(shaped.shape(), shaped.dtype());
       if (grad_.is_defined()) carried_->add(std::exchange(grad_, Tensor()));
       if (gradient.carried)

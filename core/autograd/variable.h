@@ -24,11 +24,14 @@ class Variable final : public Tracking {
   // A leaf.
   explicit Variable(bool requires_grad) : requires_grad_(requires_grad) {}
   // The output of a node.
-  Variable(NodePtr node, std::uint32_t output) : requires_grad_(true), node_(std::move(node)), output_(output) {}
+  Variable(NodePtr node, std::uint32_t output)
+      : requires_grad_(true), node_(std::move(node)), output_(output) {}
   ~Variable() override;
 
   // of returns a tensor's variable, null where it has none.
-  static Variable* of(const Tensor& tensor) { return static_cast<Variable*>(tensor.tracking().get()); }
+  static Variable* of(const Tensor& tensor) {
+    return static_cast<Variable*>(tensor.tracking().get());
+  }
 
   bool requires_grad() const override { return requires_grad_; }
   void record(const OpCall& call, gsl::span<Tensor> outputs) const override;
@@ -48,7 +51,8 @@ class Variable final : public Tracking {
   // The gradient of a leaf, or of a tensor that retains it.
   Tensor grad() const;
   void set_grad(Tensor grad);
-  // carried is a leaf's gradient in exact arithmetic, before it is rounded; null where there is none.
+  // carried is a leaf's gradient in exact arithmetic, before it is rounded; null where there is
+  // none.
   CarriedSum* carried() { return carried_.get(); }
   // accumulate adds to the gradient.
   void accumulate(Gradient gradient);

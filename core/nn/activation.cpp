@@ -8,8 +8,8 @@ namespace simmesh::nn {
 namespace {
 
 constexpr std::pair<ActivationKind, std::string_view> names[] = {
-    {ActivationKind::relu, "relu"},         {ActivationKind::tanh, "tanh"},
-    {ActivationKind::silu, "silu"},         {ActivationKind::gelu, "gelu"},
+    {ActivationKind::relu, "relu"},           {ActivationKind::tanh, "tanh"},
+    {ActivationKind::silu, "silu"},           {ActivationKind::gelu, "gelu"},
     {ActivationKind::gelu_tanh, "gelu_tanh"}, {ActivationKind::sigmoid, "sigmoid"},
     {ActivationKind::identity, "identity"}};
 

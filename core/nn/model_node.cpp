@@ -94,9 +94,9 @@ ModulePtr container(const Reader& from) {
 }
 
 ModulePtr make_linear(const Reader& from) {
-  return std::make_shared<Linear>(Linear::Options{
-      from.get<std::int64_t>("in"), from.get<std::int64_t>("out"), from.get_or("bias", true),
-      from.options()});
+  return std::make_shared<Linear>(Linear::Options{from.get<std::int64_t>("in"),
+                                                  from.get<std::int64_t>("out"),
+                                                  from.get_or("bias", true), from.options()});
 }
 
 ModulePtr make_embedding(const Reader& from) {
@@ -118,9 +118,9 @@ ModulePtr make_norm(const Reader& from) {
 }
 
 ModulePtr make_attention(const Reader& from) {
-  return std::make_shared<Attention>(Attention::Options{
-      from.get<std::int64_t>("dim"), from.get<std::int64_t>("heads"),
-      from.get_or("causal", false), from.get_or("bias", false), from.options()});
+  return std::make_shared<Attention>(
+      Attention::Options{from.get<std::int64_t>("dim"), from.get<std::int64_t>("heads"),
+                         from.get_or("causal", false), from.get_or("bias", false), from.options()});
 }
 
 ModulePtr make_block(const Reader& from) {
@@ -197,7 +197,8 @@ ModulePtr Reader::build_at(const ModelNode& node, const std::string& parent,
     raise(ErrorKind::value_error, source, "node '{}': expected a kind of {}, got '{}'", path,
           fmt::join(model_node_kinds(), ", "), node.kind);
   for (const auto& [name, field] : node.fields)
-    if (name != "ac" && std::find(kind->fields.begin(), kind->fields.end(), name) == kind->fields.end())
+    if (name != "ac" &&
+        std::find(kind->fields.begin(), kind->fields.end(), name) == kind->fields.end())
       raise(ErrorKind::value_error, source,
             "node '{}' of kind {}: expected one of the fields ac {}, got '{}'", path, node.kind,
             fmt::join(kind->fields, " "), name);

@@ -21,10 +21,9 @@ namespace {
 ModulePtr make_experts(const Moe::Options& options, std::string_view name, std::int64_t count) {
   std::vector<NamedModule> experts;
   for (std::int64_t i = 0; i < count; ++i)
-    experts.emplace_back(
-        fmt::format("{}{}", name, i),
-        make_mlp({options.width, options.hidden, options.width, options.activation, true,
-                  options.parameters}));
+    experts.emplace_back(fmt::format("{}{}", name, i),
+                         make_mlp({options.width, options.hidden, options.width, options.activation,
+                                   true, options.parameters}));
   return std::make_shared<ModuleList>(std::move(experts));
 }
 
@@ -65,11 +64,10 @@ Moe::Moe(const Options& options) : options_(options) {
   if (options.top_k < 1 || options.top_k > options.experts)
     raise(ErrorKind::value_error, "nn/moe", "expected a top_k of 1..{} experts, got {}",
           options.experts, options.top_k);
-  register_child("router", std::make_shared<Linear>(Linear::Options{
-                               options.width, options.experts, false, options.parameters}));
+  register_child("router", std::make_shared<Linear>(Linear::Options{options.width, options.experts,
+                                                                    false, options.parameters}));
   register_child("experts", make_experts(options, "expert", options.experts));
-  if (options.shared > 0)
-    register_child("shared", make_experts(options, "shared", options.shared));
+  if (options.shared > 0) register_child("shared", make_experts(options, "shared", options.shared));
 }
 
 std::int64_t Moe::capacity_of(std::int64_t tokens) const {

@@ -84,9 +84,7 @@ const Op bernoulli_op = {
           Tensor hits = lt(uniform(outputs[0].shape(), attributes), inputs[0]);
           copy_(outputs[0], converted(hits, outputs[0].dtype()));
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {zeros_like(call.gradient())};
-    },
+    .gradient = [](const GradientCall& call) -> Gradients { return {zeros_like(call.gradient())}; },
 };
 
 // What is kept is scaled, so that the mean stays.

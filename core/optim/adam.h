@@ -30,9 +30,9 @@ struct AdamTensors {
 };
 
 // adam_ makes one step of all parameters of a list: m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
-// p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps). Added decay is g += weight_decay * p,
-// decoupled p *= 1 - lr * weight_decay, both first. Computed in float32 (float64 for float64) and
-// rounded once a tensor.
+// p -= lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps). Added decay is g += weight_decay *
+// p, decoupled p *= 1 - lr * weight_decay, both first. Computed in float32 (float64 for float64)
+// and rounded once a tensor.
 void adam_(gsl::span<AdamTensors> list, const AdamOptions& options, WeightDecay decay);
 
 // Adam is adam_ over parameters, with decay added to the gradient; AdamW decouples it.

@@ -14,8 +14,8 @@ using ComputeType = std::conditional_t<std::is_same_v<T, double>, double, float>
 
 // update_elements calls f(i, values) for each element of a parameter, where values are references
 // in the compute type to the elements of the tensors, in order; what f writes is rounded once to
-// the tensors' dtype. Raises a TypeError for a dtype that isn't floating, and a ValueError where the
-// tensors differ in shape or dtype.
+// the tensors' dtype. Raises a TypeError for a dtype that isn't floating, and a ValueError where
+// the tensors differ in shape or dtype.
 template <std::size_t N, class F>
 void update_elements(std::array<Tensor*, N> tensors, F&& f) {
   DType dtype = tensors[0]->dtype();

@@ -56,7 +56,8 @@ LearningRate LearningRate::cosine(const Cosine& options) {
   return LearningRate([options](std::int64_t step) {
     constexpr double pi = 3.14159265358979323846;
     double part = double(std::min(step, options.steps)) / double(options.steps);
-    return options.end + (1.0 - options.end) * 0.5 * (1.0 + apply_function(Function::cos, pi * part));
+    return options.end +
+           (1.0 - options.end) * 0.5 * (1.0 + apply_function(Function::cos, pi * part));
   });
 }
 

@@ -45,8 +45,8 @@ class LossScaler {
  private:
   Options options_;
   double scale_;
-  std::int64_t left_;        // bad steps until the scale falls
-  std::int64_t steps_ = 0;   // all
+  std::int64_t left_;       // bad steps until the scale falls
+  std::int64_t steps_ = 0;  // all
   std::int64_t last_bad_ = -1;
   std::int64_t skipped_ = 0;
 };

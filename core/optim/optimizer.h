@@ -10,8 +10,8 @@
 namespace simmesh::optim {
 
 // Optimizer changes parameters by their gradients, and keeps state for each. Parameters without a
-// gradient are left alone. State is made at a parameter's first step, as in PyTorch; for a parameter
-// that is cut over a mesh it has the shape of the rank's piece.
+// gradient are left alone. State is made at a parameter's first step, as in PyTorch; for a
+// parameter that is cut over a mesh it has the shape of the rank's piece.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -38,8 +38,7 @@ class Optimizer {
   }
   std::int64_t steps(std::size_t parameter) const { return states_[parameter].steps; }
   // load_state replaces what is kept for a parameter.
-  void load_state(std::size_t parameter, std::map<std::string, Tensor> tensors,
-                  std::int64_t steps);
+  void load_state(std::size_t parameter, std::map<std::string, Tensor> tensors, std::int64_t steps);
 
  protected:
   struct State {

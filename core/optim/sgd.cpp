@@ -55,7 +55,8 @@ void Sgd::step() {
       Tensor gradient = grad_of(parameters()[index]);
       if (!gradient.is_defined()) continue;
       State& state = state_of(index);
-      SgdTensors tensors{parameters()[index].local_part(), gradient.local_part(), {}, state.steps == 0};
+      SgdTensors tensors{
+          parameters()[index].local_part(), gradient.local_part(), {}, state.steps == 0};
       if (group.options.momentum != 0.0)
         tensors.momentum_buffer = state_tensor(index, "momentum_buffer");
       sgd_(gsl::span<SgdTensors>(&tensors, 1), group.options);

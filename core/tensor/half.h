@@ -29,8 +29,7 @@ constexpr std::uint16_t half_bits(float value) {
 
 constexpr float float_of_half(std::uint16_t half) {
   std::uint32_t sign = std::uint32_t(half & 0x8000) << 16, magnitude = half & 0x7FFF;
-  if (magnitude >= 0x7C00)
-    return std::bit_cast<float>(sign | 0x7F800000 | magnitude << 13);
+  if (magnitude >= 0x7C00) return std::bit_cast<float>(sign | 0x7F800000 | magnitude << 13);
   if (magnitude < 0x0400) {
     float value = float(magnitude) * 0x1p-24f;
     return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(value));
@@ -58,7 +57,7 @@ class Float16 {
  public:
   Float16() = default;
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   explicit constexpr Float16(T value) : bits_(bits_of(static_cast<float>(value))) {}
 
   static constexpr Float16 from_bits(std::uint16_t bits) {

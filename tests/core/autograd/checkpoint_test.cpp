@@ -5,6 +5,7 @@
 #include <simmesh/core/autograd/saved_tensor.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/default_generator.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/products.h>

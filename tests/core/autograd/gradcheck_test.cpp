@@ -22,10 +22,9 @@ TEST(Gradcheck, AcceptsRightGradients) {
 TEST(Gradcheck, NamesAWrongGradient) {
   auto wrong = [](const std::vector<Tensor>& in) {
     Tensor y = mul(in[0].detach(), in[0].detach());
-    record_function("wrong", {in[0]}, {&y},
-                    [x = in[0].detach()](const auto& gradients) {
-                      return std::vector{mul(gradients[0], x)};
-                    });
+    record_function("wrong", {in[0]}, {&y}, [x = in[0].detach()](const auto& gradients) {
+      return std::vector{mul(gradients[0], x)};
+    });
     return std::vector{y};
   };
   EXPECT_NE(gradcheck(wrong, {leaf()}).find("the gradient of input 0, element 0"),

@@ -40,8 +40,7 @@ TEST(StateMap, StayWhereTheyAre) {
 TEST(StateMap, BeginAfreshInTheNextRun) {
   World world({.ranks = 2});
   for (int run = 0; run < 2; ++run) {
-    Outcome outcome =
-        world.run([](Rank&) { EXPECT_EQ(this_rank().state<Count>().value++, 0u); });
+    Outcome outcome = world.run([](Rank&) { EXPECT_EQ(this_rank().state<Count>().value++, 0u); });
     EXPECT_TRUE(outcome.ok()) << report(outcome);
   }
   EXPECT_THROW(this_rank().state<Count>(), Error);

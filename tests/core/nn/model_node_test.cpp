@@ -12,7 +12,8 @@
 namespace simmesh::nn {
 namespace {
 
-ModelNode node(std::string name, std::string kind, std::map<std::string, ModelNode::Field> fields = {},
+ModelNode node(std::string name, std::string kind,
+               std::map<std::string, ModelNode::Field> fields = {},
                std::vector<ModelNode> children = {}) {
   return {std::move(name), std::move(kind), std::move(fields), std::move(children)};
 }
@@ -98,20 +99,25 @@ TEST(ModelNode, ContainersFollowTheirCalls) {
 TEST(ModelNode, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(message_of(node("m", "linar")).find("node 'm': expected a kind of add, attention"),
             std::string::npos);
-  EXPECT_NE(message_of(node("", "sequential", {}, {node("x", "linear")})).find("expected the field 'in'"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of(node("", "sequential", {}, {node("x", "linear")})).find("expected the field 'in'"),
+      std::string::npos);
   EXPECT_NE(message_of(node("m", "relu", {{"slope", 0.5}})).find("got 'slope'"), std::string::npos);
   EXPECT_NE(message_of(node("m", "linear", {{"in", 0.5}})).find("of another type"),
             std::string::npos);
-  EXPECT_NE(message_of(node("m", "attention", {{"dim", std::int64_t(6)}, {"heads", std::int64_t(4)}}))
-                .find("heads that divide"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of(node("m", "attention", {{"dim", std::int64_t(6)}, {"heads", std::int64_t(4)}}))
+          .find("heads that divide"),
+      std::string::npos);
 }
 
 // With one expert that takes all tokens, a mixture is that expert.
 TEST(Moe, OfOneExpertIsTheExpert) {
-  ModulePtr moe = build(node("", "moe", {{"dim", std::int64_t(4)}, {"hidden", std::int64_t(6)},
-                                         {"experts", std::int64_t(1)}, {"top_k", std::int64_t(1)}}));
+  ModulePtr moe = build(node("", "moe",
+                             {{"dim", std::int64_t(4)},
+                              {"hidden", std::int64_t(6)},
+                              {"experts", std::int64_t(1)},
+                              {"top_k", std::int64_t(1)}}));
   Tensor x = formula({3, 4}, {.rule = Rule::unit, .seed = 1});
   Tensor expert = moe->find("experts.expert0")(x);
   EXPECT_TRUE(same_bits((*moe)(x), add(zeros({3, 4}, DType::float32), expert)));
@@ -119,9 +125,12 @@ TEST(Moe, OfOneExpertIsTheExpert) {
 
 // Beyond its capacity an expert takes no further tokens: they come out as zeros.
 TEST(Moe, DropsTokensBeyondTheCapacity) {
-  ModulePtr moe = build(node("", "moe", {{"dim", std::int64_t(4)}, {"hidden", std::int64_t(6)},
-                                         {"experts", std::int64_t(2)}, {"top_k", std::int64_t(1)},
-                                         {"capacity_factor", 0.5}}));
+  ModulePtr moe = build(node("", "moe",
+                             {{"dim", std::int64_t(4)},
+                              {"hidden", std::int64_t(6)},
+                              {"experts", std::int64_t(2)},
+                              {"top_k", std::int64_t(1)},
+                              {"capacity_factor", 0.5}}));
   Tensor row = formula({1, 4}, {.rule = Rule::unit, .seed = 1});
   Tensor y = (*moe)(expand(row, {8, 4})).detach();  // all want the same expert; it takes two
   EXPECT_FALSE(same_bits(y.narrow({0, 1, 1}), zeros({1, 4}, DType::float32)));

@@ -14,9 +14,9 @@ namespace simmesh::nn {
 namespace {
 
 ModulePtr two_layers() {
-  return std::make_shared<Sequential>(std::vector<NamedModule>{
-      {"a", std::make_shared<Linear>(Linear::Options{3, 4})},
-      {"b", std::make_shared<Linear>(Linear::Options{4, 2, false})}});
+  return std::make_shared<Sequential>(
+      std::vector<NamedModule>{{"a", std::make_shared<Linear>(Linear::Options{3, 4})},
+                               {"b", std::make_shared<Linear>(Linear::Options{4, 2, false})}});
 }
 
 std::vector<std::string> names_of(Module& module) {
@@ -85,8 +85,8 @@ TEST(Module, StateDictsAliasParametersAndLoadBack) {
     to->load_state_dict(state);
     FAIL() << "loaded";
   } catch (const Error& error) {
-    for (const char* part : {"missing key a.weight", "size mismatch for a.bias: [9]",
-                             "unexpected key a.gain"})
+    for (const char* part :
+         {"missing key a.weight", "size mismatch for a.bias: [9]", "unexpected key a.gain"})
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << part;
   }
 }

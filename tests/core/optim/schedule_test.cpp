@@ -22,8 +22,8 @@ TEST(LearningRate, FollowsItsSchedule) {
   EXPECT_EQ(LearningRate::cosine({.steps = 4}).factor(0), 1.0);
   EXPECT_NEAR(LearningRate::cosine({.steps = 4}).factor(2), 0.5, 1e-15);  // rounding of cos(pi/2)
   EXPECT_THROW(LearningRate::cosine({.steps = 0}), Error);
-  LearningRate warm = LearningRate::linear({.steps = 2, .start = 0.0}).then(
-      2, LearningRate::exponential(0.5));
+  LearningRate warm =
+      LearningRate::linear({.steps = 2, .start = 0.0}).then(2, LearningRate::exponential(0.5));
   EXPECT_EQ(warm.factor(1), 0.5);
   EXPECT_EQ(warm.factor(3), 0.5);
 }
@@ -88,7 +88,9 @@ TEST(LossScaler, FallsAfterBadStepsAndGrowsAfterGoodOnes) {
 
 TEST(LossScaler, WithHysteresisWaitsForMoreBadSteps) {
   for (bool consecutive : {false, true}) {
-    LossScaler scaler({.scale = 8.0, .growth_interval = 100, .hysteresis = 2,
+    LossScaler scaler({.scale = 8.0,
+                       .growth_interval = 100,
+                       .hysteresis = 2,
                        .consecutive_hysteresis = consecutive});
     scaler.update(false);
     EXPECT_EQ(scaler.scale(), 8.0);

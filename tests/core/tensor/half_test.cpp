@@ -20,7 +20,8 @@ TEST(Half, ConvertsAsEigenDoes) {
     float half = Half::from_bits(bits), brain = BFloat16::from_bits(bits);
     EXPECT_EQ(float_bits(half), float_bits(std::bit_cast<Eigen::half>(bits))) << bits;
     EXPECT_EQ(float_bits(brain), float_bits(std::bit_cast<Eigen::bfloat16>(bits))) << bits;
-    for (std::uint32_t low : {0u, 1u, 0x0FFFu, 0x1000u, 0x1001u, 0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) {
+    for (std::uint32_t low :
+         {0u, 1u, 0x0FFFu, 0x1000u, 0x1001u, 0x7FFFu, 0x8000u, 0x8001u, 0xFFFFu}) {
       float x = std::bit_cast<float>(word << 16 | low);
       EXPECT_EQ(Half(x).bits(), bits_of(Eigen::half(x))) << float_bits(x);
       EXPECT_EQ(BFloat16(x).bits(), bits_of(Eigen::bfloat16(x))) << float_bits(x);

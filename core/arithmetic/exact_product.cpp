@@ -30,6 +30,13 @@ int term_bits(std::int64_t depth_total) {
   return bits_max - (int(std::bit_width(std::uint64_t(depth_total))) - 12);
 }
 
+// 2^e for any e, without the C library's wrapper.
+double power_of_two(int e) {
+  constexpr int bias = 1023;
+  if (-bias < e && e <= bias) return std::bit_cast<double>(std::uint64_t(e + bias) << 52);
+  return std::ldexp(1.0, e);
+}
+
 // ExactGrid is what a product's grid needs: exponents, the operands' scales and who isn't finite.
 class ExactGrid {
  public:
@@ -73,30 +80,61 @@ class ExactGrid {
   LineExponents a_found_, b_found_;
 };
 
+// Sums is a block of an exact product, ready to be rounded.
+struct Sums {
+  const GridBlock& block;
+  std::int64_t width, panel_stride;
+
+  Sums(const GridBlock& of, std::int64_t panel_width)
+      : block(of),
+        width(of.panel_stride == 0 ? of.columns : panel_width),
+        panel_stride(of.panel_stride) {}
+
+  const std::int64_t* limb(std::int64_t i, std::int64_t j) const {
+    return block.limbs + i * block.row_stride + j / width * panel_stride + j % width;
+  }
+};
+
 template <class R>
-void finish_floats(const Product& p, const ExactGrid& grid, const GridBlock& block) {
-  std::vector<double> scales(std::size_t(block.columns));
-  for (std::int64_t j = 0; j < block.columns; ++j)
-    scales[std::size_t(j)] = std::ldexp(1.0, grid.columns[std::size_t(block.column + j)]);
-  for (std::int64_t i = 0; i < block.rows; ++i) {
-    double scale = std::ldexp(1.0, grid.rows[std::size_t(block.row + i)] - grid.bits);
-    const std::int64_t* limbs = block.limbs + i * block.row_stride;
-    R* out = reinterpret_cast<R*>(p.result) + (block.row + i) * p.result_row_stride + block.column;
-    for (std::int64_t j = 0; j < block.columns; ++j)
-      if constexpr (std::is_same_v<R, double>)
-        out[j] = int64_to_double(limbs[j]) * scale * scales[std::size_t(j)];
-      else if constexpr (std::is_same_v<R, float>)
-        out[j] = float(odd_int64_to_double(limbs[j]) * scale * scales[std::size_t(j)]);
-      else
-        out[j] = rounded_to<R>(odd_int64_to_double(limbs[j]) * scale * scales[std::size_t(j)]);
+void finish_floats(const Product& p, const ExactGrid& grid, const Sums& sums,
+                   const Kernels& kernels) {
+  const GridBlock& block = sums.block;
+  std::vector<double> row_scales, column_scales;
+  for (std::int32_t e : grid.rows.subspan(std::size_t(block.row), std::size_t(block.rows)))
+    row_scales.push_back(power_of_two(e - grid.bits));
+  for (std::int32_t e : grid.columns.subspan(std::size_t(block.column), std::size_t(block.columns)))
+    column_scales.push_back(power_of_two(e));
+  R* out = reinterpret_cast<R*>(p.result) + block.row * p.result_row_stride + block.column;
+  if constexpr (std::is_same_v<R, float>) {
+    kernels.finish_float({.rows = block.rows,
+                          .columns = block.columns,
+                          .limbs = block.limbs,
+                          .row_stride = block.row_stride,
+                          .width = sums.width,
+                          .panel_stride = sums.panel_stride,
+                          .row_scales = row_scales.data(),
+                          .column_scales = column_scales.data(),
+                          .out = out,
+                          .out_row_stride = p.result_row_stride});
+  } else {
+    for (std::int64_t i = 0; i < block.rows; ++i, out += p.result_row_stride)
+      for (std::int64_t j = 0; j < block.columns; ++j) {
+        std::int64_t limb = *sums.limb(i, j);
+        double row = row_scales[std::size_t(i)], column = column_scales[std::size_t(j)];
+        if constexpr (std::is_same_v<R, double>)
+          out[j] = int64_to_double(limb) * row * column;
+        else
+          out[j] = rounded_to<R>(odd_int64_to_double(limb) * row * column);
+      }
   }
 }
 
 template <class R>
-void finish_pairs(const Product& p, const ExactGrid& grid, const GridBlock& block) {
+void finish_pairs(const Product& p, const ExactGrid& grid, const Sums& sums) {
+  const GridBlock& block = sums.block;
   for (std::int64_t i = 0; i < block.rows; ++i)
     for (std::int64_t j = 0; j < block.columns; ++j) {
-      const std::int64_t* limb = block.limbs + i * block.row_stride + j;
+      const std::int64_t* limb = sums.limb(i, j);
       WideQuotient sum{.numerator = (Int128(limb[0]) << grid.bits) + limb[block.limb_stride],
                        .exponent = grid.rows[std::size_t(block.row + i)] +
                                    grid.columns[std::size_t(block.column + j)] - 2 * grid.bits};
@@ -105,10 +143,11 @@ void finish_pairs(const Product& p, const ExactGrid& grid, const GridBlock& bloc
     }
 }
 
-void finish_block(const Product& p, const ExactGrid& grid, const GridBlock& block) {
+void finish_block(const Product& p, const ExactGrid& grid, const Sums& sums,
+                  const Kernels& kernels) {
   visit_dtype(p.result_dtype, [&]<class R>(R) {
     if constexpr (!std::is_integral_v<R>)
-      grid.is_double ? finish_pairs<R>(p, grid, block) : finish_floats<R>(p, grid, block);
+      grid.is_double ? finish_pairs<R>(p, grid, sums) : finish_floats<R>(p, grid, sums, kernels);
   });
 }
 
@@ -134,12 +173,14 @@ void exact_product(const Product& product, InstructionSet set) {
   if (!is_floating_point(product.a.dtype)) return canonical_product(product, set);
   if (product.rows == 0 || product.columns == 0) return;
   ExactGrid grid(product);
-  GridSums sums(product, grid.plan(kernels_of(set)), kernels_of(set));
+  const Kernels& kernels = kernels_of(set);
+  GridSums sums(product, grid.plan(kernels), kernels);
   std::int64_t rows = std::min(product.rows, rows_at_once);
   std::int64_t columns = std::min(product.columns, columns_at_once);
-  std::int64_t limbs = grid.is_double ? 2 : 1;
+  std::int64_t limbs = grid.is_double ? 2 : 1, width = sums.width();
+  std::int64_t panels = (columns + width - 1) / width;
   auto scratch =
-      std::make_unique_for_overwrite<std::int64_t[]>(std::size_t(limbs * rows * columns));
+      std::make_unique_for_overwrite<std::int64_t[]>(std::size_t(limbs * rows * panels * width));
   for (std::int64_t i = 0; i < product.rows; i += rows)
     for (std::int64_t j = 0; j < product.columns; j += columns) {
       GridBlock block{.row = i,
@@ -148,11 +189,12 @@ void exact_product(const Product& product, InstructionSet set) {
                       .columns = std::min(columns, product.columns - j),
                       .depth = product.depth,
                       .limbs = scratch.get(),
-                      .limb_stride = rows * columns,
-                      .row_stride = columns};
-      std::fill(scratch.get(), scratch.get() + limbs * rows * columns, 0);
+                      .limb_stride = rows * panels * width,
+                      .row_stride = width,
+                      .panel_stride = rows * width,
+                      .begin = true};
       sums.add(block);
-      finish_block(product, grid, block);
+      finish_block(product, grid, Sums(block, width), kernels);
     }
   non_finite_elements(product, grid.found_rows(), grid.found_columns(),
                       [&](std::int64_t i, std::int64_t j, std::int64_t count) {
@@ -196,14 +238,14 @@ void exact_finish(const Product& product, const ExactAccumulators& accumulators)
   SIMMESH_CHECK(limbs.element_count() == (grid.is_double ? 2 : 1) * product.rows * product.columns,
                 "accumulators of {} for a product of {} x {}", to_string(limbs.shape()),
                 product.rows, product.columns);
-  finish_block(product, grid,
-               {.row = 0,
-                .rows = product.rows,
-                .column = 0,
-                .columns = product.columns,
-                .limbs = limbs.mutable_values<std::int64_t>().data(),
-                .limb_stride = product.rows * product.columns,
-                .row_stride = product.columns});
+  GridBlock block{.row = 0,
+                  .rows = product.rows,
+                  .column = 0,
+                  .columns = product.columns,
+                  .limbs = limbs.mutable_values<std::int64_t>().data(),
+                  .limb_stride = product.rows * product.columns,
+                  .row_stride = product.columns};
+  finish_block(product, grid, Sums(block, 0), kernels_of(best_instruction_set()));
   if (!accumulators.non_finite.is_defined()) return;
   Tensor counts = accumulators.non_finite.contiguous();
   std::int64_t index = 0;

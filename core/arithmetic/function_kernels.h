@@ -9,6 +9,12 @@ inline double absolute(double x) { return of_bits(bits_of(x) & 0x7FFFFFFFFFFFFFF
 inline double with_sign_of(double magnitude, double x) {
   return of_bits(bits_of(magnitude) | (bits_of(x) & 0x8000000000000000u));
 }
+// chosen is condition ? a : b in bits, of which compilers make no branch: their loops become vector
+// code.
+inline double chosen(bool condition, double a, double b) {
+  std::uint64_t mask = 0 - std::uint64_t(condition);
+  return of_bits((bits_of(a) & mask) | (bits_of(b) & ~mask));
+}
 constexpr double infinity = __builtin_inf();
 inline double not_a_number() { return of_bits(0x7FF8000000000000u); }
 
@@ -132,24 +138,25 @@ inline double log2_of(double x) {
 
 inline double log1p_of(double x) {
   double u = 1 + x;
-  double lost = x < 1 ? x - (u - 1) : 1 - (u - x);
+  double lost = chosen(x < 1, x - (u - 1), 1 - (u - x));
   std::uint64_t shifted = bits_of(u) - 0x3FE6A09E667F3BCDu;
-  double e =
-      of_bits(((shifted + 0x4000000000000000u) >> 52) | 0x4330000000000000u) - (0x1p52 + 1024);
-  double m = of_bits((shifted & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
   std::uint64_t field = (shifted + 0x4000000000000000u) >> 52;
-  double scale = e > 1000 ? 0 : of_bits((2047 - field) << 52);
+  double e = of_bits(field | 0x4330000000000000u) - (0x1p52 + 1024);
+  double m = of_bits((shifted & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
+  double scale = chosen(e > 1000, 0, of_bits((2047 - field) << 52));
+  bool near_one = e == 0;
   double result =
-      log_sum(e == 0 ? log_of_one_plus(x, 0, 0) : log_of_one_plus(m - 1, lost * scale, e));
-  return x == 0 ? x : log_limits(u, x != x ? x : result);
+      log_sum(log_of_one_plus(chosen(near_one, x, m - 1), chosen(near_one, 0, lost * scale), e));
+  result = chosen(u == infinity, u, chosen(u == 0, -infinity, result));
+  return chosen(x == 0 || x != x, x, chosen(u < 0, not_a_number(), result));
 }
 
 inline double tanh_of(double x) {
-  double magnitude = absolute(x), limited = magnitude > 22 ? 22 : magnitude;
-  double t = expm1_of(2 * limited);
+  double magnitude = absolute(x);
+  double t = expm1_of(2 * chosen(magnitude > 22, 22, magnitude));
   double small = t / (t + 2), large = 1 - 2 / (t + 2);
-  double result = magnitude > 22 ? 1 : magnitude < 0.5 ? small : large;
-  return x != x ? x : with_sign_of(result, x);
+  double result = chosen(magnitude > 22, 1, chosen(magnitude < 0.5, small, large));
+  return chosen(x != x, x, with_sign_of(result, x));
 }
 
 inline double sigmoid_of(double x) {
@@ -160,16 +167,17 @@ inline double sigmoid_of(double x) {
 }
 
 inline double erf_of(double x) {
-  double magnitude = absolute(x), limited = magnitude < 5.999 ? magnitude : 5.999;
+  double magnitude = absolute(x), limited = chosen(magnitude < 5.999, magnitude, 5.999);
   double floor_shifted = (limited * 4 - 0.5) + integer_shift;
   double piece = floor_shifted - integer_shift;
-  piece = piece > limited * 4 ? piece - 1 : piece < 0 ? 0 : piece;
-  const double* c = erf_pieces[int(piece)];
+  piece = chosen(piece > limited * 4, piece - 1, chosen(piece < 0, 0, piece));
+  auto row = std::int64_t(bits_of(piece + integer_shift) & 31) * erf_terms;
+  const double* c = &erf_pieces[0][0];
   double t = 8 * limited - 2 * piece - 1;
-  double sum = c[erf_terms - 1];
+  double sum = c[row + erf_terms - 1];
 #pragma GCC unroll 16
-  for (int i = erf_terms - 2; i >= 1; --i) sum = sum * t + c[i];
-  double result = c[0] + sum * t;
+  for (int i = erf_terms - 2; i >= 1; --i) sum = sum * t + c[row + i];
+  double result = c[row] + sum * t;
   // Near 0 the series, which keeps the relative error.
   double square = limited * limited, series = 0;
   constexpr double two_over_sqrt_pi = 0x1.20dd750429b6dp+0, rest = 0x1.1ae3a914fed8p-56;
@@ -178,8 +186,8 @@ inline double erf_of(double x) {
     series = series * square + ((i & 1) ? -1.0 : 1.0) * inverse_factorials[i] / (2 * i + 1);
   double near_zero =
       limited * two_over_sqrt_pi + limited * (rest + two_over_sqrt_pi * (series * square));
-  result = magnitude < 0.25 ? near_zero : magnitude < 5.999 ? result : 1;
-  return x != x ? x : with_sign_of(result, x);
+  result = chosen(magnitude < 0.25, near_zero, chosen(magnitude < 5.999, result, 1));
+  return chosen(x != x, x, with_sign_of(result, x));
 }
 
 // An angle as a quarter turn number (mod 4) and the rest within pi/4, as two doubles.

@@ -29,23 +29,33 @@ LineScales scales_of(gsl::span<const std::int32_t> exponents, int bits, bool is_
 GridSums::GridSums(const Product& product, GridPlan plan, const Kernels& kernels)
     : product_(product),
       plan_(std::move(plan)),
+      kernels_(kernels),
       tile_(kernels.grid_tile),
       width_(std::int64_t(tile_.vectors) * tile_.lanes) {
   std::int64_t deep = std::min(product.depth, depth_block);
   std::int64_t wide = (std::min(product.columns, columns_max) + width_ - 1) / width_ * width_;
-  packed_a_ = std::make_unique_for_overwrite<double[]>(
-      std::size_t((std::min(product.rows, row_block) + tile_.rows) * deep));
-  packed_b_ = std::make_unique_for_overwrite<double[]>(std::size_t(wide * deep));
+  std::int64_t a_count = (std::min(product.rows, row_block) + tile_.rows) * deep;
+  packed_ = std::make_unique_for_overwrite<double[]>(std::size_t(a_count + wide * deep));
+  packed_a_ = packed_.get();
+  packed_b_ = packed_a_ + a_count;
   edge_ = std::make_unique_for_overwrite<std::int64_t[]>(
       std::size_t(plan_.limbs * tile_.rows * width_));
 }
 
 void GridSums::add(const GridBlock& block) {
-  for (std::int64_t k = 0; k < block.depth; k += depth_block)
-    add_stretch(block, block.depth_begin + k, std::min(depth_block, block.depth - k));
+  GridBlock part = block;
+  std::int64_t k = 0;
+  do {
+    part.depth_begin = block.depth_begin + k;
+    part.depth = std::min(depth_block, block.depth - k);
+    add_stretch(part);
+    part.begin = false;
+    k += depth_block;
+  } while (k < block.depth);
 }
 
-void GridSums::add_stretch(const GridBlock& block, std::int64_t k, std::int64_t depth) {
+void GridSums::add_stretch(const GridBlock& block) {
+  std::int64_t k = block.depth_begin, depth = block.depth;
   pack_panels<double>(transposed(product_.b),
                       {.line_begin = block.column,
                        .line_count = block.columns,
@@ -54,7 +64,7 @@ void GridSums::add_stretch(const GridBlock& block, std::int64_t k, std::int64_t 
                        .width = width_,
                        .scales = plan_.b_scales.first,
                        .more_scales = plan_.b_scales.second},
-                      packed_b_.get());
+                      kernels_, packed_b_);
   std::int64_t rows_at_a_time = row_block / tile_.rows * tile_.rows;
   for (std::int64_t i = 0; i < block.rows; i += rows_at_a_time) {
     std::int64_t rows = std::min(rows_at_a_time, block.rows - i);
@@ -66,16 +76,16 @@ void GridSums::add_stretch(const GridBlock& block, std::int64_t k, std::int64_t 
                          .width = tile_.rows,
                          .scales = plan_.a_scales.first,
                          .more_scales = plan_.a_scales.second},
-                        packed_a_.get());
+                        kernels_, packed_a_);
     for (std::int64_t j = 0; j < block.columns; j += width_)
       for (std::int64_t r = 0; r < rows; r += tile_.rows)
         add_tile(block, {i + r, std::min<std::int64_t>(tile_.rows, rows - r)},
                  {j, std::min(width_, block.columns - j)},
                  {.depth = depth,
-                  .a = packed_a_.get() + r * depth,
+                  .a = packed_a_ + r * depth,
                   .a_row_stride = 1,
                   .a_depth_stride = tile_.rows,
-                  .b = packed_b_.get() + j * depth,
+                  .b = packed_b_ + j * depth,
                   .b_depth_stride = width_});
   }
 }
@@ -84,12 +94,15 @@ void GridSums::add_tile(const GridBlock& block, const Range& rows, const Range& 
                         ProductTile<double> tile) {
   tile.rows = int(rows.count);
   tile.vectors = columns.count <= tile_.lanes ? 1 : tile_.vectors;
-  std::int64_t* first = block.limbs + rows.begin * block.row_stride + columns.begin;
+  std::int64_t column =
+      block.panel_stride == 0 ? columns.begin : columns.begin / width_ * block.panel_stride;
+  std::int64_t* first = block.limbs + rows.begin * block.row_stride + column;
   GridLimbs out{.limbs = first,
                 .limb_stride = block.limb_stride,
                 .row_stride = block.row_stride,
-                .constants = {plan_.constants[0], plan_.constants[1], plan_.constants[2]}};
-  if (columns.count == width_) return plan_.kernel(tile, out);
+                .constants = {plan_.constants[0], plan_.constants[1], plan_.constants[2]},
+                .begin = block.begin};
+  if (columns.count == width_ || block.panel_stride != 0) return plan_.kernel(tile, out);
   out.limbs = edge_.get();
   out.limb_stride = tile_.rows * width_;
   out.row_stride = width_;

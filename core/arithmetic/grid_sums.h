@@ -28,7 +28,9 @@ struct GridPlan {
 };
 
 // GridBlock is a block of a product and its limbs: element (i, j) of limb l lies at limbs + l *
-// limb_stride + i * row_stride + j.
+// limb_stride + i * row_stride + j. With a panel_stride, which fewer pages and cache lines of a
+// processor meet, it lies at j / width * panel_stride + j % width instead of j, for the width of
+// GridSums, and there is room for whole panels.
 struct GridBlock {
   std::int64_t row = 0, rows = 0;
   std::int64_t column = 0, columns = 0;
@@ -36,6 +38,8 @@ struct GridBlock {
   std::int64_t* limbs = nullptr;
   std::int64_t limb_stride = 0;
   std::int64_t row_stride = 0;
+  std::int64_t panel_stride = 0;
+  bool begin = false;  // from 0: what the limbs were isn't read
 };
 
 // GridSums adds the terms of a product to integers, each rounded onto a grid first. Elements that
@@ -46,6 +50,9 @@ class GridSums {
 
   GridSums(const Product& product, GridPlan plan, const Kernels& kernels);
 
+  // width is that of a panel: of the columns of a tile.
+  std::int64_t width() const { return width_; }
+
   // add adds the terms of a block, at most columns_max wide, to its limbs.
   void add(const GridBlock& block);
 
@@ -54,15 +61,17 @@ class GridSums {
     std::int64_t begin, count;
   };
 
-  void add_stretch(const GridBlock& block, std::int64_t k, std::int64_t depth);
+  void add_stretch(const GridBlock& block);
   void add_tile(const GridBlock& block, const Range& rows, const Range& columns,
                 ProductTile<double> tile);
 
   const Product& product_;
   GridPlan plan_;
+  const Kernels& kernels_;
   TileSize tile_;
   std::int64_t width_;
-  std::unique_ptr<double[]> packed_a_, packed_b_;
+  std::unique_ptr<double[]> packed_;
+  double *packed_a_, *packed_b_;
   std::unique_ptr<std::int64_t[]> edge_;
 };
 

@@ -32,6 +32,7 @@ struct GridLimbs {
   std::int64_t limb_stride = 0;
   std::int64_t row_stride = 0;
   double constants[3] = {0, 0, 0};
+  bool begin = false;  // from 0: what the limbs were isn't read
 };
 
 // GridTile adds the terms of a tile to its limbs, each rounded onto the grid.
@@ -42,6 +43,35 @@ struct TileSize {
   int rows;
   int vectors;
   int lanes;
+};
+
+// FloatPanels is an operand of a product to be cut into panels of width lines (see packing.h):
+// element k of line l lies at data + l * line_stride + k * depth_stride. The line's scale
+// multiplies what is packed as doubles.
+struct FloatPanels {
+  const float* data = nullptr;
+  std::int64_t line_stride = 0;
+  std::int64_t depth_stride = 0;
+  std::int64_t line_count = 0;
+  std::int64_t depth = 0;
+  std::int64_t width = 0;
+  const double* scales = nullptr;
+};
+
+// FinishedSums are the sums of a block of a product and where they go: sum (i, j) is limbs[i *
+// row_stride + j / width * panel_stride + j % width] * row_scales[i] * column_scales[j], whose
+// scales are powers of two.
+struct FinishedSums {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  const std::int64_t* limbs = nullptr;
+  std::int64_t row_stride = 0;
+  std::int64_t width = 0;
+  std::int64_t panel_stride = 0;
+  const double* row_scales = nullptr;
+  const double* column_scales = nullptr;
+  float* out = nullptr;
+  std::int64_t out_row_stride = 0;
 };
 
 // LineTerms is count terms of each of width neighbouring sums, term i of sum j at data[i * stride +
@@ -70,6 +100,13 @@ struct Kernels {
   GridTile grid_two;       // two limbs; likewise
   GridTile grid_pair_two;  // two limbs, float64 operands
   GridTile grid_pair_three;
+
+  // pack_* copy panels; as doubles scaled, and 0 where they aren't finite.
+  void (*pack_float)(const FloatPanels& panels, float* out);
+  void (*pack_double)(const FloatPanels& panels, double* out);
+
+  // finish_float rounds sums to float, each once.
+  void (*finish_float)(const FinishedSums& sums);
 
   // chain_lines_* continue totals[j] over the terms of sum j.
   void (*chain_lines_float)(const LineTerms<float>& terms, float* totals);

@@ -75,7 +75,25 @@ void pack_from(const ProductOperand& operand, const Panels& panels, T* out) {
 }  // namespace
 
 template <class T>
-void pack_panels(const ProductOperand& operand, const Panels& panels, T* out) {
+void pack_panels(const ProductOperand& operand, const Panels& panels, const Kernels& kernels,
+                 T* out) {
+  bool scaled = !panels.scales.empty();
+  if (operand.dtype == DType::float32 && panels.more_scales.empty() &&
+      scaled == std::is_same_v<T, double>) {
+    FloatPanels floats{.data = reinterpret_cast<const float*>(operand.data) +
+                               panels.line_begin * operand.row_stride +
+                               panels.depth_begin * operand.column_stride,
+                       .line_stride = operand.row_stride,
+                       .depth_stride = operand.column_stride,
+                       .line_count = panels.line_count,
+                       .depth = panels.depth,
+                       .width = panels.width,
+                       .scales = scaled ? panels.scales.data() + panels.line_begin : nullptr};
+    if constexpr (std::is_same_v<T, float>)
+      return kernels.pack_float(floats, out);
+    else
+      return kernels.pack_double(floats, out);
+  }
   switch (operand.dtype) {
     case DType::float64: return pack_from<T, double>(operand, panels, out);
     case DType::float32: return pack_from<T, float>(operand, panels, out);
@@ -85,7 +103,7 @@ void pack_panels(const ProductOperand& operand, const Panels& panels, T* out) {
   }
 }
 
-template void pack_panels<float>(const ProductOperand&, const Panels&, float*);
-template void pack_panels<double>(const ProductOperand&, const Panels&, double*);
+template void pack_panels<float>(const ProductOperand&, const Panels&, const Kernels&, float*);
+template void pack_panels<double>(const ProductOperand&, const Panels&, const Kernels&, double*);
 
 }  // namespace simmesh

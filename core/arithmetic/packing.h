@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <gsl/span>
 
+#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/product.h>
 
 namespace simmesh {
@@ -27,6 +28,7 @@ struct Panels {
 // pack_panels copies the panels of an operand whose rows are the lines, widened to T: float or
 // double.
 template <class T>
-void pack_panels(const ProductOperand& operand, const Panels& panels, T* out);
+void pack_panels(const ProductOperand& operand, const Panels& panels, const Kernels& kernels,
+                 T* out);
 
 }  // namespace simmesh

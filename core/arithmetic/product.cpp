@@ -25,7 +25,7 @@ constexpr std::int64_t direct_columns_max = 192;
 template <class T>
 class Chains {
  public:
-  Chains(const Product& product, const Kernels& kernels) : product_(product) {
+  Chains(const Product& product, const Kernels& kernels) : product_(product), kernels_(kernels) {
     if constexpr (std::is_same_v<T, float>) {
       kernel_ = kernels.chain_float;
       tile_ = kernels.float_tile;
@@ -98,7 +98,7 @@ class Chains {
                       .depth_begin = k,
                       .depth = depth,
                       .width = width_},
-                     packed_b_.get());
+                     kernels_, packed_b_.get());
     std::int64_t rows_per_block = row_block / tile_.rows * tile_.rows;
     for (std::int64_t i = 0; i < product_.rows; i += rows_per_block) {
       std::int64_t rows = std::min(rows_per_block, product_.rows - i);
@@ -109,7 +109,7 @@ class Chains {
                         .depth_begin = k,
                         .depth = depth,
                         .width = tile_.rows},
-                       packed_a_.get());
+                       kernels_, packed_a_.get());
       for (std::int64_t j = 0; j < columns; j += width_) {
         ProductTile<T> tile;
         tile.depth = depth;
@@ -168,6 +168,7 @@ class Chains {
   }
 
   Product product_;
+  const Kernels& kernels_;
   ChainTile<T> kernel_ = nullptr;
   TileSize tile_ = {};
   std::int64_t width_ = 0;

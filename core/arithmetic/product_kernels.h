@@ -120,10 +120,13 @@ void grid_tile(const ProductTile<double>& tile, const GridLimbs& out) {
 #pragma GCC unroll 4
       for (int v = 0; v < vectors; ++v)
         sums[r][v][l] =
-            load(out.limbs + l * out.limb_stride + r * out.row_stride + v * lanes) - excess;
+            (out.begin ? Ints{}
+                       : load(out.limbs + l * out.limb_stride + r * out.row_stride + v * lanes)) -
+            excess;
   }
   const double* a = tile.a;
   const double* b = tile.b;
+#pragma GCC unroll 4
   for (std::int64_t k = 0; k < tile.depth; ++k) {
     Doubles row[vectors];
 #pragma GCC unroll 4

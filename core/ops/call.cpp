@@ -54,6 +54,24 @@ TensorTypes infer_view_types(const Op& op, gsl::span<const TensorType> inputs,
   return types;
 }
 
+void run_kernel(const OpCall& call, gsl::span<const Tensor> inputs, gsl::span<Tensor> outputs) {
+  const OpObserver::Observe* observe = OpObserver::active();
+  if (observe) (*observe)(call.op, OpObserver::Moment::before);
+  call.op.kernel(inputs, call.attributes, outputs);
+  if (observe) (*observe)(call.op, OpObserver::Moment::after);
+}
+
+// Whether a kernel may write its only output where it lies: contiguous, and no input's memory.
+bool writes_directly(const OpCall& call, const Tensor& out) {
+  if (call.op.view || out.distribution() || out.is_meta() || !out.is_contiguous()) return false;
+  for (const Tensor& input : call.inputs)
+    if (input.is_defined() && (input.distribution() || input.is_meta() ||
+                               input.storage()->buffer() == out.storage()->buffer()))
+      return false;
+  TensorTypes types = call.op.shape(types_of(call.inputs), call.attributes);
+  return types.size() == 1 && types[0].shape == out.shape() && types[0].dtype == out.dtype();
+}
+
 }  // namespace
 
 TensorType type_of(const Tensor& tensor) {
@@ -81,10 +99,7 @@ std::vector<Tensor> run_plain(const OpCall& call) {
   for (const TensorType& type : call.op.shape(types_of(inputs), call.attributes))
     outputs.push_back(is_meta ? empty_meta(type.shape, type.dtype) : empty(type.shape, type.dtype));
   if (is_meta) return outputs;
-  const OpObserver::Observe* observe = OpObserver::active();
-  if (observe) (*observe)(call.op, OpObserver::Moment::before);
-  call.op.kernel(inputs, call.attributes, outputs);
-  if (observe) (*observe)(call.op, OpObserver::Moment::after);
+  run_kernel(call, inputs, outputs);
   return outputs;
 }
 
@@ -109,9 +124,15 @@ void call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
     raise(ErrorKind::runtime_error, op.name,
           "expected no tensor that requires a gradient with an out argument, which the tape can't "
           "record");
-  std::vector<Tensor> outputs = compute({op, inputs, attributes});
-  SIMMESH_CHECK(outputs.size() == 1, "{} has {} outputs", op.name, outputs.size());
-  copy_(out, outputs.front());
+  OpCall call{op, inputs, attributes};
+  if (writes_directly(call, out)) {
+    Tensor plain = out.detach();
+    run_kernel(call, detached(inputs), {&plain, 1});
+  } else {
+    std::vector<Tensor> outputs = compute(call);
+    SIMMESH_CHECK(outputs.size() == 1, "{} has {} outputs", op.name, outputs.size());
+    copy_(out, outputs.front());
+  }
   out.storage()->count_change();
 }
 

@@ -1,0 +1,139 @@
+// No include guard, like lanes.h: packing operands of products and rounding their sums, for one
+// instruction set.
+namespace simmesh::SIMMESH_KERNELS {
+namespace {
+
+typedef float Quad __attribute__((vector_size(16)));
+typedef std::int32_t QuadBits __attribute__((vector_size(16)));
+typedef double WideQuad __attribute__((vector_size(32)));
+typedef float LooseQuad __attribute__((vector_size(16), aligned(4), may_alias));
+typedef double LooseWideQuad __attribute__((vector_size(32), aligned(8), may_alias));
+
+inline Quad load_quad(const float* p) { return *reinterpret_cast<const LooseQuad*>(p); }
+
+// Four neighbours of a packed row; into doubles they go scaled, and 0 where they aren't finite.
+inline void put(Quad x, const double*, float* out) { *reinterpret_cast<LooseQuad*>(out) = x; }
+inline void put(Quad x, const double* scales, double* out) {
+  x = Quad(QuadBits(x) & (x - x == Quad{}));
+  *reinterpret_cast<LooseWideQuad*>(out) =
+      __builtin_convertvector(x, WideQuad) * *reinterpret_cast<const LooseWideQuad*>(scales);
+}
+inline void put(float x, const double*, float* out) { *out = x; }
+inline void put(float x, const double* scales, double* out) {
+  *out = x - x == 0 ? double(x) * *scales : 0.0;
+}
+
+// The rows of a few steps of the depth, in all panels: each row is read where it lies.
+template <class T>
+void pack_rows(const FloatPanels& p, std::int64_t k_begin, std::int64_t k_end, T* out) {
+  for (std::int64_t first = 0; first < p.line_count; first += p.width, out += p.depth * p.width) {
+    std::int64_t lines = p.line_count - first < p.width ? p.line_count - first : p.width;
+    for (std::int64_t k = k_begin; k < k_end; ++k) {
+      const float* row = p.data + first + k * p.depth_stride;
+      std::int64_t l = 0;
+      for (; l + 4 <= lines; l += 4)
+        put(load_quad(row + l), p.scales + first + l, out + k * p.width + l);
+      for (; l < lines; ++l) put(row[l], p.scales + first + l, out + k * p.width + l);
+    }
+  }
+}
+
+// Four lines of a panel, whose elements lie side by side: squares of four are transposed.
+template <class T>
+void pack_four_lines(const FloatPanels& p, std::int64_t line, T* out) {
+  const float* a = p.data + line * p.line_stride;
+  const float *b = a + p.line_stride, *c = b + p.line_stride, *d = c + p.line_stride;
+  const double* scales = p.scales + line;
+  std::int64_t k = 0;
+  for (; k + 4 <= p.depth; k += 4) {
+    Quad rows[4] = {load_quad(a + k), load_quad(b + k), load_quad(c + k), load_quad(d + k)};
+    Quad ab = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+    Quad ab_rest = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+    Quad cd = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+    Quad cd_rest = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+    T* to = out + k * p.width;
+    put(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), scales, to);
+    put(__builtin_shufflevector(ab, cd, 2, 3, 6, 7), scales, to + p.width);
+    put(__builtin_shufflevector(ab_rest, cd_rest, 0, 1, 4, 5), scales, to + 2 * p.width);
+    put(__builtin_shufflevector(ab_rest, cd_rest, 2, 3, 6, 7), scales, to + 3 * p.width);
+  }
+  for (; k < p.depth; ++k) put(Quad{a[k], b[k], c[k], d[k]}, scales, out + k * p.width);
+}
+
+template <class T>
+void pack_line(const FloatPanels& p, std::int64_t line, T* out) {
+  const float* from = p.data + line * p.line_stride;
+  for (std::int64_t k = 0; k < p.depth; ++k)
+    put(from[k * p.depth_stride], p.scales + line, out + k * p.width);
+}
+
+template <class T>
+void pack_lines_of(const FloatPanels& p, T* out) {
+  for (std::int64_t first = 0; first < p.line_count; first += p.width, out += p.depth * p.width) {
+    std::int64_t lines = p.line_count - first < p.width ? p.line_count - first : p.width;
+    std::int64_t l = 0;
+    if (p.depth_stride == 1 && lines >= 4) {
+      for (; l + 4 <= lines; l += 4) pack_four_lines(p, first + l, out + l);
+      // Some lines twice rather than the last few one by one.
+      if (l < lines) pack_four_lines(p, first + lines - 4, out + lines - 4);
+    } else {
+      for (; l < lines; ++l) pack_line(p, first + l, out + l);
+    }
+  }
+}
+
+template <class T>
+void pack(const FloatPanels& p, T* out) {
+  constexpr std::int64_t rows_at_once = 8;
+  std::int64_t rest = p.line_count % p.width;
+  if (rest != 0) {
+    T* last = out + (p.line_count - rest) * p.depth;
+    for (std::int64_t i = 0; i < p.depth * p.width; ++i) last[i] = 0;
+  }
+  if (p.line_stride != 1) return pack_lines_of(p, out);
+  for (std::int64_t k = 0; k < p.depth; k += rows_at_once)
+    pack_rows(p, k, k + rows_at_once < p.depth ? k + rows_at_once : p.depth, out);
+}
+
+// The lossless conversion of an integer of at most 53 bits between its ends, as in wide_rounding.h,
+// after rounding longer ones to odd.
+inline double rounded_limb(std::int64_t limb) {
+  constexpr std::int64_t dropped = 0x7FF;
+  constexpr std::uint64_t exact_max = std::uint64_t(1) << 52;
+  std::int64_t odd = (limb | ((limb & dropped) + dropped)) & ~dropped;
+  auto bits = std::uint64_t(std::uint64_t(limb) + exact_max <= 2 * exact_max ? limb : odd);
+  double low =
+      __builtin_bit_cast(double, (bits & ((std::uint64_t(1) << 48) - 1)) | 0x4330000000000000u);
+  double high =
+      __builtin_bit_cast(double, ((bits ^ 0x8000000000000000u) >> 48) | 0x4630000000000000u);
+  return (high - (0x1p100 + 0x1p63 + 0x1p52)) + low;
+}
+
+template <std::int64_t fixed_count>
+void finish_row(const std::int64_t* limbs, double scale, const double* scales, std::int64_t count,
+                float* out) {
+  for (std::int64_t j = 0; j < (fixed_count ? fixed_count : count); ++j)
+    out[j] = float(rounded_limb(limbs[j]) * scale * scales[j]);
+}
+
+// A few rows at a time, whose lines of the result stay in the cache from panel to panel.
+void finish(const FinishedSums& s) {
+  constexpr std::int64_t rows_at_once = 16, usual_width = tile_vectors * lanes_of<double>;
+  for (std::int64_t begin = 0; begin < s.rows; begin += rows_at_once) {
+    std::int64_t end = begin + rows_at_once < s.rows ? begin + rows_at_once : s.rows;
+    for (std::int64_t j = 0; j < s.columns; j += s.width) {
+      std::int64_t count = s.columns - j < s.width ? s.columns - j : s.width;
+      const std::int64_t* panel = s.limbs + j / s.width * s.panel_stride;
+      for (std::int64_t i = begin; i < end; ++i) {
+        float* out = s.out + i * s.out_row_stride + j;
+        const std::int64_t* row = panel + i * s.row_stride;
+        count == usual_width
+            ? finish_row<usual_width>(row, s.row_scales[i], s.column_scales + j, count, out)
+            : finish_row<0>(row, s.row_scales[i], s.column_scales + j, count, out);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace simmesh::SIMMESH_KERNELS

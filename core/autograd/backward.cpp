@@ -7,7 +7,7 @@
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/local_state.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/pointwise.h>
@@ -29,9 +29,7 @@ struct Passes {
   std::vector<Pass> running;
 };
 
-thread_local Passes outside_passes;
-
-Passes& passes() { return in_rank() ? this_rank().state<Passes>() : outside_passes; }
+Passes& passes() { return local_state<Passes>(); }
 
 class PassScope {
  public:

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include <simmesh/core/autograd/node.h>
-#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/local_state.h>
 
 namespace simmesh {
 
@@ -11,12 +11,10 @@ struct Sequence {
   std::uint64_t next = 0;
 };
 
-thread_local Sequence outside_sequence;
-
 }  // namespace
 
 std::uint64_t next_sequence() {
-  Sequence& sequence = in_rank() ? this_rank().state<Sequence>() : outside_sequence;
+  Sequence& sequence = local_state<Sequence>();
   return sequence.next++;
 }
 

@@ -1,7 +1,7 @@
 #include <simmesh/core/autograd/saved_tensor.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/local_state.h>
 
 namespace simmesh {
 
@@ -11,9 +11,7 @@ struct HookStack {
   std::vector<SavedTensorHooks::Pack> packs;
 };
 
-thread_local HookStack outside_hooks;
-
-HookStack& hooks() { return in_rank() ? this_rank().state<HookStack>() : outside_hooks; }
+HookStack& hooks() { return local_state<HookStack>(); }
 
 }  // namespace
 

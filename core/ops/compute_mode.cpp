@@ -1,16 +1,10 @@
-#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/local_state.h>
 #include <simmesh/core/engine/world.h>
 #include <simmesh/core/ops/compute_mode.h>
 
 namespace simmesh {
 
-namespace {
-
-thread_local ComputeMode outside_mode;
-
-}  // namespace
-
-ComputeMode& compute_mode() { return in_rank() ? this_rank().state<ComputeMode>() : outside_mode; }
+ComputeMode& compute_mode() { return local_state<ComputeMode>(); }
 
 const Arithmetic& current_arithmetic() {
   static const Arithmetic canonical = Arithmetic::canonical();

@@ -1,6 +1,6 @@
 #include <optional>
 
-#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/local_state.h>
 #include <simmesh/core/engine/world.h>
 #include <simmesh/core/ops/default_generator.h>
 
@@ -12,13 +12,11 @@ struct Default {
   std::optional<Generator> generator;
 };
 
-thread_local Default outside_default;
-
 }  // namespace
 
 Generator& default_generator() {
   std::optional<Generator>& generator =
-      (in_rank() ? this_rank().state<Default>() : outside_default).generator;
+      local_state<Default>().generator;
   if (!generator) generator = Generator{.seed = in_rank() ? this_rank().world().options().seed : 0};
   return *generator;
 }

@@ -1,4 +1,4 @@
-#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/local_state.h>
 #include <simmesh/core/ops/op_observer.h>
 
 namespace simmesh {
@@ -9,9 +9,7 @@ struct Innermost {
   const OpObserver::Observe* observe = nullptr;
 };
 
-thread_local Innermost outside_innermost;
-
-Innermost& innermost() { return in_rank() ? this_rank().state<Innermost>() : outside_innermost; }
+Innermost& innermost() { return local_state<Innermost>(); }
 
 }  // namespace
 

@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+#include <map>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/gate/gate_file.h>
+#include <simmesh/gate/gate_task.h>
+#include <simmesh/gate/training.h>
+
+namespace simmesh {
+namespace {
+
+std::string gate_text(int ranks, int micro_batches, std::string_view dtype, std::string_view kind) {
+  return fmt::format(
+      "[mesh]\nshape = [{}]\n[model]\nkind = \"{}\"\nlayers = 1\nwidth = 8\ndtype = \"{}\"\n"
+      "init = {{ scale = 0.25 }}\n[data]\nbatch = 24\n[parallel]\nreplicate = {{}}\n"
+      "[train]\nsteps = 2\nmicro_batches = {}\noptimizer = {{ kind = \"adamw\", lr = 0.01 }}\n"
+      "clip_grad_norm = 0.5\n[arithmetic]\nmode = \"exact\"\n",
+      ranks, kind, dtype, micro_batches);
+}
+
+// All that a run gives, as one hash of rank 0.
+std::uint64_t hash_of(const std::string& text, const std::string& schedule) {
+  GateFile gate = gate_from_text(text, "g.toml");
+  GateTask task = gate_task(gate);
+  std::uint64_t hash = 0;
+  World world({.ranks = std::size_t(element_count(gate.mesh.shape)),
+               .schedule = Schedule::parse(schedule),
+               .arithmetic = Arithmetic::exact(),
+               .stack_bytes = 256 * 1024});
+  Outcome outcome = world.run([&](Rank& rank) {
+    TrainingResult result = train_on_mesh(gate, task);
+    for (const Tensor& loss : result.losses) rank.record(loss);
+    for (const Tensor& norm : result.norms) rank.record(norm);
+    for (const auto& [name, tensor] : result.parameters) rank.record(tensor);
+    for (const auto& [name, tensor] : result.optimizer_state) rank.record(tensor);
+    if (rank.id() == 0) hash = rank.data_hash();
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+  EXPECT_EQ(outcome.live_storages, 0);
+  return hash;
+}
+
+// In exact arithmetic neither the number of ranks nor that of micro-batches changes a bit of
+// losses, norms, parameters or optimiser state, in any dtype.
+TEST(Training, InExactArithmeticIsOneRunHoweverTheBatchIsCut) {
+  for (std::string_view kind : {"mlp", "transformer"}) {
+    for (std::string_view dtype : {"float64", "float32", "bfloat16", "float16"}) {
+      std::uint64_t expected = hash_of(gate_text(1, 1, dtype, kind), "fifo");
+      for (int ranks = 1; ranks <= 8; ++ranks)
+        for (int micro_batches = 1; micro_batches <= 4; ++micro_batches)
+          EXPECT_EQ(hash_of(gate_text(ranks, micro_batches, dtype, kind), "seeded:3"), expected)
+              << kind << " " << dtype << " " << ranks << " " << micro_batches;
+    }
+  }
+}
+
+TEST(Training, NeedsValuesForEveryParameter) {
+  TrainingModel model;
+  model.node = {"", "linear", {{"in", std::int64_t(2)}, {"out", std::int64_t(3)}}, {}};
+  EXPECT_THROW(build_model(model), Error);
+  model.parameters = {{"weight", {3, 2}, {.seed = 1}}, {"bias", {2}, {.seed = 2}}};
+  EXPECT_THROW(build_model(model), Error);
+  model.parameters[1].shape = {3};
+  EXPECT_EQ(build_model(model)->parameters().size(), 2u);
+}
+
+TEST(Training, TiesAndFreezes) {
+  TrainingModel model;
+  nn::ModelNode linear{"", "linear", {{"in", std::int64_t(2)}, {"out", std::int64_t(2)},
+                                      {"bias", false}}, {}};
+  model.node = {"", "sequential", {}, {linear, linear, linear}};
+  for (std::size_t i = 0; i < 3; ++i) model.node.children[i].name = std::string(1, char('a' + i));
+  model.tied = {{"b.weight", "a.weight"}};
+  model.frozen = {"c.weight"};
+  model.parameters = {{"a.weight", {2, 2}, {.seed = 1}, 0.5, 0.25}, {"c.weight", {2, 2}, {}}};
+  nn::ModulePtr built = build_model(model);
+  EXPECT_TRUE(nn::is_same_tensor(built->find("a").parameter("weight"),
+                                 built->find("b").parameter("weight")));
+  EXPECT_FALSE(built->find("c").parameter("weight").requires_grad());
+  Tensor values = parameter_values(model.parameters[0], DType::float32);
+  float first = formula({2, 2}, {.seed = 1}).values<float>()[0];
+  EXPECT_EQ(values.values<float>()[0], first * 0.5f + 0.25f);
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -295,8 +295,12 @@ double large_sine(double x) {
 
 inline double square_root(double x) { return x < 0 ? not_a_number() : __builtin_sqrt(x); }
 
+// x may be result, but not begin elsewhere in it.
 template <class T, class F>
 void each(const T* x, T* result, std::int64_t count, F f) {
+#if !defined(__clang__)
+#pragma GCC ivdep
+#endif
   for (std::int64_t i = 0; i < count; ++i) result[i] = T(f(double(x[i])));
 }
 

@@ -109,16 +109,32 @@ inline double rounded_limb(std::int64_t limb) {
   return (high - (0x1p100 + 0x1p63 + 0x1p52)) + low;
 }
 
-template <std::int64_t fixed_count>
-void finish_row(const std::int64_t* limbs, double scale, const double* scales, std::int64_t count,
-                float* out) {
-  for (std::int64_t j = 0; j < (fixed_count ? fixed_count : count); ++j)
-    out[j] = float(rounded_limb(limbs[j]) * scale * scales[j]);
+// The same of a vector of limbs.
+inline Doubles rounded_limbs(Ints limbs) {
+  constexpr std::uint64_t dropped = 0x7FF, exact_max = std::uint64_t(1) << 52;
+  Ints odd = (limbs | ((limbs & dropped) + dropped)) & ~dropped;
+  auto exact = Ints(limbs + exact_max <= Ints{} + 2 * exact_max);
+  Ints bits = (limbs & exact) | (odd & ~exact);
+  auto low = Doubles((bits & ((std::uint64_t(1) << 48) - 1)) | 0x4330000000000000u);
+  auto high = Doubles(((bits ^ 0x8000000000000000u) >> 48) | 0x4630000000000000u);
+  return (high - (0x1p100 + 0x1p63 + 0x1p52)) + low;
+}
+
+inline void finish_row(const std::int64_t* limbs, double scale, const double* scales,
+                       std::int64_t count, float* out) {
+  constexpr int lanes = lanes_of<double>;
+  typedef float Narrow __attribute__((vector_size(vector_bytes / 2)));
+  typedef float LooseNarrow __attribute__((vector_size(vector_bytes / 2), aligned(4), may_alias));
+  std::int64_t j = 0;
+  for (; j + lanes <= count; j += lanes)
+    *reinterpret_cast<LooseNarrow*>(out + j) = __builtin_convertvector(
+        rounded_limbs(load(limbs + j)) * splat(scale) * load(scales + j), Narrow);
+  for (; j < count; ++j) out[j] = float(rounded_limb(limbs[j]) * scale * scales[j]);
 }
 
 // A few rows at a time, whose lines of the result stay in the cache from panel to panel.
 void finish(const FinishedSums& s) {
-  constexpr std::int64_t rows_at_once = 16, usual_width = tile_vectors * lanes_of<double>;
+  constexpr std::int64_t rows_at_once = 16;
   for (std::int64_t begin = 0; begin < s.rows; begin += rows_at_once) {
     std::int64_t end = begin + rows_at_once < s.rows ? begin + rows_at_once : s.rows;
     for (std::int64_t j = 0; j < s.columns; j += s.width) {
@@ -127,9 +143,7 @@ void finish(const FinishedSums& s) {
       for (std::int64_t i = begin; i < end; ++i) {
         float* out = s.out + i * s.out_row_stride + j;
         const std::int64_t* row = panel + i * s.row_stride;
-        count == usual_width
-            ? finish_row<usual_width>(row, s.row_scales[i], s.column_scales + j, count, out)
-            : finish_row<0>(row, s.row_scales[i], s.column_scales + j, count, out);
+        finish_row(row, s.row_scales[i], s.column_scales + j, count, out);
       }
     }
   }

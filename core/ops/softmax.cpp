@@ -119,7 +119,7 @@ bool computed_by_rows(const Tensor& x, std::int64_t dim, bool is_log, Tensor& ou
   if (wrapped_dim(dim, x.shape().size()) + 1 < std::int64_t(x.shape().size())) return false;
   Tensor in = widened(x).contiguous();
   Tensor result = in.dtype() == out.dtype() ? out : empty(in.shape(), in.dtype());
-  std::int64_t count = in.shape().empty() ? 1 : in.size(-1);
+  std::int64_t count = in.shape().empty() ? 1 : in.shape().back();
   auto run = [&]<class T>(T) {
     Rows<T>(count).run(in.values<T>().data(), result.mutable_values<T>().data(),
                        in.element_count() / count, is_log);

@@ -63,6 +63,14 @@ TEST(InPlace, WritesResultsInto) {
   Tensor out = zeros({2, 2}, DType::float32);
   add_out(out, numbers(), numbers(), 2);
   EXPECT_EQ(to_string(out), "float32[2, 2] {3, 6, 9, 12}");
+  // A contiguous out takes the result where it lies; not one that the op still reads, or with gaps.
+  Tensor self = numbers();
+  add_out(self, self, self.transpose(0, 1));
+  EXPECT_EQ(to_string(self), "float32[2, 2] {2, 5, 5, 8}");
+  Tensor part = zeros({2, 4}, DType::float32),
+         columns = part.narrow({.dim = 1, .start = 1, .length = 2});
+  add_out(columns, numbers(), numbers());
+  EXPECT_EQ(to_string(part), "float32[2, 4] {0, 2, 4, 0, 0, 6, 8, 0}");
 }
 
 TEST(Foreach, TakesEachTensorOnItsOwn) {

@@ -3,6 +3,7 @@
 
 #include <simmesh/core/ops/attention.h>
 #include <simmesh/core/ops/comparison.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/losses.h>
 #include <simmesh/core/ops/normalization.h>
@@ -32,6 +33,25 @@ TEST(Softmax, IsAQuotientOfExponentials) {
   EXPECT_EQ(to_string(softmax(zeros({0, 2}, DType::float32), 1).shape()), "[0, 2]");
   expect_error([&] { softmax(x, 3); }, ErrorKind::index_error, "out of range");
   expect_error([] { softmax(zeros({2}, DType::int64), 0); }, ErrorKind::not_implemented_error, "");
+}
+
+// The last dim has a kernel of its own, which takes some rows at a time.
+TEST(Softmax, GivesTheLastDimTheBitsOfAnyOther) {
+  Arithmetic canonical = Arithmetic::canonical(), exact = Arithmetic::exact();
+  for (const Arithmetic* arithmetic : {&canonical, &exact}) {
+    ArithmeticScope scope(*arithmetic);
+    for (DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::float16})
+      for (std::int64_t count : {1, 7, 33, 5000}) {
+        Tensor x = formula({19, count}, {.rule = Rule::wide, .seed = 3, .dtype = dtype});
+        Tensor turned = x.transpose(0, 1).contiguous();
+        EXPECT_TRUE(equal(softmax(x, -1), softmax(turned, 0).transpose(0, 1)));
+        EXPECT_TRUE(equal(log_softmax(x, 1), log_softmax(turned, 0).transpose(0, 1)));
+      }
+  }
+  Tensor rows = tensor_of<double>({4, 2}, {0, 0, NAN, 0, -INFINITY, 0, -INFINITY, -INFINITY});
+  Tensor found = softmax(rows, 1);
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_EQ(std::isnan(found.values<double>()[i]), i % 4 >= 2) << i;
 }
 
 TEST(Losses, PickTheTargets) {

@@ -12,24 +12,15 @@
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/chunk.h>
 #include <simmesh/core/tensor/convert.h>
+#include <simmesh/fsdp/clip.h>
 #include <simmesh/gate/training.h>
+#include <simmesh/sharding/dtensor.h>
 
 namespace simmesh {
 
 namespace {
 
 constexpr std::string_view source = "gate/training";
-
-struct SlotPath {
-  nn::Module* module;
-  std::string name;
-};
-
-SlotPath find_slot(nn::Module& model, const std::string& path) {
-  std::size_t dot = path.rfind('.');
-  std::string parent = dot == std::string::npos ? "" : path.substr(0, dot);
-  return {&model.find(parent), dot == std::string::npos ? path : path.substr(dot + 1)};
-}
 
 Tensor part_of(const Tensor& batch, const ParallelForm& form) {
   if (form.parts == 1) return batch;
@@ -63,7 +54,10 @@ class LossSum {
   }
 
   Tensor value(const TrainingTask& task, const ParallelForm& form) {
-    if (!current_arithmetic().is_exact()) return form.all_sum ? form.all_sum(total_) : total_;
+    if (!current_arithmetic().is_exact()) {
+      Tensor total = form.all_sum ? form.all_sum(total_) : total_;
+      return form.averages ? div(total, double(form.parts)) : total;
+    }
     if (form.all_sum) carried_.replace_limbs(form.all_sum(carried_.limbs()), form.parts);
     return div(carried_.value(), task.terms);
   }
@@ -77,23 +71,48 @@ void run_micro_batch(nn::Module& model, const TrainingTask& task, const Parallel
                      const Batch& batch, LossSum& sum) {
   Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
   Tensor terms = loss_terms(task.loss, model(input), target);
-  Tensor loss = div(simmesh::sum(terms), task.terms);
+  Tensor loss = div(simmesh::sum(terms), task.terms / (form.averages ? double(form.parts) : 1.0));
   sum.add(terms, loss);
   backward(loss);
+}
+
+// What is cut over a mesh is gathered whole.
+Tensor whole(const Tensor& tensor) {
+  return tensor.distribution() ? DTensor::of(tensor.detach()).full_tensor() : tensor.detach();
+}
+
+// A tensor of the optimiser's state, whole where it goes with the pieces of its parameter.
+Tensor whole_state(const Tensor& parameter, const Tensor& state) {
+  if (!parameter.distribution() || state.shape() != parameter.local_part().shape()) return state;
+  DTensorSpec spec = DTensor::of(parameter).spec();
+  spec.dtype = state.dtype();
+  return DTensor(std::move(spec), state).full_tensor();
 }
 
 std::vector<nn::NamedTensor> gradients_of(nn::Module& model) {
   std::vector<nn::NamedTensor> gradients;
   for (auto& [name, parameter] : model.named_parameters())
     if (Tensor gradient = grad_of(parameter); gradient.is_defined())
-      gradients.emplace_back(name, gradient.detach().clone());
+      gradients.emplace_back(name, whole(gradient).clone());
   return gradients;
 }
 
+bool is_cut(nn::Module& model) {
+  std::vector<Tensor> parameters = model.parameters();
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const Tensor& parameter) { return parameter.distribution() != nullptr; });
+}
+
 Tensor norm_of_gradients(nn::Module& model, const TrainingTask& task) {
+  if (is_cut(model)) return fsdp::total_norm(model.parameters(), task.norm_type);
   std::vector<Tensor> gradients;
   for (auto& [name, gradient] : gradients_of(model)) gradients.push_back(gradient);
   return optim::total_norm(gradients, task.norm_type);
+}
+
+Tensor clipped_norm(nn::Module& model, const optim::ClipOptions& options) {
+  return is_cut(model) ? fsdp::clip_grad_norm_(model.parameters(), options)
+                       : optim::clip_grad_norm_(model.parameters(), options);
 }
 
 void run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingTask& task,
@@ -107,7 +126,7 @@ void run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingTask
   if (form.after_backward) form.after_backward(model);
   result.losses.push_back(sum.value(task, form));
   Tensor norm = norm_of_gradients(model, task);
-  if (task.clip) norm = optim::clip_grad_norm_(model.parameters(), *task.clip);
+  if (task.clip) norm = clipped_norm(model, *task.clip);
   result.norms.push_back(norm);
   result.gradients.push_back(gradients_of(model));
   optimizer.step();
@@ -115,6 +134,12 @@ void run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingTask
 }
 
 }  // namespace
+
+SlotPath find_slot(nn::Module& model, const std::string& path) {
+  std::size_t dot = path.rfind('.');
+  if (dot == std::string::npos) return {&model, path};
+  return {&model.find(path.substr(0, dot)), path.substr(dot + 1)};
+}
 
 Tensor parameter_values(const ParameterData& parameter, DType dtype) {
   Formula data = parameter.data;
@@ -125,14 +150,30 @@ Tensor parameter_values(const ParameterData& parameter, DType dtype) {
   return converted(values, dtype);
 }
 
-nn::ModulePtr build_model(const TrainingModel& model) {
-  Ledger::Category category(MemoryCategory::parameter);
+namespace {
+
+nn::ModulePtr build_tied(const TrainingModel& model, bool on_meta) {
   nn::ModulePtr built = nn::build(model.node, {.dtype = model.dtype, .device = nn::Device::meta});
-  built->to_empty();
+  if (!on_meta) built->to_empty();
   for (const auto& [slot, other] : model.tied) {
     SlotPath to = find_slot(*built, slot), from = find_slot(*built, other);
     to.module->set_parameter(to.name, from.module->parameter(from.name));
   }
+  for (const std::string& name : model.frozen) {
+    SlotPath path = find_slot(*built, name);
+    Tensor parameter = path.module->parameter(path.name);
+    set_requires_grad(parameter, false);
+  }
+  return built;
+}
+
+}  // namespace
+
+nn::ModulePtr build_meta_model(const TrainingModel& model) { return build_tied(model, true); }
+
+nn::ModulePtr build_model(const TrainingModel& model) {
+  Ledger::Category category(MemoryCategory::parameter);
+  nn::ModulePtr built = build_tied(model, false);
   for (auto& [name, parameter] : built->named_parameters()) {
     auto given = std::find_if(model.parameters.begin(), model.parameters.end(),
                               [&name = name](const ParameterData& p) { return p.name == name; });
@@ -143,11 +184,6 @@ nn::ModulePtr build_model(const TrainingModel& model) {
             to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));
     Tensor data = parameter.detach();
     copy_(data, parameter_values(*given, model.dtype));
-  }
-  for (const std::string& name : model.frozen) {
-    SlotPath path = find_slot(*built, name);
-    Tensor parameter = path.module->parameter(path.name);
-    set_requires_grad(parameter, false);
   }
   return built;
 }
@@ -179,10 +215,11 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
   for (std::int64_t step = 0; step < task.steps; ++step)
     run_step(*model, *optimizer, task, form, step, result);
   for (auto& [name, parameter] : model->named_parameters())
-    result.parameters.emplace_back(name, parameter.detach());
+    result.parameters.emplace_back(name, whole(parameter));
   for (std::size_t i = 0; i < named.size(); ++i)
     for (const auto& [name, tensor] : optimizer->state(i))
-      result.optimizer_state.emplace_back(named[i].first + "." + name, tensor);
+      result.optimizer_state.emplace_back(named[i].first + "." + name,
+                                          whole_state(named[i].second, tensor));
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/collectives/point_to_point.h>
 #include <simmesh/collectives/process_group.h>
+#include <simmesh/collectives/replicate.h>
 #include <simmesh/core/engine/outcome.h>
 #include <simmesh/core/engine/rank.h>
 #include <simmesh/core/engine/world.h>

@@ -23,9 +23,9 @@ namespace {
 constexpr std::string_view source = "gate/training";
 
 Tensor part_of(const Tensor& batch, const ParallelForm& form) {
-  if (form.parts == 1) return batch;
+  // A copy, so that the rank is charged for its own rows and no others.
   Chunk chunk = chunk_of({.size = batch.size(0), .parts = form.parts, .index = form.part});
-  return batch.narrow({0, chunk.start, chunk.length});
+  return batch.narrow({0, chunk.start, chunk.length}).clone();
 }
 
 // Unreduced terms: their sum is the loss but for the division.
@@ -58,21 +58,45 @@ class LossSum {
       Tensor total = form.all_sum ? form.all_sum(total_) : total_;
       return form.averages ? div(total, double(form.parts)) : total;
     }
-    if (form.all_sum) carried_.replace_limbs(form.all_sum(carried_.limbs()), form.parts);
+    if (form.all_sum) add_other_ranks(form);
     return div(carried_.value(), task.terms);
   }
 
  private:
+  // One more entry counts the ranks whose terms aren't finite; only then are there counts to add.
+  void add_other_ranks(const ParallelForm& form) {
+    const Tensor& own = carried_.non_finite();
+    std::int64_t limbs = carried_.limbs().element_count();
+    Tensor words = zeros({limbs + 1}, DType::int64);
+    Tensor part = words.narrow({0, 0, limbs}).view(carried_.limbs().shape());
+    copy_(part, carried_.limbs());
+    words.mutable_values<std::int64_t>()[std::size_t(limbs)] = own.is_defined() ? 1 : 0;
+    Tensor total = form.all_sum(words);
+    carried_.replace_limbs(total.narrow({0, 0, limbs}).view(carried_.limbs().shape()).clone(),
+                           form.parts);
+    if (total.values<std::int64_t>()[std::size_t(limbs)] == 0) return;
+    carried_.replace_non_finite(
+        form.all_sum(own.is_defined() ? own : zeros(DimSpan(), DType::int64)));
+  }
+
   CarriedSum carried_{DimSpan(), DType::float64};
   Tensor total_ = zeros(DimSpan(), DType::float64);
 };
 
+struct MicroBatch {
+  std::int64_t step;
+  std::int64_t index;
+};
+
 void run_micro_batch(nn::Module& model, const TrainingTask& task, const ParallelForm& form,
-                     const Batch& batch, LossSum& sum) {
+                     const MicroBatch& micro, LossSum& sum) {
+  Batch batch = task.batch(micro.step, micro.index);
   Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
   Tensor terms = loss_terms(task.loss, model(input), target);
   Tensor loss = div(simmesh::sum(terms), task.terms / (form.averages ? double(form.parts) : 1.0));
   sum.add(terms, loss);
+  if (form.at_phase && micro.index + 1 == task.micro_batches)
+    form.at_phase(micro.step, TrainPhase::backward);
   backward(loss);
 }
 
@@ -115,22 +139,22 @@ Tensor clipped_norm(nn::Module& model, const optim::ClipOptions& options) {
                        : optim::clip_grad_norm_(model.parameters(), options);
 }
 
-void run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingTask& task,
-              const ParallelForm& form, std::int64_t step, TrainingResult& result) {
+LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingTask& task,
+                 const ParallelForm& form, std::int64_t step, TrainingResult& result) {
   LossSum sum;
+  if (form.at_phase) form.at_phase(step, TrainPhase::forward);
   for (std::int64_t micro = 0; micro < task.micro_batches; ++micro) {
-    if (form.before_micro_batch)
-      form.before_micro_batch(model, micro + 1 == task.micro_batches);
-    run_micro_batch(model, task, form, task.batch(step, micro), sum);
+    if (form.before_micro_batch) form.before_micro_batch(model, micro + 1 == task.micro_batches);
+    run_micro_batch(model, task, form, {step, micro}, sum);
   }
   if (form.after_backward) form.after_backward(model);
-  result.losses.push_back(sum.value(task, form));
-  Tensor norm = norm_of_gradients(model, task);
-  if (task.clip) norm = clipped_norm(model, *task.clip);
-  result.norms.push_back(norm);
+  if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
+  result.norms.push_back(task.clip ? clipped_norm(model, *task.clip)
+                                   : norm_of_gradients(model, task));
   result.gradients.push_back(gradients_of(model));
   optimizer.step();
   optimizer.zero_grad();
+  return sum;
 }
 
 }  // namespace
@@ -192,6 +216,12 @@ std::string_view to_string(LossKind kind) {
   return kind == LossKind::mse ? "mse" : kind == LossKind::dot ? "dot" : "cross_entropy";
 }
 
+std::string_view to_string(TrainPhase phase) {
+  return phase == TrainPhase::forward    ? "forward"
+         : phase == TrainPhase::backward ? "backward"
+                                         : "optimizer";
+}
+
 std::optional<LossKind> loss_from_string(std::string_view name) {
   for (LossKind kind : {LossKind::mse, LossKind::cross_entropy, LossKind::dot})
     if (to_string(kind) == name) return kind;
@@ -212,8 +242,11 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
   std::vector<std::pair<std::string, Tensor>> named = model->named_parameters();
   std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(task.optimizer, model->parameters());
   TrainingResult result;
+  std::vector<LossSum> sums;
   for (std::int64_t step = 0; step < task.steps; ++step)
-    run_step(*model, *optimizer, task, form, step, result);
+    sums.push_back(run_step(*model, *optimizer, task, form, step, result));
+  if (form.after_training) form.after_training();
+  for (LossSum& sum : sums) result.losses.push_back(sum.value(task, form));
   for (auto& [name, parameter] : model->named_parameters())
     result.parameters.emplace_back(name, whole(parameter));
   for (std::size_t i = 0; i < named.size(); ++i)

@@ -94,6 +94,11 @@ struct TrainingTask {
   double norm_type = 2.0;  // of the norms that are reported
 };
 
+// TrainPhase is a part of a training step: the forward passes of its first micro-batch, the
+// backward pass of its last, what the optimiser does.
+enum class TrainPhase : std::uint8_t { forward, backward, optimizer };
+std::string_view to_string(TrainPhase phase);
+
 // ParallelForm is what one form of parallelism adds to a training run. What is left out does
 // nothing: one device.
 struct ParallelForm {
@@ -108,6 +113,10 @@ struct ParallelForm {
   std::function<void(nn::Module& model, bool is_last)> before_micro_batch = {};
   // Called after the last backward pass of a step; then all gradients are sums over all ranks.
   std::function<void(nn::Module& model)> after_backward = {};
+  // Called when a step reaches a phase.
+  std::function<void(std::int64_t step, TrainPhase phase)> at_phase = {};
+  // Called after the last step, before the losses are added up over ranks.
+  std::function<void()> after_training = {};
   // all_sum adds a tensor over the ranks that take different parts.
   std::function<Tensor(const Tensor& value)> all_sum = {};
 };

@@ -3,27 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include <simmesh/gate/case_files.h>
+#include <simmesh/gate/shell_word.h>
 #include <simmesh/gate/verify.h>
 #include <simmesh/gate/verify_table.h>
 
 namespace simmesh {
 
 namespace {
-
-// Quotes a word for a POSIX shell where it needs it.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-  if (!word.empty() && word.find_first_not_of(plain) == word.npos) return word;
-  std::string quoted = "'";
-  for (char letter : word) {
-    if (letter == '\'')
-      quoted += "'\\''";
-    else
-      quoted += letter;
-  }
-  return quoted + "'";
-}
 
 std::string reproduce_line(const RecordedCase& recorded, const VerifyOptions& options) {
   VerifyOptions usual;

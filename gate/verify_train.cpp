@@ -4,6 +4,7 @@
 #include <simmesh/core/tensor/convert.h>
 #include <simmesh/gate/case_bits.h>
 #include <simmesh/gate/case_model.h>
+#include <simmesh/gate/case_number.h>
 #include <simmesh/gate/case_tensor.h>
 #include <simmesh/gate/case_world.h>
 #include <simmesh/gate/sharded_training.h>
@@ -41,8 +42,12 @@ CaseTensor read_batch(const CaseField& field, DType dtype) {
   CaseTensor tensor;
   tensor.shape = field["shape"].shape();
   require_elements(field["shape"], tensor.shape, 1);
-  tensor.data = read_formula(field);
-  if (!field.has("dtype")) tensor.data.dtype = dtype;
+  if (auto own = field.find("dtype")) dtype = dtype_from_string(own->text());
+  tensor.data.dtype = dtype;
+  tensor.data.rule = rule_from_string(field["rule"].text());
+  tensor.data.seed = field["seed"].unsigned64();
+  if (auto below = field.find("below")) tensor.data.below = below->unsigned64();
+  if (auto scale = field.find("scale")) tensor.data.scale = scale->number();
   return tensor;
 }
 
@@ -68,7 +73,7 @@ TrainingTask read_task(const RecordedCase& recorded) {
   task.terms = double(terms) * double(task.micro_batches);
   task.batch = [batches](std::int64_t step, std::int64_t micro) { return batches.at(step, micro); };
   if (auto clip = recorded.find("clip"); clip && !clip->is_null()) {
-    task.clip = optim::ClipOptions{(*clip)["max_norm"].number(), (*clip)["norm"].number(),
+    task.clip = optim::ClipOptions{(*clip)["max_norm"].number(), read_number((*clip)["norm"]),
                                    (*clip)["eps"].number()};
     task.norm_type = task.clip->norm_type;
   }
@@ -84,7 +89,7 @@ void expect_figures(CaseReport& report, std::string_view what, const CaseField& 
   std::vector<CaseField> figures = expected.items();
   if (!report.expect_equal(fmt::format("{}: count", what), figures.size(), actual.size())) return;
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    double wanted = figures[i].number(), got = as_double(actual[i]);
+    double wanted = read_number(figures[i]), got = as_double(actual[i]);
     if (!tolerance.holds(got, wanted, std::abs(wanted)))
       report.mismatch(fmt::format("{}[{}]: expected {}, got {}", what, i, wanted, got));
   }

@@ -1,11 +1,11 @@
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <set>
 
 #include <simmesh/core/tensor/convert.h>
 #include <simmesh/gate/case_bits.h>
 #include <simmesh/gate/case_model.h>
+#include <simmesh/gate/case_number.h>
 #include <simmesh/gate/case_tensor.h>
 #include <simmesh/gate/case_world.h>
 #include <simmesh/gate/verify_zero_train.h>
@@ -16,15 +16,6 @@ namespace simmesh {
 namespace {
 
 constexpr CaseField::Range count_range{1, 4096};
-
-double read_number(const CaseField& field) {
-  if (!field.is_text()) return field.number();
-  std::string text = field.text();
-  if (text == "inf") return std::numeric_limits<double>::infinity();
-  if (text == "-inf") return -std::numeric_limits<double>::infinity();
-  if (text != "nan") field.reject("a number, inf, -inf or nan");
-  return std::numeric_limits<double>::quiet_NaN();
-}
 
 // Layers become a sequence; a name that comes twice is one layer that is called twice.
 void read_layers(const RecordedCase& recorded, ZeroTask& task) {

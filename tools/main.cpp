@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
                      "simmesh");
     program.require_subcommand(1);
     program.set_version_flag("--version", "simmesh 0.1.0");
+    simmesh::add_run_command(program, status);
+    simmesh::add_explore_command(program, status);
     simmesh::add_verify_command(program, status);
     simmesh::add_plan_command(program, status);
     simmesh::add_doctor_command(program, status);
@@ -37,7 +39,9 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return program.exit(error);
       if (program.get_subcommands().empty() && argc > 1)
-        return refuse(std::string("expected a subcommand, verify, plan or doctor, got ") + argv[1]);
+        return refuse(
+            std::string("expected a subcommand, run, explore, verify, plan or doctor, got ") +
+            argv[1]);
       return refuse(error.what());
     }
     if (std::fflush(stdout) != 0) return refuse("standard output can't be written to");

@@ -137,7 +137,8 @@ inline double log1p_of(double x) {
   double e =
       of_bits(((shifted + 0x4000000000000000u) >> 52) | 0x4330000000000000u) - (0x1p52 + 1024);
   double m = of_bits((shifted & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
-  double scale = e > 1000 ? 0 : of_bits(std::uint64_t(1023 - std::int64_t(e)) << 52);
+  std::uint64_t field = (shifted + 0x4000000000000000u) >> 52;
+  double scale = e > 1000 ? 0 : of_bits((2047 - field) << 52);
   double result =
       log_sum(e == 0 ? log_of_one_plus(x, 0, 0) : log_of_one_plus(m - 1, lost * scale, e));
   return x == 0 ? x : log_limits(u, x != x ? x : result);

@@ -8,9 +8,6 @@ namespace simmesh {
 
 namespace {
 
-Number value_of(const GradientCall& call, std::string_view name) {
-  return number_in(call.attributes(), name).value_or(1);
-}
 Tensor scaled(const Tensor& x, Number n) { return n.as<double>() == 1 ? x : mul(x, n); }
 
 // From the end for large weights, so that weight 1 gives the end itself.
@@ -26,11 +23,11 @@ Gradients lerp_gradient(const GradientCall& call) {
   bool is_tensor = has_input(call, 2);
   if (call.needs(0)) {
     Tensor part =
-        is_tensor ? g * (1 - call.input(2)) : g * (1 - value_of(call, "weight").as<double>());
+        is_tensor ? g * (1 - call.input(2)) : g * (1 - number_or(call, "weight", 1).as<double>());
     result[0] = summed_to_input(call, 0, part);
   }
   if (call.needs(1)) {
-    Tensor part = is_tensor ? g * call.input(2) : g * value_of(call, "weight");
+    Tensor part = is_tensor ? g * call.input(2) : g * number_or(call, "weight", 1);
     result[1] = summed_to_input(call, 1, part);
   }
   if (call.needs(2)) result[2] = summed_to_input(call, 2, g * (call.input(1) - call.input(0)));
@@ -53,7 +50,7 @@ const Op lerp_op = pointwise_op({.name = "lerp",
 Gradients addcmul_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   Tensor g = call.gradient();
-  Number value = value_of(call, "value");
+  Number value = number_or(call, "value", 1);
   if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, scaled(g * call.input(2), value));
   if (call.needs(2)) result[2] = summed_to_input(call, 2, scaled(g * call.input(1), value));
@@ -72,7 +69,7 @@ const Op addcmul_op =
 Gradients addcdiv_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   Tensor g = call.gradient();
-  Number value = value_of(call, "value");
+  Number value = number_or(call, "value", 1);
   if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, scaled(g / call.input(2), value));
   if (call.needs(2)) {

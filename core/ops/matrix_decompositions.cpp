@@ -112,11 +112,8 @@ Elimination eliminated(Matrix a, Matrix b) {
     std::int64_t pivot = c;
     for (std::int64_t r = c + 1; r < n; ++r)
       if (std::fabs(a(r, c)) > std::fabs(a(pivot, c))) pivot = r;
+    if (a(pivot, c) == 0) return {.solution = {}, .determinant = 0, .singular = true};
     result.determinant *= pivot == c ? a(pivot, c) : -a(pivot, c);
-    if (a(pivot, c) == 0) {
-      result.singular = true;
-      return result;
-    }
     swap_rows(a, c, pivot);
     swap_rows(b, c, pivot);
     for (std::int64_t r = c + 1; r < n; ++r) {

@@ -14,10 +14,6 @@ namespace {
 
 Attributes with_alpha(Number alpha) { return {{"alpha", alpha.attribute()}}; }
 
-Number number_or(const GradientCall& call, std::string_view name, Number otherwise) {
-  return number_in(call.attributes(), name).value_or(otherwise);
-}
-
 // x * n, where n usually is 1.
 Tensor scaled(const Tensor& x, Number n) { return n.as<double>() == 1 ? x : mul(x, n); }
 
@@ -188,36 +184,30 @@ const Op div_mode_op = pointwise_op(
          },
      .gradient = div_gradient});
 
-const Op remainder_op = pointwise_op(
-    {.name = "remainder",
-     .slots = two_slots,
-     .loops = loops<2>([](auto a, auto b) { return modulo_of_divisor(a, b); }),
-     .gradient =
-         [](const GradientCall& call) {
-           Gradients result(call.input_count());
-           Tensor g = call.gradient();
-           if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
-           if (call.needs(1))
-             result[1] = summed_to_input(
-                 call, 1, neg(g) * div(call.input(0), call.input(1), RoundingMode::floor));
-           return result;
-         },
-     .saves = {.inputs = 0b11, .for_others = 0b01}});
-const Op fmod_op = pointwise_op(
-    {.name = "fmod",
-     .slots = two_slots,
-     .loops = loops<2>([](auto a, auto b) { return modulo_of_dividend(a, b); }),
-     .gradient =
-         [](const GradientCall& call) {
-           Gradients result(call.input_count());
-           Tensor g = call.gradient();
-           if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
-           if (call.needs(1))
-             result[1] = summed_to_input(
-                 call, 1, neg(g) * div(call.input(0), call.input(1), RoundingMode::trunc));
-           return result;
-         },
-     .saves = {.inputs = 0b11, .for_others = 0b01}});
+// a - b * quotient, whose quotient is flat.
+GradientRule modulo_gradient(RoundingMode rounding) {
+  return [rounding](const GradientCall& call) {
+    Gradients result(call.input_count());
+    Tensor g = call.gradient();
+    if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
+    if (call.needs(1))
+      result[1] = summed_to_input(call, 1, neg(g) * div(call.input(0), call.input(1), rounding));
+    return result;
+  };
+}
+
+const Op remainder_op =
+    pointwise_op({.name = "remainder",
+                  .slots = two_slots,
+                  .loops = loops<2>([](auto a, auto b) { return modulo_of_divisor(a, b); }),
+                  .gradient = modulo_gradient(RoundingMode::floor),
+                  .saves = {.inputs = 0b11, .for_others = 0b01}});
+const Op fmod_op =
+    pointwise_op({.name = "fmod",
+                  .slots = two_slots,
+                  .loops = loops<2>([](auto a, auto b) { return modulo_of_dividend(a, b); }),
+                  .gradient = modulo_gradient(RoundingMode::trunc),
+                  .saves = {.inputs = 0b11, .for_others = 0b01}});
 
 // Small powers are exact where their products are.
 template <class C>

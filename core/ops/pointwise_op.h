@@ -162,4 +162,9 @@ inline bool has_input(const GradientCall& call, std::size_t index) {
   return index < call.input_count() && call.input_type(index).is_defined;
 }
 
+// number_or returns a number among the arguments, or a default where it is absent.
+inline Number number_or(const GradientCall& call, std::string_view name, Number otherwise) {
+  return number_in(call.attributes(), name).value_or(otherwise);
+}
+
 }  // namespace simmesh

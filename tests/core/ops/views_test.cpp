@@ -8,6 +8,7 @@
 #include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/registry.h>
 #include <simmesh/core/ops/views.h>
+#include <simmesh/core/tensor/formula.h>
 
 namespace simmesh {
 namespace {

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include <simmesh/core/engine/explore.h>
+#include <simmesh/gate/explore_gate.h>
+#include <simmesh/gate/shrink_schedule.h>
+
+namespace simmesh {
+
+namespace {
+
+class Explorer {
+ public:
+  Explorer(const GateFile& gate, const GateRunOptions& options, const ExploreRequest& request)
+      : gate_(gate), request_(request), runner_(gate, options) {
+    found_.file = gate.file;
+    found_.title = gate.title;
+  }
+
+  GateExploration all() {
+    if (request_.exhaustive)
+      run_classes();
+    else
+      run_schedules();
+    return std::move(found_);
+  }
+
+ private:
+  // What is wrong with a run, in words; empty for nothing.
+  std::string fault_of(const Outcome& outcome) const {
+    if (outcome.failure)
+      return outcome.failure->message.substr(0, outcome.failure->message.find('\n'));
+    if (outcome.data_hash != found_.data_hash)
+      return fmt::format("expected data hash {:016x}, came {:016x}", found_.data_hash,
+                         outcome.data_hash);
+    if (outcome.live_storages != 0)
+      return fmt::format("expected no tensor left alive, came {}", outcome.live_storages);
+    std::string hash = fmt::format("{:016x}", outcome.data_hash);
+    if (!gate_.expect.hash.empty() && gate_.expect.hash != hash)
+      return fmt::format("expected data hash {}, came {}", gate_.expect.hash, hash);
+    return {};
+  }
+
+  void run_schedules() {
+    std::set<std::uint64_t> hashes;
+    for (std::int64_t i = 0; i < request_.schedules && found_.ok(); ++i) {
+      Schedule schedule = runner_.schedule_at(std::uint64_t(i));
+      Outcome outcome = runner_.run({.schedule = schedule}).outcome;
+      if (i == 0) found_.data_hash = outcome.data_hash;
+      ++found_.schedules;
+      hashes.insert(outcome.schedule_hash);
+      if (fault_of(outcome).empty()) continue;
+      note(runner_.run({.schedule = schedule, .record_choices = true}).outcome);
+    }
+    found_.distinct = hashes.size();
+  }
+
+  void run_classes() {
+    std::vector<RankFindings> ranks;
+    GateRunner::Request request;
+    Exploration seen = explore(runner_.world_options(request), runner_.body(request, ranks),
+                               {.runs_max = std::uint64_t(request_.schedules)});
+    found_.schedules = seen.classes + seen.cut_short;
+    found_.distinct = seen.classes;
+    found_.data_hash = seen.data_hash;
+    found_.certificate = seen.certificate;
+    if (seen.first_failure) return note(*seen.first_failure);
+    std::string hash = fmt::format("{:016x}", seen.data_hash);
+    if (!gate_.expect.hash.empty() && gate_.expect.hash != hash)
+      return note(runner_.run({.schedule = Schedule::fifo(), .record_choices = true}).outcome);
+    if (!seen.complete)
+      found_.failure = fmt::format("expected all classes of schedules in {} runs, came {} of them",
+                                   request_.schedules, seen.classes);
+  }
+
+  void note(Outcome outcome) {
+    FailingRun run = [this](const Schedule& schedule) -> std::optional<Outcome> {
+      Outcome again = runner_.run({.schedule = schedule, .record_choices = true}).outcome;
+      if (fault_of(again).empty()) return std::nullopt;
+      return again;
+    };
+    if (auto shrunk = shrink_schedule({.choices = outcome.choices}, run)) {
+      found_.turns = shrunk->turns.size();
+      outcome = std::move(shrunk->outcome);
+    } else {
+      found_.turns = outcome.choices.size();
+    }
+    found_.failure = fault_of(outcome);
+    found_.choices = outcome.choices;
+    if (outcome.ok()) return;
+    // Without its last line: there is a better one to see the failure again.
+    std::string text = report(outcome);
+    found_.report = text.substr(0, text.rfind("\nreproduce: "));
+  }
+
+  const GateFile& gate_;
+  ExploreRequest request_;
+  GateRunner runner_;
+  GateExploration found_;
+};
+
+std::string last_line(const GateExploration& found) {
+  return fmt::format("{} schedules, {} distinct, data hash {:016x}\n", found.schedules,
+                     found.distinct, found.data_hash);
+}
+
+}  // namespace
+
+GateExploration explore_gate(const GateFile& gate, const GateRunOptions& options,
+                             const ExploreRequest& request) {
+  return Explorer(gate, options, request).all();
+}
+
+std::string to_text(const GateExploration& found, const ExploreTextOptions& options) {
+  if (options.quiet) return last_line(found);
+  std::string text =
+      fmt::format("gate {}{}{}\n", found.file, found.title.empty() ? "" : ": ", found.title);
+  if (!found.certificate.empty()) text += found.certificate + "\n";
+  if (!found.ok()) text += fmt::format("FAIL {}\n", found.failure);
+  if (!found.report.empty()) text += found.report + "\n";
+  if (!found.choices.empty())
+    text += fmt::format(
+        "shortest failing schedule: {} choices, {} of them not first come, first "
+        "served\n",
+        found.choices.size(), found.turns);
+  if (!options.reproduce.empty()) text += fmt::format("reproduce: {}\n", options.reproduce);
+  return text + last_line(found);
+}
+
+std::string to_json(const GateExploration& found, const ExploreTextOptions& options) {
+  using Json = nlohmann::ordered_json;
+  Json json = {{"file", found.file},
+               {"title", found.title},
+               {"schedules", found.schedules},
+               {"distinct", found.distinct},
+               {"data_hash", fmt::format("{:016x}", found.data_hash)}};
+  if (!found.certificate.empty()) json["certificate"] = found.certificate;
+  if (!found.ok()) json["failure"] = found.failure;
+  if (!found.report.empty()) json["report"] = found.report;
+  if (!found.choices.empty()) json["choices"] = choices_to_string(found.choices);
+  if (!options.reproduce.empty()) json["reproduce"] = options.reproduce;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace simmesh

@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <simmesh/gate/gate_explain.h>
+
+namespace simmesh {
+
+namespace {
+
+std::string number(double value) {
+  std::string text = fmt::format("{}", value);
+  return text.find_first_of(".e") == text.npos ? text + ".0" : text;
+}
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char letter : text) {
+    if (letter == '"' || letter == '\\') result += '\\';
+    result += letter;
+  }
+  return result + "\"";
+}
+
+template <class List, class Show>
+std::string list(const List& items, Show show) {
+  std::string text;
+  for (const auto& item : items) text += (text.empty() ? "" : ", ") + show(item);
+  return "[" + text + "]";
+}
+
+std::string sizes(DimSpan dims) {
+  return list(dims, [](std::int64_t size) { return std::to_string(size); });
+}
+
+std::string texts(const std::vector<std::string>& items) { return list(items, quoted); }
+
+// Table collects the lines of one table.
+class Table {
+ public:
+  explicit Table(std::string_view name) : text_(fmt::format("\n[{}]\n", name)) {}
+  void add(std::string_view key, const std::string& value) {
+    text_ += fmt::format("{} = {}\n", key, value);
+  }
+  void add(std::string_view key, std::int64_t value) { add(key, std::to_string(value)); }
+  void add(std::string_view key, bool value) { add(key, std::string(value ? "true" : "false")); }
+  void word(std::string_view key, std::string_view value) { add(key, quoted(value)); }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+struct ShowField {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
+  std::string operator()(double value) const { return number(value); }
+  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::vector<std::string>& value) const { return texts(value); }
+};
+
+std::string node_text(const nn::ModelNode& node) {
+  std::string text = fmt::format("{{ name = {}, kind = {}", quoted(node.name), quoted(node.kind));
+  for (const auto& [key, field] : node.fields)
+    text += fmt::format(", {} = {}", key, std::visit(ShowField(), field));
+  if (!node.children.empty()) text += ", children = " + list(node.children, node_text);
+  return text + " }";
+}
+
+void add_sizes(Table& table, const GateModel& model) {
+  table.word("kind", model.kind);
+  if (model.is_given_by_nodes()) {
+    table.add("nodes", list(model.nodes, node_text));
+    return;
+  }
+  table.add("layers", model.layers);
+  table.add("width", model.width);
+  if (model.kind != "linear_stack") table.add("hidden", model.hidden);
+  if (model.kind == "mlp") table.add("out", model.out);
+  if (!model.has_blocks()) table.add("bias", model.bias);
+  if (model.kind == "mlp" || model.kind == "transformer")
+    table.word("activation", model.activation);
+  if (!model.has_blocks()) return;
+  table.add("heads", model.heads);
+  table.add("vocabulary", model.vocabulary);
+  table.add("causal", model.causal);
+  table.word("norm", model.norm);
+  if (model.kind != "moe") return;
+  table.add("experts", model.experts);
+  table.add("top_k", model.top_k);
+}
+
+std::string model_text(const GateModel& model) {
+  Table table("model");
+  add_sizes(table, model);
+  table.word("dtype", to_string(model.dtype));
+  table.add("init", fmt::format("{{ rule = {}, scale = {}, seed = {} }}",
+                                quoted(to_string(model.init_rule)), number(model.init_scale),
+                                model.init_seed));
+  return table.text();
+}
+
+std::string data_text(const GateFile& gate) {
+  Table table("data");
+  table.word("rule", to_string(gate.data.rule));
+  table.add("seed", std::int64_t(gate.data.seed));
+  table.add("batch", gate.data.batch);
+  if (!gate.model.is_given_by_nodes()) {
+    table.add("sequence", gate.data.sequence);
+    return table.text();
+  }
+  table.add("input", sizes(gate.data.input));
+  table.add("vocabulary", gate.data.vocabulary);
+  table.add("target", sizes(gate.data.target));
+  if (gate.data.classes > 0) table.add("classes", gate.data.classes);
+  return table.text();
+}
+
+std::string parallel_text(const GateParallel& parallel) {
+  Table table("parallel");
+  if (parallel.replicate)
+    table.add("replicate",
+              fmt::format("{{ mesh = {}, bucket_bytes = {}, find_unused = {} }}",
+                          quoted(parallel.replicate->mesh), parallel.replicate->bucket_bytes,
+                          parallel.replicate->find_unused));
+  table.word("activation_checkpointing", parallel.checkpoint_blocks ? "blocks" : "none");
+  return table.text();
+}
+
+std::string optimizer_text(const OptimizerSpec& spec) {
+  if (const auto* sgd = std::get_if<optim::SgdOptions>(&spec))
+    return fmt::format(
+        "{{ kind = \"sgd\", lr = {}, momentum = {}, dampening = {}, weight_decay = {}, nesterov = "
+        "{} }}",
+        number(sgd->lr), number(sgd->momentum), number(sgd->dampening), number(sgd->weight_decay),
+        sgd->nesterov);
+  const AdamSpec& adam = std::get<AdamSpec>(spec);
+  return fmt::format("{{ kind = {}, lr = {}, betas = [{}, {}], eps = {}, weight_decay = {} }}",
+                     adam.decay == optim::WeightDecay::added ? "\"adam\"" : "\"adamw\"",
+                     number(adam.options.lr), number(adam.options.beta1),
+                     number(adam.options.beta2), number(adam.options.eps),
+                     number(adam.options.weight_decay));
+}
+
+std::string train_text(const GateTrain& train) {
+  Table table("train");
+  table.add("steps", train.steps);
+  table.add("micro_batches", train.micro_batches);
+  table.add("optimizer", optimizer_text(train.optimizer));
+  table.add("clip_grad_norm", number(train.clip_grad_norm));
+  table.word("loss", to_string(train.loss));
+  return table.text();
+}
+
+std::string expect_text(const GateExpect& expect) {
+  Table table("expect");
+  std::vector<std::string> same_as;
+  if (expect.same_as_single_device) same_as.emplace_back("single_device");
+  table.add("same_as", texts(same_as));
+  table.add("schedules", expect.schedules);
+  std::string counts;
+  for (const auto& [name, count] : expect.collectives)
+    counts += fmt::format("{}{} = {}", counts.empty() ? "" : ", ", name, count);
+  table.add("collectives", counts.empty() ? "{}" : "{ " + counts + " }");
+  table.add("peak_bytes_max", expect.peak_bytes_max);
+  table.add("loss", list(expect.loss, number));
+  table.add("loss_rtol", number(expect.loss_rtol));
+  table.word("hash", expect.hash);
+  return table.text();
+}
+
+std::string fault_text(const GateFault& fault) {
+  std::string text = fmt::format("{{ rank = {}", fault.rank);
+  if (fault.kind == Fault::Kind::fail_allocation)
+    text += fmt::format(", allocation = {}", *fault.number);
+  else if (fault.kind != Fault::Kind::starve)
+    text += fmt::format(", at = {}", quoted(at_of(fault)));
+  if (fault.kind == Fault::Kind::flip_bit) text += fmt::format(", bit = {}", fault.bit);
+  return text + " }";
+}
+
+std::string faults_text(const std::vector<GateFault>& faults) {
+  std::map<std::string, std::vector<std::string>> by_kind;
+  for (const GateFault& fault : faults)
+    by_kind[std::string(to_string(fault.kind))].push_back(fault_text(fault));
+  Table table("faults");
+  for (const auto& [kind, entries] : by_kind)
+    table.add(kind, entries.size() == 1 ? entries[0] : list(entries, [](const std::string& entry) {
+                return entry;
+              }));
+  return table.text();
+}
+
+}  // namespace
+
+std::string explain(const GateFile& gate) {
+  std::string text = fmt::format("title = {}\n", quoted(gate.title));
+  Table mesh("mesh");
+  mesh.add("shape", sizes(gate.mesh));
+  mesh.add("names", texts(gate.mesh_names));
+  Table arithmetic("arithmetic");
+  arithmetic.word("mode", gate.arithmetic);
+  return text + mesh.text() + model_text(gate.model) + data_text(gate) +
+         parallel_text(gate.parallel) + train_text(gate.train) + arithmetic.text() +
+         expect_text(gate.expect) + faults_text(gate.faults);
+}
+
+}  // namespace simmesh

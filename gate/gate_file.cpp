@@ -1,0 +1,297 @@
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include <simmesh/collectives/collective_call.h>
+#include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/tensor/chunk.h>
+#include <simmesh/gate/case_tensor.h>
+#include <simmesh/gate/gate_file.h>
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::int64_t whole_max = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t ranks_max = 4096;
+constexpr std::int64_t length_max = 1 << 20;
+
+void read_mesh(GateTable& top, GateFile& gate) {
+  auto table = top.table("mesh");
+  if (table) {
+    gate.mesh = table->sizes("shape", gate.mesh, {1, ranks_max});
+    gate.mesh_names = table->texts("names");
+    table->finish();
+    if (gate.mesh.empty()) table->reject("shape", "at least one size");
+    std::int64_t ranks = 1;
+    for (std::int64_t size : gate.mesh) ranks = std::min(ranks * size, ranks_max + 1);
+    if (ranks > ranks_max) table->reject("shape", fmt::format("at most {} ranks", ranks_max));
+  }
+  if (gate.mesh_names.empty()) {
+    for (std::size_t i = 0; i < gate.mesh.size(); ++i)
+      gate.mesh_names.push_back(gate.mesh.size() == 1 ? "dp" : fmt::format("dim{}", i));
+    return;
+  }
+  if (gate.mesh_names.size() != gate.mesh.size())
+    table->reject_value("names", fmt::format("{} names, one a size", gate.mesh.size()),
+                        fmt::format("{}", gate.mesh_names.size()));
+  for (std::size_t i = 0; i < gate.mesh_names.size(); ++i)
+    if (gate.mesh_names[i].empty() ||
+        std::find(gate.mesh_names.begin(), gate.mesh_names.begin() + std::ptrdiff_t(i),
+                  gate.mesh_names[i]) != gate.mesh_names.begin() + std::ptrdiff_t(i))
+      table->reject_value("names", "names that differ",
+                          fmt::format("{}", fmt::join(gate.mesh_names, " ")));
+}
+
+OptimizerSpec read_optimizer(GateTable& table) {
+  constexpr GateTable::NumberRange positive{0, 1e6}, share{0, 1};
+  std::string kind = table.word("kind", "sgd", {"sgd", "adam", "adamw"});
+  if (kind == "sgd") {
+    optim::SgdOptions options{.lr = table.number("lr", 0.01, positive)};
+    options.momentum = table.number("momentum", 0.0, share);
+    options.dampening = table.number("dampening", 0.0, share);
+    options.weight_decay = table.number("weight_decay", 0.0, positive);
+    options.nesterov = table.boolean("nesterov", false);
+    table.finish();
+    if (options.nesterov && (options.momentum == 0 || options.dampening != 0))
+      table.reject("nesterov", "a momentum and no dampening with nesterov");
+    return options;
+  }
+  AdamSpec spec{.decay =
+                    kind == "adam" ? optim::WeightDecay::added : optim::WeightDecay::decoupled};
+  spec.options.lr = table.number("lr", spec.options.lr, positive);
+  std::vector<double> betas = table.numbers("betas");
+  if (!betas.empty() &&
+      (betas.size() != 2 || betas[0] < 0 || betas[0] >= 1 || betas[1] < 0 || betas[1] >= 1))
+    table.reject_value("betas", "two numbers from 0 to below 1",
+                       fmt::format("{}", fmt::join(betas, " ")));
+  if (!betas.empty()) spec.options.beta1 = betas[0], spec.options.beta2 = betas[1];
+  spec.options.eps = table.number("eps", spec.options.eps, positive);
+  spec.options.weight_decay = table.number("weight_decay", kind == "adamw" ? 0.01 : 0.0, positive);
+  table.finish();
+  return spec;
+}
+
+void read_train(GateTable& top, GateFile& gate) {
+  bool classes = gate.model.has_blocks();
+  gate.train.loss = classes ? LossKind::cross_entropy : LossKind::mse;
+  auto table = top.table("train");
+  if (!table) return;
+  gate.train.steps = table->integer("steps", gate.train.steps, {1, 10'000});
+  gate.train.micro_batches = table->integer("micro_batches", 1, {1, 10'000});
+  if (auto optimizer = table->table("optimizer")) gate.train.optimizer = read_optimizer(*optimizer);
+  gate.train.clip_grad_norm = table->number("clip_grad_norm", 0.0, {0, 1e12});
+  std::vector<std::string> losses = {"mse", "dot"};
+  if (classes) losses = {"cross_entropy"};
+  if (gate.model.is_given_by_nodes()) losses.emplace_back("cross_entropy");
+  gate.train.loss =
+      *loss_from_string(table->word("loss", std::string(to_string(gate.train.loss)), losses));
+  table->finish();
+}
+
+// The rows of a model of a known kind follow from its sizes.
+void set_rows(GateFile& gate) {
+  GateData& data = gate.data;
+  if (gate.model.has_blocks()) {
+    data.input = data.target = {data.sequence};
+    data.vocabulary = data.classes = gate.model.vocabulary;
+    return;
+  }
+  data.input = data.target = Shape();
+  if (data.sequence > 0) data.input = data.target = {data.sequence};
+  data.input.push_back(gate.model.width);
+  data.target.push_back(gate.model.kind == "mlp" ? gate.model.out : gate.model.width);
+}
+
+void read_rows_of_nodes(GateTable& table, GateFile& gate) {
+  GateData& data = gate.data;
+  data.input = table.sizes("input", {16}, {1, length_max});
+  data.vocabulary = table.integer("vocabulary", 0, {0, length_max});
+  data.target = table.sizes("target", data.input, {1, length_max});
+  data.classes =
+      gate.train.loss == LossKind::cross_entropy
+          ? table.integer("classes", std::max<std::int64_t>(data.vocabulary, 1), {1, length_max})
+          : 0;
+}
+
+void read_data(GateTable& top, GateFile& gate) {
+  static const toml::table none;
+  GateData& data = gate.data;
+  auto given = top.table("data");
+  GateTable table = given ? *given : GateTable(none, gate.file, "data");
+  bool has_tokens = gate.model.has_blocks();
+  data.seed = std::uint64_t(table.integer("seed", std::int64_t(data.seed), {0, whole_max}));
+  data.batch = table.integer("batch", data.batch, {1, length_max});
+  if (gate.model.is_given_by_nodes()) {
+    read_rows_of_nodes(table, gate);
+    has_tokens = data.vocabulary > 0;
+  } else {
+    data.sequence = table.integer("sequence", has_tokens ? 8 : 0, {has_tokens ? 1 : 0, length_max});
+    set_rows(gate);
+  }
+  std::vector<std::string> rules = {"unit", "wide", "small", "positive"};
+  if (has_tokens) rules = {"index"};
+  data.rule = rule_from_string(table.word("rule", rules.front(), rules));
+  table.finish();
+  std::int64_t rows_max = case_elements_max;
+  for (std::int64_t size : data.input) rows_max /= size;
+  std::int64_t targets_max = case_elements_max;
+  for (std::int64_t size : data.target) targets_max /= size;
+  if (data.batch > std::min(rows_max, targets_max) / gate.train.steps)
+    table.reject_value("batch", fmt::format("at most {} elements in all steps", case_elements_max),
+                       fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
+}
+
+GateReplicate read_replicate(GateTable& table, const GateFile& gate) {
+  GateReplicate replicate;
+  replicate.mesh = table.word("mesh", gate.mesh_names.front(), gate.mesh_names);
+  replicate.bucket_bytes = table.integer("bucket_bytes", replicate.bucket_bytes, {1, whole_max});
+  // Experts that no token chose have no gradient on one device either.
+  nn::ModelNode node = model_node(gate.model, gate.model_use());
+  replicate.find_unused = table.boolean("find_unused", has_kind(node, "moe"));
+  table.finish();
+  return replicate;
+}
+
+void read_parallel(GateTable& top, GateFile& gate) {
+  auto table = top.table("parallel");
+  if (!table) return;
+  if (auto replicate = table->table("replicate"))
+    gate.parallel.replicate = read_replicate(*replicate, gate);
+  std::string checkpointing = table->word("activation_checkpointing", "none", {"none", "blocks"});
+  table->refuse("fsdp", "sharded parameters (FSDP2)");
+  table->refuse("zero", "ZeRO");
+  table->refuse("tensor", "tensor parallelism");
+  table->refuse("sequence", "sequence parallelism");
+  table->refuse("context", "context parallelism");
+  table->refuse("expert", "expert parallelism");
+  table->refuse("pipeline", "pipeline parallelism");
+  table->finish();
+  gate.parallel.checkpoint_blocks = checkpointing == "blocks";
+  if (gate.parallel.checkpoint_blocks &&
+      !has_kind(model_node(gate.model, gate.model_use()), "block"))
+    table->reject("activation_checkpointing", "none for a model without blocks");
+}
+
+std::map<std::string, std::int64_t> read_collectives(GateTable& table) {
+  std::map<std::string, std::int64_t> counts;
+  for (std::size_t op = 0; op < collective_op_count; ++op) {
+    std::string name = name_of(CollectiveOp(op));
+    if (table.has(name)) counts[name] = table.integer(name, 0, {0, whole_max});
+  }
+  table.finish();
+  return counts;
+}
+
+void read_expect(GateTable& top, GateFile& gate) {
+  auto table = top.table("expect");
+  if (!table) return;
+  GateExpect& expect = gate.expect;
+  for (const std::string& other : table->texts("same_as")) {
+    if (other != "single_device")
+      table->reject_value("same_as", "'single_device'", "'" + other.substr(0, 40) + "'");
+    expect.same_as_single_device = true;
+  }
+  expect.schedules = table->integer("schedules", expect.schedules, {1, 10'000'000});
+  if (auto collectives = table->table("collectives"))
+    expect.collectives = read_collectives(*collectives);
+  expect.peak_bytes_max = table->integer("peak_bytes_max", 0, {0, whole_max});
+  expect.loss = table->numbers("loss");
+  expect.loss_rtol = table->number("loss_rtol", 0.0, {0, 1});
+  expect.hash = table->text("hash", "");
+  table->finish();
+  if (!expect.loss.empty() && std::int64_t(expect.loss.size()) != gate.train.steps)
+    table->reject_value("loss", fmt::format("{} losses, one a step", gate.train.steps),
+                        fmt::format("{}", expect.loss.size()));
+  bool is_hash = expect.hash.empty() ||
+                 (expect.hash.size() == 16 &&
+                  expect.hash.find_first_not_of("0123456789abcdef") == expect.hash.npos);
+  if (!is_hash) table->reject("hash", "16 digits of 0-9a-f");
+}
+
+// Each micro-batch and each rank must get rows.
+void check_split(GateTable& top, const GateFile& gate) {
+  auto last_rows = [](std::int64_t size, std::int64_t parts) {
+    return chunk_of({.size = size, .parts = parts, .index = parts - 1}).length;
+  };
+  std::int64_t micro_batches = gate.train.micro_batches;
+  std::int64_t smallest = last_rows(gate.data.batch, micro_batches);
+  if (smallest > 0 && last_rows(smallest, gate.parts()) > 0) return;
+  auto data = top.table("data");
+  const GateTable& blamed = data ? *data : top;
+  blamed.reject_value(data ? "batch" : "data.batch",
+                      fmt::format("rows for each of {} ranks in each of {} micro-batches",
+                                  gate.parts(), micro_batches),
+                      fmt::format("{}, which leaves some of them without", gate.data.batch));
+}
+
+void check_model(const GateTable& top, const GateFile& gate) {
+  try {
+    training_model(gate.model, gate.model_use());
+  } catch (const Error& error) {
+    top.reject_value("model", "sizes and nodes that make a model", error.what());
+  }
+}
+
+}  // namespace
+
+std::int64_t GateFile::parts() const {
+  return parallel.replicate ? mesh[std::size_t(replicate_dim())] : 1;
+}
+
+std::int64_t GateFile::replicate_dim() const {
+  if (!parallel.replicate) return 0;
+  return std::find(mesh_names.begin(), mesh_names.end(), parallel.replicate->mesh) -
+         mesh_names.begin();
+}
+
+ModelUse GateFile::model_use() const {
+  return {std::max<std::int64_t>(data.sequence, 1), parallel.checkpoint_blocks};
+}
+
+GateFile gate_from_text(std::string_view text, const std::string& file) {
+  toml::table parsed = parse_toml(text, file);
+  GateTable top(parsed, file);
+  GateFile gate;
+  gate.file = file;
+  gate.title = top.text("title", "");
+  for (const char* key :
+       {"mesh", "model", "data", "parallel", "train", "arithmetic", "expect", "faults"})
+    top.has(key);
+  top.refuse("checkpoint", "checkpoints");
+  top.finish();
+  read_mesh(top, gate);
+  if (auto model = top.table("model")) gate.model = read_gate_model(*model);
+  read_train(top, gate);
+  read_data(top, gate);
+  read_parallel(top, gate);
+  if (auto arithmetic = top.table("arithmetic")) {
+    gate.arithmetic = arithmetic->word(
+        "mode", gate.arithmetic,
+        {"canonical", "exact", "rank_order", "as_nccl_ring", "as_nccl_tree", "as_gloo_ring"});
+    arithmetic->finish();
+  }
+  read_expect(top, gate);
+  if (auto faults = top.table("faults"))
+    gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
+  check_split(top, gate);
+  check_model(top, gate);
+  return gate;
+}
+
+GateFile read_gate(const std::string& path) {
+  std::error_code fault;
+  std::ifstream stream(path, std::ios::binary);
+  if (std::filesystem::is_directory(path, fault) || !stream)
+    raise(ErrorKind::value_error, "gate/gate_file", "expected a gate file, but '{}' can't be read",
+          path);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return gate_from_text(text.str(), path);
+}
+
+}  // namespace simmesh

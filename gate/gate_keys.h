@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <gsl/span>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <toml++/toml.h>
+#include <vector>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/tensor/shape.h>
+
+namespace simmesh {
+
+// BadGate says that a gate file can't be run: text that is no TOML, an unknown key, a wrong type, a
+// value out of range, parts that don't fit together. It starts with [FILE:LINE].
+class BadGate : public Error {
+ public:
+  BadGate(std::string_view where, std::string_view message)
+      : Error(ErrorKind::value_error, where, message) {}
+};
+
+// GateTable reads one table of a gate file. Each accessor takes a key and what stands for an absent
+// one, and throws a BadGate for a value of another type or out of range. A key that is asked for is
+// known from then on; `finish` refuses all others, so no key is ever ignored.
+//
+//   std::int64_t layers = model.integer("layers", 2, {1, 64});
+//   model.finish();
+class GateTable {
+ public:
+  struct Range {
+    std::int64_t min;
+    std::int64_t max;
+  };
+  struct NumberRange {
+    double min;
+    double max;
+  };
+
+  // The table must outlive this; path is what stands before its keys: "model".
+  GateTable(const toml::table& table, std::string file, std::string path = "");
+
+  bool has(std::string_view key);
+  std::string text(std::string_view key, std::string otherwise);
+  // word takes one of the choices.
+  std::string word(std::string_view key, std::string otherwise,
+                   const std::vector<std::string>& choices);
+  std::int64_t integer(std::string_view key, std::int64_t otherwise, Range range);
+  double number(std::string_view key, double otherwise, NumberRange range);
+  bool boolean(std::string_view key, bool otherwise);
+  std::vector<std::string> texts(std::string_view key);
+  std::vector<double> numbers(std::string_view key);
+  // sizes is a list of at most dims_max integers of the range.
+  Shape sizes(std::string_view key, Shape otherwise, Range range);
+  // table returns the table under a key; nothing where it is absent. tables also takes a list of
+  // tables.
+  std::optional<GateTable> table(std::string_view key);
+  std::vector<GateTable> tables(std::string_view key);
+  // value returns whatever stands there, null where it is absent.
+  const toml::node* value(std::string_view key);
+
+  // refuse throws where the key is there: what it asks for isn't part of this program.
+  void refuse(std::string_view key, std::string_view needs);
+  // finish throws for the first key that no accessor has asked for, with the nearest known one.
+  void finish() const;
+  // reject throws: "key 'model.heads': expected EXPECTED, got 3".
+  [[noreturn]] void reject(std::string_view key, std::string_view expected) const;
+  // reject_value throws the same with a text in place of the value.
+  [[noreturn]] void reject_value(std::string_view key, std::string_view expected,
+                                 std::string_view got) const;
+
+  // keys returns all keys in order of the alphabet; path_of the whole path of one.
+  std::vector<std::string> keys() const;
+  std::string path_of(std::string_view key) const;
+  std::int64_t line() const;
+  // place returns FILE:LINE of the table.
+  std::string place() const { return file_ + ":" + std::to_string(line() > 0 ? line() : 1); }
+
+ private:
+  std::string place_of(std::string_view key) const;
+  const toml::array* list(std::string_view key, std::string_view expected);
+
+  const toml::table* table_;
+  std::string file_;
+  std::string path_;
+  std::set<std::string, std::less<>> known_;
+};
+
+// parse_toml returns the table of a TOML text of at most 1 MiB. Throws a BadGate with its line.
+toml::table parse_toml(std::string_view text, const std::string& file);
+
+// nearest returns the candidate with the smallest edit distance, the first of equals; empty for
+// none.
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+}  // namespace simmesh

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/nn/model_node.h>
+#include <simmesh/gate/gate_keys.h>
+#include <simmesh/gate/training.h>
+
+namespace simmesh {
+
+// GateModel is the table [model] of a gate file; docs/gates.md says what each key means.
+struct GateModel {
+  std::string kind = "mlp";  // mlp, transformer, moe, linear_stack; nodes where they are listed
+  std::int64_t layers = 2;
+  std::int64_t width = 16;
+  std::int64_t hidden = 32;
+  std::int64_t out = 8;
+  std::int64_t heads = 2;
+  std::int64_t vocabulary = 32;
+  std::int64_t experts = 4;
+  std::int64_t top_k = 2;
+  bool bias = true;
+  bool causal = true;
+  std::string activation = "gelu";
+  std::string norm = "layer_norm";
+  std::vector<nn::ModelNode> nodes;
+  DType dtype = DType::float32;
+  Rule init_rule = Rule::unit;
+  double init_scale = 0.02;
+  std::uint64_t init_seed = 1;
+
+  bool is_given_by_nodes() const { return kind == "nodes"; }
+  // has_blocks says whether the kind is made of transformer blocks, which takes tokens and predicts
+  // tokens.
+  bool has_blocks() const { return kind == "transformer" || kind == "moe"; }
+};
+
+// read_gate_model reads the table; a key that the kind doesn't have is unknown.
+GateModel read_gate_model(GateTable& table);
+
+// ModelUse is what a model has to know of the rest of its gate.
+struct ModelUse {
+  std::int64_t sequence = 1;
+  bool checkpoint_blocks = false;
+};
+
+// model_node returns the model as a tree of nodes; its root is without a name.
+nn::ModelNode model_node(const GateModel& model, const ModelUse& use);
+
+// training_model adds the values of all parameters: parameter i, in order of registration, by the
+// formula with seed + i, times scale; vectors named weight, which are those of norms, plus 1.
+// Raises a ValueError for nodes that don't make a model, and for more than case_elements_max
+// elements.
+TrainingModel training_model(const GateModel& model, const ModelUse& use);
+
+// has_kind says whether a node or one below it is of the kind.
+bool has_kind(const nn::ModelNode& node, std::string_view kind);
+
+}  // namespace simmesh

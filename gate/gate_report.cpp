@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <simmesh/gate/gate_report.h>
+
+namespace simmesh {
+
+namespace {
+
+struct Totals {
+  std::int64_t passed = 0;
+  std::int64_t failed = 0;
+};
+
+Totals totals_of(gsl::span<const GateResult> results) {
+  Totals totals;
+  for (const GateResult& result : results) {
+    totals.passed += result.passed();
+    totals.failed += result.failed();
+  }
+  return totals;
+}
+
+std::string collectives_text(const GateResult& result) {
+  std::string text;
+  for (const auto& [name, calls] : result.collectives)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", calls, name);
+  return text.empty() ? "none" : text + " on each rank";
+}
+
+std::string gate_text(const GateResult& result) {
+  std::string text =
+      fmt::format("gate {}{}{}\n", result.file, result.title.empty() ? "" : ": ", result.title);
+  for (const GateCheck& check : result.checks)
+    text += fmt::format("{} {}: expected {}, came {}\n", check.passed ? "pass" : "FAIL", check.name,
+                        check.expected, check.came);
+  if (!result.failure.empty()) text += result.failure + "\n";
+  if (!result.losses.empty()) text += fmt::format("losses {}\n", fmt::join(result.losses, ", "));
+  text += fmt::format("data hash {:016x}\nschedule hash {:016x}\n", result.data_hash,
+                      result.schedule_hash);
+  text += fmt::format("peak {} bytes a rank", result.peak_bytes);
+  if (result.physical_peak_bytes)
+    text += fmt::format(", {} bytes physical", *result.physical_peak_bytes);
+  text += "\ncollectives: " + collectives_text(result) + "\n";
+  if (!result.reproduce.empty()) text += fmt::format("reproduce: {}\n", result.reproduce);
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(gsl::span<const GateResult> results, TextOptions options) {
+  Totals totals = totals_of(results);
+  std::string last = fmt::format("{} passed, {} failed\n", totals.passed, totals.failed);
+  if (options.quiet) return last;
+  std::string text;
+  for (const GateResult& result : results) text += gate_text(result);
+  return text + last;
+}
+
+std::string to_json(gsl::span<const GateResult> results) {
+  using Json = nlohmann::ordered_json;
+  Totals totals = totals_of(results);
+  Json gates = Json::array();
+  for (const GateResult& result : results) {
+    Json checks = Json::array();
+    for (const GateCheck& check : result.checks)
+      checks.push_back({{"name", check.name},
+                        {"passed", check.passed},
+                        {"expected", check.expected},
+                        {"came", check.came}});
+    Json gate = {{"file", result.file},
+                 {"title", result.title},
+                 {"checks", std::move(checks)},
+                 {"losses", result.losses},
+                 {"data_hash", fmt::format("{:016x}", result.data_hash)},
+                 {"schedule_hash", fmt::format("{:016x}", result.schedule_hash)},
+                 {"peak_bytes", result.peak_bytes}};
+    if (result.physical_peak_bytes) gate["physical_peak_bytes"] = *result.physical_peak_bytes;
+    gate["collectives"] = Json::object();
+    for (const auto& [name, calls] : result.collectives) gate["collectives"][name] = calls;
+    if (!result.failure.empty()) gate["failure"] = result.failure;
+    if (!result.reproduce.empty()) gate["reproduce"] = result.reproduce;
+    gates.push_back(std::move(gate));
+  }
+  Json json = {{"passed", totals.passed}, {"failed", totals.failed}, {"gates", std::move(gates)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace simmesh

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <gsl/span>
+#include <string>
+
+#include <simmesh/gate/run_gate.h>
+#include <simmesh/gate/verify.h>
+
+namespace simmesh {
+
+// to_text returns the results as `simmesh run` prints them: a block for each gate, and as last line
+// "N passed, N failed" over all checks; quiet: only that line.
+std::string to_text(gsl::span<const GateResult> results, TextOptions options = {});
+
+// to_json returns the same content as one line of JSON.
+std::string to_json(gsl::span<const GateResult> results);
+
+}  // namespace simmesh

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <simmesh/collectives/collective_call.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/gate/gate_file.h>
+#include <simmesh/gate/gate_task.h>
+#include <simmesh/gate/run_record.h>
+
+namespace simmesh {
+
+// GateRunOptions says how the worlds of a gate run: the words of the command line.
+struct GateRunOptions {
+  std::uint64_t seed = 0;
+  std::string schedule = "fifo";
+  std::int64_t threads = 1;
+  std::optional<std::string> arithmetic = std::nullopt;  // instead of the gate's
+};
+
+// RankFindings is what one rank of a run found out about itself.
+struct RankFindings {
+  // Calls of each collective, those for the losses that are reported left out.
+  std::array<std::uint32_t, collective_op_count> calls{};
+  std::vector<double> losses;
+  std::optional<Difference> difference;  // from the record that was given
+  // The rank's operations when it reached each phase, by step and phase.
+  std::vector<std::array<std::uint64_t, 3>> operations;
+  std::optional<RunRecord> record;
+};
+
+// GateRun is one run of a gate.
+struct GateRun {
+  Outcome outcome;
+  std::vector<RankFindings> ranks;
+};
+
+// GateRunner runs one gate any number of times: on its mesh, or on one device.
+class GateRunner {
+ public:
+  // The gate must outlive this.
+  GateRunner(const GateFile& gate, const GateRunOptions& options);
+
+  struct Request {
+    Schedule schedule = Schedule::fifo();
+    std::vector<Fault> faults = {};
+    // What each rank compares its results with; must outlive the call. Null for nothing.
+    const RunRecord* expected = nullptr;
+    bool keep_record = false;  // of rank 0
+    bool record_choices = false;
+  };
+
+  // world_options returns the options of the mesh's world.
+  WorldOptions world_options(const Request& request) const;
+  // body returns what each rank runs; its findings go into a list of one entry a rank.
+  std::function<void(Rank&)> body(const Request& request, std::vector<RankFindings>& found) const;
+
+  GateRun run(const Request& request) const;
+  // run_single_device trains all rows on one rank.
+  GateRun run_single_device() const;
+
+  // schedule_at returns schedule number i of the many: 0 is the one of the options, then seeded and
+  // priority schedules in turn, with seeds drawn from the options' seed.
+  Schedule schedule_at(std::uint64_t i) const;
+
+  // resolved returns the fault with the number of its operation. Throws a BadGate where the rank
+  // has no operation from there on.
+  GateFault resolved(const GateFault& fault, const GateRun& without_faults) const;
+
+ private:
+  const GateFile& gate_;
+  GateRunOptions options_;
+  Schedule schedule_;
+  Arithmetic arithmetic_;
+  GateTask task_;
+};
+
+}  // namespace simmesh

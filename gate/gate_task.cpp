@@ -1,0 +1,85 @@
+#include <memory>
+#include <vector>
+
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/collectives/replicate.h>
+#include <simmesh/core/tensor/chunk.h>
+#include <simmesh/gate/gate_task.h>
+
+namespace simmesh {
+
+namespace {
+
+Tensor rows_by_formula(const GateFile& gate, const Shape& row, std::int64_t numbers,
+                       std::uint64_t seed) {
+  Shape shape = {gate.data.batch};
+  shape.insert(shape.end(), row.begin(), row.end());
+  Formula data{.rule = gate.data.rule, .seed = seed, .dtype = gate.model.dtype};
+  if (numbers > 0) {
+    data.rule = Rule::index;
+    data.below = std::uint64_t(numbers);
+    data.dtype = DType::int64;
+  } else if (data.rule == Rule::index) {
+    data.rule = Rule::unit;
+  }
+  return formula(shape, data);
+}
+
+std::vector<Batch> steps_of(const GateFile& gate) {
+  std::vector<Batch> steps;
+  for (std::int64_t step = 0; step < gate.train.steps; ++step) {
+    std::uint64_t seed = gate.data.seed + 2 * std::uint64_t(step);
+    steps.push_back({rows_by_formula(gate, gate.data.input, gate.data.vocabulary, seed),
+                     rows_by_formula(gate, gate.data.target, gate.data.classes, seed + 1)});
+  }
+  return steps;
+}
+
+double terms_of(const GateFile& gate) {
+  if (gate.train.loss == LossKind::dot) return double(gate.data.batch);
+  return double(gate.data.batch) * double(element_count(gate.data.target));
+}
+
+}  // namespace
+
+GateTask gate_task(const GateFile& gate) {
+  TrainingTask task;
+  task.model = training_model(gate.model, gate.model_use());
+  task.steps = gate.train.steps;
+  task.micro_batches = gate.train.micro_batches;
+  task.loss = gate.train.loss;
+  task.terms = terms_of(gate);
+  task.optimizer = gate.train.optimizer;
+  if (gate.train.clip_grad_norm > 0)
+    task.clip = optim::ClipOptions{.max_norm = gate.train.clip_grad_norm};
+  task.batch = [steps = steps_of(gate), parts = task.micro_batches](std::int64_t step,
+                                                                    std::int64_t micro) {
+    const Batch& whole = steps[std::size_t(step)];
+    Chunk rows = chunk_of({.size = whole.input.size(0), .parts = parts, .index = micro});
+    return Batch{whole.input.narrow({0, rows.start, rows.length}),
+                 whole.target.narrow({0, rows.start, rows.length})};
+  };
+  return {std::move(task)};
+}
+
+TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form) {
+  if (!gate.parallel.replicate) return train(task.training, form);
+  DeviceMesh mesh = init_device_mesh(gate.mesh, gate.mesh_names);
+  ProcessGroup group = process_group(mesh, gate.replicate_dim());
+  auto replication = std::make_shared<std::optional<Replication>>();
+  form.part = group.rank();
+  form.parts = group.size();
+  form.prepare = [&gate, group, replication](nn::Module& model) {
+    replication->emplace(
+        replicate(model, group,
+                  {.bucket_bytes = std::size_t(gate.parallel.replicate->bucket_bytes),
+                   .find_unused = gate.parallel.replicate->find_unused}));
+  };
+  form.before_micro_batch = [replication](nn::Module&, bool is_last) {
+    (*replication)->set_requires_gradient_sync(is_last);
+  };
+  form.all_sum = [group](const Tensor& value) { return all_reduce(value, ReduceOp::sum, group); };
+  return train(task.training, form);
+}
+
+}  // namespace simmesh

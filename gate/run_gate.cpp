@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <simmesh/gate/run_gate.h>
+#include <simmesh/gate/shell_word.h>
+
+namespace simmesh {
+
+namespace {
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+// What became of a run, in one line.
+std::string ending_of(const Outcome& outcome) {
+  if (outcome.ok()) return fmt::format("data hash {}", hash_text(outcome.data_hash));
+  const Failure& failure = *outcome.failure;
+  std::string text = failure.rank == no_rank ? "" : fmt::format("rank {} failed: ", failure.rank);
+  return text + first_line(failure.message);
+}
+
+// The report without its last line: the gate's own says how to see the failure again.
+std::string report_of(const Outcome& outcome) {
+  std::string text = report(outcome);
+  return text.substr(0, text.rfind("\nreproduce: "));
+}
+
+std::string reproduce_line(const GateFile& gate, const GateRunOptions& options) {
+  GateRunOptions usual;
+  std::string line = "simmesh run " + shell_word(gate.file);
+  if (options.seed != usual.seed) line += fmt::format(" --seed {}", options.seed);
+  if (options.schedule != usual.schedule) line += " --schedule " + shell_word(options.schedule);
+  if (options.threads != usual.threads) line += fmt::format(" --threads {}", options.threads);
+  if (options.arithmetic) line += " --arithmetic " + shell_word(*options.arithmetic);
+  return line;
+}
+
+// Checks makes the checks of one gate, one method each.
+class Checks {
+ public:
+  Checks(const GateFile& gate, const GateRunOptions& options)
+      : gate_(gate), options_(options), runner_(gate, options) {}
+
+  GateResult all() {
+    result_.file = gate_.file;
+    result_.title = gate_.title;
+    if (gate_.expect.same_as_single_device || gate_.model.is_given_by_nodes()) run_single_device();
+    bool compares = single_ && single_->outcome.ok();
+    base_ = runner_.run({.schedule = runner_.schedule_at(0),
+                         .expected = compares ? &*single_->ranks[0].record : nullptr});
+    take_figures();
+    check_run();
+    if (base_.outcome.ok()) {
+      if (gate_.expect.same_as_single_device) check_same_as();
+      if (gate_.expect.schedules > 1) check_schedules();
+      check_collectives();
+      check_peak();
+      check_loss();
+      check_hash();
+      for (const GateFault& fault : gate_.faults) check_fault(runner_.resolved(fault, base_));
+      check_leak();
+    }
+    if (result_.failed() > 0) result_.reproduce = reproduce_line(gate_, options_);
+    return std::move(result_);
+  }
+
+ private:
+  void add(std::string name, bool passed, std::string expected, std::string came) {
+    result_.checks.push_back({std::move(name), passed, std::move(expected), std::move(came)});
+  }
+
+  void run_single_device() {
+    single_ = runner_.run_single_device();
+    if (single_->outcome.ok() || !gate_.model.is_given_by_nodes()) return;
+    throw BadGate(gate_.file + ":1",
+                  "key 'model.nodes': expected nodes that run on one device, got " +
+                      ending_of(single_->outcome));
+  }
+
+  void take_figures() {
+    result_.data_hash = base_.outcome.data_hash;
+    result_.schedule_hash = base_.outcome.schedule_hash;
+    result_.peak_bytes = base_.outcome.peak_bytes;
+    if (options_.threads == 1) result_.physical_peak_bytes = base_.outcome.physical_peak_bytes;
+    result_.losses = base_.ranks[0].losses;
+    for (std::size_t op = 0; op < collective_op_count; ++op)
+      if (base_.ranks[0].calls[op] > 0)
+        result_.collectives[name_of(CollectiveOp(op))] = base_.ranks[0].calls[op];
+  }
+
+  void check_run() {
+    const Outcome& outcome = base_.outcome;
+    std::string ranks =
+        fmt::format("{} {} to return", gate_.ranks(), gate_.ranks() == 1 ? "rank" : "ranks");
+    add("run", outcome.ok(), ranks, outcome.ok() ? "all did" : ending_of(outcome));
+    if (!outcome.ok()) result_.failure = report_of(outcome);
+  }
+
+  void check_same_as() {
+    const char* name = "same_as single_device";
+    if (!single_->outcome.ok())
+      return add(name, false, "a run on one device", ending_of(single_->outcome));
+    for (std::size_t rank = 0; rank < base_.ranks.size(); ++rank)
+      if (const auto& difference = base_.ranks[rank].difference)
+        return add(name, false, difference->expected,
+                   fmt::format("{} on rank {}: {}", difference->came, rank, difference->where));
+    add(name, true, "the bits of one device",
+        fmt::format("{} equal tensors on each rank", single_->ranks[0].record->size()));
+  }
+
+  void check_schedules() {
+    for (std::int64_t i = 1; i < gate_.expect.schedules; ++i) {
+      Schedule schedule = runner_.schedule_at(std::uint64_t(i));
+      GateRun run = runner_.run({.schedule = schedule});
+      if (run.outcome.ok() && run.outcome.data_hash == base_.outcome.data_hash) continue;
+      if (!run.outcome.ok()) result_.failure = report_of(run.outcome);
+      return add("schedules", false, fmt::format("data hash {}", hash_text(result_.data_hash)),
+                 fmt::format("{} under schedule {}", ending_of(run.outcome), schedule.name()));
+    }
+    add("schedules", true, fmt::format("one data hash under {} schedules", gate_.expect.schedules),
+        "one");
+  }
+
+  void check_collectives() {
+    for (const auto& [name, expected] : gate_.expect.collectives) {
+      std::size_t op = 0;
+      while (name != name_of(CollectiveOp(op))) ++op;
+      std::size_t rank = 0;
+      while (rank + 1 < base_.ranks.size() && base_.ranks[rank].calls[op] == expected) ++rank;
+      std::int64_t came = base_.ranks[rank].calls[op];
+      add("collectives " + name, came == expected, fmt::format("{} on each rank", expected),
+          came == expected ? std::to_string(came) : fmt::format("{} on rank {}", came, rank));
+    }
+  }
+
+  void check_peak() {
+    std::int64_t most = gate_.expect.peak_bytes_max;
+    if (most > 0)
+      add("peak_bytes_max", result_.peak_bytes <= most, fmt::format("at most {} bytes", most),
+          fmt::format("{}", result_.peak_bytes));
+  }
+
+  void check_loss() {
+    const GateExpect& expect = gate_.expect;
+    for (std::size_t step = 0; step < expect.loss.size(); ++step) {
+      double expected = expect.loss[step], came = result_.losses[step];
+      bool holds =
+          came == expected || std::abs(came - expected) <= expect.loss_rtol * std::abs(expected);
+      add(fmt::format("loss of step {}", step), holds,
+          fmt::format("{} within {}", expected, expect.loss_rtol), fmt::format("{}", came));
+    }
+  }
+
+  void check_hash() {
+    if (!gate_.expect.hash.empty())
+      add("hash", hash_text(result_.data_hash) == gate_.expect.hash, gate_.expect.hash,
+          hash_text(result_.data_hash));
+  }
+
+  void check_fault(const GateFault& fault) {
+    std::int64_t schedules = std::min<std::int64_t>(gate_.expect.schedules, 4);
+    std::string came;
+    for (std::int64_t i = 0; i < schedules; ++i) {
+      GateRun run = runner_.run(
+          {.schedule = runner_.schedule_at(std::uint64_t(i)), .faults = {engine_fault(fault)}});
+      came = ending_of(run.outcome);
+      if (is_reported(fault, run.outcome)) continue;
+      if (!run.outcome.ok()) result_.failure = report_of(run.outcome);
+      return add(describe(fault), false, expected_of(fault), came);
+    }
+    add(describe(fault), true, expected_of(fault), came);
+  }
+
+  std::string expected_of(const GateFault& fault) const {
+    switch (fault.kind) {
+      case Fault::Kind::kill:
+      case Fault::Kind::fail_allocation:
+        return fmt::format("the failure of rank {}, injected", fault.rank);
+      case Fault::Kind::abandon: return "a deadlock";
+      case Fault::Kind::call_another: return "a mismatch";
+      case Fault::Kind::flip_bit: return "another data hash";
+      case Fault::Kind::starve: break;
+    }
+    return fmt::format("data hash {}", hash_text(result_.data_hash));
+  }
+
+  bool is_reported(const GateFault& fault, const Outcome& outcome) const {
+    if (fault.kind == Fault::Kind::starve)
+      return outcome.ok() && outcome.data_hash == result_.data_hash;
+    if (outcome.ok())
+      return fault.kind == Fault::Kind::flip_bit && outcome.data_hash != result_.data_hash;
+    const Failure& failure = *outcome.failure;
+    if (fault.kind == Fault::Kind::abandon) return failure.kind == Failure::Kind::deadlock;
+    if (failure.kind != Failure::Kind::error) return false;
+    bool is_own = fault.kind == Fault::Kind::kill || fault.kind == Fault::Kind::fail_allocation;
+    return !is_own ||
+           (failure.rank == fault.rank && failure.message.find("injected") != std::string::npos);
+  }
+
+  void check_leak() {
+    std::int64_t live = base_.outcome.live_storages;
+    add("leak", live == 0, "no tensor left alive", std::to_string(live));
+  }
+
+  const GateFile& gate_;
+  GateRunOptions options_;
+  GateRunner runner_;
+  std::optional<GateRun> single_;
+  GateRun base_;
+  GateResult result_;
+};
+
+}  // namespace
+
+std::int64_t GateResult::passed() const {
+  return std::count_if(checks.begin(), checks.end(),
+                       [](const GateCheck& check) { return check.passed; });
+}
+
+GateResult run_gate(const GateFile& gate, const GateRunOptions& options) {
+  return Checks(gate, options).all();
+}
+
+}  // namespace simmesh

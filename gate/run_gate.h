@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <simmesh/gate/gate_file.h>
+#include <simmesh/gate/gate_run.h>
+
+namespace simmesh {
+
+// GateCheck is one thing that must hold of a gate.
+struct GateCheck {
+  std::string name;
+  bool passed = false;
+  std::string expected;
+  std::string came;
+};
+
+// GateResult is what came of a gate: it depends on the file and the options only.
+struct GateResult {
+  std::string file;
+  std::string title;
+  std::vector<GateCheck> checks;
+  std::uint64_t data_hash = 0;
+  std::uint64_t schedule_hash = 0;
+  std::int64_t peak_bytes = 0;  // of the rank that held the most
+  // What the process used for buffers; with several threads it depends on their timing, and is left
+  // out.
+  std::optional<std::int64_t> physical_peak_bytes;
+  std::map<std::string, std::int64_t> collectives;  // calls of each rank
+  std::vector<double> losses;
+  std::string failure;    // report of the first run that failed; empty for none
+  std::string reproduce;  // command line
+
+  std::int64_t passed() const;
+  std::int64_t failed() const { return std::int64_t(checks.size()) - passed(); }
+};
+
+// run_gate runs a gate and makes all its checks: that every rank returns, same_as, schedules,
+// collectives, peak_bytes_max, loss, hash, each fault, and that nothing is left alive. Throws a
+// BadGate where the model can't be run even on one device, and for a fault without an operation.
+GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {});
+
+}  // namespace simmesh

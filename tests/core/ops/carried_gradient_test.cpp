@@ -1,0 +1,117 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/convolution.h>
+#include <simmesh/core/ops/indexing.h>
+#include <simmesh/core/ops/products.h>
+#include <simmesh/core/ops/views.h>
+#include <simmesh/core/tensor/formula.h>
+
+// In exact arithmetic a leaf's gradient is carried as integers: a batch gives the bits of its parts
+// one after another, in any order. Rounding anywhere in between would show here.
+namespace simmesh {
+namespace {
+
+struct CarriedCase {
+  std::string name;
+  Shape weight;
+  Shape batch;  // the inputs, of which dim 0 is cut
+  DType batch_dtype = DType::float32;
+  std::function<Tensor(const Tensor& weight, const Tensor& batch)> function;
+};
+
+const std::vector<CarriedCase> cases = {
+    {"linear",
+     {4, 5},
+     {6, 3, 5},
+     DType::float32,
+     [](const Tensor& weight, const Tensor& batch) { return linear(batch, weight); }},
+    {"mm",
+     {5, 4},
+     {6, 5},
+     DType::float32,
+     [](const Tensor& weight, const Tensor& batch) { return mm(batch, weight); }},
+    {"bias",
+     {4},
+     {6, 4},
+     DType::float32,
+     [](const Tensor& bias, const Tensor& batch) {
+       return addmm(bias, batch, full({4, 4}, DType::float32, 0.5));
+     }},
+    {"conv2d",
+     {2, 3, 2, 2},
+     {6, 3, 4, 4},
+     DType::float32,
+     [](const Tensor& weight, const Tensor& batch) { return conv2d(batch, weight); }},
+    {"conv2d of two groups",
+     {4, 2, 2, 3},
+     {6, 4, 4, 4},
+     DType::float32,
+     [](const Tensor& weight, const Tensor& batch) {
+       return conv2d(batch, weight, {}, {.stride = {2, 1}, .padding = {1, 1}, .groups = 2});
+     }},
+    {"embedding",
+     {3, 4},
+     {6, 2},
+     DType::int64,
+     [](const Tensor& weight, const Tensor& batch) { return embedding(weight, batch, 1); }},
+    {"index_select",
+     {3, 4},
+     {12},
+     DType::int64,
+     [](const Tensor& weight, const Tensor& batch) { return index_select(weight, 0, batch); }},
+};
+
+Tensor batch_of(const CarriedCase& one) {
+  if (one.batch_dtype == DType::int64)
+    return formula(one.batch, {.rule = Rule::index, .seed = 5, .below = 3, .dtype = DType::int64});
+  return formula(one.batch, {.rule = Rule::unit, .seed = 5});
+}
+
+// The gradient after backward passes over parts of the batch.
+Tensor gradient_of(const CarriedCase& one, const std::vector<Tensor::Narrow>& parts) {
+  Tensor weight = formula(one.weight, {.rule = Rule::unit, .seed = 6}), batch = batch_of(one);
+  Tensor upstream = formula(one.function(weight, batch).shape(), {.rule = Rule::unit, .seed = 7});
+  set_requires_grad(weight);
+  for (const Tensor::Narrow& part : parts)
+    backward(one.function(weight, narrow(batch, part)), {.gradients = {narrow(upstream, part)}});
+  return grad_of(weight);
+}
+
+TEST(CarriedGradients, PartsOfABatchGiveTheBitsOfTheWhole) {
+  Arithmetic exact = Arithmetic::exact();
+  ArithmeticScope scope(exact);
+  for (const CarriedCase& one : cases) {
+    std::int64_t size = one.batch[0];
+    Tensor whole = gradient_of(one, {{0, 0, size}});
+    EXPECT_EQ(whole.shape(), one.weight);
+    EXPECT_TRUE(same_bits(whole, gradient_of(one, {{0, 0, 1}, {0, 1, size - 1}}))) << one.name;
+    EXPECT_TRUE(same_bits(whole, gradient_of(one, {{0, 4, size - 4}, {0, 0, 4}}))) << one.name;
+  }
+}
+
+// Carried or not, a gradient is the same sum: here of few small integers, which no way rounds.
+TEST(CarriedGradients, CarryingChangesNoExactSum) {
+  auto integers = [](const Shape& shape, std::uint64_t seed) {
+    return formula(shape, {.rule = Rule::small, .seed = seed});
+  };
+  auto gradient = [&](const CarriedCase& one) {
+    Tensor weight = integers(one.weight, 1);
+    Tensor batch = one.batch_dtype == DType::int64 ? batch_of(one) : integers(one.batch, 2);
+    set_requires_grad(weight);
+    Tensor result = one.function(weight, batch);
+    backward(result, {.gradients = {integers(result.shape(), 3)}});
+    return grad_of(weight);
+  };
+  for (const CarriedCase& one : cases) {
+    Tensor canonical = gradient(one);
+    Arithmetic exact = Arithmetic::exact();
+    ArithmeticScope scope(exact);
+    EXPECT_TRUE(same_bits(gradient(one), canonical)) << one.name;
+  }
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,47 @@
+#include <gmock/gmock.h>
+
+#include <simmesh/gate/explore_gate.h>
+
+namespace simmesh {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string replicated = "[mesh]\nshape = [3]\n[parallel]\nreplicate = {}\n";
+
+GateFile gate_of(const std::string& text) { return gate_from_text(text, "g.toml"); }
+
+TEST(ExploreGate, EveryScheduleGivesOneDataHash) {
+  GateExploration found = explore_gate(gate_of(replicated), {.seed = 3}, {.schedules = 40});
+  EXPECT_TRUE(found.ok()) << to_text(found, {});
+  EXPECT_EQ(found.schedules, 40u);
+  EXPECT_GT(found.distinct, 10u);
+  EXPECT_THAT(to_text(found, {}), HasSubstr("40 schedules, "));
+  EXPECT_EQ(to_text(found, {.quiet = true}).find("gate"), std::string::npos);
+}
+
+// A gate has no receive from any source and shares nothing, so one run speaks for all.
+TEST(ExploreGate, ExhaustiveGivesACertificate) {
+  GateExploration found = explore_gate(gate_of(replicated), {}, {.exhaustive = true});
+  EXPECT_TRUE(found.ok()) << to_text(found, {});
+  EXPECT_EQ(found.schedules, 1u);
+  EXPECT_THAT(found.certificate, HasSubstr("all schedules are equivalent"));
+}
+
+// What fails under every schedule shrinks to FIFO, whose choices replay it.
+TEST(ExploreGate, AFailureComesWithItsSchedule) {
+  for (bool exhaustive : {false, true}) {
+    GateExploration found =
+        explore_gate(gate_of(replicated + "[expect]\nhash = \"0000000000000000\"\n"), {},
+                     {.schedules = 9, .exhaustive = exhaustive});
+    EXPECT_FALSE(found.ok());
+    EXPECT_EQ(found.turns, 0u);
+    EXPECT_FALSE(found.choices.empty());
+    EXPECT_THAT(to_text(found, {.reproduce = "again"}),
+                HasSubstr("FAIL expected data hash 0000000000000000"));
+    EXPECT_THAT(to_json(found, {.reproduce = "again"}), HasSubstr("\"reproduce\":\"again\""));
+  }
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/shared.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/gate/shrink_schedule.h>
+
+namespace simmesh {
+namespace {
+
+// Rank 2 fails where it comes to a counter before rank 0 has been there.
+Outcome race(const Schedule& schedule) {
+  Shared<int> counter("counter", 0);
+  World world({.ranks = 4, .schedule = schedule, .record_choices = true});
+  return world.run([&](Rank& rank) {
+    for (int i = 0; i < 3; ++i) {
+      int before = counter.use([&](int& value) {
+        if (rank.id() == 0) value = 1;
+        return value;
+      });
+      if (rank.id() == 2 && before == 0) raise(ErrorKind::runtime_error, "test", "too early");
+    }
+  });
+}
+
+std::optional<Outcome> failing(const Schedule& schedule) {
+  Outcome outcome = race(schedule);
+  if (outcome.ok()) return std::nullopt;
+  return outcome;
+}
+
+// A person who reads the schedule needs only what matters of it.
+TEST(ShrinkSchedule, LeavesOnlyTheTurnsThatMatter) {
+  ASSERT_TRUE(race(Schedule::fifo()).ok());
+  int shrunk_count = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    auto outcome = failing(Schedule::seeded(seed));
+    if (!outcome) continue;
+    auto shrunk = shrink_schedule({.choices = outcome->choices}, failing);
+    ASSERT_TRUE(shrunk);
+    EXPECT_LE(shrunk->turns.size(), 2u);
+    EXPECT_LE(shrunk->turns.size(), outcome->choices.size());
+    // The recorded choices replay the failure as a whole.
+    EXPECT_TRUE(failing(Schedule::replay(choices_to_string(shrunk->outcome.choices))));
+    ++shrunk_count;
+  }
+  EXPECT_GT(shrunk_count, 3);
+}
+
+TEST(ShrinkSchedule, WhatDoesNotFailIsNotShrunk) {
+  EXPECT_FALSE(shrink_schedule({.choices = {0, 1, 2, 3}}, failing));
+}
+
+// Turns of ranks that can't run are left out, and FIFO goes on.
+TEST(ShrinkSchedule, GuidedSchedulesTakeAnyTurns) {
+  EXPECT_TRUE(race(guided_schedule({})).ok());
+  EXPECT_TRUE(race(guided_schedule({0, 0, 0, 0, 0, 0, 0, 0, 3})).ok());
+  EXPECT_FALSE(race(guided_schedule({2, 2})).ok());
+}
+
+}  // namespace
+}  // namespace simmesh

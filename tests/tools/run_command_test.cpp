@@ -1,0 +1,72 @@
+#include <nlohmann/json.hpp>
+
+#include <simmesh/tests/gate/temporary_folder.h>
+#include <simmesh/tests/tools/run_program.h>
+
+namespace simmesh {
+namespace {
+
+using testing::expect_refused;
+using testing::run_program;
+using testing::TemporaryFolder;
+
+const std::string gates = SIMMESH_SOURCE_DIR "/examples/gates";
+const std::string replicated = "[mesh]\nshape = [4]\n[parallel]\nreplicate = {}\n";
+
+// The default gates: what `./dev run` says.
+TEST(RunCommand, TheDefaultGatesPass) {
+  auto run = run_program("run " + gates + "/*.toml");
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_NE(run.last_line().find(" passed, 0 failed"), std::string::npos) << run.output;
+}
+
+TEST(RunCommand, PrintsTheSameWhateverTheThreads) {
+  TemporaryFolder folder;
+  std::string file = folder.write("g.toml", replicated);
+  auto one = run_program("run " + file), again = run_program("run " + file);
+  EXPECT_EQ(one.status, 0) << one.output;
+  EXPECT_EQ(one.output, again.output);
+  EXPECT_EQ(one.last_line(), "2 passed, 0 failed");
+  EXPECT_EQ(run_program("run --quiet " + file + " " + file).output, "4 passed, 0 failed\n");
+  auto json = nlohmann::json::parse(run_program("run --json " + file).output);
+  auto other = nlohmann::json::parse(
+      run_program("run --json --threads 2 --schedule seeded --seed 4 " + file).output);
+  EXPECT_EQ(json["gates"][0]["data_hash"], other["gates"][0]["data_hash"]);
+  EXPECT_NE(json["gates"][0]["schedule_hash"], other["gates"][0]["schedule_hash"]);
+}
+
+// What --explain prints is a gate that explains itself the same way.
+TEST(RunCommand, ExplainsAGateAsToml) {
+  TemporaryFolder folder;
+  auto first = run_program("run --explain " + gates + "/transformer.toml");
+  EXPECT_EQ(first.status, 0);
+  std::string file = folder.write("again.toml", first.output);
+  EXPECT_EQ(run_program("run --explain " + file).output, first.output);
+}
+
+TEST(RunCommand, AFailureEndsWithStatusOneAndALineToPaste) {
+  TemporaryFolder folder;
+  std::string file = folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");
+  auto run = run_program("run --seed 3 --arithmetic exact " + file);
+  EXPECT_EQ(run.status, 1);
+  EXPECT_EQ(run.last_line(), "2 passed, 1 failed");
+  std::string line = "reproduce: simmesh run " + file + " --seed 3 --arithmetic exact\n";
+  EXPECT_NE(run.output.find(line), std::string::npos) << run.output;
+}
+
+TEST(RunCommand, RefusesInOneLine) {
+  TemporaryFolder folder;
+  std::string good = folder.write("good.toml", replicated);
+  std::string bad = folder.write("bad.toml", "[model]\nlayer = 3\n");
+  // Nothing of the good gate is printed either.
+  expect_refused("run " + good + " " + bad, "bad.toml:2] expected a known key, got 'model.layer'");
+  expect_refused("run", "GATE is required");
+  expect_refused("run /no/such.toml", "can't be read");
+  expect_refused("run " + folder.path().string(), "can't be read");
+  expect_refused("run " + good + " --schedule never", "expected fifo");
+  expect_refused("run " + good + " --arithmetic fast", "fast");
+  expect_refused("run " + good + " --threads 0", "--threads");
+}
+
+}  // namespace
+}  // namespace simmesh

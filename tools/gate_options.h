@@ -1,0 +1,19 @@
+#pragma once
+
+#include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/gate/gate_run.h>
+#include <simmesh/tools/run_options.h>
+
+namespace simmesh {
+
+// gate_options returns the options of a gate's worlds; the arithmetic only where the command line
+// gives one, since the gate has its own. Throws for words that mean nothing.
+inline GateRunOptions gate_options(const RunOptions& run, const CLI::App& app) {
+  Schedule::parse(run.schedule);
+  Arithmetic::parse(run.arithmetic);
+  GateRunOptions options{.seed = run.seed, .schedule = run.schedule, .threads = run.threads};
+  if (app.get_option("--arithmetic")->count() > 0) options.arithmetic = run.arithmetic;
+  return options;
+}
+
+}  // namespace simmesh

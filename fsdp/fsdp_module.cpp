@@ -200,7 +200,7 @@ ForwardMethod register_fsdp_forward_method(nn::Module& module, std::string_view 
   if (!method)
     raise(ErrorKind::value_error, source, "the module does not have a method '{}'", name);
   return [state, target = &module, method = std::move(method)](const nn::Tensors& inputs) {
-    return state->post_forward(*target, method(state->pre_forward(*target, inputs)));
+    return state->post_forward(*target, method(state->pre_forward(inputs)));
   };
 }
 

@@ -30,8 +30,8 @@ std::shared_ptr<FSDPState> FSDPState::of(const nn::Module& module) {
 void FSDPState::install() {
   for (nn::Module* module : modules_) {
     module->set_extension(shared_from_this());
-    module->add_first_pre_hook([this](nn::Module& called, nn::Tensors inputs) {
-      return pre_forward(called, std::move(inputs));
+    module->add_first_pre_hook([this](nn::Module&, nn::Tensors inputs) {
+      return pre_forward(std::move(inputs));
     });
     module->add_hook([this](nn::Module& called, const nn::Tensors&, nn::Tensors outputs) {
       return post_forward(called, std::move(outputs));
@@ -53,7 +53,7 @@ nn::Tensors FSDPState::cast_outputs(nn::Tensors outputs) const {
   return cast(std::move(outputs), policy_.output_dtype);
 }
 
-nn::Tensors FSDPState::pre_forward(nn::Module& module, nn::Tensors inputs) {
+nn::Tensors FSDPState::pre_forward(nn::Tensors inputs) {
   // The recomputation of a checkpointed forward: parameters only have to be there, also where an
   // earlier part of this backward pass gave them up.
   if (training_state_ == TrainingState::pre_backward) {
@@ -63,7 +63,7 @@ nn::Tensors FSDPState::pre_forward(nn::Module& module, nn::Tensors inputs) {
     }
     return cast_inputs(std::move(inputs));
   }
-  bool is_first = to_run_.empty();
+  bool is_first = modules_.size() == 1 || to_run_.empty();
   if (is_first) to_run_ = modules_;
   training_state_ = TrainingState::forward;
   if (is_first) root_pre_forward();
@@ -75,7 +75,6 @@ nn::Tensors FSDPState::pre_forward(nn::Module& module, nn::Tensors inputs) {
   if (!is_first) return inputs;
   for (FSDPState* target : forward_prefetch_)
     for (auto& group : target->groups_) group->prefetch("forward", *this);
-  static_cast<void>(module);
   return inputs;
 }
 

@@ -42,7 +42,7 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   std::string fqn_of(const FSDPParam& param) const;
 
   // pre_forward and post_forward run around a forward, or another method, of one of the modules.
-  nn::Tensors pre_forward(nn::Module& module, nn::Tensors inputs);
+  nn::Tensors pre_forward(nn::Tensors inputs);
   nn::Tensors post_forward(nn::Module& module, nn::Tensors outputs);
 
   // note_post_backward tells that a group's backward is through: a run that wasn't completed begins

@@ -44,7 +44,7 @@ FSDPParam::FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamShardin
   DTensor shard(sharded_spec(parameter),
                 DTensor::of(sharded_param_).local());
   sharded_param_ = shard.as_tensor();
-  simmesh::set_requires_grad(sharded_param_, parameter.requires_grad());
+  sharded_param_.set_tracking(new Variable(parameter.requires_grad()));
   orig_dtype_ = parameter.dtype();
   register_on_modules(sharded_param_);
 }

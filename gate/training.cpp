@@ -50,14 +50,11 @@ class LossSum {
     if (current_arithmetic().is_exact())
       carried_.add_sum(terms.detach());
     else
-      total_ = simmesh::add(total_, converted(loss.detach(), DType::float64));
+      losses_.push_back(converted(loss.detach(), DType::float64).values<double>()[0]);
   }
 
   Tensor value(const TrainingTask& task, const ParallelForm& form) {
-    if (!current_arithmetic().is_exact()) {
-      Tensor total = form.all_sum ? form.all_sum(total_) : total_;
-      return form.averages ? div(total, double(form.parts)) : total;
-    }
+    if (!current_arithmetic().is_exact()) return plain_value(form);
     if (form.all_sum) add_other_ranks(form);
     return div(carried_.value(), task.terms);
   }
@@ -79,8 +76,19 @@ class LossSum {
         form.all_sum(own.is_defined() ? own : zeros(DimSpan(), DType::int64)));
   }
 
+  // Over ranks first, then over micro-batches.
+  Tensor plain_value(const ParallelForm& form) const {
+    Tensor losses = empty({std::int64_t(losses_.size())}, DType::float64);
+    std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
+    if (form.all_sum) losses = form.all_sum(losses);
+    double total = 0;
+    for (double loss : losses.values<double>())
+      total += loss / (form.averages ? double(form.parts) : 1.0);
+    return full(DimSpan(), DType::float64, total);
+  }
+
   CarriedSum carried_{DimSpan(), DType::float64};
-  Tensor total_ = zeros(DimSpan(), DType::float64);
+  std::vector<double> losses_;  // one a micro-batch
 };
 
 struct MicroBatch {

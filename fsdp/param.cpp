@@ -137,6 +137,8 @@ void FSDPParam::reset_sharded_param() {
     slot.module->set_parameter(slot.name, sharded_param_);
   if (!sharded_param_.distribution())
     raise(ErrorKind::assertion_error, source, "expected a DTensor registered as {}", owner.name);
+  orig_dtype_ = sharded_param_.dtype();
+  if (policy_) init_dtypes(*policy_);
   DTensor registered = DTensor::of(sharded_param_);
   Tensor local = registered.local();
   if (local.is_meta()) return;
@@ -159,6 +161,7 @@ void FSDPParam::reset_sharded_param() {
 }
 
 void FSDPParam::init_dtypes(const MixedPrecisionPolicy& policy) {
+  policy_ = policy;
   orig_dtype_ = sharded_param_.dtype();
   param_dtype_ = policy.param_dtype;
   reduce_dtype_ = policy.reduce_dtype;

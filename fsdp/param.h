@@ -137,6 +137,7 @@ class FSDPParam {
   std::optional<DTensorSpec> inner_spec_;  // of a parameter that was distributed before
   ShardedState state_ = ShardedState::sharded;
   Shape shape_, sharded_shape_, padded_shape_;
+  std::optional<MixedPrecisionPolicy> policy_;
   DType orig_dtype_ = DType::float32;
   std::optional<DType> param_dtype_, reduce_dtype_;
 

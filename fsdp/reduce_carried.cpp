@@ -100,7 +100,9 @@ void reduce_carried_gradients(std::vector<ParamGrad> gradients, const ReduceSett
                               std::optional<PartialReduction>& partial) {
   const MeshInfo& mesh = *setting.mesh;
   DType dtype = setting.orig_dtype;
-  DType named = setting.reduce_dtype.value_or(dtype);
+  const UnshardedGrad& first = gradients.front().grad;
+  DType named = setting.reduce_dtype.value_or(first.carried ? first.carried->dtype()
+                                                            : first.value.dtype());
   DivideFactors factors = divide_factors({.shard_size = mesh.shard_size(),
                                           .data_parallel_size = mesh.data_parallel_size(),
                                           .reduce_dtype = named,

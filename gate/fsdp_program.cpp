@@ -141,7 +141,7 @@ Tensor ProgramRun::input_of(const ProgramStep& step) const {
 void ProgramRun::forward(const ProgramStep& step) {
   GradMode mode(step.grad && grad_enabled());
   nn::Tensors outputs = model().find(step.module).call({input_of(step)});
-  outputs_[step.as] = std::move(outputs);
+  outputs_[step.as.empty() ? "y" : step.as] = std::move(outputs);
 }
 
 void ProgramRun::backward(const ProgramStep& step) {

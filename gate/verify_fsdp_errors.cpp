@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <simmesh/gate/case_world.h>
+#include <simmesh/gate/fsdp_given.h>
 #include <simmesh/gate/read_fsdp_program.h>
 #include <simmesh/gate/verify_fsdp_errors.h>
 
@@ -22,11 +23,19 @@ std::string lower(std::string text) {
   return text;
 }
 
-Raised run_until_error(const FsdpPlan& plan, const std::vector<ProgramStep>& program) {
+struct ErrorPlan {
+  FsdpPlan fsdp;
+  GivenPlan given;
+  std::vector<ProgramStep> program;
+};
+
+Raised run_until_error(const ErrorPlan& plan, const Rank& rank) {
+  const std::vector<ProgramStep>& program = plan.program;
   std::string at = "build";
   try {
-    ShardedModel sharded(plan);
-    for (std::size_t i = 0; i < plan.wraps.size(); ++i) {
+    ShardedModel sharded(plan.fsdp);
+    give_gradients(plan.given, sharded, std::int64_t(rank.id()));
+    for (std::size_t i = 0; i < plan.fsdp.wraps.size(); ++i) {
       at = fmt::format("wrap {}", i);
       sharded.wrap(i);
     }
@@ -67,13 +76,14 @@ void expect_words(CaseReport& report, const CaseField& raises, const Raised& rai
 
 void verify_fsdp_errors(const RecordedCase& recorded, const VerifyOptions& options,
                         CaseReport& report) {
-  FsdpPlan plan = read_fsdp_plan(recorded);
-  std::vector<ProgramStep> program = read_program(recorded["program"], plan.model.dtype);
+  ErrorPlan plan{read_fsdp_plan(recorded), {}, {}};
+  plan.given = read_given(recorded, plan.fsdp.model.dtype);
+  plan.program = read_program(recorded["program"], plan.fsdp.model.dtype);
   CaseField raises = recorded["raises"];
-  std::vector<Raised> of_rank(std::size_t(plan.world));
-  World world(world_options(options, plan.world));
+  std::vector<Raised> of_rank(std::size_t(plan.fsdp.world));
+  World world(world_options(options, plan.fsdp.world));
   auto error = run_case(
-      world, [&](Rank& rank) { of_rank[rank.id()] = run_until_error(plan, program); }, report);
+      world, [&](Rank& rank) { of_rank[rank.id()] = run_until_error(plan, rank); }, report);
   if (error) report.mismatch(fmt::format("expected a run, got {}", error->what()));
   if (report.failed()) return;
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {

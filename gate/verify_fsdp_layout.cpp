@@ -4,14 +4,13 @@
 
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/nn/given_gradients.h>
 #include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/tensor/convert.h>
 #include <simmesh/fsdp/named_params.h>
 #include <simmesh/fsdp/state.h>
 #include <simmesh/gate/case_bits.h>
 #include <simmesh/gate/case_json.h>
 #include <simmesh/gate/case_world.h>
+#include <simmesh/gate/fsdp_given.h>
 #include <simmesh/gate/fsdp_setters.h>
 #include <simmesh/gate/read_fsdp_program.h>
 #include <simmesh/gate/verify_fsdp_layout.h>
@@ -151,16 +150,9 @@ class CollectiveLog {
   std::map<const fsdp::FSDPParamGroup*, std::size_t> pending_;
 };
 
-// The gradients that each node gives its parameters.
-struct GivenPlan {
-  std::string node;
-  std::vector<std::pair<std::string, Shape>> parameters;
-};
-
 struct LayoutPlan {
   FsdpPlan fsdp;
-  std::vector<GivenPlan> given;
-  Formula gradient;
+  GivenPlan given;
   InputPlan input;
   std::vector<ProgramStep> settings;
 };
@@ -168,62 +160,16 @@ struct LayoutPlan {
 LayoutPlan read_layout(const RecordedCase& recorded) {
   LayoutPlan plan;
   plan.fsdp = read_fsdp_plan(recorded);
-  CaseField given = recorded["given_grads"];
-  for (const std::string& node : given.keys()) {
-    plan.given.push_back({node, {}});
-    for (const CaseField& entry : given[node].items()) {
-      std::vector<CaseField> pair = entry.items();
-      if (pair.size() != 2) entry.reject("a name and a shape");
-      plan.given.back().parameters.emplace_back(pair[0].text(), pair[1].shape());
-    }
-  }
-  plan.gradient.rule = rule_from_string(recorded["grad_rule"].text());
-  plan.gradient.seed = recorded["grad_seed"].unsigned64();
-  plan.gradient.dtype = plan.fsdp.model.dtype;
+  plan.given = read_given(recorded, plan.fsdp.model.dtype);
   plan.input = read_input(recorded["forward_input"], plan.fsdp.model.dtype);
   if (auto settings = recorded.find("settings"))
     plan.settings = read_program(*settings, plan.fsdp.model.dtype);
   return plan;
 }
 
-// The policy's parameter dtype of the innermost wrap around a node.
-DType gradient_dtype(const FsdpPlan& plan, const std::string& node) {
-  for (const WrapPlan& wrap : plan.wraps)
-    for (const std::string& module : wrap.modules)
-      if (module == node || module.empty())
-        return wrap.mp_policy.param_dtype.value_or(plan.model.dtype);
-  return plan.model.dtype;
-}
-
-void give_gradients(const LayoutPlan& plan, const ShardedModel& sharded, std::int64_t rank) {
-  const FsdpPlan& fsdp_plan = plan.fsdp;
-  std::int64_t number = rank;
-  bool has_inner = !fsdp_plan.tensor_parallel.empty();
-  if (has_inner) number = sharded.mesh().get_local_rank("dp");
-  for (const GivenPlan& given : plan.given) {
-    auto& node = dynamic_cast<nn::GivenGradients&>(sharded.model().find(given.node));
-    std::vector<nn::NamedTensor> gradients;
-    for (std::size_t i = 0; i < given.parameters.size(); ++i) {
-      const auto& [name, shape] = given.parameters[i];
-      Formula data = plan.gradient;
-      data.seed += 10 * i + 1000 * std::uint64_t(number);
-      Tensor gradient = formula(shape, data);
-      for (const auto& [path, dim] : fsdp_plan.tensor_parallel)
-        if (path == given.node + "." + name && dim)
-          gradient = shard_part(gradient, *dim, sharded.mesh().size("tp"),
-                                sharded.mesh().get_local_rank("tp"));
-      gradients.emplace_back(name, converted(gradient, gradient_dtype(fsdp_plan, given.node)));
-    }
-    node.give(std::move(gradients));
-    node.set_localize([](const Tensor& parameter) {
-      return parameter.distribution() ? DTensor::of(parameter).to_local() : parameter;
-    });
-  }
-}
-
 Description describe_run(const LayoutPlan& plan, std::int64_t rank) {
   ShardedModel sharded(plan.fsdp);
-  give_gradients(plan, sharded, rank);
+  give_gradients(plan.given, sharded, rank);
   sharded.wrap_all();
   nn::Module& model = sharded.model();
   for (const ProgramStep& step : plan.settings)

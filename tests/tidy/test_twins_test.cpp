@@ -91,6 +91,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"fsdp/reduce_carried", "tests/fsdp/fully_shard_test.cpp"},
     {"fsdp/state", "tests/fsdp/fsdp_module_test.cpp"},
     {"gate/case_json", "tests/gate/verify_fsdp_test.cpp"},
+    {"gate/fsdp_given", "tests/gate/verify_fsdp_test.cpp"},
     {"gate/fsdp_plan", "tests/gate/verify_fsdp_test.cpp"},
     {"gate/fsdp_program", "tests/gate/verify_fsdp_test.cpp"},
     {"gate/fsdp_record", "tests/gate/verify_fsdp_test.cpp"},

@@ -11,6 +11,8 @@
 #include <simmesh/core/engine/world.h>
 #include <simmesh/core/tensor/formula.h>
 #include <simmesh/core/tensor/tensor.h>
+#include <simmesh/fsdp/fully_shard.h>
+#include <simmesh/fsdp/state_dict.h>
 #include <simmesh/mesh/default_mesh.h>
 #include <simmesh/mesh/device_mesh.h>
 #include <simmesh/sharding/dtensor.h>

@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(simmesh_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/simmesh)
-set(simmesh_folders core mesh collectives sharding gate)
+set(simmesh_folders core mesh collectives sharding fsdp gate)
 foreach(folder IN LISTS simmesh_folders)
   install(TARGETS simmesh_${folder} EXPORT simmesh)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/simmesh

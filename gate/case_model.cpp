@@ -11,7 +11,18 @@ constexpr std::size_t depth_max = 64;
 
 nn::ModelNode::Field read_field(const CaseField& field) {
   if (field.is_text()) return field.text();
-  if (field.is_list()) return field.texts();
+  if (field.is_list()) {
+    std::vector<CaseField> items = field.items();
+    if (items.empty() || items[0].is_text()) return field.texts();
+    nn::ModelNode::NamedShapes shapes;
+    for (const CaseField& item : items) {
+      std::vector<CaseField> pair = item.items();
+      if (pair.size() != 2) item.reject("a name and a shape");
+      require_elements(pair[1], pair[1].shape(), 1);
+      shapes.emplace_back(pair[0].text(), pair[1].shape());
+    }
+    return shapes;
+  }
   if (field.is_integer()) return field.integer();
   if (field.value().is_boolean()) return field.boolean();
   return field.number();

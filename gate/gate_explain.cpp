@@ -56,6 +56,12 @@ struct ShowField {
   std::string operator()(double value) const { return number(value); }
   std::string operator()(const std::string& value) const { return quoted(value); }
   std::string operator()(const std::vector<std::string>& value) const { return texts(value); }
+  std::string operator()(const nn::ModelNode::NamedShapes& value) const {
+    std::string text;
+    for (const auto& [name, shape] : value)
+      text += fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", quoted(name), sizes(shape));
+    return "[" + text + "]";
+  }
 };
 
 std::string node_text(const nn::ModelNode& node) {

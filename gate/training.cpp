@@ -12,24 +12,15 @@
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/chunk.h>
 #include <simmesh/core/tensor/convert.h>
+#include <simmesh/fsdp/clip.h>
 #include <simmesh/gate/training.h>
+#include <simmesh/sharding/dtensor.h>
 
 namespace simmesh {
 
 namespace {
 
 constexpr std::string_view source = "gate/training";
-
-struct SlotPath {
-  nn::Module* module;
-  std::string name;
-};
-
-SlotPath find_slot(nn::Module& model, const std::string& path) {
-  std::size_t dot = path.rfind('.');
-  std::string parent = dot == std::string::npos ? "" : path.substr(0, dot);
-  return {&model.find(parent), dot == std::string::npos ? path : path.substr(dot + 1)};
-}
 
 Tensor part_of(const Tensor& batch, const ParallelForm& form) {
   // A copy, so that the rank is charged for its own rows and no others.
@@ -59,11 +50,11 @@ class LossSum {
     if (current_arithmetic().is_exact())
       carried_.add_sum(terms.detach());
     else
-      total_ = simmesh::add(total_, converted(loss.detach(), DType::float64));
+      losses_.push_back(converted(loss.detach(), DType::float64).values<double>()[0]);
   }
 
   Tensor value(const TrainingTask& task, const ParallelForm& form) {
-    if (!current_arithmetic().is_exact()) return form.all_sum ? form.all_sum(total_) : total_;
+    if (!current_arithmetic().is_exact()) return plain_value(form);
     if (form.all_sum) add_other_ranks(form);
     return div(carried_.value(), task.terms);
   }
@@ -85,8 +76,19 @@ class LossSum {
         form.all_sum(own.is_defined() ? own : zeros(DimSpan(), DType::int64)));
   }
 
+  // Over ranks first, then over micro-batches.
+  Tensor plain_value(const ParallelForm& form) const {
+    Tensor losses = empty({std::int64_t(losses_.size())}, DType::float64);
+    std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
+    if (form.all_sum) losses = form.all_sum(losses);
+    double total = 0;
+    for (double loss : losses.values<double>())
+      total += loss / (form.averages ? double(form.parts) : 1.0);
+    return full(DimSpan(), DType::float64, total);
+  }
+
   CarriedSum carried_{DimSpan(), DType::float64};
-  Tensor total_ = zeros(DimSpan(), DType::float64);
+  std::vector<double> losses_;  // one a micro-batch
 };
 
 struct MicroBatch {
@@ -99,25 +101,50 @@ void run_micro_batch(nn::Module& model, const TrainingTask& task, const Parallel
   Batch batch = task.batch(micro.step, micro.index);
   Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
   Tensor terms = loss_terms(task.loss, model(input), target);
-  Tensor loss = div(simmesh::sum(terms), task.terms);
+  Tensor loss = div(simmesh::sum(terms), task.terms / (form.averages ? double(form.parts) : 1.0));
   sum.add(terms, loss);
   if (form.at_phase && micro.index + 1 == task.micro_batches)
     form.at_phase(micro.step, TrainPhase::backward);
   backward(loss);
 }
 
+// What is cut over a mesh is gathered whole.
+Tensor whole(const Tensor& tensor) {
+  return tensor.distribution() ? DTensor::of(tensor.detach()).full_tensor() : tensor.detach();
+}
+
+// A tensor of the optimiser's state, whole where it goes with the pieces of its parameter.
+Tensor whole_state(const Tensor& parameter, const Tensor& state) {
+  if (!parameter.distribution() || state.shape() != parameter.local_part().shape()) return state;
+  DTensorSpec spec = DTensor::of(parameter).spec();
+  spec.dtype = state.dtype();
+  return DTensor(std::move(spec), state).full_tensor();
+}
+
 std::vector<nn::NamedTensor> gradients_of(nn::Module& model) {
   std::vector<nn::NamedTensor> gradients;
   for (auto& [name, parameter] : model.named_parameters())
     if (Tensor gradient = grad_of(parameter); gradient.is_defined())
-      gradients.emplace_back(name, gradient.detach().clone());
+      gradients.emplace_back(name, whole(gradient).clone());
   return gradients;
 }
 
+bool is_cut(nn::Module& model) {
+  std::vector<Tensor> parameters = model.parameters();
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [](const Tensor& parameter) { return parameter.distribution() != nullptr; });
+}
+
 Tensor norm_of_gradients(nn::Module& model, const TrainingTask& task) {
+  if (is_cut(model)) return fsdp::total_norm(model.parameters(), task.norm_type);
   std::vector<Tensor> gradients;
   for (auto& [name, gradient] : gradients_of(model)) gradients.push_back(gradient);
   return optim::total_norm(gradients, task.norm_type);
+}
+
+Tensor clipped_norm(nn::Module& model, const optim::ClipOptions& options) {
+  return is_cut(model) ? fsdp::clip_grad_norm_(model.parameters(), options)
+                       : optim::clip_grad_norm_(model.parameters(), options);
 }
 
 LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingTask& task,
@@ -130,7 +157,7 @@ LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingT
   }
   if (form.after_backward) form.after_backward(model);
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
-  result.norms.push_back(task.clip ? optim::clip_grad_norm_(model.parameters(), *task.clip)
+  result.norms.push_back(task.clip ? clipped_norm(model, *task.clip)
                                    : norm_of_gradients(model, task));
   result.gradients.push_back(gradients_of(model));
   optimizer.step();
@@ -139,6 +166,12 @@ LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingT
 }
 
 }  // namespace
+
+SlotPath find_slot(nn::Module& model, const std::string& path) {
+  std::size_t dot = path.rfind('.');
+  if (dot == std::string::npos) return {&model, path};
+  return {&model.find(path.substr(0, dot)), path.substr(dot + 1)};
+}
 
 Tensor parameter_values(const ParameterData& parameter, DType dtype) {
   Formula data = parameter.data;
@@ -149,14 +182,30 @@ Tensor parameter_values(const ParameterData& parameter, DType dtype) {
   return converted(values, dtype);
 }
 
-nn::ModulePtr build_model(const TrainingModel& model) {
-  Ledger::Category category(MemoryCategory::parameter);
+namespace {
+
+nn::ModulePtr build_tied(const TrainingModel& model, bool on_meta) {
   nn::ModulePtr built = nn::build(model.node, {.dtype = model.dtype, .device = nn::Device::meta});
-  built->to_empty();
+  if (!on_meta) built->to_empty();
   for (const auto& [slot, other] : model.tied) {
     SlotPath to = find_slot(*built, slot), from = find_slot(*built, other);
     to.module->set_parameter(to.name, from.module->parameter(from.name));
   }
+  for (const std::string& name : model.frozen) {
+    SlotPath path = find_slot(*built, name);
+    Tensor parameter = path.module->parameter(path.name);
+    set_requires_grad(parameter, false);
+  }
+  return built;
+}
+
+}  // namespace
+
+nn::ModulePtr build_meta_model(const TrainingModel& model) { return build_tied(model, true); }
+
+nn::ModulePtr build_model(const TrainingModel& model) {
+  Ledger::Category category(MemoryCategory::parameter);
+  nn::ModulePtr built = build_tied(model, false);
   for (auto& [name, parameter] : built->named_parameters()) {
     auto given = std::find_if(model.parameters.begin(), model.parameters.end(),
                               [&name = name](const ParameterData& p) { return p.name == name; });
@@ -167,11 +216,6 @@ nn::ModulePtr build_model(const TrainingModel& model) {
             to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));
     Tensor data = parameter.detach();
     copy_(data, parameter_values(*given, model.dtype));
-  }
-  for (const std::string& name : model.frozen) {
-    SlotPath path = find_slot(*built, name);
-    Tensor parameter = path.module->parameter(path.name);
-    set_requires_grad(parameter, false);
   }
   return built;
 }
@@ -212,10 +256,11 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
   if (form.after_training) form.after_training();
   for (LossSum& sum : sums) result.losses.push_back(sum.value(task, form));
   for (auto& [name, parameter] : model->named_parameters())
-    result.parameters.emplace_back(name, parameter.detach());
+    result.parameters.emplace_back(name, whole(parameter));
   for (std::size_t i = 0; i < named.size(); ++i)
     for (const auto& [name, tensor] : optimizer->state(i))
-      result.optimizer_state.emplace_back(named[i].first + "." + name, tensor);
+      result.optimizer_state.emplace_back(named[i].first + "." + name,
+                                          whole_state(named[i].second, tensor));
   return result;
 }
 

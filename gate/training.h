@@ -37,9 +37,20 @@ struct TrainingModel {
   std::vector<std::string> frozen;
 };
 
+// SlotPath is a parameter's place in a model; find_slot finds it by its dotted path.
+struct SlotPath {
+  nn::Module* module;
+  std::string name;
+  const Tensor& tensor() const { return module->parameter(name); }
+};
+SlotPath find_slot(nn::Module& model, const std::string& path);
+
 // build_model makes the modules, ties, fills and freezes. Raises a ValueError where the parameters
 // given aren't those of the modules.
 nn::ModulePtr build_model(const TrainingModel& model);
+
+// build_meta_model makes the modules on the meta device, tied and frozen, without values.
+nn::ModulePtr build_meta_model(const TrainingModel& model);
 
 // parameter_values returns a parameter's values in a dtype.
 Tensor parameter_values(const ParameterData& parameter, DType dtype);
@@ -94,6 +105,8 @@ struct ParallelForm {
   // The part of each batch that this rank takes, along dim 0.
   std::int64_t part = 0;
   std::int64_t parts = 1;
+  // Gradients come as means over the parts: each part's loss is the mean of its own terms.
+  bool averages = false;
   // prepare changes the model before the optimiser is made.
   std::function<void(nn::Module& model)> prepare = {};
   // Called before the forward pass of each micro-batch.

@@ -1,5 +1,9 @@
 #include <simmesh/gate/verify_collective.h>
 #include <simmesh/gate/verify_formula.h>
+#include <simmesh/gate/verify_fsdp_errors.h>
+#include <simmesh/gate/verify_fsdp_events.h>
+#include <simmesh/gate/verify_fsdp_layout.h>
+#include <simmesh/gate/verify_fsdp_state_dict.h>
 #include <simmesh/gate/verify_grad.h>
 #include <simmesh/gate/verify_local_shape.h>
 #include <simmesh/gate/verify_mesh.h>
@@ -12,17 +16,76 @@
 namespace simmesh {
 
 gsl::span<const KnownKind> known_kinds() {
-  static const std::vector<std::string_view> train_fields = {
-      "world",           "mesh",         "dtype",     "model",  "params",     "wraps",
-      "steps",           "microbatches", "sync",      "input",  "target",     "step_seed",
-      "microbatch_seed", "loss",         "optimizer", "losses", "grad_norms", "final",
-      "final_shape",     "tolerance",    "clip",      "frozen", "tied"};
+  static const std::vector<std::string_view> train_fields = {"world",
+                                                             "mesh",
+                                                             "dtype",
+                                                             "model",
+                                                             "params",
+                                                             "wraps",
+                                                             "steps",
+                                                             "microbatches",
+                                                             "sync",
+                                                             "input",
+                                                             "target",
+                                                             "step_seed",
+                                                             "microbatch_seed",
+                                                             "loss",
+                                                             "optimizer",
+                                                             "losses",
+                                                             "grad_norms",
+                                                             "final",
+                                                             "final_shape",
+                                                             "tolerance",
+                                                             "clip",
+                                                             "clip_raises_by_rank",
+                                                             "frozen",
+                                                             "tied"};
   static const std::vector<KnownKind> kinds = {
       {"collective",
        verify_collective,
        {"mesh", "world", "op", "api", "reduce", "group_dim", "dim", "root", "splits", "shapes",
         "tensor", "before", "after", "error", "oracle"}},
       {"formula", verify_formula, {"tensor", "h", "bits", "hash"}},
+      {"fsdp_counts",
+       verify_fsdp_counts,
+       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "program", "mode",
+        "counts", "per_step", "ranks_agree"}},
+      {"fsdp_errors",
+       verify_fsdp_errors,
+       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "program", "device",
+        "dtypes", "transposed", "tp", "spmd_params", "given_grads", "grad_rule", "grad_seed",
+        "raises"}},
+      {"fsdp_events",
+       verify_fsdp_events,
+       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "program", "totals",
+        "ranks_agree"}},
+      {"fsdp_layout",
+       verify_fsdp_layout,
+       {"world",
+        "mesh",
+        "dtype",
+        "model",
+        "params",
+        "wraps",
+        "tied",
+        "frozen",
+        "tp",
+        "settings",
+        "given_grads",
+        "grad_rule",
+        "grad_seed",
+        "forward_input",
+        "stages",
+        "groups",
+        "state_after_forward",
+        "state_after_backward",
+        "grads",
+        "collectives",
+        "wrong_after_forward"}},
+      {"fsdp_state_dict",
+       verify_fsdp_state_dict,
+       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "program", "device",
+        "start"}},
       {"grad",
        verify_grad,
        {"mesh", "world", "tensor", "from", "leaf", "end", "to", "grad_given", "gradient", "before",

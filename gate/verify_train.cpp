@@ -7,6 +7,7 @@
 #include <simmesh/gate/case_number.h>
 #include <simmesh/gate/case_tensor.h>
 #include <simmesh/gate/case_world.h>
+#include <simmesh/gate/sharded_training.h>
 #include <simmesh/gate/verify_train.h>
 
 namespace simmesh {
@@ -136,24 +137,32 @@ void expect_final(CaseReport& report, const RecordedCase& recorded, const Traini
   }
 }
 
+SyncMode read_sync(const CaseField& field) {
+  auto mode = sync_from_string(field.text());
+  if (!mode) field.reject("every, last or all_reduce_last");
+  return *mode;
+}
+
 }  // namespace
 
 void verify_train(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
-  if (!recorded["mesh"].is_null() || !recorded["wraps"].items().empty())
-    return report.mismatch("expected a run on one device (mesh null), got one with fully_shard");
   bool is_exact = recorded.kind() == "train_exact";
   TrainingTask task = read_task(recorded);
+  FsdpPlan plan = read_fsdp_plan(recorded);
+  SyncMode sync = read_sync(recorded["sync"]);
   Tolerance tolerance;
   if (!is_exact)
     tolerance = {recorded["tolerance"]["rtol"].number(), recorded["tolerance"]["atol"].number()};
   TrainingResult result;
-  World world(world_options(options, recorded["world"].integer({1, 1})));
+  World world(world_options(options, plan.world));
   auto error = run_case(
       world,
       [&](Rank& rank) {
-        result = train(task);
-        for (const Tensor& loss : result.losses) rank.record(loss);
-        for (const auto& [name, parameter] : result.parameters) rank.record(parameter);
+        ShardedTraining sharded(plan, sync);
+        TrainingResult own = train(task, sharded.form());
+        for (const Tensor& loss : own.losses) rank.record(loss);
+        for (const auto& [name, parameter] : own.parameters) rank.record(parameter);
+        if (rank.id() == 0) result = std::move(own);
       },
       report);
   if (error) return report.mismatch(fmt::format("expected a training run, got {}", error->what()));

@@ -112,6 +112,11 @@ class DTensor {
   TrackingPtr tracking_;
 };
 
+// replace_value lets a distributed tensor and all its copies hold another value, as
+// torch.utils.swap_tensors does; returns the tensor with the shape and dtype of that value. Raises
+// a TypeError for a tensor that isn't distributed.
+Tensor replace_value(const Tensor& tensor, DTensor value);
+
 // FromLocalOptions says what from_local can't see in one rank's piece.
 struct FromLocalOptions {
   // The global shape; without it, each local size counts once a rank that shards it, which is wrong

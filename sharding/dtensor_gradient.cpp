@@ -16,6 +16,7 @@ class DTensorDistribution final : public Distribution {
   explicit DTensorDistribution(DTensor value) : value_(std::move(value)) {}
 
   const DTensor& value() const { return value_; }
+  void replace(DTensor value) const { value_ = std::move(value); }
 
   Tensor local_part() const override { return value_.local(); }
 
@@ -36,7 +37,7 @@ class DTensorDistribution final : public Distribution {
   }
 
  private:
-  DTensor value_;
+  mutable DTensor value_;
 };
 
 // A gradient in the autograd engine's form, through a backward rule in ours.
@@ -128,12 +129,27 @@ Tensor DTensor::as_tensor() const {
   return tensor;
 }
 
-DTensor DTensor::of(const Tensor& tensor) {
+namespace {
+
+const DTensorDistribution& distribution_of(const Tensor& tensor) {
   auto* distribution = dynamic_cast<const DTensorDistribution*>(tensor.distribution().get());
   if (!distribution)
     raise(ErrorKind::type_error, "sharding/dtensor", "expected a distributed tensor, got {}",
           to_string(tensor));
-  DTensor result = distribution->value();
+  return *distribution;
+}
+
+}  // namespace
+
+Tensor replace_value(const Tensor& tensor, DTensor value) {
+  distribution_of(tensor).replace(value);
+  Tensor result(tensor.distribution(), value.dtype(), value.shape());
+  result.set_tracking(tensor.tracking());
+  return result;
+}
+
+DTensor DTensor::of(const Tensor& tensor) {
+  DTensor result = distribution_of(tensor).value();
   result.tracking_ = tensor.tracking();
   return result;
 }

@@ -12,6 +12,7 @@ std::string_view to_string(ErrorKind kind) {
     case ErrorKind::type_error: return "TypeError";
     case ErrorKind::assertion_error: return "AssertionError";
     case ErrorKind::not_implemented_error: return "NotImplementedError";
+    case ErrorKind::attribute_error: return "AttributeError";
   }
   SIMMESH_CHECK(false, "unknown ErrorKind {}", static_cast<int>(kind));
 }

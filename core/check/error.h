@@ -17,6 +17,7 @@ enum class ErrorKind {
   type_error,
   assertion_error,
   not_implemented_error,
+  attribute_error,
 };
 
 // to_string returns the Python spelling, for instance "ValueError".

@@ -49,13 +49,34 @@ StoragePtr Storage::make_unbacked(std::size_t bytes, bool charged) {
   return StoragePtr(new Storage(nullptr, 0, bytes, ledger, id));
 }
 
-const BufferPtr& Storage::refuse() {
+const BufferPtr& Storage::refuse() const {
+  if (is_freed_)
+    raise(ErrorKind::runtime_error, "memory/storage",
+          "expected a tensor with data, got one whose storage of {} bytes was freed", bytes_);
   raise(ErrorKind::runtime_error, "memory/storage",
         "expected a tensor with data, got one of the meta device, which has only a shape");
 }
 
 Storage::~Storage() {
+  if (ledger_ && !is_freed_) ledger_->release(std::int64_t(bytes_), category_);
+}
+
+void Storage::free() {
+  if (!buffer_) return;
+  buffer_ = nullptr;
+  offset_ = 0;
+  is_freed_ = true;
   if (ledger_) ledger_->release(std::int64_t(bytes_), category_);
+}
+
+void Storage::restore() {
+  if (!is_freed_) return;
+  buffer_ = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
+  if (ledger_) {
+    Ledger::Category category(category_);
+    ledger_->charge(std::int64_t(bytes_));
+  }
+  is_freed_ = false;
 }
 
 std::byte* Storage::mutable_data() {

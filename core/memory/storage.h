@@ -36,9 +36,9 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
 
   StorageId id() const { return id_; }
   std::size_t bytes() const { return bytes_; }
-  bool is_backed() const { return buffer_ != nullptr; }
+  bool is_backed() const { return buffer_ != nullptr || is_freed_; }
   // buffer, data and mutable_data raise a RuntimeError for a storage without bytes.
-  const BufferPtr& buffer() const { return is_backed() ? buffer_ : refuse(); }
+  const BufferPtr& buffer() const { return buffer_ ? buffer_ : refuse(); }
   std::size_t buffer_offset() const { return offset_; }
   const std::byte* data() const { return buffer()->data() + offset_; }
 
@@ -50,6 +50,13 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   // identity and charge stay.
   void adopt(BufferPtr buffer, std::size_t offset);
 
+  // free gives the bytes back, to the ledger too, while identity and views stay; restore gets
+  // uninitialised ones of the same number. Both do nothing where there is nothing to do, and
+  // neither counts as a change.
+  void free();
+  void restore();
+  bool is_freed() const { return is_freed_; }
+
   // changes counts the operations in place on tensors that view the storage: what the tape saved is
   // stale after one.
   std::uint32_t changes() const { return changes_; }
@@ -57,7 +64,7 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
 
  private:
   Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger, StorageId id);
-  [[noreturn]] static const BufferPtr& refuse();
+  [[noreturn]] const BufferPtr& refuse() const;
 
   BufferPtr buffer_;
   std::size_t offset_;
@@ -66,6 +73,7 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   StorageId id_;
   std::uint32_t changes_ = 0;
   MemoryCategory category_ = MemoryCategory::other;
+  bool is_freed_ = false;
 };
 
 }  // namespace simmesh

@@ -9,6 +9,7 @@
 #include <simmesh/core/nn/convolution.h>
 #include <simmesh/core/nn/dropout.h>
 #include <simmesh/core/nn/embedding.h>
+#include <simmesh/core/nn/given_gradients.h>
 #include <simmesh/core/nn/linear.h>
 #include <simmesh/core/nn/model_node.h>
 #include <simmesh/core/nn/moe.h>
@@ -145,6 +146,11 @@ ModulePtr make_conv2d(const Reader& from) {
       from.get_or("bias", true), from.options()});
 }
 
+ModulePtr make_params(const Reader& from) {
+  return std::make_shared<GivenGradients>(from.get<ModelNode::NamedShapes>("params"),
+                                          from.options());
+}
+
 ModulePtr make_dropout(const Reader& from) {
   return std::make_shared<Dropout>(from.get_or("p", 0.5));
 }
@@ -171,6 +177,7 @@ const std::vector<Kind>& kinds() {
       {"linear", make_linear, {"in", "out", "bias"}},
       {"module_list", container<ModuleList>, {}},
       {"moe", make_moe, {"dim", "hidden", "experts", "top_k", "shared", "capacity_factor"}},
+      {"params", make_params, {"params"}},
       {"position", make_position, {"len", "dim"}},
       {"relu", activation<ActivationKind::relu>, {}},
       {"residual", with_calls<Residual>, {"calls"}},

@@ -15,7 +15,10 @@ namespace simmesh::nn {
 // and fields are those of tests/cases/fsdp/README.md; a parameter's name is the path of its nodes'
 // names, then weight or bias.
 struct ModelNode {
-  using Field = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+  // NamedShapes are the parameters of the kind params: [[name, shape], ..].
+  using NamedShapes = std::vector<std::pair<std::string, Shape>>;
+  using Field =
+      std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>, NamedShapes>;
 
   std::string name;
   std::string kind;

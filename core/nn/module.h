@@ -32,6 +32,12 @@ struct ParameterSlot {
   Tensor tensor;
 };
 
+// ModuleExtension is what a form of parallelism keeps with a module.
+class ModuleExtension {
+ public:
+  virtual ~ModuleExtension() = default;
+};
+
 // Module is a part of a model: parameters, buffers and modules below it, by name and in order of
 // registration, and a forward that computes outputs from inputs. Calling it runs its hooks around
 // forward, as in PyTorch.
@@ -100,7 +106,14 @@ class Module {
   void set_checkpointing(std::optional<CheckpointOptions> options) { checkpointing_ = options; }
 
   void add_pre_hook(PreHook hook) { pre_hooks_.push_back(std::move(hook)); }
+  // add_first_pre_hook lets a hook run before those that are there.
+  void add_first_pre_hook(PreHook hook) { pre_hooks_.insert(pre_hooks_.begin(), std::move(hook)); }
   void add_hook(Hook hook) { hooks_.push_back(std::move(hook)); }
+
+  void set_extension(std::shared_ptr<ModuleExtension> extension) {
+    extension_ = std::move(extension);
+  }
+  const std::shared_ptr<ModuleExtension>& extension() const { return extension_; }
 
  protected:
   // register_parameter adds a leaf that wants a gradient where its dtype is floating; an undefined
@@ -115,6 +128,7 @@ class Module {
   std::vector<PreHook> pre_hooks_;
   std::vector<Hook> hooks_;
   std::optional<CheckpointOptions> checkpointing_;
+  std::shared_ptr<ModuleExtension> extension_;
   bool training_ = true;
 };
 

@@ -15,8 +15,7 @@ struct Default {
 }  // namespace
 
 Generator& default_generator() {
-  std::optional<Generator>& generator =
-      local_state<Default>().generator;
+  std::optional<Generator>& generator = local_state<Default>().generator;
   if (!generator) generator = Generator{.seed = in_rank() ? this_rank().world().options().seed : 0};
   return *generator;
 }

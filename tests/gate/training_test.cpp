@@ -67,8 +67,8 @@ TEST(Training, NeedsValuesForEveryParameter) {
 
 TEST(Training, TiesAndFreezes) {
   TrainingModel model;
-  nn::ModelNode linear{"", "linear", {{"in", std::int64_t(2)}, {"out", std::int64_t(2)},
-                                      {"bias", false}}, {}};
+  nn::ModelNode linear{
+      "", "linear", {{"in", std::int64_t(2)}, {"out", std::int64_t(2)}, {"bias", false}}, {}};
   model.node = {"", "sequential", {}, {linear, linear, linear}};
   for (std::size_t i = 0; i < 3; ++i) model.node.children[i].name = std::string(1, char('a' + i));
   model.tied = {{"b.weight", "a.weight"}};

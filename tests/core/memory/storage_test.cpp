@@ -145,5 +145,23 @@ TEST_F(StorageTest, RangesAreCheckedAndMayBeEmpty) {
   EXPECT_EQ(ledgers[0]->total().current, 16);
 }
 
+// Bytes that were given back are charged no more, and using them says so; identity and views stay.
+TEST_F(StorageTest, GivesBytesBackAndTakesThemAgain) {
+  Ledger& ledger = as_rank(0);
+  StoragePtr storage = filled(64, 7);
+  StorageId id = storage->id();
+  std::uint32_t changes = storage->changes();
+  storage->free();
+  storage->free();
+  EXPECT_EQ(ledger.total().current, 0);
+  EXPECT_TRUE(storage->is_freed());
+  EXPECT_THROW(storage->data(), Error);
+  storage->restore();
+  EXPECT_EQ(ledger.total().current, 64);
+  EXPECT_EQ(storage->id(), id);
+  EXPECT_EQ(storage->changes(), changes);
+  std::memset(storage->mutable_data(), 1, 64);
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/core/tensor/dtype.h>
+
+namespace simmesh::fsdp {
+
+// DivideFactors says how the sum of gradients becomes their mean: what each rank divides by before
+// and after the reductions (1 for nothing), and the operations of the reduce-scatter and the
+// all-reduce. A shard group of one rank has no reduce-scatter: `copy` is what its copy divides by.
+struct DivideFactors {
+  double before = 1.0;
+  double after = 1.0;
+  double copy = 1.0;
+  ReduceWith reduce_scatter = ReduceOp::avg;
+  ReduceWith all_reduce = ReduceOp::avg;
+
+  // total is what the sum over all ranks is divided by in all.
+  double total = 1.0;
+};
+
+// DivideRequest is what the factors depend on; factor is the user's.
+struct DivideRequest {
+  std::int64_t shard_size = 1;
+  std::int64_t data_parallel_size = 1;
+  DType reduce_dtype = DType::float32;
+  std::optional<double> factor = {};
+  bool force_sum = false;
+};
+
+// divide_factors follows PyTorch: float32 and bfloat16 are averaged by the collective; all other
+// dtypes, and forced sums, are divided around a sum, the others by about the root of the number
+// before it, so that nothing overflows.
+DivideFactors divide_factors(const DivideRequest& request);
+
+}  // namespace simmesh::fsdp

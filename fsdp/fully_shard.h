@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include <simmesh/fsdp/fsdp_module.h>
+#include <simmesh/fsdp/options.h>
+
+namespace simmesh::fsdp {
+
+// fully_shard shards the parameters of a module, and of those below it that weren't sharded before,
+// over a mesh: so it is applied from the inside outwards. Each call makes one group, which is
+// gathered before the module's forward and backward, given up after them, and whose gradients are
+// reduced as soon as they are complete. Names, defaults, refusals and the order of all events are
+// PyTorch's.
+//
+//   for (nn::Module& block : model.blocks())
+//     fsdp::fully_shard(block, {.mesh = mesh["dp"], .reshard_after_forward = true});
+//   fsdp::fully_shard(model, {.mesh = mesh["dp"]});
+FSDPModule fully_shard(nn::Module& module, const FullyShardOptions& options = {});
+// Several modules form one group.
+FSDPModule fully_shard(const std::vector<nn::Module*>& modules,
+                       const FullyShardOptions& options = {});
+
+}  // namespace simmesh::fsdp

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <simmesh/collectives/process_group.h>
+#include <simmesh/fsdp/options.h>
+#include <simmesh/sharding/mesh_groups.h>
+
+namespace simmesh::fsdp {
+
+// MeshInfo is a mesh over which parameters are sharded along the last dim and, where it has two,
+// replicated along the first.
+struct MeshInfo {
+  DeviceMesh mesh;
+  std::shared_ptr<MeshGroups> groups;
+  ProcessGroup shard_group;
+  std::optional<ProcessGroup> replicate_group = {};
+
+  std::int64_t shard_size() const { return shard_group.size(); }
+  std::int64_t shard_rank() const { return shard_group.rank(); }
+  // data_parallel_size counts the ranks over which gradients are averaged.
+  std::int64_t data_parallel_size() const {
+    return shard_size() * (replicate_group ? replicate_group->size() : 1);
+  }
+  // placements returns those of a tensor that is sharded so.
+  Placements placements(const Placement& shard) const;
+};
+
+// mesh_info_of raises a ValueError for a mesh that isn't 1-D or 2-D, an AssertionError for a 2-D
+// one without names.
+MeshInfo mesh_info_of(const DeviceMesh& mesh);
+
+// spmd_mesh_info_of takes the named dims of a mesh as the data-parallel ones. Raises a ValueError
+// where none is named, a name isn't known or the mesh has no names.
+MeshInfo spmd_mesh_info_of(const DeviceMesh& mesh, const DataParallelMeshDims& dims);
+
+// PostForward says where parameters go after forward: over a smaller mesh, over the whole mesh
+// (`reshards` alone), or nowhere.
+struct PostForward {
+  bool reshards = true;
+  std::optional<MeshInfo> mesh = {};
+};
+
+// post_forward_of raises a ValueError for a number that isn't a factor of the shard group's size.
+PostForward post_forward_of(const ReshardAfterForward& reshard, const MeshInfo& mesh);
+
+}  // namespace simmesh::fsdp

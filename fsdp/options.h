@@ -1,0 +1,79 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <simmesh/mesh/device_mesh.h>
+#include <simmesh/sharding/placement.h>
+
+namespace simmesh::fsdp {
+
+// ReshardAfterForward is what becomes of gathered parameters after forward: true gives them up,
+// false keeps them, an int n keeps 1/n of them on each of n neighbouring ranks. By default they are
+// given up, but those of the root are kept.
+class ReshardAfterForward {
+ public:
+  ReshardAfterForward() = default;
+  ReshardAfterForward(bool reshard) : value_(reshard) {}
+  template <std::integral Size>
+  requires(!std::same_as<Size, bool>) ReshardAfterForward(Size ranks)
+      : value_(std::int64_t(ranks)) {}
+
+  bool is_default() const { return std::holds_alternative<std::monostate>(value_); }
+  const bool* flag() const { return std::get_if<bool>(&value_); }
+  const std::int64_t* ranks() const { return std::get_if<std::int64_t>(&value_); }
+
+ private:
+  std::variant<std::monostate, bool, std::int64_t> value_;
+};
+
+// MixedPrecisionPolicy says in which dtypes parameters are gathered and used, gradients are
+// reduced, and outputs are returned; nothing given means the parameters' own.
+struct MixedPrecisionPolicy {
+  std::optional<DType> param_dtype = {};
+  std::optional<DType> reduce_dtype = {};
+  std::optional<DType> output_dtype = {};
+  bool cast_forward_inputs = true;
+};
+
+// CPUOffloadPolicy keeps shards, their gradients and so the optimiser's state in the memory of the
+// host, which the ledger of the rank doesn't count.
+struct CPUOffloadPolicy {
+  bool pin_memory = true;
+};
+
+// ShardPlacementResult says along which dim a parameter is sharded, and over which mesh where that
+// isn't the module's.
+struct ShardPlacementResult {
+  Placement placement = Shard(0);
+  std::optional<DeviceMesh> mesh = {};
+};
+using ShardPlacementFn =
+    std::function<std::optional<ShardPlacementResult>(const Tensor& parameter)>;
+
+// DataParallelMeshDims names the dims of a mesh on which all parameters are distributed already
+// that stand for data parallelism; several are taken as one.
+struct DataParallelMeshDims {
+  std::vector<std::string> shard = {};
+  std::vector<std::string> replicate = {};
+};
+
+// FullyShardOptions are the arguments of fully_shard, with PyTorch's names and defaults.
+struct FullyShardOptions {
+  // 1-D: shards; 2-D: the first dim replicates, the second shards. All ranks where not given.
+  std::optional<DeviceMesh> mesh = {};
+  ReshardAfterForward reshard_after_forward = {};
+  ShardPlacementFn shard_placement_fn = {};
+  MixedPrecisionPolicy mp_policy = {};
+  std::optional<CPUOffloadPolicy> offload_policy = {};
+  // Parameters that are left alone.
+  std::vector<Tensor> ignored_params = {};
+  std::optional<DataParallelMeshDims> dp_mesh_dims = {};
+};
+
+}  // namespace simmesh::fsdp

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/arithmetic/carried_sum.h>
+#include <simmesh/core/nn/module.h>
+#include <simmesh/fsdp/event.h>
+#include <simmesh/fsdp/mesh_info.h>
+#include <simmesh/sharding/dtensor.h>
+
+namespace simmesh::fsdp {
+
+// ParameterSlots are the places of one parameter in the modules: the first found owns it, tied ones
+// are aliases, which are rewritten with it.
+struct ParameterSlots {
+  struct Slot {
+    nn::Module* module;
+    std::string name;
+  };
+  Slot owner;
+  std::vector<Slot> aliases;
+};
+
+// ParamSharding says how one parameter is to be sharded.
+struct ParamSharding {
+  MeshInfo mesh;
+  std::optional<MeshInfo> post_forward = {};
+  Placement placement = Shard(0);
+  bool offload = false;
+  // Dims of the parameter's own mesh that stand for data parallelism: of SPMD meshes.
+  std::vector<std::string> data_dims = {};
+};
+
+// UnshardedGrad is a gradient of a whole parameter: a tensor, or in exact arithmetic a sum that is
+// still carried.
+struct UnshardedGrad {
+  Tensor value;
+  std::shared_ptr<CarriedSum> carried;
+
+  bool is_defined() const { return value.is_defined() || carried; }
+};
+
+// FSDPParam is one parameter of a group: its shard, the buffer of the whole, and which of them is
+// registered on the modules. The shard is a DTensor whose local part views a flat buffer, padded
+// with zeros to the same size on every rank, which gathers read. The whole parameter is made once;
+// later only its bytes come and go, since the tape keeps views of them.
+//
+// Offsets and shapes are in docs/fsdp.md.
+class FSDPParam {
+ public:
+  // Shards the parameter and registers the shard. Raises what PyTorch raises for parameters that
+  // can't be sharded so.
+  FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamSharding sharding);
+  FSDPParam(const FSDPParam&) = delete;
+  FSDPParam& operator=(const FSDPParam&) = delete;
+
+  const ParameterSlots& slots() const { return slots_; }
+  // origin is the tape's part of the tensor that was sharded: equal for slots that were tied.
+  const TrackingPtr& origin() const { return origin_; }
+  ShardedState state() const { return state_; }
+  std::int64_t shard_dim() const { return sharding_.placement.dim(); }
+  bool is_dtensor() const { return inner_spec_.has_value(); }
+
+  // Shapes of the rank's tensor-parallel part, of its shard, and of its padded shard.
+  const Shape& unsharded_shape() const { return shape_; }
+  const Shape& sharded_shape() const { return sharded_shape_; }
+  const Shape& padded_shape() const { return padded_shape_; }
+  std::int64_t padded_numel() const { return element_count(padded_shape_); }
+
+  const Tensor& sharded_param() const { return sharded_param_; }
+  const Tensor& sharded_data() const { return sharded_data_; }
+  // unsharded_param is undefined before the first gather.
+  const Tensor& unsharded_param() const { return unsharded_param_; }
+
+  // init_dtypes settles the dtypes by the policy and the shard's own.
+  void init_dtypes(const MixedPrecisionPolicy& policy);
+  DType orig_dtype() const { return orig_dtype_; }
+  std::optional<DType> reduce_dtype() const { return reduce_dtype_; }
+
+  // reset_sharded_param takes over what is registered now, after something replaced or converted
+  // it: pads it where it isn't padded. Changes and allocates nothing where all is as it was.
+  void reset_sharded_param();
+
+  // gather_input returns this rank's flat part of the next gather.
+  Tensor gather_input() const;
+  // GatheredRows is what a gather brought for this parameter: a row of bytes from each rank.
+  struct GatheredRows {
+    const std::byte* first;
+    std::size_t stride;
+    std::size_t bytes;
+    std::int64_t count;
+    DType dtype;
+  };
+  void take_gathered(const GatheredRows& rows);
+
+  // What is registered changes; each does nothing where it is registered already.
+  void to_unsharded();
+  void to_sharded();
+  // Keeps the own slice over the smaller mesh. Raises a NotImplementedError for parameters that
+  // were distributed before.
+  void to_sharded_post_forward();
+
+  // take_unsharded_grad returns the gradient that is to be reduced, and drops it.
+  UnshardedGrad take_unsharded_grad();
+  // accumulate_unsharded_grad adds the tape's gradient to the one kept in another dtype, if any;
+  // to_accumulated_grad keeps it in the reduce dtype where that is another.
+  void accumulate_unsharded_grad();
+  void to_accumulated_grad();
+
+  // add_sharded_grad adds a reduced piece, of the padded shape, to the shard's gradient: a tensor
+  // of the shard's dtype, or a sum that is to be divided.
+  void add_sharded_grad(const Tensor& padded_piece);
+  void add_sharded_grad(const CarriedSum& padded_piece, double divisor);
+
+  // drop_gradients forgets what is kept of gradients that weren't reduced.
+  void drop_gradients();
+
+ private:
+  void shard(const Tensor& whole);
+  void check(const Tensor& parameter, const Tensor& whole) const;
+  DTensorSpec sharded_spec(const Tensor& parameter) const;
+  void adopt_inner_spec(const Tensor& parameter);
+  Tensor unsharded_local() const;
+  void prepare_unsharded(DType dtype);
+  void register_on_modules(const Tensor& tensor);
+  void free_unsharded();
+  void set_sharded_grad(Tensor local);
+  void run_accumulate_hooks();
+
+  ParameterSlots slots_;
+  ParamSharding sharding_;
+  TrackingPtr origin_;
+  std::optional<DTensorSpec> inner_spec_;  // of a parameter that was distributed before
+  ShardedState state_ = ShardedState::sharded;
+  Shape shape_, sharded_shape_, padded_shape_;
+  std::optional<MixedPrecisionPolicy> policy_;
+  DType orig_dtype_ = DType::float32;
+  std::optional<DType> param_dtype_, reduce_dtype_;
+
+  Tensor sharded_param_, sharded_data_;
+  Tensor unsharded_param_, unsharded_data_;  // the latter flat and padded
+  Tensor post_forward_param_, post_forward_data_;
+  Tensor accumulated_grad_;
+  std::shared_ptr<CarriedSum> carried_;  // of the shard's gradient
+  Tensor carried_value_;                 // what was made of it
+};
+
+}  // namespace simmesh::fsdp

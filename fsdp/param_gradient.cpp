@@ -1,0 +1,119 @@
+#include <cmath>
+
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/pointwise.h>
+#include <simmesh/core/tensor/convert.h>
+#include <simmesh/fsdp/host_memory.h>
+#include <simmesh/fsdp/param.h>
+#include <simmesh/sharding/dtensor_gradient.h>
+
+namespace simmesh::fsdp {
+
+namespace {
+
+// The tape's gradient of a leaf, which is dropped.
+UnshardedGrad take_grad(Tensor& leaf) {
+  Variable* variable = Variable::of(leaf);
+  if (!variable) return {};
+  UnshardedGrad grad;
+  if (variable->carried())
+    grad.carried = std::make_shared<CarriedSum>(*variable->carried());
+  else
+    grad.value = variable->grad();
+  variable->set_grad(Tensor());
+  return grad;
+}
+
+// The local part of a gradient, with the placements of its parameter.
+Tensor local_gradient(const Tensor& gradient, const std::optional<DTensorSpec>& spec) {
+  if (!gradient.distribution()) return gradient.detach();
+  DTensor value = DTensor::of(gradient);
+  if (spec && !(value.spec().sharding == spec->sharding)) {
+    Placements target = without_pending(spec->placements());
+    value = value.redistribute_local(target);
+  }
+  return value.local();
+}
+
+}  // namespace
+
+UnshardedGrad FSDPParam::take_unsharded_grad() {
+  if (accumulated_grad_.is_defined()) return {std::exchange(accumulated_grad_, Tensor()), nullptr};
+  if (!unsharded_param_.is_defined()) return {};
+  UnshardedGrad grad = take_grad(unsharded_param_);
+  if (grad.value.is_defined()) grad.value = local_gradient(grad.value, inner_spec_);
+  return grad;
+}
+
+void FSDPParam::accumulate_unsharded_grad() {
+  if (!accumulated_grad_.is_defined() || !unsharded_param_.is_defined()) return;
+  UnshardedGrad fresh = take_grad(unsharded_param_);
+  if (!fresh.is_defined()) return;
+  Tensor value = fresh.carried ? fresh.carried->value() : local_gradient(fresh.value, inner_spec_);
+  NoGrad mode;
+  accumulated_grad_ = add(accumulated_grad_, converted(value, accumulated_grad_.dtype()));
+}
+
+void FSDPParam::to_accumulated_grad() {
+  if (!reduce_dtype_ || !unsharded_param_.is_defined()) return;
+  Tensor grad = grad_of(unsharded_param_);
+  if (!grad.is_defined() || grad.dtype() == *reduce_dtype_) return;
+  set_grad(unsharded_param_, Tensor());
+  accumulated_grad_ = converted(local_gradient(grad, inner_spec_), *reduce_dtype_);
+}
+
+void FSDPParam::drop_gradients() {
+  accumulated_grad_ = Tensor();
+  if (unsharded_param_.is_defined() && unsharded_param_.tracking())
+    set_grad(unsharded_param_, Tensor());
+}
+
+void FSDPParam::set_sharded_grad(Tensor local) {
+  set_grad(sharded_param_,
+           DTensor(DTensor::of(sharded_param_).spec(), std::move(local)).as_tensor());
+}
+
+void FSDPParam::run_accumulate_hooks() {
+  Variable* variable = Variable::of(sharded_param_);
+  if (!variable) return;
+  for (const auto& hook : std::vector(variable->accumulate_hooks)) hook(sharded_param_);
+}
+
+void FSDPParam::add_sharded_grad(const Tensor& padded_piece) {
+  HostMemory host(sharding_.offload);
+  Ledger::Category category(MemoryCategory::gradient);
+  carried_ = nullptr;
+  Tensor piece = padded_piece.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
+  Tensor before = grad_of(sharded_param_);
+  if (before.is_defined()) {
+    NoGrad mode;
+    piece = add(before.local_part(), piece);
+  } else if (sharding_.offload) {
+    piece = piece.clone();
+  }
+  set_sharded_grad(std::move(piece));
+  run_accumulate_hooks();
+}
+
+void FSDPParam::add_sharded_grad(const CarriedSum& padded_piece, double divisor) {
+  HostMemory host(sharding_.offload);
+  Ledger::Category category(MemoryCategory::gradient);
+  Tensor before = grad_of(sharded_param_);
+  bool goes_on =
+      carried_ && before.is_defined() && before.local_part().storage() == carried_value_.storage();
+  auto sum = std::make_shared<CarriedSum>(padded_piece);
+  if (goes_on) sum->add(*carried_);
+  carried_ = sum;
+  bool is_whole = divisor >= 1 && divisor == std::floor(divisor);
+  NoGrad mode;
+  Tensor value = is_whole ? sum->divided_value(std::int64_t(divisor)) : div(sum->value(), divisor);
+  Tensor piece = value.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
+  if (before.is_defined() && !goes_on) piece = add(before.local_part(), piece);
+  carried_value_ = piece;
+  if (before.is_defined() && !goes_on) carried_ = nullptr;
+  set_sharded_grad(std::move(piece));
+  run_accumulate_hooks();
+}
+
+}  // namespace simmesh::fsdp

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include <simmesh/collectives/collectives.h>
+#include <simmesh/fsdp/divide_factors.h>
+#include <simmesh/fsdp/param.h>
+
+namespace simmesh::fsdp {
+
+// ReduceScatter is how a group scatters: it gets the flat input and returns this rank's part of the
+// reduction over the group.
+using ReduceScatter =
+    std::function<Tensor(const Tensor& input, ReduceWith reduce, const ProcessGroup& group)>;
+// AllReduceHook may change the reduced flat buffer in place, before it is divided at the end.
+using AllReduceHook = std::function<void(Tensor& reduced)>;
+
+// ParamGrad is a parameter with the gradient that is reduced.
+struct ParamGrad {
+  FSDPParam* param;
+  UnshardedGrad grad;
+};
+
+// PartialReduction is what reduce-scatters without all-reduce left: flat and padded, or in exact
+// arithmetic one sum a parameter.
+struct PartialReduction {
+  Tensor flat;
+  std::vector<CarriedSum> carried;
+};
+
+// ReduceSetting is how a group reduces.
+struct ReduceSetting {
+  const FSDPParamGroup* group;  // for events
+  const MeshInfo* mesh;
+  DType orig_dtype;
+  std::optional<DType> reduce_dtype;
+  std::optional<double> divide_factor;
+  bool force_sum = false;
+  bool all_reduces = true;
+  const ReduceScatter* reduce_scatter = nullptr;
+  const AllReduceHook* hook = nullptr;
+};
+
+// reduce_gradients brings each parameter the part of its gradient that belongs to its shard: rank k
+// gets the rows k*c .. of each gradient in order, padded with zeros. Where it doesn't all-reduce,
+// the result is added to `partial`, else that is added to it first.
+void reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
+                      std::optional<PartialReduction>& partial);
+
+}  // namespace simmesh::fsdp

@@ -1,0 +1,175 @@
+#include <algorithm>
+
+#include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/conversion.h>
+#include <simmesh/fsdp/state.h>
+
+namespace simmesh::fsdp {
+
+namespace {
+
+nn::Tensors cast(nn::Tensors tensors, std::optional<DType> dtype) {
+  if (!dtype) return tensors;
+  for (Tensor& tensor : tensors)
+    if (tensor.is_defined() && is_floating_point(tensor.dtype())) tensor = to(tensor, *dtype);
+  return tensors;
+}
+
+}  // namespace
+
+FSDPState::FSDPState(std::vector<nn::Module*> modules, MixedPrecisionPolicy policy,
+                     bool auto_reshard)
+    : modules_(std::move(modules)), policy_(policy), auto_reshard_(auto_reshard) {}
+
+std::shared_ptr<FSDPState> FSDPState::of(const nn::Module& module) {
+  return std::dynamic_pointer_cast<FSDPState>(module.extension());
+}
+
+void FSDPState::install() {
+  for (nn::Module* module : modules_) {
+    module->set_extension(shared_from_this());
+    module->add_first_pre_hook(
+        [this](nn::Module&, nn::Tensors inputs) { return pre_forward(std::move(inputs)); });
+    module->add_hook([this](nn::Module& called, const nn::Tensors&, nn::Tensors outputs) {
+      return post_forward(called, std::move(outputs));
+    });
+  }
+  for (auto& group : groups_) group->set_comm_context(comm_);
+}
+
+void FSDPState::set_comm_context(const std::shared_ptr<CommContext>& context) {
+  comm_ = context;
+  for (auto& group : groups_) group->set_comm_context(context);
+}
+
+nn::Tensors FSDPState::cast_inputs(nn::Tensors inputs) const {
+  return policy_.cast_forward_inputs ? cast(std::move(inputs), policy_.param_dtype) : inputs;
+}
+
+nn::Tensors FSDPState::cast_outputs(nn::Tensors outputs) const {
+  return cast(std::move(outputs), policy_.output_dtype);
+}
+
+nn::Tensors FSDPState::pre_forward(nn::Tensors inputs) {
+  // The recomputation of a checkpointed forward: parameters only have to be there, also where an
+  // earlier part of this backward pass gave them up.
+  if (training_state_ == TrainingState::pre_backward) {
+    for (auto& group : groups_) {
+      group->unshard(group->settings().unshard_async_op);
+      group->wait_for_unshard();
+    }
+    return cast_inputs(std::move(inputs));
+  }
+  bool is_first = modules_.size() == 1 || to_run_.empty();
+  if (is_first) to_run_ = modules_;
+  training_state_ = TrainingState::forward;
+  if (is_first) root_pre_forward();
+  inputs = cast_inputs(std::move(inputs));
+  for (auto& group : groups_) {
+    group->pre_forward();
+    if (is_first) inputs = group->register_post_backward(std::move(inputs));
+  }
+  if (!is_first) return inputs;
+  for (FSDPState* target : forward_prefetch_)
+    for (auto& group : target->groups_) group->prefetch("forward", *this);
+  return inputs;
+}
+
+void FSDPState::root_pre_forward() {
+  lazy_init();
+  if (context_->iter_forward_root) return;
+  context_->iter_forward_root = this;
+  emit({.kind = EventKind::forward_root, .state = this});
+  if (auto event = std::exchange(context_->post_optim_event, nullptr)) event();
+}
+
+nn::Tensors FSDPState::post_forward(nn::Module& module, nn::Tensors outputs) {
+  if (training_state_ == TrainingState::pre_backward) return cast_outputs(std::move(outputs));
+  to_run_.erase(std::remove(to_run_.begin(), to_run_.end(), &module), to_run_.end());
+  if (!to_run_.empty()) return cast_outputs(std::move(outputs));
+  return cast_outputs(complete(std::move(outputs)));
+}
+
+nn::Tensors FSDPState::complete(nn::Tensors outputs) {
+  for (auto& group : groups_) group->post_forward();
+  register_pre_backward(outputs);
+  training_state_ = TrainingState::idle;
+  if (context_->iter_forward_root != this) return outputs;
+  outputs = complete_others(std::move(outputs));
+  context_->iter_forward_root = nullptr;
+  return outputs;
+}
+
+// Groups of several modules, of which some weren't called, end with the root's forward.
+nn::Tensors FSDPState::complete_others(nn::Tensors outputs) {
+  auto& states = context_->all_states;
+  for (auto it = states.rbegin(); it != states.rend(); ++it) {
+    FSDPState& state = **it;
+    if (state.to_run_.empty()) continue;
+    state.to_run_.clear();
+    for (auto& group : state.groups_) group->post_forward();
+    state.register_pre_backward(outputs);
+    state.training_state_ = TrainingState::idle;
+  }
+  return outputs;
+}
+
+void FSDPState::register_pre_backward(nn::Tensors& outputs) {
+  for (Tensor& output : outputs) {
+    if (!output.is_defined() || !output.requires_grad()) continue;
+    register_hook(output, [this, owner = shared_from_this()](const Tensor&) {
+      pre_backward();
+      return Tensor();
+    });
+  }
+}
+
+void FSDPState::pre_backward() {
+  training_state_ = TrainingState::pre_backward;
+  queue_root_callback();
+  for (auto& group : groups_) group->pre_backward(backward_prefetch_.empty());
+  for (FSDPState* target : backward_prefetch_)
+    for (auto it = target->groups_.rbegin(); it != target->groups_.rend(); ++it)
+      (*it)->prefetch("backward", *this);
+}
+
+void FSDPState::queue_root_callback() {
+  if (context_->callback_queued) return;
+  context_->callback_queued = true;
+  queue_callback([this, owner = shared_from_this()] { root_callback(); });
+}
+
+void FSDPState::root_callback() {
+  emit({.kind = EventKind::root_callback, .state = this});
+  for (FSDPState* state : context_->all_states) {
+    auto& groups = state->groups_;
+    for (auto it = groups.rbegin(); it != groups.rend(); ++it)
+      if ((*it)->training_state() != TrainingState::post_backward) (*it)->post_backward();
+    state->training_state_ = TrainingState::idle;
+    state->to_run_.clear();
+    for (auto& group : groups) group->set_training_state(TrainingState::idle);
+    if (!context_->is_last_backward) continue;
+    for (auto& group : groups) group->finalize_backward();
+  }
+  if (context_->is_last_backward) comm_->forget(*context_);
+  context_->iter_forward_root = nullptr;
+  context_->callback_queued = false;
+}
+
+void FSDPState::reset_iter_state() {
+  if (!is_root_.value_or(false))
+    raise(ErrorKind::runtime_error, "fsdp/reset_iter_state",
+          "reset_iter_state should only be called on the root FSDP module after its first forward");
+  for (FSDPState* state : context_->all_states) {
+    state->training_state_ = TrainingState::idle;
+    state->to_run_.clear();
+    for (auto& group : state->groups_) group->reset_iter_state();
+  }
+  comm_->forget(*context_);
+  context_->iter_forward_root = nullptr;
+  context_->callback_queued = false;
+}
+
+}  // namespace simmesh::fsdp

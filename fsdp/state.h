@@ -1,0 +1,86 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/nn/module.h>
+#include <simmesh/fsdp/context.h>
+#include <simmesh/fsdp/param_group.h>
+
+namespace simmesh::fsdp {
+
+// FSDPState is what one call of fully_shard made: of one module, or of several that form one group
+// of communication. It runs around the modules' forward, and in backward when the gradients of
+// their outputs and inputs come. The model must outlive its backward passes.
+class FSDPState final : public nn::ModuleExtension, public std::enable_shared_from_this<FSDPState> {
+ public:
+  FSDPState(std::vector<nn::Module*> modules, MixedPrecisionPolicy policy, bool auto_reshard);
+
+  // of returns a module's state; null where fully_shard wasn't applied to it.
+  static std::shared_ptr<FSDPState> of(const nn::Module& module);
+
+  const std::vector<nn::Module*>& modules() const { return modules_; }
+  std::vector<std::unique_ptr<FSDPParamGroup>>& groups() { return groups_; }
+  const std::vector<std::unique_ptr<FSDPParamGroup>>& groups() const { return groups_; }
+  // is_root is undecided before the first forward.
+  const std::optional<bool>& is_root() const { return is_root_; }
+  StateContext& context() { return *context_; }
+
+  // install puts the hooks on the modules.
+  void install();
+
+  void set_prefetch_forward(std::vector<FSDPState*> targets) {
+    forward_prefetch_ = std::move(targets);
+  }
+  void set_prefetch_backward(std::vector<FSDPState*> targets) {
+    backward_prefetch_ = std::move(targets);
+  }
+  void clear_auto_reshard() { auto_reshard_ = false; }
+
+  const std::shared_ptr<CommContext>& comm_context() const { return comm_; }
+  void set_comm_context(const std::shared_ptr<CommContext>& context);
+
+  // fqn_of returns a parameter's name below the root.
+  std::string fqn_of(const FSDPParam& param) const;
+
+  // pre_forward and post_forward run around a forward, or another method, of one of the modules.
+  nn::Tensors pre_forward(nn::Tensors inputs);
+  nn::Tensors post_forward(nn::Module& module, nn::Tensors outputs);
+
+  // note_post_backward tells that a group's backward is through: a run that wasn't completed begins
+  // anew.
+  void note_post_backward() { to_run_.clear(); }
+
+  // reset_iter_state clears what an iteration that failed left. Raises a RuntimeError where this
+  // isn't the root.
+  void reset_iter_state();
+
+ private:
+  void lazy_init();
+  void adopt_children();
+  void check_shared_params() const;
+  void root_pre_forward();
+  nn::Tensors cast_inputs(nn::Tensors inputs) const;
+  nn::Tensors cast_outputs(nn::Tensors outputs) const;
+  nn::Tensors complete(nn::Tensors outputs);
+  nn::Tensors complete_others(nn::Tensors outputs);
+  void register_pre_backward(nn::Tensors& outputs);
+  void pre_backward();
+  void queue_root_callback();
+  void root_callback();
+
+  std::vector<nn::Module*> modules_;
+  std::vector<nn::Module*> to_run_;  // of a forward of several modules that is under way
+  std::vector<std::unique_ptr<FSDPParamGroup>> groups_;
+  MixedPrecisionPolicy policy_;
+  bool auto_reshard_;
+  std::optional<bool> is_root_;
+  TrainingState training_state_ = TrainingState::idle;
+  std::shared_ptr<StateContext> context_ = std::make_shared<StateContext>();
+  std::shared_ptr<CommContext> comm_ = std::make_shared<CommContext>();
+  std::vector<FSDPState*> forward_prefetch_, backward_prefetch_;
+};
+
+}  // namespace simmesh::fsdp

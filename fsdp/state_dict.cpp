@@ -1,0 +1,215 @@
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <functional>
+
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/tensor/convert.h>
+#include <simmesh/fsdp/state.h>
+#include <simmesh/fsdp/state_dict.h>
+
+namespace simmesh::fsdp {
+
+namespace {
+
+constexpr std::string_view source = "fsdp/state_dict";
+
+// States of a model that have parameters, each once.
+std::vector<FSDPState*> states_of(nn::Module& model) {
+  std::vector<FSDPState*> states;
+  for (auto& [name, module] : model.named_modules()) {
+    auto state = FSDPState::of(*module);
+    if (state && std::find(states.begin(), states.end(), state.get()) == states.end())
+      states.push_back(state.get());
+  }
+  return states;
+}
+
+// What the hooks of a state dict do on a module: its groups register their shards.
+void register_shards(const std::vector<FSDPState*>& states, const nn::Module& module) {
+  for (FSDPState* state : states)
+    for (auto& group : state->groups())
+      for (auto& param : group->params())
+        if (param->slots().owner.module == &module && group->has_hooks())
+          group->to_sharded("state_dict");
+}
+
+// fresh returns a DTensor of its own over the same local tensor.
+Tensor fresh(const Tensor& tensor) {
+  if (!tensor.distribution()) return tensor;
+  DTensor value = DTensor::of(tensor);
+  return DTensor(value.spec(), value.local()).as_tensor();
+}
+
+Tensor with_local(const Tensor& tensor, Tensor local) {
+  DTensorSpec spec = DTensor::of(tensor).spec();
+  spec.dtype = local.dtype();
+  return replace_value(tensor, DTensor(std::move(spec), std::move(local)));
+}
+
+// Loader walks modules as PyTorch does: hooks and parameters of a module, those below it, then what
+// runs after its load.
+class Loader {
+ public:
+  Loader(nn::Module& model, const nn::StateDict& state, const LoadOptions& options)
+      : states_(states_of(model)), state_(state), options_(options) {}
+
+  void load(nn::Module& module, const std::string& prefix) {
+    register_shards(states_, module);
+    for (auto* slots : {&module.slots(), &module.buffers()})
+      for (nn::ParameterSlot& slot : *slots)
+        if (slot.tensor.is_defined()) load_slot(slot, prefix + slot.name);
+    for (const auto& [name, child] : module.children()) load(*child, prefix + name + ".");
+    for (FSDPState* state : states_)
+      for (auto& group : state->groups())
+        for (auto& param : group->params())
+          if (param->slots().owner.module == &module) param->reset_sharded_param();
+  }
+
+  void check() const {
+    std::vector<std::string> problems = problems_;
+    for (const auto& [name, value] : state_)
+      if (std::find(seen_.begin(), seen_.end(), name) == seen_.end())
+        problems.push_back("unexpected key " + name);
+    if (options_.strict && !problems.empty())
+      raise(ErrorKind::runtime_error, source, "{}", fmt::join(problems, "; "));
+  }
+
+ private:
+  void load_slot(nn::ParameterSlot& slot, const std::string& name) {
+    auto found = std::find_if(state_.begin(), state_.end(),
+                              [&](const nn::NamedTensor& entry) { return entry.first == name; });
+    if (found == state_.end()) {
+      problems_.push_back("missing key " + name);
+      return;
+    }
+    seen_.push_back(name);
+    if (found->second.shape() != slot.tensor.shape())
+      raise(ErrorKind::runtime_error, source, "size mismatch for {}: {} in the state dict, {} here",
+            name, to_string(DimSpan(found->second.shape())),
+            to_string(DimSpan(slot.tensor.shape())));
+    Tensor value = placed(found->second, slot.tensor);
+    if (options_.assign) {
+      bool wants_grad = slot.tensor.requires_grad();
+      slot.tensor = fresh(value.detach());
+      set_requires_grad(slot.tensor, wants_grad);
+      return;
+    }
+    Tensor target = slot.tensor.local_part();
+    if (target.is_meta()) return;
+    copy_(target, converted(value.local_part(), target.dtype()));
+    target.storage()->count_change();
+  }
+
+  // The value as the parameter lies.
+  static Tensor placed(const Tensor& value, const Tensor& parameter) {
+    if (!parameter.distribution()) return value;
+    DTensorSpec spec = DTensor::of(parameter).spec();
+    if (!value.distribution())
+      return distribute_tensor(value.detach(), spec.mesh(), spec.placements(),
+                               {.from_first_rank = false})
+          .as_tensor();
+    DTensor given = DTensor::of(value);
+    return given.spec().sharding == spec.sharding
+               ? value
+               : given.redistribute(spec.placements()).as_tensor();
+  }
+
+  std::vector<FSDPState*> states_;
+  const nn::StateDict& state_;
+  const LoadOptions& options_;
+  std::vector<std::string> seen_, problems_;
+};
+
+// Conversion replaces the local parts of all tensors, keeping parameters the objects they are.
+class Conversion {
+ public:
+  using Convert = std::function<Tensor(const Tensor& local)>;
+  explicit Conversion(Convert convert) : convert_(std::move(convert)) {}
+
+  void apply(nn::Module& module) {
+    auto state = FSDPState::of(module);
+    if (state)
+      for (auto& group : state->groups()) group->reshard();
+    for (const auto& [name, child] : module.children()) apply(*child);
+    for (auto* slots : {&module.slots(), &module.buffers()})
+      for (nn::ParameterSlot& slot : *slots)
+        if (slot.tensor.is_defined()) convert(slot.tensor);
+    if (!state) return;
+    for (auto& group : state->groups())
+      for (auto& param : group->params()) param->reset_sharded_param();
+  }
+
+ private:
+  void convert(Tensor& tensor) {
+    for (auto& [old, made] : done_) {
+      if (!nn::is_same_tensor(old, tensor)) continue;
+      tensor = made;
+      return;
+    }
+    Tensor old = tensor, local = tensor.local_part();
+    Tensor replaced = convert_(local);
+    if (replaced.storage() == local.storage()) return;
+    if (tensor.distribution()) {
+      convert_gradient(tensor);
+      tensor = with_local(tensor, std::move(replaced));
+    } else {
+      set_requires_grad(replaced, tensor.requires_grad());
+      tensor = replaced;
+    }
+    done_.emplace_back(old, tensor);
+    done_.emplace_back(tensor, tensor);
+  }
+
+  void convert_gradient(Tensor& tensor) {
+    Tensor gradient = grad_of(tensor);
+    if (!gradient.is_defined() || !gradient.distribution()) return;
+    DTensorSpec spec = DTensor::of(gradient).spec();
+    Tensor local = convert_(gradient.local_part());
+    spec.dtype = local.dtype();
+    set_grad(tensor, DTensor(std::move(spec), local).as_tensor());
+  }
+
+  Convert convert_;
+  std::vector<std::pair<Tensor, Tensor>> done_;
+};
+
+}  // namespace
+
+nn::StateDict state_dict(nn::Module& model) {
+  std::vector<FSDPState*> states = states_of(model);
+  for (auto& [name, module] : model.named_modules()) register_shards(states, *module);
+  nn::StateDict state = model.state_dict();
+  for (auto& [name, tensor] : state) tensor = fresh(tensor);
+  return state;
+}
+
+nn::StateDict full_state_dict(nn::Module& model) {
+  nn::StateDict state = state_dict(model);
+  for (auto& [name, tensor] : state)
+    if (tensor.distribution()) tensor = DTensor::of(tensor).full_tensor();
+  return state;
+}
+
+void load_state_dict(nn::Module& model, const nn::StateDict& state, const LoadOptions& options) {
+  Loader loader(model, state, options);
+  loader.load(model, "");
+  loader.check();
+}
+
+void to(nn::Module& model, DType dtype) {
+  Conversion([dtype](const Tensor& local) {
+    if (!is_floating_point(local.dtype()) || local.dtype() == dtype) return local;
+    return local.is_meta() ? empty_meta(local.shape(), dtype) : converted(local, dtype);
+  }).apply(model);
+}
+
+void to_empty(nn::Module& model) {
+  Conversion([](const Tensor& local) { return empty(local.shape(), local.dtype()); }).apply(model);
+}
+
+void cpu(nn::Module& model) {
+  Conversion([](const Tensor& local) { return local; }).apply(model);
+}
+
+}  // namespace simmesh::fsdp

@@ -1,0 +1,73 @@
+#include <functional>
+#include <map>
+
+#include <simmesh/core/check/error.h>
+#include <simmesh/fsdp/fsdp_module.h>
+#include <simmesh/gate/fsdp_setters.h>
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::string_view source = "gate/fsdp_setters";
+
+using fsdp::FSDPModule;
+
+bool as_bool(const PlainValue& value, const std::string& what) {
+  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
+  raise(ErrorKind::value_error, source, "set_{} expects a bool, got a value of another type", what);
+}
+
+std::int64_t as_count(const PlainValue& value, const std::string& what) {
+  if (const auto* count = std::get_if<std::int64_t>(&value)) return *count;
+  raise(ErrorKind::type_error, source, "set_{} expects an int, got a value of another type", what);
+}
+
+double as_number(const PlainValue& value, const std::string& what) {
+  if (const double* number = std::get_if<double>(&value)) return *number;
+  return double(as_count(value, what));
+}
+
+using Recursive = void (FSDPModule::*)(bool, bool) const;
+using Own = void (FSDPModule::*)(bool) const;
+
+const std::map<std::string, Recursive>& recursive_setters() {
+  static const std::map<std::string, Recursive> setters = {
+      {"requires_gradient_sync", &FSDPModule::set_requires_gradient_sync},
+      {"requires_all_reduce", &FSDPModule::set_requires_all_reduce},
+      {"reshard_after_forward", &FSDPModule::set_reshard_after_forward},
+      {"reshard_after_backward", &FSDPModule::set_reshard_after_backward},
+      {"reduce_scatter_unused_params", &FSDPModule::set_reduce_scatter_unused_params},
+      {"separate_reduce_scatter_group", &FSDPModule::set_separate_reduce_scatter_group}};
+  return setters;
+}
+
+const std::map<std::string, Own>& own_setters() {
+  static const std::map<std::string, Own> setters = {
+      {"is_last_backward", &FSDPModule::set_is_last_backward},
+      {"unshard_async_op", &FSDPModule::set_unshard_async_op},
+      {"force_sum_reduction_for_comms", &FSDPModule::set_force_sum_reduction_for_comms},
+      {"unshard_in_backward", &FSDPModule::set_unshard_in_backward},
+      {"allocate_memory_from_process_group_for_comm",
+       &FSDPModule::set_allocate_memory_from_process_group_for_comm}};
+  return setters;
+}
+
+}  // namespace
+
+void set_on_module(nn::Module& module, const std::string& what, const PlainValue& value,
+                   std::optional<bool> recurse) {
+  FSDPModule target(module);
+  if (auto setter = recursive_setters().find(what); setter != recursive_setters().end())
+    return (target.*setter->second)(as_bool(value, what), recurse.value_or(true));
+  if (auto setter = own_setters().find(what); setter != own_setters().end())
+    return (target.*setter->second)(as_bool(value, what));
+  if (what == "gradient_divide_factor")
+    return target.set_gradient_divide_factor(as_number(value, what));
+  if (what == "reduce_scatter_max_input_buffers")
+    return target.set_reduce_scatter_max_input_buffers(as_count(value, what),
+                                                       recurse.value_or(true));
+  raise(ErrorKind::attribute_error, source, "a sharded module has no attribute 'set_{}'", what);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/engine/world.h>
+#include <simmesh/core/nn/model_node.h>
+#include <simmesh/fsdp/fully_shard.h>
+#include <simmesh/gate/fsdp_record.h>
+#include <simmesh/gate/training.h>
+
+namespace simmesh::fsdp {
+
+// small_model describes in, layers.0 .. , out: linear layers of the given width, the layers with a
+// hidden one. No size divides by 2, 3 or 4 where the width is 5.
+inline TrainingModel small_model(std::int64_t layers, std::int64_t width,
+                                 bool checkpointed = false) {
+  auto linear = [](std::string name, std::int64_t in, std::int64_t out) {
+    return nn::ModelNode{std::move(name), "linear", {{"in", in}, {"out", out}}, {}};
+  };
+  nn::ModelNode list{"layers", "sequential", {}, {}};
+  for (std::int64_t i = 0; i < layers; ++i) {
+    nn::ModelNode layer{std::to_string(i), "sequential", {}, {}};
+    if (checkpointed) layer.fields["ac"] = true;
+    layer.children = {
+        linear("up", width, width + 2), {"act", "gelu", {}, {}}, linear("down", width + 2, width)};
+    list.children.push_back(std::move(layer));
+  }
+  TrainingModel model;
+  model.node = {"", "sequential", {}, {linear("in", width, width), list, linear("out", width, 3)}};
+  nn::ModulePtr built = nn::build(model.node, {.device = nn::Device::meta});
+  std::uint64_t seed = 11;
+  for (auto& [name, tensor] : built->named_parameters())
+    model.parameters.push_back({name, tensor.shape(), {.rule = Rule::unit, .seed = seed += 7}});
+  return model;
+}
+
+// every_schedule runs a body on every rank of a world, under several schedules, with one and two
+// threads.
+inline void every_schedule(std::size_t ranks, const std::function<void(Rank&)>& body,
+                           Arithmetic arithmetic = Arithmetic::canonical()) {
+  for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"}) {
+    for (std::size_t threads : {1, 2}) {
+      World world({.ranks = ranks,
+                   .schedule = Schedule::parse(schedule),
+                   .threads = threads,
+                   .arithmetic = arithmetic});
+      Outcome outcome = world.run(body);
+      ASSERT_TRUE(outcome.ok()) << schedule << ", threads " << threads << ": "
+                                << outcome.failure->message << outcome.failure->details;
+    }
+  }
+}
+
+// expect throws, so that a rank can check what it sees.
+inline void expect(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error("expected " + what);
+}
+
+// shard_layers wraps each layer, then the model.
+inline void shard_layers(nn::Module& model, const FullyShardOptions& options = {}) {
+  for (const auto& [name, layer] : model.find("layers").children()) fully_shard(*layer, options);
+  fully_shard(model, options);
+}
+
+}  // namespace simmesh::fsdp

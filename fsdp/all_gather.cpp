@@ -46,8 +46,7 @@ Tensor PendingGather::finish(const std::vector<std::unique_ptr<FSDPParam>>& para
   std::size_t offset = 0;
   for (std::size_t i = 0; i < params.size(); ++i) {
     const std::byte* first = whole.element_count() > 0 ? whole.data() + offset : nullptr;
-    params[i]->take_gathered(
-        {first, input_.bytes(), parts_[i].bytes, ranks_, parts_[i].dtype});
+    params[i]->take_gathered({first, input_.bytes(), parts_[i].bytes, ranks_, parts_[i].dtype});
     offset += parts_[i].bytes;
   }
   return whole;

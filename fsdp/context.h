@@ -19,9 +19,9 @@ struct StateContext {
   std::function<void()> post_optim_event;
 };
 
-// CommContext is what all groups below one root, or below several that share it, have in common: the
-// order of their forwards, from which backward takes what to prefetch. An entry that was used up by
-// its root's last backward is null; indices stay valid until all are.
+// CommContext is what all groups below one root, or below several that share it, have in common:
+// the order of their forwards, from which backward takes what to prefetch. An entry that was used
+// up by its root's last backward is null; indices stay valid until all are.
 class CommContext {
  public:
   // record appends a group and returns its index.

@@ -26,8 +26,7 @@ void add_collective(EventFields& fields, const Event& event) {
   if (event.kind != EventKind::all_reduce) fields.emplace_back(event.output_numel);
   fields.emplace_back(event.group_size);
   fields.emplace_back(std::string(to_string(event.input.dtype())));
-  if (event.kind != EventKind::all_gather)
-    fields.emplace_back(std::string(to_string(event.op)));
+  if (event.kind != EventKind::all_gather) fields.emplace_back(std::string(to_string(event.op)));
 }
 
 }  // namespace
@@ -43,11 +42,22 @@ std::string_view to_string(ShardedState state) {
 }
 
 std::string_view to_string(EventKind kind) {
-  static constexpr std::string_view names[] = {
-      "lazy_init",     "group_lazy_init", "reset_sharded_param", "forward_root",
-      "unshard",       "all_gather",      "wait",                "prefetch",
-      "reshard",       "record_post_forward", "pre_backward",    "post_backward",
-      "reduce_scatter", "all_reduce",     "root_callback",       "finalize"};
+  static constexpr std::string_view names[] = {"lazy_init",
+                                               "group_lazy_init",
+                                               "reset_sharded_param",
+                                               "forward_root",
+                                               "unshard",
+                                               "all_gather",
+                                               "wait",
+                                               "prefetch",
+                                               "reshard",
+                                               "record_post_forward",
+                                               "pre_backward",
+                                               "post_backward",
+                                               "reduce_scatter",
+                                               "all_reduce",
+                                               "root_callback",
+                                               "finalize"};
   return names[std::size_t(kind)];
 }
 

@@ -190,7 +190,8 @@ void FSDPModule::reset_iter_state() const { state_for("reset_iter_state")->reset
 
 void FSDPModule::deepcopy() const {
   state_for("deepcopy");
-  raise(ErrorKind::assertion_error, source, "FSDP does not support deepcopy. Please use state dict");
+  raise(ErrorKind::assertion_error, source,
+        "FSDP does not support deepcopy. Please use state dict");
 }
 
 ForwardMethod register_fsdp_forward_method(nn::Module& module, std::string_view name,

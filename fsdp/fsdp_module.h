@@ -26,7 +26,8 @@ class UnshardHandle {
 // the module isn't sharded.
 //
 // Setters with `recurse` also reach all modules below; those without are for this module's groups
-// alone, but set_is_last_backward, set_post_optim_event and reset_iter_state are for the whole tree.
+// alone, but set_is_last_backward, set_post_optim_event and reset_iter_state are for the whole
+// tree.
 class FSDPModule {
  public:
   explicit FSDPModule(nn::Module& module) : module_(&module) {}
@@ -90,8 +91,8 @@ class FSDPModule {
 using ForwardMethod = std::function<nn::Tensors(const nn::Tensors& inputs)>;
 
 // register_fsdp_forward_method returns the method with what runs around forward around it; of a
-// module that isn't sharded the method itself. Raises a ValueError, naming it, for a method that the
-// sharded module doesn't have.
+// module that isn't sharded the method itself. Raises a ValueError, naming it, for a method that
+// the sharded module doesn't have.
 ForwardMethod register_fsdp_forward_method(nn::Module& module, std::string_view name,
                                            ForwardMethod method);
 

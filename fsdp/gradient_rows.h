@@ -14,8 +14,8 @@ struct RowPlace {
   std::int64_t offset;
 };
 
-// put_gradient_rows writes a tensor of a parameter's whole shape into a buffer of zeros: the shard of
-// rank k, padded, into row k.
+// put_gradient_rows writes a tensor of a parameter's whole shape into a buffer of zeros: the shard
+// of rank k, padded, into row k.
 void put_gradient_rows(Tensor& flat, const Tensor& whole, const FSDPParam& param,
                        const RowPlace& place);
 

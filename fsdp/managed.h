@@ -13,9 +13,9 @@ struct ManagedParam {
   ParameterSlots slots;
 };
 
-// managed_params returns the parameters of the modules and of those below them, down to modules that
-// fully_shard was applied to before: modules in post-order, in a module in order of registration,
-// each parameter once. This order fixes the flat layouts.
+// managed_params returns the parameters of the modules and of those below them, down to modules
+// that fully_shard was applied to before: modules in post-order, in a module in order of
+// registration, each parameter once. This order fixes the flat layouts.
 std::vector<ManagedParam> managed_params(const std::vector<nn::Module*>& modules,
                                          const std::vector<Tensor>& ignored);
 

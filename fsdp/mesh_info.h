@@ -27,8 +27,8 @@ struct MeshInfo {
   Placements placements(const Placement& shard) const;
 };
 
-// mesh_info_of raises a ValueError for a mesh that isn't 1-D or 2-D, an AssertionError for a 2-D one
-// without names.
+// mesh_info_of raises a ValueError for a mesh that isn't 1-D or 2-D, an AssertionError for a 2-D
+// one without names.
 MeshInfo mesh_info_of(const DeviceMesh& mesh);
 
 // spmd_mesh_info_of takes the named dims of a mesh as the data-parallel ones. Raises a ValueError

@@ -37,7 +37,8 @@ std::vector<NamedParam> named_params(nn::Module& model) {
       for (FSDPParamGroup* group : groups)
         for (auto& param : group->params())
           if (holds(*param, module, slot.name))
-            named.push_back({path.empty() ? slot.name : path + "." + slot.name, param.get(), group});
+            named.push_back(
+                {path.empty() ? slot.name : path + "." + slot.name, param.get(), group});
   return named;
 }
 

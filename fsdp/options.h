@@ -21,8 +21,8 @@ class ReshardAfterForward {
   ReshardAfterForward() = default;
   ReshardAfterForward(bool reshard) : value_(reshard) {}
   template <std::integral Size>
-    requires(!std::same_as<Size, bool>)
-  ReshardAfterForward(Size ranks) : value_(std::int64_t(ranks)) {}
+  requires(!std::same_as<Size, bool>) ReshardAfterForward(Size ranks)
+      : value_(std::int64_t(ranks)) {}
 
   bool is_default() const { return std::holds_alternative<std::monostate>(value_); }
   const bool* flag() const { return std::get_if<bool>(&value_); }
@@ -32,8 +32,8 @@ class ReshardAfterForward {
   std::variant<std::monostate, bool, std::int64_t> value_;
 };
 
-// MixedPrecisionPolicy says in which dtypes parameters are gathered and used, gradients are reduced,
-// and outputs are returned; nothing given means the parameters' own.
+// MixedPrecisionPolicy says in which dtypes parameters are gathered and used, gradients are
+// reduced, and outputs are returned; nothing given means the parameters' own.
 struct MixedPrecisionPolicy {
   std::optional<DType> param_dtype = {};
   std::optional<DType> reduce_dtype = {};
@@ -56,8 +56,8 @@ struct ShardPlacementResult {
 using ShardPlacementFn =
     std::function<std::optional<ShardPlacementResult>(const Tensor& parameter)>;
 
-// DataParallelMeshDims names the dims of a mesh on which all parameters are distributed already that
-// stand for data parallelism; several are taken as one.
+// DataParallelMeshDims names the dims of a mesh on which all parameters are distributed already
+// that stand for data parallelism; several are taken as one.
 struct DataParallelMeshDims {
   std::vector<std::string> shard = {};
   std::vector<std::string> replicate = {};

@@ -41,8 +41,7 @@ FSDPParam::FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamShardin
   shape_ = whole.shape();
   check(parameter, whole);
   shard(whole);
-  DTensor shard(sharded_spec(parameter),
-                DTensor::of(sharded_param_).local());
+  DTensor shard(sharded_spec(parameter), DTensor::of(sharded_param_).local());
   sharded_param_ = shard.as_tensor();
   sharded_param_.set_tracking(new Variable(parameter.requires_grad()));
   orig_dtype_ = parameter.dtype();
@@ -51,10 +50,11 @@ FSDPParam::FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamShardin
 
 void FSDPParam::check(const Tensor& parameter, const Tensor& whole) const {
   if (parameter.dim() == 0)
-    raise(ErrorKind::value_error, source,
-          "fully_shard doesn't support scalar parameters. Change {} to a 1D tensor with numel equal "
-          "to 1",
-          slots_.owner.name);
+    raise(
+        ErrorKind::value_error, source,
+        "fully_shard doesn't support scalar parameters. Change {} to a 1D tensor with numel equal "
+        "to 1",
+        slots_.owner.name);
   std::int64_t dim = shard_dim();
   if (dim >= whole.dim())
     raise(ErrorKind::assertion_error, source, "Shard dim {} is invalid for {}D tensor: {}", dim,
@@ -87,8 +87,8 @@ void FSDPParam::adopt_inner_spec(const Tensor& parameter) {
 
 DTensorSpec FSDPParam::sharded_spec(const Tensor& parameter) const {
   const MeshInfo& data = sharding_.mesh;
-  DTensorSpec spec{data.groups, {data.placements(sharding_.placement)}, parameter.shape(),
-                   parameter.dtype()};
+  DTensorSpec spec{
+      data.groups, {data.placements(sharding_.placement)}, parameter.shape(), parameter.dtype()};
   if (!inner_spec_) return spec;
   const DeviceMesh& mesh = inner_spec_->mesh();
   std::vector<std::string> names;
@@ -114,8 +114,8 @@ void FSDPParam::shard(const Tensor& whole) {
   HostMemory host(sharding_.offload);
   std::int64_t dim = shard_dim(), ranks = sharding_.mesh.shard_size();
   Chunk first = chunk_of({.size = whole.size(dim), .parts = ranks, .index = 0});
-  Chunk own = chunk_of({.size = whole.size(dim), .parts = ranks,
-                        .index = sharding_.mesh.shard_rank()});
+  Chunk own =
+      chunk_of({.size = whole.size(dim), .parts = ranks, .index = sharding_.mesh.shard_rank()});
   padded_shape_ = sharded_shape_ = shape_;
   padded_shape_[std::size_t(dim)] = first.length;
   sharded_shape_[std::size_t(dim)] = own.length;
@@ -124,7 +124,9 @@ void FSDPParam::shard(const Tensor& whole) {
   Tensor local = padded.narrow({dim, 0, own.length});
   if (!whole.is_meta()) copy_(local, whole.narrow({dim, own.start, own.length}));
   sharded_data_ = flat(padded);
-  DTensorSpec spec{sharding_.mesh.groups, {sharding_.mesh.placements(sharding_.placement)}, shape_,
+  DTensorSpec spec{sharding_.mesh.groups,
+                   {sharding_.mesh.placements(sharding_.placement)},
+                   shape_,
                    whole.dtype()};
   sharded_param_ = DTensor(std::move(spec), local).as_tensor();
 }

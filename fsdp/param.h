@@ -100,8 +100,8 @@ class FSDPParam {
   // What is registered changes; each does nothing where it is registered already.
   void to_unsharded();
   void to_sharded();
-  // Keeps the own slice over the smaller mesh. Raises a NotImplementedError for parameters that were
-  // distributed before.
+  // Keeps the own slice over the smaller mesh. Raises a NotImplementedError for parameters that
+  // were distributed before.
   void to_sharded_post_forward();
 
   // take_unsharded_grad returns the gradient that is to be reduced, and drops it.
@@ -111,8 +111,8 @@ class FSDPParam {
   void accumulate_unsharded_grad();
   void to_accumulated_grad();
 
-  // add_sharded_grad adds a reduced piece, of the padded shape, to the shard's gradient: a tensor of
-  // the shard's dtype, or a sum that is to be divided.
+  // add_sharded_grad adds a reduced piece, of the padded shape, to the shard's gradient: a tensor
+  // of the shard's dtype, or a sum that is to be divided.
   void add_sharded_grad(const Tensor& padded_piece);
   void add_sharded_grad(const CarriedSum& padded_piece, double divisor);
 

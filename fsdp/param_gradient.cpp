@@ -39,8 +39,7 @@ Tensor local_gradient(const Tensor& gradient, const std::optional<DTensorSpec>& 
 }  // namespace
 
 UnshardedGrad FSDPParam::take_unsharded_grad() {
-  if (accumulated_grad_.is_defined())
-    return {std::exchange(accumulated_grad_, Tensor()), nullptr};
+  if (accumulated_grad_.is_defined()) return {std::exchange(accumulated_grad_, Tensor()), nullptr};
   if (!unsharded_param_.is_defined()) return {};
   UnshardedGrad grad = take_grad(unsharded_param_);
   if (grad.value.is_defined()) grad.value = local_gradient(grad.value, inner_spec_);
@@ -71,7 +70,8 @@ void FSDPParam::drop_gradients() {
 }
 
 void FSDPParam::set_sharded_grad(Tensor local) {
-  set_grad(sharded_param_, DTensor(DTensor::of(sharded_param_).spec(), std::move(local)).as_tensor());
+  set_grad(sharded_param_,
+           DTensor(DTensor::of(sharded_param_).spec(), std::move(local)).as_tensor());
 }
 
 void FSDPParam::run_accumulate_hooks() {
@@ -100,8 +100,8 @@ void FSDPParam::add_sharded_grad(const CarriedSum& padded_piece, double divisor)
   HostMemory host(sharding_.offload);
   Ledger::Category category(MemoryCategory::gradient);
   Tensor before = grad_of(sharded_param_);
-  bool goes_on = carried_ && before.is_defined() &&
-                 before.local_part().storage() == carried_value_.storage();
+  bool goes_on =
+      carried_ && before.is_defined() && before.local_part().storage() == carried_value_.storage();
   auto sum = std::make_shared<CarriedSum>(padded_piece);
   if (goes_on) sum->add(*carried_);
   carried_ = sum;

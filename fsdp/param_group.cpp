@@ -64,8 +64,7 @@ void FSDPParamGroup::unshard(bool async_op) {
 void FSDPParamGroup::gather_now() {
   NoGrad mode;
   bool is_smaller = sharded_state_ == ShardedState::sharded_post_forward;
-  const ProcessGroup& group =
-      is_smaller ? post_forward_.mesh->shard_group : mesh_.shard_group;
+  const ProcessGroup& group = is_smaller ? post_forward_.mesh->shard_group : mesh_.shard_group;
   pending_ = std::make_unique<PendingGather>(params_, group, settings_.all_gather);
   if (pending_->communicates())
     emit({.kind = EventKind::all_gather,

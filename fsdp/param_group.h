@@ -37,7 +37,9 @@ class FSDPParamGroup {
  public:
   FSDPParamGroup(FSDPState& state, MeshInfo mesh, PostForward post_forward,
                  MixedPrecisionPolicy policy)
-      : state_(&state), mesh_(std::move(mesh)), post_forward_(std::move(post_forward)),
+      : state_(&state),
+        mesh_(std::move(mesh)),
+        post_forward_(std::move(post_forward)),
         policy_(policy) {}
 
   FSDPState& state() const { return *state_; }

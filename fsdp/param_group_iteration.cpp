@@ -83,10 +83,8 @@ std::vector<ParamGrad> FSDPParamGroup::take_gradients() {
   for (auto& param : params_) {
     UnshardedGrad grad = param->take_unsharded_grad();
     bool as_zero = !grad.is_defined() && settings_.reduce_scatter_unused_params &&
-                   param->unsharded_param().is_defined() &&
-                   param->sharded_param().requires_grad();
-    if (as_zero)
-      grad.value = zeros(param->unsharded_shape(), param->unsharded_param().dtype());
+                   param->unsharded_param().is_defined() && param->sharded_param().requires_grad();
+    if (as_zero) grad.value = zeros(param->unsharded_shape(), param->unsharded_param().dtype());
     if (grad.is_defined()) gradients.push_back({param.get(), std::move(grad)});
   }
   return gradients;

@@ -24,8 +24,8 @@ void copy_side_by_side(Tensor& whole, const Tensor& stacked, std::int64_t dim, s
   std::int64_t numel = element_count(piece_shape);
   for (std::int64_t i = 0; i < ranks; ++i) {
     Tensor piece = stacked.narrow({0, i * numel, numel}).view(piece_shape);
-    Tensor target = whole.narrow({dim, i * piece_shape[std::size_t(dim)],
-                                  piece_shape[std::size_t(dim)]});
+    Tensor target =
+        whole.narrow({dim, i * piece_shape[std::size_t(dim)], piece_shape[std::size_t(dim)]});
     copy_(target, piece);
   }
 }
@@ -33,8 +33,8 @@ void copy_side_by_side(Tensor& whole, const Tensor& stacked, std::int64_t dim, s
 }  // namespace
 
 Tensor FSDPParam::gather_input() const {
-  const Tensor& own = state_ == ShardedState::sharded_post_forward ? post_forward_data_
-                                                                   : sharded_data_;
+  const Tensor& own =
+      state_ == ShardedState::sharded_post_forward ? post_forward_data_ : sharded_data_;
   DType dtype = param_dtype_.value_or(orig_dtype_);
   return own.dtype() == dtype ? own : converted(own, dtype);
 }
@@ -102,9 +102,9 @@ void FSDPParam::to_sharded_post_forward() {
   const MeshInfo& mesh = *sharding_.post_forward;
   Ledger::Category category(MemoryCategory::parameter);
   std::int64_t slice = unsharded_data_.element_count() / mesh.shard_size();
-  post_forward_data_ =
-      unsharded_data_.narrow({0, slice * mesh.shard_rank(), slice}).clone();
-  Chunk rows = chunk_of({.size = shape_[0], .parts = mesh.shard_size(), .index = mesh.shard_rank()});
+  post_forward_data_ = unsharded_data_.narrow({0, slice * mesh.shard_rank(), slice}).clone();
+  Chunk rows =
+      chunk_of({.size = shape_[0], .parts = mesh.shard_size(), .index = mesh.shard_rank()});
   Shape local_shape = shape_;
   local_shape[0] = rows.length;
   std::int64_t row = rows.length == 0 ? 0 : element_count(local_shape) / rows.length;

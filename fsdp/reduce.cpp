@@ -15,8 +15,7 @@ namespace {
 DType reduction_dtype(const std::vector<ParamGrad>& gradients, const ReduceSetting& setting) {
   if (setting.reduce_dtype) return *setting.reduce_dtype;
   DType dtype = gradients.front().grad.value.dtype();
-  for (const ParamGrad& entry : gradients)
-    dtype = promote_types(dtype, entry.grad.value.dtype());
+  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, entry.grad.value.dtype());
   return dtype;
 }
 
@@ -37,10 +36,9 @@ class Reducer {
       divide(output, factors_.copy);
       return output;
     }
-    Tensor output =
-        *setting_.reduce_scatter
-            ? (*setting_.reduce_scatter)(input, factors_.reduce_scatter, group)
-            : reduce_scatter(input, factors_.reduce_scatter, {.dim = 0}, group);
+    Tensor output = *setting_.reduce_scatter
+                        ? (*setting_.reduce_scatter)(input, factors_.reduce_scatter, group)
+                        : reduce_scatter(input, factors_.reduce_scatter, {.dim = 0}, group);
     emit({.kind = EventKind::reduce_scatter,
           .group = setting_.group,
           .group_size = group.size(),
@@ -84,7 +82,8 @@ void give_out(const Tensor& flat, const std::vector<ParamGrad>& gradients) {
   std::int64_t offset = 0;
   for (const ParamGrad& entry : gradients) {
     std::int64_t numel = entry.param->padded_numel();
-    entry.param->add_sharded_grad(flat.narrow({0, offset, numel}).view(entry.param->padded_shape()));
+    entry.param->add_sharded_grad(
+        flat.narrow({0, offset, numel}).view(entry.param->padded_shape()));
     offset += numel;
   }
 }

@@ -44,8 +44,8 @@ struct ReduceSetting {
 };
 
 // reduce_gradients brings each parameter the part of its gradient that belongs to its shard: rank k
-// gets the rows k*c .. of each gradient in order, padded with zeros. Where it doesn't all-reduce, the
-// result is added to `partial`, else that is added to it first.
+// gets the rows k*c .. of each gradient in order, padded with zeros. Where it doesn't all-reduce,
+// the result is added to `partial`, else that is added to it first.
 void reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
                       std::optional<PartialReduction>& partial);
 

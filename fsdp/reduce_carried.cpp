@@ -101,8 +101,8 @@ void reduce_carried_gradients(std::vector<ParamGrad> gradients, const ReduceSett
   const MeshInfo& mesh = *setting.mesh;
   DType dtype = setting.orig_dtype;
   const UnshardedGrad& first = gradients.front().grad;
-  DType named = setting.reduce_dtype.value_or(first.carried ? first.carried->dtype()
-                                                            : first.value.dtype());
+  DType named =
+      setting.reduce_dtype.value_or(first.carried ? first.carried->dtype() : first.value.dtype());
   DivideFactors factors = divide_factors({.shard_size = mesh.shard_size(),
                                           .data_parallel_size = mesh.data_parallel_size(),
                                           .reduce_dtype = named,
@@ -116,8 +116,8 @@ void reduce_carried_gradients(std::vector<ParamGrad> gradients, const ReduceSett
     entry.grad = {};
   }
   check_room(sums, mesh.data_parallel_size());
-  Tensor flat = scattered(flat_limbs(sums, gradients, mesh.shard_size()), setting, factors, named,
-                          numel);
+  Tensor flat =
+      scattered(flat_limbs(sums, gradients, mesh.shard_size()), setting, factors, named, numel);
   sums = sums_of(flat, gradients, dtype);
   if (mesh.replicate_group) {
     if (partial)

@@ -30,9 +30,8 @@ std::shared_ptr<FSDPState> FSDPState::of(const nn::Module& module) {
 void FSDPState::install() {
   for (nn::Module* module : modules_) {
     module->set_extension(shared_from_this());
-    module->add_first_pre_hook([this](nn::Module&, nn::Tensors inputs) {
-      return pre_forward(std::move(inputs));
-    });
+    module->add_first_pre_hook(
+        [this](nn::Module&, nn::Tensors inputs) { return pre_forward(std::move(inputs)); });
     module->add_hook([this](nn::Module& called, const nn::Tensors&, nn::Tensors outputs) {
       return post_forward(called, std::move(outputs));
     });

@@ -12,8 +12,8 @@
 namespace simmesh::fsdp {
 
 // FSDPState is what one call of fully_shard made: of one module, or of several that form one group
-// of communication. It runs around the modules' forward, and in backward when the gradients of their
-// outputs and inputs come. The model must outlive its backward passes.
+// of communication. It runs around the modules' forward, and in backward when the gradients of
+// their outputs and inputs come. The model must outlive its backward passes.
 class FSDPState final : public nn::ModuleExtension, public std::enable_shared_from_this<FSDPState> {
  public:
   FSDPState(std::vector<nn::Module*> modules, MixedPrecisionPolicy policy, bool auto_reshard);
@@ -31,8 +31,12 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   // install puts the hooks on the modules.
   void install();
 
-  void set_prefetch_forward(std::vector<FSDPState*> targets) { forward_prefetch_ = std::move(targets); }
-  void set_prefetch_backward(std::vector<FSDPState*> targets) { backward_prefetch_ = std::move(targets); }
+  void set_prefetch_forward(std::vector<FSDPState*> targets) {
+    forward_prefetch_ = std::move(targets);
+  }
+  void set_prefetch_backward(std::vector<FSDPState*> targets) {
+    backward_prefetch_ = std::move(targets);
+  }
   void clear_auto_reshard() { auto_reshard_ = false; }
 
   const std::shared_ptr<CommContext>& comm_context() const { return comm_; }

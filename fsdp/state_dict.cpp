@@ -86,7 +86,8 @@ class Loader {
     seen_.push_back(name);
     if (found->second.shape() != slot.tensor.shape())
       raise(ErrorKind::runtime_error, source, "size mismatch for {}: {} in the state dict, {} here",
-            name, to_string(DimSpan(found->second.shape())), to_string(DimSpan(slot.tensor.shape())));
+            name, to_string(DimSpan(found->second.shape())),
+            to_string(DimSpan(slot.tensor.shape())));
     Tensor value = placed(found->second, slot.tensor);
     if (options_.assign) {
       bool wants_grad = slot.tensor.requires_grad();
@@ -109,8 +110,9 @@ class Loader {
                                {.from_first_rank = false})
           .as_tensor();
     DTensor given = DTensor::of(value);
-    return given.spec().sharding == spec.sharding ? value
-                                                  : given.redistribute(spec.placements()).as_tensor();
+    return given.spec().sharding == spec.sharding
+               ? value
+               : given.redistribute(spec.placements()).as_tensor();
   }
 
   std::vector<FSDPState*> states_;

@@ -13,8 +13,8 @@ nn::StateDict state_dict(nn::Module& model);
 // full_state_dict gathers each value whole: collectives among all ranks.
 nn::StateDict full_state_dict(nn::Module& model);
 
-// LoadOptions say whether values become the parameters (assign) or are copied into them, and whether
-// missing and unexpected names are errors (strict).
+// LoadOptions say whether values become the parameters (assign) or are copied into them, and
+// whether missing and unexpected names are errors (strict).
 struct LoadOptions {
   bool assign = false;
   bool strict = true;
@@ -23,11 +23,12 @@ struct LoadOptions {
 // load_state_dict takes values from DTensors, brought to the placements of the parameters, or from
 // whole tensors, of which each rank takes its part. Raises a RuntimeError for names and shapes that
 // don't fit.
-void load_state_dict(nn::Module& model, const nn::StateDict& state, const LoadOptions& options = {});
+void load_state_dict(nn::Module& model, const nn::StateDict& state,
+                     const LoadOptions& options = {});
 
 // to converts floating parameters and buffers; to_empty gives those of the meta device, and all
-// others, storage of undefined content; cpu leaves all as it is. Each gives up what was gathered and
-// reads the shards again.
+// others, storage of undefined content; cpu leaves all as it is. Each gives up what was gathered
+// and reads the shards again.
 void to(nn::Module& model, DType dtype);
 void to_empty(nn::Module& model);
 void cpu(nn::Module& model);

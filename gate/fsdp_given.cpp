@@ -49,8 +49,7 @@ GivenPlan read_given(const RecordedCase& recorded, DType dtype) {
 
 void give_gradients(const GivenPlan& given, const ShardedModel& sharded, std::int64_t rank) {
   const FsdpPlan& plan = sharded.plan();
-  std::int64_t number =
-      plan.tensor_parallel.empty() ? rank : sharded.mesh().get_local_rank("dp");
+  std::int64_t number = plan.tensor_parallel.empty() ? rank : sharded.mesh().get_local_rank("dp");
   for (const GivenPlan::Node& each : given.nodes) {
     auto* node = dynamic_cast<nn::GivenGradients*>(&sharded.model().find(each.path));
     if (!node)

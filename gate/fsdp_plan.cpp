@@ -162,8 +162,8 @@ void ShardedModel::convert() {
 void ShardedModel::distribute() {
   auto place = [&](const std::string& name, const DeviceMesh& mesh, const Placements& placements) {
     SlotPath slot = find_slot(*model_, name);
-    DTensor value = distribute_tensor(slot.tensor().detach(), mesh, placements,
-                                      {.from_first_rank = false});
+    DTensor value =
+        distribute_tensor(slot.tensor().detach(), mesh, placements, {.from_first_rank = false});
     if (slot.tensor().requires_grad()) value.set_requires_grad();
     slot.module->set_parameter(slot.name, value.as_tensor());
   };

@@ -13,7 +13,8 @@
 
 namespace simmesh {
 
-// MeshPlan is a mesh of a case, of which only the dims in `use` are handed on, all where it is empty.
+// MeshPlan is a mesh of a case, of which only the dims in `use` are handed on, all where it is
+// empty.
 struct MeshPlan {
   Shape shape;
   std::vector<std::string> names;

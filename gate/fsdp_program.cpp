@@ -85,7 +85,8 @@ bool ProgramRun::act_on_state(const ProgramStep& step) {
   if (step.act == "zero_grad") {
     model().zero_grad();
   } else if (step.act == "optimizer") {
-    optimizer_ = std::make_unique<optim::Sgd>(model().parameters(), optim::SgdOptions{.lr = step.lr});
+    optimizer_ =
+        std::make_unique<optim::Sgd>(model().parameters(), optim::SgdOptions{.lr = step.lr});
   } else if (step.act == "optim_step") {
     if (!optimizer_)
       optimizer_ =
@@ -178,14 +179,14 @@ void ProgramRun::load(const ProgramStep& step) {
   nn::StateDict state;
   for (const fsdp::NamedParam& named : fsdp::named_params(model())) {
     const std::string& name = named.name;
-    bool is_wanted = !step.has_keys ||
-                     std::find(step.keys.begin(), step.keys.end(), name) != step.keys.end();
+    bool is_wanted =
+        !step.has_keys || std::find(step.keys.begin(), step.keys.end(), name) != step.keys.end();
     Tensor whole = values_of(name, step.seed_add);
     if (!is_wanted || !whole.is_defined()) continue;
     DTensorSpec spec = DTensor::of(named.param->sharded_param()).spec();
-    state.emplace_back(name, distribute_tensor(whole, spec.mesh(), spec.placements(),
-                                               {.from_first_rank = false})
-                                 .as_tensor());
+    state.emplace_back(
+        name, distribute_tensor(whole, spec.mesh(), spec.placements(), {.from_first_rank = false})
+                  .as_tensor());
   }
   fsdp::load_state_dict(model(), state, {.assign = step.assign, .strict = step.strict});
   state_dicts_["loaded"] = std::move(state);

@@ -6,20 +6,36 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::string_view acts[] = {
-    "forward",       "backward",       "set",          "set_prefetch",
-    "unshard",       "reshard",        "wait_handle",  "zero_grad",
-    "optim_step",    "state_dict",     "share_comm_ctx", "reset_iter_state",
-    "set_requires_grad", "deepcopy",   "set_all_reduce_hook", "register_forward_method",
-    "set_custom_all_gather", "optimizer", "load",      "to",
-    "cpu",           "to_empty",       "fill"};
+constexpr std::string_view acts[] = {"forward",
+                                     "backward",
+                                     "set",
+                                     "set_prefetch",
+                                     "unshard",
+                                     "reshard",
+                                     "wait_handle",
+                                     "zero_grad",
+                                     "optim_step",
+                                     "state_dict",
+                                     "share_comm_ctx",
+                                     "reset_iter_state",
+                                     "set_requires_grad",
+                                     "deepcopy",
+                                     "set_all_reduce_hook",
+                                     "register_forward_method",
+                                     "set_custom_all_gather",
+                                     "optimizer",
+                                     "load",
+                                     "to",
+                                     "cpu",
+                                     "to_empty",
+                                     "fill"};
 
 // Besides what a step means: what is expected of it.
 constexpr std::string_view fields[] = {
-    "do",     "module", "x",      "as",      "grad",    "of",     "outs",         "retain",
-    "what",   "value",  "recurse", "kind",   "targets", "async",  "lr",           "modules",
-    "params", "method", "stream", "dtype",   "assign",  "strict", "keys",         "seed_add",
-    "expect_error", "events", "facts", "placements", "raises"};
+    "do",           "module", "x",       "as",         "grad",    "of",     "outs", "retain",
+    "what",         "value",  "recurse", "kind",       "targets", "async",  "lr",   "modules",
+    "params",       "method", "stream",  "dtype",      "assign",  "strict", "keys", "seed_add",
+    "expect_error", "events", "facts",   "placements", "raises"};
 
 void read_text(const CaseField& step, std::string_view name, std::string& target) {
   if (auto field = step.find(name)) target = field->text();

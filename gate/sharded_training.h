@@ -13,10 +13,10 @@ namespace simmesh {
 enum class SyncMode : std::uint8_t { every, last, all_reduce_last };
 std::optional<SyncMode> sync_from_string(std::string_view name);
 
-// ShardedTraining is the form of a training run under fully_shard, on one rank. A plan without a mesh
-// is one device. In exact arithmetic gradients are sums over the ranks (a divide factor of 1), else
-// means, as by default; the result is the same but for rounding, and has the bits of one device in
-// the first case.
+// ShardedTraining is the form of a training run under fully_shard, on one rank. A plan without a
+// mesh is one device. In exact arithmetic gradients are sums over the ranks (a divide factor of 1),
+// else means, as by default; the result is the same but for rounding, and has the bits of one
+// device in the first case.
 class ShardedTraining {
  public:
   ShardedTraining(const FsdpPlan& plan, SyncMode sync);

@@ -199,9 +199,7 @@ void verify_fsdp_layout(const RecordedCase& recorded, const VerifyOptions& optio
   World world(world_options(options, plan.fsdp.world));
   auto error = run_case(
       world,
-      [&](Rank& rank) {
-        descriptions[rank.id()] = describe_run(plan, std::int64_t(rank.id()));
-      },
+      [&](Rank& rank) { descriptions[rank.id()] = describe_run(plan, std::int64_t(rank.id())); },
       report);
   if (error) report.mismatch(fmt::format("expected a run, got {}", error->what()));
   if (report.failed()) return;

@@ -28,15 +28,15 @@ struct Origin {
 
 bool holds(const optim::Optimizer& optimizer, const Tensor& parameter) {
   const auto& list = optimizer.parameters();
-  return std::any_of(list.begin(), list.end(), [&](const Tensor& known) {
-    return known.tracking() == parameter.tracking();
-  });
+  return std::any_of(list.begin(), list.end(),
+                     [&](const Tensor& known) { return known.tracking() == parameter.tracking(); });
 }
 
 Json compare_with(const Tensor& kept, const Tensor& live) {
   Tensor local = kept.local_part();
-  return {{"aliases", local.storage() == live.storage()},
-          {"equal", local.dtype() == live.dtype() && same_bits(local.contiguous(), live.contiguous())}};
+  return {
+      {"aliases", local.storage() == live.storage()},
+      {"equal", local.dtype() == live.dtype() && same_bits(local.contiguous(), live.contiguous())}};
 }
 
 // Facts watches the parameters of one rank's model.
@@ -44,9 +44,8 @@ class Facts {
  public:
   explicit Facts(nn::Module& model) {
     for (const fsdp::NamedParam& named : fsdp::named_params(model)) {
-      bool is_known = std::any_of(params_.begin(), params_.end(), [&](const auto& other) {
-        return other.param == named.param;
-      });
+      bool is_known = std::any_of(params_.begin(), params_.end(),
+                                  [&](const auto& other) { return other.param == named.param; });
       if (is_known) continue;
       params_.push_back(named);
       const Tensor& parameter = named.param->sharded_param();
@@ -193,9 +192,9 @@ void verify_fsdp_state_dict(const RecordedCase& recorded, const VerifyOptions& o
       if (i + 1 >= results.size()) break;
       const StepResult& got = results[i + 1];
       auto raises = steps[i].find("raises");
-      std::string wanted = !raises || raises->is_null() ? "" : raises->is_text()
-                                                                  ? raises->text()
-                                                                  : (*raises)["type"].text();
+      std::string wanted = !raises || raises->is_null() ? ""
+                           : raises->is_text()          ? raises->text()
+                                                        : (*raises)["type"].text();
       report.expect_equal(who + ": raised", wanted, got.raised);
       if (!got.raised.empty()) break;
       if (auto named = steps[i].find("facts")) facts = merged(facts, named->value());

@@ -9,18 +9,37 @@
 #include <simmesh/gate/verify_mesh.h>
 #include <simmesh/gate/verify_plan.h>
 #include <simmesh/gate/verify_redistribute.h>
+#include <simmesh/gate/verify_table.h>
 #include <simmesh/gate/verify_train.h>
 #include <simmesh/gate/verify_zero_train.h>
-#include <simmesh/gate/verify_table.h>
 
 namespace simmesh {
 
 gsl::span<const KnownKind> known_kinds() {
-  static const std::vector<std::string_view> train_fields = {
-      "world",      "mesh",      "dtype",           "model", "params",    "wraps",  "steps",
-      "microbatches", "sync",    "input",           "target", "step_seed", "microbatch_seed", "loss",
-      "optimizer",  "losses",    "grad_norms",      "final", "final_shape", "tolerance", "clip",
-      "clip_raises_by_rank", "frozen", "tied"};
+  static const std::vector<std::string_view> train_fields = {"world",
+                                                             "mesh",
+                                                             "dtype",
+                                                             "model",
+                                                             "params",
+                                                             "wraps",
+                                                             "steps",
+                                                             "microbatches",
+                                                             "sync",
+                                                             "input",
+                                                             "target",
+                                                             "step_seed",
+                                                             "microbatch_seed",
+                                                             "loss",
+                                                             "optimizer",
+                                                             "losses",
+                                                             "grad_norms",
+                                                             "final",
+                                                             "final_shape",
+                                                             "tolerance",
+                                                             "clip",
+                                                             "clip_raises_by_rank",
+                                                             "frozen",
+                                                             "tied"};
   static const std::vector<KnownKind> kinds = {
       {"collective",
        verify_collective,
@@ -42,9 +61,26 @@ gsl::span<const KnownKind> known_kinds() {
         "ranks_agree"}},
       {"fsdp_layout",
        verify_fsdp_layout,
-       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "tp", "settings",
-        "given_grads", "grad_rule", "grad_seed", "forward_input", "stages", "groups",
-        "state_after_forward", "state_after_backward", "grads", "collectives",
+       {"world",
+        "mesh",
+        "dtype",
+        "model",
+        "params",
+        "wraps",
+        "tied",
+        "frozen",
+        "tp",
+        "settings",
+        "given_grads",
+        "grad_rule",
+        "grad_seed",
+        "forward_input",
+        "stages",
+        "groups",
+        "state_after_forward",
+        "state_after_backward",
+        "grads",
+        "collectives",
         "wrong_after_forward"}},
       {"fsdp_state_dict",
        verify_fsdp_state_dict,
@@ -68,9 +104,9 @@ gsl::span<const KnownKind> known_kinds() {
       {"train_exact", verify_train, train_fields},
       {"zero_train",
        verify_zero_train,
-       {"world", "stage", "dtype", "layers", "init", "batch", "accumulation", "steps", "loss",
-        "data_rule", "data_seed", "input_factor", "optimizer", "groups", "clip", "zero", "compare",
-        "expect", "fp16", "poison_step"}},
+       {"world", "stage", "dtype",     "layers",    "init",         "batch",      "accumulation",
+        "steps", "loss",  "data_rule", "data_seed", "input_factor", "optimizer",  "groups",
+        "clip",  "zero",  "compare",   "expect",    "fp16",         "poison_step"}},
   };
   return kinds;
 }

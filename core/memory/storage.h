@@ -51,8 +51,8 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   void adopt(BufferPtr buffer, std::size_t offset);
 
   // free gives the bytes back, to the ledger too, while identity and views stay; restore gets
-  // uninitialised ones of the same number. Both do nothing where there is nothing to do, and neither
-  // counts as a change.
+  // uninitialised ones of the same number. Both do nothing where there is nothing to do, and
+  // neither counts as a change.
   void free();
   void restore();
   bool is_freed() const { return is_freed_; }

@@ -11,12 +11,22 @@ TEST(DivideFactors, DividesAroundASumByAboutTheRoot) {
     std::int64_t ranks;
     double before, after;
   };
-  for (const Row& row : {Row{1, 1, 1}, {2, 2, 1}, {3, 2, 1.5}, {4, 2, 2}, {5, 2, 2.5}, {6, 4, 1.5},
-                         {7, 2, 3.5}, {8, 4, 2}, {12, 4, 3}, {16, 4, 4}, {32, 8, 4}, {64, 8, 8},
-                         {128, 16, 8}, {512, 32, 16}}) {
-    DivideFactors factors = divide_factors({.shard_size = row.ranks,
-                                            .data_parallel_size = row.ranks,
-                                            .reduce_dtype = DType::float16});
+  for (const Row& row : {Row{1, 1, 1},
+                         {2, 2, 1},
+                         {3, 2, 1.5},
+                         {4, 2, 2},
+                         {5, 2, 2.5},
+                         {6, 4, 1.5},
+                         {7, 2, 3.5},
+                         {8, 4, 2},
+                         {12, 4, 3},
+                         {16, 4, 4},
+                         {32, 8, 4},
+                         {64, 8, 8},
+                         {128, 16, 8},
+                         {512, 32, 16}}) {
+    DivideFactors factors = divide_factors(
+        {.shard_size = row.ranks, .data_parallel_size = row.ranks, .reduce_dtype = DType::float16});
     EXPECT_EQ(factors.before, row.before) << row.ranks;
     EXPECT_EQ(factors.after, row.after) << row.ranks;
     EXPECT_EQ(factors.reduce_scatter.op, ReduceOp::sum);

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/nn/containers.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/nn/containers.h>
 #include <simmesh/tests/fsdp/sharded_worlds.h>
 
 namespace simmesh::fsdp {
@@ -75,9 +75,8 @@ TEST(FSDPModule, ReducesOnceOverMicroBatches) {
     shard_layers(*model);
     FSDPModule root(*model);
     std::int64_t reductions = 0;
-    ObserverScope observer([&](const Event& event) {
-      reductions += event.kind == EventKind::reduce_scatter;
-    });
+    ObserverScope observer(
+        [&](const Event& event) { reductions += event.kind == EventKind::reduce_scatter; });
     for (int micro = 0; micro < 3; ++micro) {
       bool is_last = micro == 2;
       root.set_is_last_backward(is_last);

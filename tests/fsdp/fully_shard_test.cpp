@@ -73,9 +73,9 @@ Draw draw(std::uint64_t seed) {
     return Batch{formula({rows, width}, {.rule = Rule::unit, .seed = 5 + at}),
                  formula({rows, 3}, {.rule = Rule::unit, .seed = 1000 + at})};
   };
-  result.text = fmt::format("seed {}: world {}, mesh {}, {} layers, {} micro-batches", seed, world,
-                            to_string(DimSpan(result.plan.mesh->shape)), layers,
-                            task.micro_batches);
+  result.text =
+      fmt::format("seed {}: world {}, mesh {}, {} layers, {} micro-batches", seed, world,
+                  to_string(DimSpan(result.plan.mesh->shape)), layers, task.micro_batches);
   return result;
 }
 
@@ -102,7 +102,8 @@ void expect_bits_of_one_device(const Draw& draw) {
     expect_equal(whole.parameters, sharded.parameters, "parameters");
     expect_equal(whole.optimizer_state, sharded.optimizer_state, "optimiser state");
   });
-  EXPECT_TRUE(outcome.ok()) << draw.text << ": " << (outcome.failure ? outcome.failure->message : "");
+  EXPECT_TRUE(outcome.ok()) << draw.text << ": "
+                            << (outcome.failure ? outcome.failure->message : "");
 }
 
 // A sharded run in exact arithmetic has the bits of one device, however it is cut: gradients that

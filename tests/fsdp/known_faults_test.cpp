@@ -9,8 +9,8 @@
 #include <simmesh/sharding/dtensor.h>
 #include <simmesh/tests/fsdp/sharded_worlds.h>
 
-// Faults that users of the real system met. Each test shows that the faulty program is reported, and
-// that the right one beside it isn't.
+// Faults that users of the real system met. Each test shows that the faulty program is reported,
+// and that the right one beside it isn't.
 namespace simmesh::fsdp {
 namespace {
 
@@ -30,8 +30,8 @@ nn::ModulePtr fan_of_two() {
   return nn::build(node);
 }
 
-// Ranks that use different parameters of a group reduce buffers of different sizes: a hang, or mixed
-// up gradients. Here the collective names both sides; reducing unused ones as zeros cures it.
+// Ranks that use different parameters of a group reduce buffers of different sizes: a hang, or
+// mixed up gradients. Here the collective names both sides; reducing unused ones as zeros cures it.
 TEST(KnownFaults, RanksUseDifferentParameters) {
   auto body = [](bool as_zero) {
     return [as_zero](Rank& rank) {
@@ -73,8 +73,8 @@ TEST(KnownFaults, ReplicasStartApart) {
       if (apart) plan.parameters[0].data.seed += rank.id();
       nn::ModulePtr model = build_model(plan);
       fully_shard(*model, {.mesh = mesh});
-      std::vector<Tensor> others = all_gather_list(model->parameters()[0].local_part(),
-                                                   process_group(mesh, "replicate"));
+      std::vector<Tensor> others =
+          all_gather_list(model->parameters()[0].local_part(), process_group(mesh, "replicate"));
       rank.expect_same_bits(others[1], others[0]);
     };
   };

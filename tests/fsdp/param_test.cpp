@@ -10,9 +10,7 @@
 namespace simmesh::fsdp {
 namespace {
 
-Tensor input(std::int64_t width) {
-  return formula({2, width}, {.rule = Rule::unit, .seed = 3});
-}
+Tensor input(std::int64_t width) { return formula({2, width}, {.rule = Rule::unit, .seed = 3}); }
 
 // Over a smaller mesh the registered DTensor is the parameter, also where padded rows and its own
 // rows are other bytes, and for shards of dim 1.
@@ -38,8 +36,8 @@ TEST(FSDPParam, ShowsTheRowsOfASmallerMesh) {
   }
 }
 
-// A micro-batch without sync leaves gradients in the reduce dtype; the next one, which reduces, uses
-// more of the group.
+// A micro-batch without sync leaves gradients in the reduce dtype; the next one, which reduces,
+// uses more of the group.
 TEST(FSDPParam, ReducesAccumulatedAndFreshGradients) {
   every_schedule(2, [](Rank&) {
     nn::ModelNode node{"", "fan", {}, {}};
@@ -47,8 +45,8 @@ TEST(FSDPParam, ReducesAccumulatedAndFreshGradients) {
       node.children.push_back(
           {name, "linear", {{"in", std::int64_t(4)}, {"out", std::int64_t(4)}}, {}});
     nn::ModulePtr model = nn::build(node);
-    fully_shard(*model, {.mp_policy = {.param_dtype = DType::bfloat16,
-                                       .reduce_dtype = DType::float32}});
+    fully_shard(*model,
+                {.mp_policy = {.param_dtype = DType::bfloat16, .reduce_dtype = DType::float32}});
     FSDPModule root(*model);
     root.set_requires_gradient_sync(false);
     backward(sum(model->call({input(4)})[0]));

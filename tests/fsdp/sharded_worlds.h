@@ -24,8 +24,8 @@ inline TrainingModel small_model(std::int64_t layers, std::int64_t width,
   for (std::int64_t i = 0; i < layers; ++i) {
     nn::ModelNode layer{std::to_string(i), "sequential", {}, {}};
     if (checkpointed) layer.fields["ac"] = true;
-    layer.children = {linear("up", width, width + 2), {"act", "gelu", {}, {}},
-                      linear("down", width + 2, width)};
+    layer.children = {
+        linear("up", width, width + 2), {"act", "gelu", {}, {}}, linear("down", width + 2, width)};
     list.children.push_back(std::move(layer));
   }
   TrainingModel model;

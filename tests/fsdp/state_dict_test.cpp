@@ -18,8 +18,8 @@ void step(nn::Module& model, optim::Optimizer& optimizer) {
   optimizer.zero_grad();
 }
 
-// A cached state dict shows every later step, on ranks with padding too: PyTorch padded again at the
-// first forward and then saved stale weights.
+// A cached state dict shows every later step, on ranks with padding too: PyTorch padded again at
+// the first forward and then saved stale weights.
 TEST(StateDict, StaysAliasedOverSteps) {
   for (std::size_t ranks : {1, 2, 3, 4}) {
     every_schedule(ranks, [](Rank&) {

@@ -35,15 +35,17 @@ TEST(VerifyFsdp, NamesWhatDiffers) {
   testing::expect_fails(events, "/program/0/events/1/0", "unshard", "step 0 (forward): event 1");
   testing::expect_fails(events, "/totals/all_gather", 99, "totals: expected 99 all-gathers");
   testing::expect_fails(events, "/ranks_agree", false, "ranks_agree");
-  json counts = case_named("counts.jsonl", testing::recorded_values("../fsdp/counts.jsonl")[0]["id"]
-                                               .get<std::string>()
-                                               .substr(std::string("counts_public/").size()));
+  json counts = case_named(
+      "counts.jsonl",
+      testing::recorded_values("../fsdp/counts.jsonl")[0]["id"].get<std::string>().substr(
+          std::string("counts_public/").size()));
   testing::expect_fails(counts, "/per_step/0/1", 77, "per_step[0]");
   testing::expect_fails(counts, "/counts/reduce_scatter", 77, "counts");
   json layout = case_named("layout.jsonl", "uneven_2");
   testing::expect_fails(layout, "/groups/0/gather_input_numel", 1, "groups[0].gather_input_numel");
   testing::expect_fails(layout, "/collectives/0/output_hash", "00", "collectives[0].output_hash");
-  testing::expect_fails(layout, "/stages/after_forward/a.w/dtype", "int8", "after_forward.a.w.dtype");
+  testing::expect_fails(layout, "/stages/after_forward/a.w/dtype", "int8",
+                        "after_forward.a.w.dtype");
   testing::expect_fails(layout, "/grads/a.w/hash", "00", "grads.a.w.hash");
   json error = case_named("errors.jsonl", "reshard_int_3");
   testing::expect_fails(error, "/raises/type", "KeyError", "expected KeyError at wrap 0");

@@ -13,9 +13,7 @@ struct Observers {
   std::vector<Observer> list;
 };
 
-thread_local Observers outside_observers;
-
-Observers& observers() { return in_rank() ? this_rank().state<Observers>() : outside_observers; }
+std::vector<Observer>& observers() { return this_rank().state<Observers>().list; }
 
 std::string path_of(nn::Module& model, const nn::Module* module) {
   for (auto& [name, known] : model.named_modules())
@@ -63,14 +61,13 @@ std::string_view to_string(EventKind kind) {
   return names[std::size_t(kind)];
 }
 
-ObserverScope::ObserverScope(Observer observer) { observers().list.push_back(std::move(observer)); }
+ObserverScope::ObserverScope(Observer observer) { observers().push_back(std::move(observer)); }
 
-ObserverScope::~ObserverScope() { observers().list.pop_back(); }
-
-bool is_observed() { return !observers().list.empty(); }
+ObserverScope::~ObserverScope() { observers().pop_back(); }
 
 void emit(const Event& event) {
-  for (const Observer& observer : std::vector(observers().list)) observer(event);
+  if (!in_rank() || observers().empty()) return;
+  for (const Observer& observer : std::vector(observers())) observer(event);
 }
 
 std::string name_of(const FSDPState& state, nn::Module& model) {

@@ -78,8 +78,7 @@ class ObserverScope {
   ObserverScope& operator=(const ObserverScope&) = delete;
 };
 
-// is_observed says whether anybody looks; emit tells all observers of the rank.
-bool is_observed();
+// emit tells all observers of the rank.
 void emit(const Event& event);
 
 // EventFields is an event as a list, as recorded cases and gate files hold it: its kind, then names

@@ -75,7 +75,7 @@ TEST(StateDict, FollowsADtypeChangeAfterAGather) {
     optim::Sgd optimizer(model->parameters(), optim::SgdOptions{.lr = 0.5});
     step(*model, optimizer);
     to(*model, DType::float64);
-    Tensor y = (*model)(formula({2, 5}, {.dtype = DType::float64, .rule = Rule::unit, .seed = 3}));
+    Tensor y = (*model)(formula({2, 5}, {.rule = Rule::unit, .seed = 3, .dtype = DType::float64}));
     expect(y.dtype() == DType::float64, "a result in the new dtype");
     backward(sum(y));
     for (const Tensor& parameter : model->parameters())

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <initializer_list>
+
 #include <simmesh/gate/verify_collective.h>
 #include <simmesh/gate/verify_formula.h>
 #include <simmesh/gate/verify_fsdp_errors.h>
@@ -15,77 +18,24 @@
 
 namespace simmesh {
 
-gsl::span<const KnownKind> known_kinds() {
-  static const std::vector<std::string_view> train_fields = {"world",
-                                                             "mesh",
-                                                             "dtype",
-                                                             "model",
-                                                             "params",
-                                                             "wraps",
-                                                             "steps",
-                                                             "microbatches",
-                                                             "sync",
-                                                             "input",
-                                                             "target",
-                                                             "step_seed",
-                                                             "microbatch_seed",
-                                                             "loss",
-                                                             "optimizer",
-                                                             "losses",
-                                                             "grad_norms",
-                                                             "final",
-                                                             "final_shape",
-                                                             "tolerance",
-                                                             "clip",
-                                                             "clip_raises_by_rank",
-                                                             "frozen",
-                                                             "tied"};
-  static const std::vector<KnownKind> kinds = {
+namespace {
+
+using Fields = std::vector<std::string_view>;
+
+// The fields of a case with a model under fully_shard, and its own.
+Fields with_model(std::initializer_list<std::string_view> own) {
+  Fields fields{"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen"};
+  fields.insert(fields.end(), own.begin(), own.end());
+  return fields;
+}
+
+std::vector<KnownKind> mesh_kinds() {
+  return {
       {"collective",
        verify_collective,
        {"mesh", "world", "op", "api", "reduce", "group_dim", "dim", "root", "splits", "shapes",
         "tensor", "before", "after", "error", "oracle"}},
       {"formula", verify_formula, {"tensor", "h", "bits", "hash"}},
-      {"fsdp_counts",
-       verify_fsdp_counts,
-       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "program", "mode",
-        "counts", "per_step", "ranks_agree"}},
-      {"fsdp_errors",
-       verify_fsdp_errors,
-       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "program", "device",
-        "dtypes", "transposed", "tp", "spmd_params", "given_grads", "grad_rule", "grad_seed",
-        "raises"}},
-      {"fsdp_events",
-       verify_fsdp_events,
-       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "program", "totals",
-        "ranks_agree"}},
-      {"fsdp_layout",
-       verify_fsdp_layout,
-       {"world",
-        "mesh",
-        "dtype",
-        "model",
-        "params",
-        "wraps",
-        "tied",
-        "frozen",
-        "tp",
-        "settings",
-        "given_grads",
-        "grad_rule",
-        "grad_seed",
-        "forward_input",
-        "stages",
-        "groups",
-        "state_after_forward",
-        "state_after_backward",
-        "grads",
-        "collectives",
-        "wrong_after_forward"}},
-      {"fsdp_state_dict",
-       verify_fsdp_state_dict,
-       {"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "program", "device",
-        "start"}},
       {"grad",
        verify_grad,
        {"mesh", "world", "tensor", "from", "leaf", "end", "to", "grad_given", "gradient", "before",
@@ -100,6 +50,31 @@ gsl::span<const KnownKind> known_kinds() {
        verify_redistribute,
        {"mesh", "world", "tensor", "from", "to", "from_order", "to_order", "flattened", "api",
         "planner", "steps", "collectives", "before", "after", "error", "oracle"}},
+  };
+}
+
+std::vector<KnownKind> fsdp_kinds() {
+  return {
+      {"fsdp_counts", verify_fsdp_counts,
+       with_model({"program", "mode", "counts", "per_step", "ranks_agree"})},
+      {"fsdp_errors", verify_fsdp_errors,
+       with_model({"program", "device", "dtypes", "transposed", "tp", "spmd_params", "given_grads",
+                   "grad_rule", "grad_seed", "raises"})},
+      {"fsdp_events", verify_fsdp_events, with_model({"program", "totals", "ranks_agree"})},
+      {"fsdp_layout", verify_fsdp_layout,
+       with_model({"tp", "settings", "given_grads", "grad_rule", "grad_seed", "forward_input",
+                   "stages", "groups", "state_after_forward", "state_after_backward", "grads",
+                   "collectives", "wrong_after_forward"})},
+      {"fsdp_state_dict", verify_fsdp_state_dict, with_model({"program", "device", "start"})},
+  };
+}
+
+std::vector<KnownKind> training_kinds() {
+  Fields train_fields =
+      with_model({"steps", "microbatches", "sync", "input", "target", "step_seed",
+                  "microbatch_seed", "loss", "optimizer", "losses", "grad_norms", "final",
+                  "final_shape", "tolerance", "clip", "clip_raises_by_rank"});
+  return {
       {"train", verify_train, train_fields},
       {"train_exact", verify_train, train_fields},
       {"zero_train",
@@ -108,6 +83,21 @@ gsl::span<const KnownKind> known_kinds() {
         "steps", "loss",  "data_rule", "data_seed", "input_factor", "optimizer",  "groups",
         "clip",  "zero",  "compare",   "expect",    "fp16",         "poison_step"}},
   };
+}
+
+std::vector<KnownKind> all_kinds() {
+  std::vector<KnownKind> all;
+  for (auto& kinds : {mesh_kinds(), fsdp_kinds(), training_kinds()})
+    all.insert(all.end(), kinds.begin(), kinds.end());
+  std::sort(all.begin(), all.end(),
+            [](const KnownKind& a, const KnownKind& b) { return a.kind < b.kind; });
+  return all;
+}
+
+}  // namespace
+
+gsl::span<const KnownKind> known_kinds() {
+  static const std::vector<KnownKind> kinds = all_kinds();
   return kinds;
 }
 

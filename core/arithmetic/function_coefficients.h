@@ -1,4 +1,6 @@
-// No include guard, like lanes.h: coefficients of the functions, from 300-bit arithmetic.
+#pragma once
+
+// Like lanes.h: coefficients of the functions, from 300-bit arithmetic.
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 

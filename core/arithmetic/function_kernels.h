@@ -1,4 +1,6 @@
-// No include guard, like lanes.h: elementary functions of double in plain additions,
+#pragma once
+
+// Like lanes.h: elementary functions of double in plain additions,
 // multiplications and divisions, so that their bits are the same on every processor.
 namespace simmesh::SIMMESH_KERNELS {
 namespace {

@@ -1,4 +1,6 @@
-// No include guard, like lanes.h: packing operands of products and rounding their sums, for one
+#pragma once
+
+// Like lanes.h: packing operands of products and rounding their sums, for one
 // instruction set.
 namespace simmesh::SIMMESH_KERNELS {
 namespace {

@@ -1,4 +1,6 @@
-// No include guard, like lanes.h: the inner loops of products for one instruction set.
+#pragma once
+
+// Like lanes.h: the inner loops of products for one instruction set.
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 

@@ -111,6 +111,24 @@ TEST(ModelNode, SaysWhatIsWrongAndWhere) {
       std::string::npos);
 }
 
+TEST(ModelNode, BuildsConvolutionsAndDropout) {
+  ModulePtr conv = build(node("", "conv2d",
+                              {{"in", std::int64_t(2)},
+                               {"out", std::int64_t(3)},
+                               {"size", std::int64_t(3)},
+                               {"padding", std::int64_t(1)},
+                               {"stride", std::int64_t(2)}}));
+  EXPECT_EQ((*conv)(formula({1, 2, 6, 6}, {.seed = 1})).shape(), (Shape{1, 3, 3, 3}));
+  ModulePtr dropout = build(node("", "dropout", {{"p", 0.5}}));
+  Tensor x = full({1000}, DType::float32, 1), y = (*dropout)(x);
+  std::int64_t kept = 0;
+  for (float value : y.values<float>()) kept += value == 2.0f;
+  EXPECT_GT(kept, 400);
+  EXPECT_LT(kept, 600);
+  dropout->train(false);
+  EXPECT_TRUE(same_bits((*dropout)(x), x));
+}
+
 // With one expert that takes all tokens, a mixture is that expert.
 TEST(Moe, OfOneExpertIsTheExpert) {
   ModulePtr moe = build(node("", "moe",

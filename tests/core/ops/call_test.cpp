@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/check.h>
+#include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/world.h>
+#include <simmesh/core/ops/call.h>
+#include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/gradient_call.h>
+#include <simmesh/core/ops/pointwise.h>
+
+namespace simmesh {
+namespace {
+
+Tensor two() { return tensor_of<float>({2}, {3, 4}); }
+
+// An op of one's own: its only definition is this value.
+Op scaled(Saves saves = {.inputs = 0b1}) {
+  return {.name = "my::scaled",
+          .shape = [](auto inputs, const Attributes&) { return TensorTypes{inputs[0]}; },
+          .kernel =
+              [](auto inputs, const Attributes& attributes, auto outputs) {
+                outputs[0] = mul(inputs[0], attributes.get_or("factor", 2.0)).contiguous();
+              },
+          .gradient =
+              [](const GradientCall& call) {
+                call.input(0);
+                return Gradients{mul(call.gradient(), call.attributes().get_or("factor", 2.0))};
+              },
+          .saves = saves};
+}
+
+TEST(Call, RunsAnOpOfOnesOwnAndItsGradient) {
+  Op op = scaled();
+  Tensor x = two();
+  set_requires_grad(x);
+  Tensor y = call_one(op, {x}, {{"factor", 10.0}});
+  EXPECT_TRUE(same_bits(y.detach(), tensor_of<float>({2}, {30, 40})));
+  backward(y, {.gradients = {tensor_of<float>({2}, {1, 1})}});
+  EXPECT_TRUE(same_bits(grad_of(x), tensor_of<float>({2}, {10, 10})));
+}
+
+TEST(Call, AGradientRuleMayOnlyReadWhatTheOpSaves) {
+  Op op = scaled({});
+  Tensor x = two();
+  set_requires_grad(x);
+  Tensor y = call_one(op, {x});
+  EXPECT_THROW(backward(y, {.gradients = {two()}}), ContractViolation);
+}
+
+TEST(Call, OfMetaTensorsRunsNoKernel) {
+  Op op = scaled();
+  op.kernel = [](auto, const Attributes&, auto) { FAIL() << "the kernel ran"; };
+  Tensor y = call_one(op, {empty_meta(Dims{5}, DType::float32)});
+  EXPECT_TRUE(y.is_meta());
+  EXPECT_EQ(y.shape(), (Shape{5}));
+}
+
+TEST(Call, InfersTypesWithoutTensors) {
+  std::vector<TensorType> types{{{5}, DType::float32}};
+  EXPECT_EQ(infer_types(scaled(), types), types);
+}
+
+TEST(Call, InPlaceWritesIntoTheTensorAndItsViews) {
+  Op op = scaled();
+  Tensor x = two(), view = x.narrow({0, 1, 1});
+  call_in_place(op, x, gsl::span<const Tensor>(&x, 1));
+  EXPECT_EQ(view.values<float>()[0], 8);
+  Tensor out = two();
+  call_into(op, out, gsl::span<const Tensor>(&x, 1));
+  EXPECT_EQ(out.values<float>()[0], 12);
+  set_requires_grad(x);
+  EXPECT_THROW(call_into(op, out, gsl::span<const Tensor>(&x, 1)), Error);
+}
+
+TEST(Attributes, AreFoundByNameAndType) {
+  Attributes attributes{{"dims", Dims{1}}, {"keepdim", true}};
+  attributes.set("keepdim", false);
+  attributes.set("scale", 2.0);
+  EXPECT_FALSE(attributes.get<bool>("keepdim"));
+  EXPECT_EQ(attributes.get_or("scale", 1.0), 2.0);
+  EXPECT_EQ(attributes.get_or("other", 7.0), 7.0);
+  EXPECT_THROW(attributes.get<double>("keepdim"), ContractViolation);
+}
+
+TEST(ComputeMode, BelongsToARankAndEndsWithItsScopes) {
+  EXPECT_EQ(current_arithmetic().name(), "canonical");
+  World world({.ranks = 2, .arithmetic = Arithmetic::exact()});
+  Outcome outcome = world.run([](Rank& rank) {
+    EXPECT_EQ(current_arithmetic().name(), "exact");
+    if (rank.id() == 0) {
+      NoGrad mode;
+      Arithmetic ring = Arithmetic::as_gloo_ring();
+      ArithmeticScope scope(ring);
+      rank.run().yield(rank, CallSite::here());
+      EXPECT_FALSE(grad_enabled());
+      EXPECT_EQ(current_arithmetic().name(), "as_gloo_ring");
+    } else {
+      rank.run().yield(rank, CallSite::here());
+      EXPECT_TRUE(grad_enabled());
+      EXPECT_EQ(current_arithmetic().name(), "exact");
+    }
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+  EXPECT_TRUE(grad_enabled());
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -10,6 +10,7 @@ namespace simmesh {
 // They raise a RuntimeError where the result has another shape or a dtype of a higher kind than
 // self's, and for a leaf that requires a gradient while gradients are enabled.
 
+// The forms of binary and ternary ops.
 Tensor& add_(Tensor& self, const Tensor& other, Number alpha = 1);
 Tensor& add_(Tensor& self, Number other, Number alpha = 1);
 Tensor& sub_(Tensor& self, const Tensor& other, Number alpha = 1);
@@ -25,6 +26,7 @@ Tensor& lerp_(Tensor& self, const Tensor& end, Number weight);
 Tensor& lerp_(Tensor& self, const Tensor& end, const Tensor& weight);
 
 Tensor& maximum_(Tensor& self, const Tensor& other);
+// The forms of unary ops.
 Tensor& neg_(Tensor& self);
 Tensor& abs_(Tensor& self);
 Tensor& sqrt_(Tensor& self);
@@ -35,6 +37,7 @@ Tensor& floor_(Tensor& self);
 Tensor& sigmoid_(Tensor& self);
 Tensor& tanh_(Tensor& self);
 
+// The forms that limit, choose or overwrite elements.
 Tensor& clamp_(Tensor& self, std::optional<Number> min, std::optional<Number> max = {});
 Tensor& masked_fill_(Tensor& self, const Tensor& mask, Number value);
 Tensor& fill_(Tensor& self, Number value);

@@ -52,6 +52,7 @@ struct ShardOfTensor {
   Dims offset;
 };
 
+// RandomKind is a distribution.
 enum class RandomKind : std::uint8_t { uniform, normal };
 
 // RandomFill is mean + scale * normal, or low + (high - low) * uniform, computed in double and

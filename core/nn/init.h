@@ -25,12 +25,15 @@ struct Uniform {
 };
 void uniform_(Tensor& tensor, const Uniform& range, const Generator& generator);
 
+// Normal is a normal distribution.
 struct Normal {
   double mean = 0.0;
   double deviation = 1.0;
 };
+// normal_ draws each element.
 void normal_(Tensor& tensor, const Normal& distribution, const Generator& generator);
 
+// constant_ writes one value everywhere.
 void constant_(Tensor& tensor, double value);
 
 // kaiming_uniform_ draws from +-gain * sqrt(3 / fan_in) of a weight [out, in, ...], with the gain

@@ -24,8 +24,8 @@ Tensor& addcmul_(Tensor& self, const Tensor& a, const Tensor& b, Number value = 
 Tensor& addcdiv_(Tensor& self, const Tensor& a, const Tensor& b, Number value = 1);
 Tensor& lerp_(Tensor& self, const Tensor& end, Number weight);
 Tensor& lerp_(Tensor& self, const Tensor& end, const Tensor& weight);
-
 Tensor& maximum_(Tensor& self, const Tensor& other);
+
 // The forms of unary ops.
 Tensor& neg_(Tensor& self);
 Tensor& abs_(Tensor& self);

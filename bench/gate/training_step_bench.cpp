@@ -3,6 +3,7 @@
 
 #include <simmesh/collectives/process_group.h>
 #include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/engine/world.h>
 #include <simmesh/core/nn/model_node.h>
 #include <simmesh/core/ops/losses.h>
 #include <simmesh/core/ops/op_observer.h>

@@ -24,7 +24,7 @@ std::uint64_t hash_of(const std::string& text, const std::string& schedule) {
   GateFile gate = gate_from_text(text, "g.toml");
   GateTask task = gate_task(gate);
   std::uint64_t hash = 0;
-  World world({.ranks = std::size_t(element_count(gate.mesh.shape)),
+  World world({.ranks = std::size_t(element_count(gate.mesh)),
                .schedule = Schedule::parse(schedule),
                .arithmetic = Arithmetic::exact(),
                .stack_bytes = 256 * 1024});

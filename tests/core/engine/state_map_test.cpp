@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank.h>
+#include <simmesh/core/engine/run.h>
+#include <simmesh/core/engine/world.h>
 #include <simmesh/tests/core/engine/every_schedule.h>
 
 namespace simmesh {

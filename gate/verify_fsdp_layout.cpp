@@ -177,7 +177,8 @@ Description describe_run(const LayoutPlan& plan, std::int64_t rank) {
   Description description;
   description.groups = describe_groups(model);
   description.stages["after_fully_shard"] = describe_stage(model);
-  fsdp::ObserverScope observer(CollectiveLog(model, description.collectives));
+  CollectiveLog log(model, description.collectives);
+  fsdp::ObserverScope observer([&log](const fsdp::Event& event) { log(event); });
   Tensor input = formula(plan.input.tensor.shape, plan.input.tensor.data);
   if (plan.input.requires_grad) set_requires_grad(input);
   Tensor loss = sum(model(input));

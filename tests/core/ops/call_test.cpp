@@ -4,6 +4,7 @@
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/run.h>
 #include <simmesh/core/engine/world.h>
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/compute_mode.h>

@@ -22,7 +22,7 @@ Op scaled(Saves saves = {.inputs = 0b1}) {
           .shape = [](auto inputs, const Attributes&) { return TensorTypes{inputs[0]}; },
           .kernel =
               [](auto inputs, const Attributes& attributes, auto outputs) {
-                outputs[0] = mul(inputs[0], attributes.get_or("factor", 2.0)).contiguous();
+                copy_(outputs[0], mul(inputs[0], attributes.get_or("factor", 2.0)));
               },
           .gradient =
               [](const GradientCall& call) {

@@ -3,6 +3,7 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/number.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/sharding/dtensor_gradient.h>
 
@@ -22,7 +23,9 @@ class DTensorDistribution final : public Distribution {
 
   // Gradients that meet on the tape are added: pieces with equal placements piece by piece.
   std::vector<Tensor> dispatch(const OpCall& call) const override {
-    bool is_sum = call.op.name == "add" && call.inputs.size() == 2 && !call.attributes.has("alpha");
+    bool is_sum = call.op.name == "add" && call.inputs.size() == 2;
+    for (const auto& [name, value] : call.attributes)
+      is_sum = is_sum && (name != "alpha" || Number::of(value).as<double>() == 1.0);
     for (const Tensor& input : call.inputs)
       is_sum = is_sum && input.distribution() &&
                DTensor::of(input).spec().sharding == value_.spec().sharding;

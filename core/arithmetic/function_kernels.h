@@ -295,7 +295,18 @@ double large_sine(double x) {
   return sin_or_cos(reduced_large_angle(x), quarters);
 }
 
-inline double square_root(double x) { return x < 0 ? not_a_number() : __builtin_sqrt(x); }
+// The choice is made between bits: which NaN arithmetic gives is the compiler's choice.
+inline double unless_negative(double x, double value) {
+  constexpr std::uint64_t positive_nan = 0x7FF8000000000000;
+  return __builtin_bit_cast(double,
+                            x < 0 ? positive_nan : __builtin_bit_cast(std::uint64_t, value));
+}
+
+inline double square_root(double x) { return unless_negative(x, __builtin_sqrt(x)); }
+
+inline double reciprocal_root(double x) {
+  return unless_negative(x, x == 0 ? 1 / x : 1 / __builtin_sqrt(x));
+}
 
 // x may be result, but not begin elsewhere in it.
 template <class T, class F>
@@ -337,8 +348,7 @@ void apply(int function, const T* x, T* result, std::int64_t count) {
     case 8: return sines<0>(x, result, count);
     case 9: return sines<1>(x, result, count);
     case 10: return each(x, result, count, [](double y) { return square_root(y); });
-    case 11:
-      return each(x, result, count, [](double y) { return y == 0 ? 1 / y : 1 / square_root(y); });
+    case 11: return each(x, result, count, [](double y) { return reciprocal_root(y); });
   }
 }
 

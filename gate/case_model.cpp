@@ -57,6 +57,8 @@ ParameterData read_parameter(const CaseField& field) {
   return parameter;
 }
 
+}  // namespace
+
 double number_or(const CaseField& field, std::string_view name, double otherwise) {
   auto found = field.find(name);
   return found ? found->number() : otherwise;
@@ -75,8 +77,6 @@ AdamSpec read_adam(const CaseField& field, optim::WeightDecay decay) {
   spec.options.weight_decay = number_or(field, "weight_decay", 0.0);
   return spec;
 }
-
-}  // namespace
 
 nn::ModelNode read_node(const CaseField& field) { return read_node_at(field, 0); }
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <simmesh/core/engine/random_stream.h>
-#include <simmesh/core/tensor/convert.h>
 #include <simmesh/gate/gate_run.h>
+#include <simmesh/gate/scalar_value.h>
 
 namespace simmesh {
 
@@ -11,15 +11,11 @@ namespace {
 // Attention blocks with checkpointing nest deeper than the default stack.
 constexpr std::size_t stack_bytes = 256 * 1024;
 
-double as_double(const Tensor& scalar) {
-  return converted(scalar, DType::float64).values<double>()[0];
-}
-
 void keep_results(Rank& rank, const GateRunner::Request& request, const TrainingResult& result,
                   RankFindings& found) {
   std::vector<nn::NamedTensor> results = named_results(result);
   record_results(rank, results);
-  for (const Tensor& loss : result.losses) found.losses.push_back(as_double(loss));
+  for (const Tensor& loss : result.losses) found.losses.push_back(scalar_value(loss));
   if (request.expected) found.difference = first_difference(*request.expected, results);
   if (request.keep_record && rank.id() == 0) found.record = copy_of(results);
 }

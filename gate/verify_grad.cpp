@@ -1,7 +1,5 @@
 #include <fmt/format.h>
-#include <map>
 
-#include <simmesh/collectives/collective_call.h>
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/gate/case_bits.h>
@@ -9,6 +7,7 @@
 #include <simmesh/gate/case_plan.h>
 #include <simmesh/gate/case_source.h>
 #include <simmesh/gate/case_world.h>
+#include <simmesh/gate/collective_tally.h>
 #include <simmesh/gate/verify_grad.h>
 #include <simmesh/sharding/dtensor_gradient.h>
 
@@ -16,8 +15,6 @@ namespace simmesh {
 
 namespace {
 
-constexpr CollectiveOp counted_ops[] = {CollectiveOp::all_reduce, CollectiveOp::all_gather,
-                                        CollectiveOp::reduce_scatter, CollectiveOp::all_to_all};
 constexpr std::int64_t ranks_max = 4096;
 
 struct GradCase {
@@ -33,7 +30,7 @@ struct GradCase {
 struct RankResult {
   Tensor before, after;
   Placements placements;  // of the leaf's gradient
-  std::map<std::string, std::int64_t> collectives;
+  CollectiveTally collectives;
 };
 
 bool read_choice(const CaseField& field, const std::string& yes, const std::string& no) {
@@ -64,15 +61,6 @@ GradCase read_case(const RecordedCase& recorded) {
   return in;
 }
 
-std::map<std::string, std::int64_t> counted_since(const auto& before, Rank& rank) {
-  std::map<std::string, std::int64_t> counts;
-  for (CollectiveOp op : counted_ops) {
-    std::uint32_t count = rank.counters()[std::size_t(op)] - before[std::size_t(op)];
-    if (count > 0) counts[name_of(op)] = count;
-  }
-  return counts;
-}
-
 RankResult run_rank(const GradCase& in, const CaseSource& source, const CaseSource& gradients,
                     Rank& rank) {
   DeviceMesh mesh = in.mesh.view(rank.id());
@@ -90,7 +78,7 @@ RankResult run_rank(const GradCase& in, const CaseSource& source, const CaseSour
   result.before = gradients.local(*mesh.get_coordinate());
   auto counted_before = rank.counters();
   backward(y, {.gradients = {result.before}});
-  result.collectives = counted_since(counted_before, rank);
+  result.collectives = tally_since(counted_before, rank);
   if (in.is_leaf_local) {
     result.after = grad_of(leaf);
   } else {
@@ -104,9 +92,7 @@ RankResult run_rank(const GradCase& in, const CaseSource& source, const CaseSour
 
 void compare(const RecordedCase& recorded, const GradCase& in,
              const std::vector<RankResult>& results, CaseReport& report) {
-  std::map<std::string, std::int64_t> collectives;
-  CaseField counts = recorded["collectives"];
-  for (const std::string& name : counts.keys()) collectives[name] = counts[name].integer();
+  CollectiveTally collectives = read_tally(recorded["collectives"]);
   std::optional<Placements> placements;
   if (auto field = recorded.find("grad_placements")) placements = read_placements(*field);
   for (std::size_t rank = 0; rank < results.size(); ++rank) {

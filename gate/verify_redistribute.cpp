@@ -1,12 +1,11 @@
 #include <fmt/format.h>
-#include <map>
 
-#include <simmesh/collectives/collective_call.h>
 #include <simmesh/gate/case_bits.h>
 #include <simmesh/gate/case_mesh.h>
 #include <simmesh/gate/case_plan.h>
 #include <simmesh/gate/case_source.h>
 #include <simmesh/gate/case_world.h>
+#include <simmesh/gate/collective_tally.h>
 #include <simmesh/gate/verify_redistribute.h>
 #include <simmesh/sharding/dtensor.h>
 #include <simmesh/sharding/redistribute_refusals.h>
@@ -15,15 +14,13 @@ namespace simmesh {
 
 namespace {
 
-constexpr CollectiveOp counted_ops[] = {CollectiveOp::all_reduce, CollectiveOp::all_gather,
-                                        CollectiveOp::reduce_scatter, CollectiveOp::all_to_all};
 constexpr std::int64_t world_max = 4096;
 
 // What one rank found.
 struct RankResult {
   Tensor before;
   Tensor after;
-  std::map<std::string, std::int64_t> collectives;
+  CollectiveTally collectives;
 };
 
 struct RedistributeCase {
@@ -78,19 +75,14 @@ RankResult run_rank(const RedistributeCase& in, const CaseSource& source, Planne
   DTensor y = in.is_local ? x.redistribute_local(in.request.to, options)
                           : x.redistribute(in.request.to, options);
   result.after = y.to_local();
-  for (CollectiveOp op : counted_ops) {
-    std::uint32_t count = rank.counters()[std::size_t(op)] - counted_before[std::size_t(op)];
-    if (count > 0) result.collectives[name_of(op)] = count;
-  }
+  result.collectives = tally_since(counted_before, rank);
   rank.record(result.after);
   return result;
 }
 
 void compare(const RecordedCase& recorded, const RedistributeCase& in, const std::string& who,
              const std::vector<RankResult>& results, CaseReport& report) {
-  std::map<std::string, std::int64_t> collectives;
-  CaseField counts = recorded["collectives"];
-  for (const std::string& name : counts.keys()) collectives[name] = counts[name].integer();
+  CollectiveTally collectives = read_tally(recorded["collectives"]);
   for (std::size_t rank = 0; rank < results.size(); ++rank) {
     std::string at = fmt::format("{}: rank {}", who, rank);
     const RankResult& result = results[rank];

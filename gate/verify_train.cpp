@@ -7,6 +7,7 @@
 #include <simmesh/gate/case_number.h>
 #include <simmesh/gate/case_tensor.h>
 #include <simmesh/gate/case_world.h>
+#include <simmesh/gate/scalar_value.h>
 #include <simmesh/gate/sharded_training.h>
 #include <simmesh/gate/verify_train.h>
 
@@ -80,16 +81,12 @@ TrainingTask read_task(const RecordedCase& recorded) {
   return task;
 }
 
-double as_double(const Tensor& scalar) {
-  return converted(scalar, DType::float64).values<double>()[0];
-}
-
 void expect_figures(CaseReport& report, std::string_view what, const CaseField& expected,
                     const std::vector<Tensor>& actual, const Tolerance& tolerance) {
   std::vector<CaseField> figures = expected.items();
   if (!report.expect_equal(fmt::format("{}: count", what), figures.size(), actual.size())) return;
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    double wanted = read_number(figures[i]), got = as_double(actual[i]);
+    double wanted = read_number(figures[i]), got = scalar_value(actual[i]);
     if (!tolerance.holds(got, wanted, std::abs(wanted)))
       report.mismatch(fmt::format("{}[{}]: expected {}, got {}", what, i, wanted, got));
   }

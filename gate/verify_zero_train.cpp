@@ -65,28 +65,14 @@ void read_init(const RecordedCase& recorded, ZeroTask& task) {
 }
 
 OptimizerSpec read_zero_optimizer(const CaseField& field) {
-  auto number_or = [&](const char* name, double otherwise) {
-    auto found = field.find(name);
-    return found ? found->number() : otherwise;
-  };
   std::string type = field["type"].text();
   if (type == "SGD")
     return optim::SgdOptions{.lr = field["lr"].number(),
-                             .momentum = number_or("momentum", 0.0),
-                             .weight_decay = number_or("weight_decay", 0.0)};
-  if (type != "Adam" && type != "AdamW") field["type"].reject("SGD, Adam or AdamW");
-  AdamSpec spec{.decay =
-                    type == "Adam" ? optim::WeightDecay::added : optim::WeightDecay::decoupled};
-  spec.options.lr = field["lr"].number();
-  spec.options.eps = number_or("eps", spec.options.eps);
-  spec.options.weight_decay = number_or("weight_decay", 0.0);
-  if (auto betas = field.find("betas")) {
-    std::vector<CaseField> both = betas->items();
-    if (both.size() != 2) betas->reject("two numbers");
-    spec.options.beta1 = both[0].number();
-    spec.options.beta2 = both[1].number();
-  }
-  return spec;
+                             .momentum = number_or(field, "momentum", 0.0),
+                             .weight_decay = number_or(field, "weight_decay", 0.0)};
+  if (type == "Adam") return read_adam(field, optim::WeightDecay::added);
+  if (type == "AdamW") return read_adam(field, optim::WeightDecay::decoupled);
+  field["type"].reject("SGD, Adam or AdamW");
 }
 
 optim::LossScaler::Options read_scaler(const std::optional<CaseField>& field) {

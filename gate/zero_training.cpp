@@ -11,15 +11,12 @@
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/reductions.h>
 #include <simmesh/core/tensor/convert.h>
+#include <simmesh/gate/scalar_value.h>
 #include <simmesh/gate/zero_training.h>
 
 namespace simmesh {
 
 namespace {
-
-double as_double(const Tensor& scalar) {
-  return converted(scalar, DType::float64).values<double>()[0];
-}
 
 // The input of a step, micro-batch and rank: by formula, times the step's factor, rounded once.
 Batch batch_of(const ZeroTask& task, std::int64_t step, std::int64_t micro, std::int64_t rank) {
@@ -125,7 +122,7 @@ std::vector<double> Stage0::run_micro_batches(std::int64_t step) {
   for (std::int64_t micro = 0; micro < task_.accumulation; ++micro) {
     Batch batch = batch_of(task_, step, micro, world_.rank());
     Tensor loss = loss_of(task_, (*model_)(batch.input), batch.target);
-    losses.push_back(as_double(loss.detach()));
+    losses.push_back(scalar_value(loss.detach()));
     Tensor scaled = div(loss, double(task_.accumulation));
     backward(scaler_ ? scaler_->scaled(scaled) : scaled);
     add_gradients();
@@ -166,7 +163,7 @@ void Stage0::update(ZeroStep& step) {
   for (const Tensor& master : masters_)
     if (Tensor gradient = grad_of(master); gradient.is_defined()) gradients.push_back(gradient);
   step.norm = step.is_skipped ? std::numeric_limits<double>::infinity()
-                              : as_double(optim::total_norm(gradients));
+                              : scalar_value(optim::total_norm(gradients));
   if (!step.is_skipped) {
     if (task_.clip > 0) optim::clip_grad_norm_(masters_, {.max_norm = task_.clip});
     for (auto& optimizer : optimizers_) optimizer->step();

@@ -7,23 +7,13 @@
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/promotion.h>
+#include <simmesh/tests/core/ops/kind_raised.h>
 
 namespace simmesh {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-template <class F>
-ErrorKind kind_raised(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return ErrorKind::assertion_error;
-}
 
 Tensor numbers() { return tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6}); }
 Tensor integers() { return tensor_of<std::int64_t>({3}, {-7, 0, 7}); }

@@ -8,23 +8,13 @@
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/reductions.h>
 #include <simmesh/core/tensor/formula.h>
+#include <simmesh/tests/core/ops/kind_raised.h>
 
 namespace simmesh {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
-template <class F>
-ErrorKind kind_raised(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.kind();
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return ErrorKind::assertion_error;
-}
 
 Tensor block() { return tensor_of<float>({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}); }
 

@@ -22,8 +22,7 @@ std::string named(StorageId storage) {
 }
 
 std::string described(const MemoryRange& range) {
-  if (range.storage_begin == 0)
-    return fmt::format("{} bytes of host {}", range.bytes, named(range.storage));
+  if (range.storage_begin == 0) return fmt::format("{} bytes of the host's memory", range.bytes);
   return fmt::format("{} bytes of {} at {:#x}", range.bytes, named(range.storage),
                      range.storage_begin + range.offset);
 }

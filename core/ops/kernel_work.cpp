@@ -8,11 +8,11 @@ namespace simmesh {
 namespace {
 
 // Products, with the input whose last dim is summed over.
-struct ProductOp {
+struct CountedProduct {
   std::string_view name;
   std::size_t summed_input;
 };
-constexpr std::array<ProductOp, 7> product_ops{
+constexpr std::array<CountedProduct, 7> counted_products{
     {{"mm", 0}, {"bmm", 0}, {"mv", 0}, {"dot", 0}, {"linear", 0}, {"addmm", 1}, {"baddbmm", 1}}};
 
 }  // namespace
@@ -21,7 +21,7 @@ double floating_operations(const Op& op, gsl::span<const Tensor> inputs,
                            gsl::span<const Tensor> outputs) {
   double elements = 0;
   for (const Tensor& output : outputs) elements += double(output.element_count());
-  for (const ProductOp& product : product_ops) {
+  for (const CountedProduct& product : counted_products) {
     if (product.name != op.name) continue;
     const Tensor& summed = inputs[product.summed_input];
     return 2 * elements * double(summed.size(summed.dim() - 1));

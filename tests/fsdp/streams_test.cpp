@@ -223,5 +223,44 @@ TEST(Streams, AChunkedLossNeedsTheEventAfterAccumulation) {
   EXPECT_NE(race.find("on stream all_reduce"), std::string::npos) << race;
 }
 
+// Compute that takes longer than communication hides it: what is exposed is the same for any number
+// of layers, namely the first gather and the last reduction.
+TEST(Streams, ComputeHidesCommunication) {
+  std::vector<double> exposed_us;
+  for (std::int64_t layers : {3, 5, 7}) {
+    Trial trial{.layers = layers,
+                .steps = 1,
+                .options = {.reshard_after_forward = true},
+                .device = {.launch_us = 1000}};
+    trial.after = [](nn::Module&, optim::Optimizer&) {};
+    DeviceReport report = report_of(trial);
+    EXPECT_TRUE(report.is_complete);
+    exposed_us.push_back(report.exposed_communication_us);
+  }
+  EXPECT_GT(exposed_us[0], 0);
+  // Times are below 2^18 microseconds, so each of the additions rounds by less than 2^-34.
+  EXPECT_NEAR(exposed_us[1], exposed_us[0], 1e-6);
+  EXPECT_NEAR(exposed_us[2], exposed_us[0], 1e-6);
+}
+
+// Where communication takes longer, reductions that needn't queue behind gathers, or may have more
+// inputs in flight, let a step end earlier.
+TEST(Streams, SlowLinksShowWhatHoldsThemUp) {
+  auto makespan_us = [](std::function<void(FSDPModule)> set) {
+    Trial trial{.layers = 6,
+                .steps = 1,
+                .options = {.reshard_after_forward = true},
+                .device = {.launch_us = 1, .collective_base_us = 100},
+                .prepare = [set](nn::Module& model) { set(FSDPModule(model)); }};
+    trial.after = [](nn::Module&, optim::Optimizer&) {};
+    return report_of(trial).makespan_us;
+  };
+  double plain_us = makespan_us([](FSDPModule) {});
+  EXPECT_LT(makespan_us([](FSDPModule module) { module.set_separate_reduce_scatter_group(true); }),
+            plain_us);
+  EXPECT_LE(makespan_us([](FSDPModule module) { module.set_reduce_scatter_max_input_buffers(2); }),
+            plain_us);
+}
+
 }  // namespace
 }  // namespace simmesh::fsdp

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <optional>
 
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/core/autograd/backward.h>
@@ -121,6 +122,63 @@ TEST(KnownFaults, APrefetchNamesTheWrongModule) {
       expect((dropped > 0) == wrong, "a dropped gather just where the target is wrong");
     });
   }
+}
+
+// Gradients were divided by the number of shards alone where parameters are replicated too, and
+// steps were too large by the number of replicas. The mean is over all ranks on any mesh.
+TEST(KnownFaults, ReplicasAreLeftOutOfTheMean) {
+  auto body = [](std::optional<double> factor) {
+    return [factor](Rank& rank) {
+      std::vector<Tensor> gradients;
+      for (const Shape& shape : {Shape{4, 1}, Shape{2, 2}}) {
+        nn::ModulePtr model = build_model(small_model(1, 4));
+        fully_shard(*model, {.mesh = init_device_mesh(shape, {"replicate", "shard"})});
+        if (factor && shape[1] > 1) FSDPModule(*model).set_gradient_divide_factor(*factor);
+        backward(sum((*model)(fault_input())));
+        gradients.push_back(DTensor::of(grad_of(model->parameters()[0])).full_tensor());
+      }
+      rank.expect_same_bits(gradients[1], gradients[0]);
+    };
+  };
+  EXPECT_NE(failure_of(4, body(2.0)), "");
+  EXPECT_EQ(failure_of(4, body(std::nullopt)), "");
+}
+
+// Gradients of gradients need parameters that the first backward gave up. The error says that their
+// storage was freed; keeping them is the cure.
+TEST(KnownFaults, SecondOrderGradientsMeetFreedParameters) {
+  auto body = [](bool keeps) {
+    return [keeps](Rank&) {
+      nn::ModulePtr model = build_model(small_model(1, 4));
+      fully_shard(*model);
+      FSDPModule(*model).set_reshard_after_backward(!keeps);
+      FSDPModule(*model).set_is_last_backward(false);
+      Tensor x = fault_input();
+      set_requires_grad(x);
+      Tensor y = (*model)(x);
+      backward(sum(y), {.create_graph = true});
+      backward(sum(grad_of(x)));
+    };
+  };
+  EXPECT_NE(failure_of(2, body(false)).find("was freed"), std::string::npos)
+      << failure_of(2, body(false));
+  EXPECT_EQ(failure_of(2, body(true)), "");
+}
+
+// Where nothing is asked for the root stays gathered after forward, which was a surprise; an
+// explicit wish is obeyed.
+TEST(KnownFaults, TheRootStaysGathered) {
+  auto body = [](ReshardAfterForward reshard) {
+    return [reshard](Rank&) {
+      nn::ModulePtr model = build_model(small_model(1, 4));
+      fully_shard(*model, {.reshard_after_forward = reshard});
+      (*model)(fault_input());
+      expect(FSDPModule(*model).state().groups()[0]->sharded_state() == ShardedState::sharded,
+             "shards after forward");
+    };
+  };
+  EXPECT_NE(failure_of(2, body({})), "");
+  EXPECT_EQ(failure_of(2, body(true)), "");
 }
 
 }  // namespace

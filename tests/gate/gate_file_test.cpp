@@ -76,7 +76,7 @@ flip_bit = [{ rank = 1, at = "operation 4", bit = 9 }, { rank = 2 }]
 )");
   EXPECT_EQ(gate.ranks(), 8);
   EXPECT_EQ(gate.parts(), 4);
-  EXPECT_EQ(gate.replicate_dim(), 1);
+  EXPECT_EQ(gate.parallel.replicate->mesh, "tp");
   EXPECT_EQ(gate.model.top_k, 3);
   EXPECT_EQ(gate.data.vocabulary, gate.model.vocabulary);
   EXPECT_TRUE(gate.parallel.checkpoint_blocks);
@@ -104,12 +104,12 @@ TEST(GateFile, UnknownKeysNameTheNearest) {
 
 // What the contract of gate files has and this program doesn't is said so.
 TEST(GateFile, RefusesWhatItDoesNotHave) {
-  expect_bad("[parallel]\nfsdp = {}\n", 2, "the key 'parallel.fsdp' needs");
   expect_bad("[parallel]\nzero = { stage = 3 }\n", 2, "the key 'parallel.zero' needs");
   expect_bad("[parallel]\ntensor = {}\n", 2, "the key 'parallel.tensor' needs");
   expect_bad("[parallel]\npipeline = {}\n", 2, "the key 'parallel.pipeline' needs");
   expect_bad("[checkpoint]\nsave_at = 1\n", 1, "the key 'checkpoint' needs");
-  expect_bad("[expect]\nsame_as = [\"zero3\"]\n", 2, "'single_device', got 'zero3'");
+  expect_bad("[expect]\nsame_as = [\"zero3\"]\n", 2,
+             "'fsdp' or a table with mesh and parallel, got 'zero3'");
 }
 
 TEST(GateFile, RefusesWrongTypesAndRanges) {

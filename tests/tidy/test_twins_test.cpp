@@ -132,6 +132,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"gate/fsdp_record", "tests/gate/verify_fsdp_test.cpp"},
     {"gate/fsdp_setters", "tests/gate/verify_fsdp_test.cpp"},
     {"gate/gate_fault", "tests/gate/gate_file_test.cpp"},
+    {"gate/gate_mesh", "tests/gate/gate_file_test.cpp"},
     {"gate/gate_report", "tests/gate/run_gate_test.cpp"},
     {"gate/gate_run", "tests/gate/run_gate_test.cpp"},
     {"gate/gate_task", "tests/gate/run_gate_test.cpp"},

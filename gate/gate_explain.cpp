@@ -12,7 +12,7 @@ std::string number(double value) {
   return text.find_first_of(".e") == text.npos ? text + ".0" : text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (char letter : text) {
     if (letter == '"' || letter == '\\') result += '\\';
@@ -32,7 +32,7 @@ std::string sizes(DimSpan dims) {
   return list(dims, [](std::int64_t size) { return std::to_string(size); });
 }
 
-std::string texts(const std::vector<std::string>& items) { return list(items, quoted); }
+std::string texts(const std::vector<std::string>& items) { return list(items, in_quotes); }
 
 // Table collects the lines of one table.
 class Table {
@@ -43,7 +43,7 @@ class Table {
   }
   void add(std::string_view key, std::int64_t value) { add(key, std::to_string(value)); }
   void add(std::string_view key, bool value) { add(key, std::string(value ? "true" : "false")); }
-  void word(std::string_view key, std::string_view value) { add(key, quoted(value)); }
+  void word(std::string_view key, std::string_view value) { add(key, in_quotes(value)); }
   const std::string& text() const { return text_; }
 
  private:
@@ -54,18 +54,19 @@ struct ShowField {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return number(value); }
-  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::string& value) const { return in_quotes(value); }
   std::string operator()(const std::vector<std::string>& value) const { return texts(value); }
   std::string operator()(const nn::ModelNode::NamedShapes& value) const {
     std::string text;
     for (const auto& [name, shape] : value)
-      text += fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", quoted(name), sizes(shape));
+      text += fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", in_quotes(name), sizes(shape));
     return "[" + text + "]";
   }
 };
 
 std::string node_text(const nn::ModelNode& node) {
-  std::string text = fmt::format("{{ name = {}, kind = {}", quoted(node.name), quoted(node.kind));
+  std::string text =
+      fmt::format("{{ name = {}, kind = {}", in_quotes(node.name), in_quotes(node.kind));
   for (const auto& [key, field] : node.fields)
     text += fmt::format(", {} = {}", key, std::visit(ShowField(), field));
   if (!node.children.empty()) text += ", children = " + list(node.children, node_text);
@@ -100,7 +101,7 @@ std::string model_text(const GateModel& model) {
   add_sizes(table, model);
   table.word("dtype", to_string(model.dtype));
   table.add("init", fmt::format("{{ rule = {}, scale = {}, seed = {} }}",
-                                quoted(to_string(model.init_rule)), number(model.init_scale),
+                                in_quotes(to_string(model.init_rule)), number(model.init_scale),
                                 model.init_seed));
   return table.text();
 }
@@ -122,8 +123,8 @@ std::string data_text(const GateFile& gate) {
 }
 
 std::string replicate_entry(const GateReplicate& replicate) {
-  return fmt::format("{{ mesh = {}, bucket_bytes = {}, find_unused = {} }}", quoted(replicate.mesh),
-                     replicate.bucket_bytes, replicate.find_unused);
+  return fmt::format("{{ mesh = {}, bucket_bytes = {}, find_unused = {} }}",
+                     in_quotes(replicate.mesh), replicate.bucket_bytes, replicate.find_unused);
 }
 
 struct ShowPlainValue {
@@ -131,16 +132,16 @@ struct ShowPlainValue {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return number(value); }
-  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::string& value) const { return in_quotes(value); }
 };
 
 std::string dtype_entry(const std::optional<DType>& dtype) {
-  return quoted(dtype ? to_string(*dtype) : "none");
+  return in_quotes(dtype ? to_string(*dtype) : "none");
 }
 
 std::string fsdp_entry(const GateFsdp& fsdp) {
   const ShardedSettings& settings = fsdp.settings;
-  std::string wrap = fsdp.wrap == "modules" ? list(fsdp.modules, texts) : quoted(fsdp.wrap);
+  std::string wrap = fsdp.wrap == "modules" ? list(fsdp.modules, texts) : in_quotes(fsdp.wrap);
   std::string text =
       fmt::format("{{ mesh = {}, wrap = {}, reshard_after_forward = {}", texts(fsdp.mesh), wrap,
                   std::visit(ShowPlainValue(), fsdp.reshard_after_forward));
@@ -149,11 +150,11 @@ std::string fsdp_entry(const GateFsdp& fsdp) {
       dtype_entry(fsdp.mp_policy.param_dtype), dtype_entry(fsdp.mp_policy.reduce_dtype),
       dtype_entry(fsdp.mp_policy.output_dtype), fsdp.mp_policy.cast_forward_inputs);
   text += fmt::format(", offload = {}, shard_placement = {}, ignored_params = {}",
-                      quoted(fsdp.offloads ? "cpu" : "none"),
-                      quoted(fsdp.shards_largest_dim ? "largest" : "default"),
+                      in_quotes(fsdp.offloads ? "cpu" : "none"),
+                      in_quotes(fsdp.shards_largest_dim ? "largest" : "default"),
                       texts(fsdp.ignored_params));
   text += fmt::format(", sync = {}, forward_prefetch = {}, backward_prefetch = {}",
-                      quoted(to_string(settings.sync)), settings.forward_prefetch,
+                      in_quotes(to_string(settings.sync)), settings.forward_prefetch,
                       settings.backward_prefetch);
   return text + fmt::format(
                     ", reshard_after_backward = {}, gradient_divide_factor = {}, "
@@ -170,7 +171,7 @@ std::vector<std::pair<std::string, std::string>> parallel_entries(const GatePara
   if (parallel.replicate) entries.emplace_back("replicate", replicate_entry(*parallel.replicate));
   if (parallel.fsdp) entries.emplace_back("fsdp", fsdp_entry(*parallel.fsdp));
   entries.emplace_back("activation_checkpointing",
-                       quoted(parallel.checkpoint_blocks ? "blocks" : "none"));
+                       in_quotes(parallel.checkpoint_blocks ? "blocks" : "none"));
   return entries;
 }
 
@@ -181,7 +182,7 @@ std::string parallel_text(const GateParallel& parallel) {
 }
 
 std::string same_as_entry(const GateSameAs& other) {
-  if (!other.word.empty()) return quoted(other.word);
+  if (!other.word.empty()) return in_quotes(other.word);
   std::string parallel = list(parallel_entries(other.parallel),
                               [](const auto& entry) { return entry.first + " = " + entry.second; });
   parallel.front() = '{';
@@ -238,7 +239,7 @@ std::string fault_text(const GateFault& fault) {
   if (fault.kind == Fault::Kind::fail_allocation)
     text += fmt::format(", allocation = {}", *fault.number);
   else if (fault.kind != Fault::Kind::starve)
-    text += fmt::format(", at = {}", quoted(at_of(fault)));
+    text += fmt::format(", at = {}", in_quotes(at_of(fault)));
   if (fault.kind == Fault::Kind::flip_bit) text += fmt::format(", bit = {}", fault.bit);
   return text + " }";
 }
@@ -258,7 +259,7 @@ std::string faults_text(const std::vector<GateFault>& faults) {
 }  // namespace
 
 std::string explain(const GateFile& gate) {
-  std::string text = fmt::format("title = {}\n", quoted(gate.title));
+  std::string text = fmt::format("title = {}\n", in_quotes(gate.title));
   Table mesh("mesh");
   mesh.add("shape", sizes(gate.mesh.shape));
   mesh.add("names", texts(gate.mesh.names));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <simmesh/core/check/repro.h>
+#include <simmesh/core/clock/device_report.h>
 #include <simmesh/core/engine/schedule.h>
 
 namespace simmesh {
@@ -53,6 +54,9 @@ struct Outcome {
   // touches holds the uses that are sensitive to their order. None means that every schedule is
   // equivalent to this one.
   std::vector<Touch> touches;
+  // devices has a report a rank, where WorldOptions::device modelled devices. Times are those of
+  // runs that were ok.
+  std::vector<DeviceReport> devices;
   std::optional<Failure> failure;
   Repro repro;
 

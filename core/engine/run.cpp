@@ -4,6 +4,7 @@
 
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/clock/clock.h>
 #include <simmesh/core/engine/run.h>
 #include <simmesh/core/engine/worker.h>
 
@@ -57,11 +58,14 @@ void Run::prepare() {
   seats_.clear();
   seats_.reserve(options.ranks);
   memory_->restart_peak();
-  for (std::size_t id = 0; id < options.ranks; ++id)
+  for (std::size_t id = 0; id < options.ranks; ++id) {
+    boost::intrusive_ptr<Ledger> ledger(new Ledger(RankId(id), memory_));
+    std::shared_ptr<Clock> clock;
+    if (options.device) clock = std::make_shared<Clock>(*options.device, RankId(id), *ledger);
     seats_.push_back(
-        Seat{.rank = Rank(*this, RankId(id), options.seed,
-                          boost::intrusive_ptr<Ledger>(new Ledger(RankId(id), memory_))),
+        Seat{.rank = Rank(*this, RankId(id), options.seed, std::move(ledger), std::move(clock)),
              .worker = workers_[id % workers_.size()].get()});
+  }
   for (const Fault& fault : options.faults)
     if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options.ranks)
       seats_[fault.rank].rank.ledger().fail_allocation(fault.at);
@@ -285,6 +289,17 @@ bool Run::settle() {
   return false;
 }
 
+// Times of a run that failed would be those of a part of it.
+std::vector<DeviceReport> Run::device_reports() {
+  std::vector<const Timeline*> logs;
+  for (Seat& seat : seats_) logs.push_back(&seat.rank.clock()->timeline());
+  std::vector<DeviceReport> reports(logs.size());
+  if (!failure_) reports = resolve_times(logs);
+  for (std::size_t i = 0; i < reports.size(); ++i)
+    reports[i].memory = seats_[i].rank.clock()->memory();
+  return reports;
+}
+
 Outcome Run::outcome() {
   const WorldOptions& options = world_.options();
   Outcome result;
@@ -303,6 +318,7 @@ Outcome Run::outcome() {
   result.choices = std::move(choices_);
   for (const Touch& touch : touches_)
     if (order_sensitive_.count(touch.object)) result.touches.push_back(touch);
+  if (options.device) result.devices = device_reports();
   result.failure = std::move(failure_);
   result.repro = {options.program, options.seed, options.schedule.name()};
   return result;

@@ -120,6 +120,7 @@ class Run {
   std::string describe_cycle() const;
   std::string describe_divergence() const;
   Outcome outcome();
+  std::vector<DeviceReport> device_reports();
   void run_workers(const std::function<void(Rank&)>& body);
   Worker& worker_of(RankId id) const { return *seats_[id].worker; }
   bool has_one_thread() const { return has_one_thread_; }

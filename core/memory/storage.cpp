@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
@@ -15,16 +16,34 @@ StorageId next_outside_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-StorageId charge(Ledger* ledger, std::size_t bytes) {
-  return ledger ? ledger->charge(std::int64_t(bytes)) : next_outside_id();
-}
-
 }  // namespace
 
-Storage::Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger,
-                 StorageId id)
-    : buffer_(std::move(buffer)), offset_(offset), bytes_(bytes), ledger_(ledger), id_(id) {
-  if (ledger_) category_ = ledger_->category();
+Storage::Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger)
+    : buffer_(std::move(buffer)), offset_(offset), bytes_(bytes), ledger_(ledger) {
+  if (ledger_) {
+    category_ = ledger_->category();
+    charge();
+  } else {
+    id_ = next_outside_id();
+  }
+}
+
+// The identity is that of the first charge. Nothing is charged where there is no room.
+void Storage::charge() {
+  address_ = ledger_->place(std::int64_t(bytes_));
+  try {
+    StorageId id = ledger_->charge(std::int64_t(bytes_));
+    if (id_ == 0) id_ = id;
+  } catch (...) {
+    ledger_->unplace(address_);
+    throw;
+  }
+}
+
+void Storage::discharge() {
+  if (!ledger_) return;
+  ledger_->unplace(std::exchange(address_, 0));
+  ledger_->release(std::int64_t(bytes_), category_);
 }
 
 StoragePtr Storage::make(std::size_t bytes) {
@@ -39,14 +58,12 @@ StoragePtr Storage::share(BufferPtr buffer, std::size_t offset, std::size_t byte
   SIMMESH_CHECK(offset + bytes <= buffer->bytes(), "bytes {}..{} of a buffer of {}", offset,
                 offset + bytes, buffer->bytes());
   Ledger* ledger = Ledger::active();
-  StorageId id = charge(ledger, bytes);
-  return StoragePtr(new Storage(std::move(buffer), offset, bytes, ledger, id));
+  return StoragePtr(new Storage(std::move(buffer), offset, bytes, ledger));
 }
 
 StoragePtr Storage::make_unbacked(std::size_t bytes, bool charged) {
   Ledger* ledger = charged ? Ledger::active() : nullptr;
-  StorageId id = charge(ledger, bytes);
-  return StoragePtr(new Storage(nullptr, 0, bytes, ledger, id));
+  return StoragePtr(new Storage(nullptr, 0, bytes, ledger));
 }
 
 const BufferPtr& Storage::refuse() const {
@@ -58,7 +75,7 @@ const BufferPtr& Storage::refuse() const {
 }
 
 Storage::~Storage() {
-  if (ledger_ && !is_freed_) ledger_->release(std::int64_t(bytes_), category_);
+  if (!is_freed_) discharge();
 }
 
 void Storage::free() {
@@ -66,7 +83,7 @@ void Storage::free() {
   buffer_ = nullptr;
   offset_ = 0;
   is_freed_ = true;
-  if (ledger_) ledger_->release(std::int64_t(bytes_), category_);
+  discharge();
 }
 
 void Storage::restore() {
@@ -74,7 +91,7 @@ void Storage::restore() {
   buffer_ = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
   if (ledger_) {
     Ledger::Category category(category_);
-    ledger_->charge(std::int64_t(bytes_));
+    charge();
   }
   is_freed_ = false;
 }

@@ -36,6 +36,9 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
 
   StorageId id() const { return id_; }
   std::size_t bytes() const { return bytes_; }
+  // address is where the storage lies in the simulated device, 0 where none is modelled or it
+  // doesn't lie in it.
+  DeviceAddress address() const { return address_; }
   bool is_backed() const { return buffer_ != nullptr || is_freed_; }
   // buffer, data and mutable_data raise a RuntimeError for a storage without bytes.
   const BufferPtr& buffer() const { return buffer_ ? buffer_ : refuse(); }
@@ -63,14 +66,17 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   void count_change() { ++changes_; }
 
  private:
-  Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger, StorageId id);
+  Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger);
+  void charge();
+  void discharge();
   [[noreturn]] const BufferPtr& refuse() const;
 
   BufferPtr buffer_;
   std::size_t offset_;
   std::size_t bytes_;
   boost::intrusive_ptr<Ledger> ledger_;
-  StorageId id_;
+  StorageId id_ = 0;
+  DeviceAddress address_ = 0;
   std::uint32_t changes_ = 0;
   MemoryCategory category_ = MemoryCategory::other;
   bool is_freed_ = false;

@@ -4,6 +4,7 @@
 
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/tensor/attached_views.h>
+#include <simmesh/core/tensor/launch.h>
 #include <simmesh/core/tensor/strided_copy.h>
 #include <simmesh/core/tensor/tensor.h>
 
@@ -175,7 +176,9 @@ Tensor Tensor::clone() const {
   if (!is_contiguous()) return contiguous();
   std::size_t begin = std::size_t(offset_) * bytes_per_element(dtype_);
   StoragePtr own = Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
-  return Tensor(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
+  Tensor result(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
+  launch("clone", *this, result);
+  return result;
 }
 
 Tensor empty(DimSpan shape, DType dtype) {
@@ -191,6 +194,7 @@ Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {
 Tensor zeros(DimSpan shape, DType dtype) {
   Tensor result = empty(shape, dtype);
   if (result.bytes() > 0) std::memset(result.mutable_data(), 0, result.bytes());
+  launch("zeros", result);
   return result;
 }
 
@@ -200,12 +204,14 @@ Tensor full(DimSpan shape, DType dtype, double value) {
     auto values = result.mutable_values<T>();
     std::fill(values.begin(), values.end(), rounded_to<T>(value));
   });
+  launch("full", result);
   return result;
 }
 
 void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
   if (target.element_count() == 0) return;
+  launch("copy_", source, target);
   strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
                target.shape(), bytes_per_element(target.dtype()));
 }
@@ -214,6 +220,7 @@ void adopt_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/adopt_");
   bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
   if (!whole || !source.is_contiguous()) return copy_(target, source);
+  launch("copy_", source, target);
   std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());
   target.storage()->adopt(source.storage()->buffer(), source.storage()->buffer_offset() + begin);
 }

@@ -9,7 +9,7 @@
 namespace simmesh::fsdp {
 namespace {
 
-MixedPrecisionPolicy mixed_precision() {
+MixedPrecisionPolicy narrow_parameters() {
   return {.param_dtype = DType::bfloat16, .reduce_dtype = DType::float32};
 }
 
@@ -26,7 +26,7 @@ void expect_race(const Trial& faulty, const std::string& first, const std::strin
 // reduction wrote into it while the all-reduce was in flight: all layers got one gradient.
 TEST(KnownStreamFaults, TheNextLayerReusesTheBufferOfAnAllReduce) {
   expect_race({.mesh = {2, 2},
-               .options = {.mp_policy = mixed_precision()},
+               .options = {.mp_policy = narrow_parameters()},
                .faults = {.all_reduce_buffer = AllReduceBuffer::dropped}},
               "reduce_scatter at", "on stream all_reduce");
 }
@@ -41,7 +41,7 @@ TEST(KnownStreamFaults, BuffersOfAllLayersAreHeld) {
                 .layers = layers,
                 .width = width,
                 .steps = 1,
-                .options = {.mp_policy = mixed_precision()}};
+                .options = {.mp_policy = narrow_parameters()}};
     right.push_back(report_of(trial).memory.active.peak);
     trial.faults.all_reduce_buffer = AllReduceBuffer::until_finalize;
     faulty.push_back(report_of(trial).memory.active.peak);
@@ -187,9 +187,9 @@ TEST(KnownStreamFaults, SeveralRootsFragmentMemory) {
 // A gradient buffer of the wrong stream's pool: what that stream still does with the memory isn't
 // ordered before the stream that writes it now.
 TEST(KnownStreamFaults, ABufferIsOfTheWrongPool) {
-  expect_race(
-      {.options = {.mp_policy = mixed_precision()}, .faults = {.reduce_input_on_other_pool = true}},
-      "reduce_scatter_copy_in on stream compute", "on stream reduce_scatter");
+  expect_race({.options = {.mp_policy = narrow_parameters()},
+               .faults = {.reduce_input_on_other_pool = true}},
+              "reduce_scatter_copy_in on stream compute", "on stream reduce_scatter");
 }
 
 }  // namespace

@@ -136,6 +136,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"gate/fsdp_program", "tests/gate/verify_fsdp_test.cpp"},
     {"gate/fsdp_record", "tests/gate/verify_fsdp_test.cpp"},
     {"gate/fsdp_setters", "tests/gate/verify_fsdp_test.cpp"},
+    {"gate/gate_device", "tests/gate/gate_expect_test.cpp"},
     {"gate/gate_fault", "tests/gate/gate_file_test.cpp"},
     {"gate/gate_mesh", "tests/gate/gate_file_test.cpp"},
     {"gate/gate_parallel", "tests/gate/gate_file_test.cpp"},

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/nn/embedding.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/views.h>

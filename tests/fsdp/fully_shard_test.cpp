@@ -18,7 +18,7 @@ struct Draw {
   std::string text;
 };
 
-MeshPlan mesh_of(std::int64_t world, RandomStream& random) {
+MeshPlan drawn_mesh(std::int64_t world, RandomStream& random) {
   std::vector<Shape> shapes = {{world}};
   for (std::int64_t replicas = 1; replicas <= world; ++replicas)
     if (world % replicas == 0) shapes.push_back({replicas, world / replicas});
@@ -49,7 +49,7 @@ Draw draw(std::uint64_t seed) {
   std::int64_t world = 1 + std::int64_t(random.below(8));
   std::int64_t layers = 1 + std::int64_t(random.below(3));
   result.plan.world = world;
-  result.plan.mesh = mesh_of(world, random);
+  result.plan.mesh = drawn_mesh(world, random);
   result.plan.model = small_model(layers, 1 + std::int64_t(random.below(6)), random.below(2) == 1);
   for (std::int64_t i = 0; i < layers; ++i)
     if (random.below(4) > 0)

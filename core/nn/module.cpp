@@ -56,12 +56,18 @@ bool is_same_tensor(const Tensor& a, const Tensor& b) {
 
 Tensors Module::call(Tensors inputs) {
   for (const PreHook& hook : std::vector(pre_hooks_)) inputs = hook(*this, std::move(inputs));
-  Tensors outputs = checkpointing_
-                        ? checkpoint([this](const Tensors& again) { return forward(again); },
-                                     inputs, *checkpointing_)
-                        : forward(inputs);
+  Tensors outputs = run_forward(inputs);
   for (const Hook& hook : std::vector(hooks_)) outputs = hook(*this, inputs, std::move(outputs));
   return outputs;
+}
+
+Tensors Module::run_forward(const Tensors& inputs) try {
+  if (!checkpointing_) return forward(inputs);
+  return checkpoint([this](const Tensors& again) { return forward(again); }, inputs,
+                    *checkpointing_);
+} catch (...) {
+  if (extension_) extension_->forward_failed(*this);
+  throw;
 }
 
 Tensor Module::operator()(const Tensor& input) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <simmesh/core/check/repro.h>
+#include <simmesh/core/engine/rank_figures.h>
 #include <simmesh/core/engine/schedule.h>
 
 namespace simmesh {
@@ -53,10 +54,17 @@ struct Outcome {
   // touches holds the uses that are sensitive to their order. None means that every schedule is
   // equivalent to this one.
   std::vector<Touch> touches;
+  // Of a world of shapes only: that it was one, and the figures of each rank that was run. In a
+  // folded one those are few, and stand for all; fold_difference says where they differ, so that
+  // they can't, and is empty where they agree.
+  bool shapes_only = false;
+  std::vector<RankFigures> figures;
+  std::string fold_difference;
   std::optional<Failure> failure;
   Repro repro;
 
   bool ok() const { return !failure; }
+  bool is_folded() const { return shapes_only && figures.size() < ranks; }
   // rethrow throws the failing rank's own exception, or a RuntimeError with the report; returns if
   // the run was ok.
   void rethrow() const;

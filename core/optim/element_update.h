@@ -27,6 +27,7 @@ void update_elements(std::array<Tensor*, N> tensors, F&& f) {
   if (!is_floating_point(dtype))
     raise(ErrorKind::type_error, "optim/update", "expected a floating dtype, got {}",
           to_string(dtype));
+  if (!tensors[0]->has_elements()) return;
   visit_dtype(dtype, [&]<class T>(T) {
     if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float> ||
                   std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {

@@ -45,6 +45,7 @@ Tensor converted(const Tensor& tensor, DType dtype) {
   if (tensor.dtype() == dtype) return tensor;
   Tensor source = tensor.contiguous();
   Tensor result = empty(tensor.shape(), dtype);
+  if (!result.has_elements()) return result;
   visit_dtype(source.dtype(), [&]<class From>(From) {
     visit_dtype(dtype, [&]<class To>(To) {
       auto in = source.values<From>();

@@ -31,6 +31,11 @@ void check_same_layout(const Tensor& target, const Tensor& source, std::string_v
           to_string(source.shape()));
 }
 
+// A tensor of a World of shapes only: charged, and without elements.
+bool is_only_a_shape(const Tensor& x) {
+  return x.storage() && !x.storage()->is_meta() && !x.storage()->has_elements();
+}
+
 std::size_t bytes_of(DimSpan shape, DType dtype) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(element_count(shape), std::int64_t(bytes_per_element(dtype)), &bytes))
@@ -174,7 +179,10 @@ Tensor Tensor::clone() const {
   if (is_attached(*this)) return attached::clone(*this);
   if (!is_contiguous()) return contiguous();
   std::size_t begin = std::size_t(offset_) * bytes_per_element(dtype_);
-  StoragePtr own = Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
+  StoragePtr own =
+      is_only_a_shape(*this)
+          ? Storage::make_unbacked(bytes(), true)
+          : Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
   return Tensor(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
 }
 
@@ -183,19 +191,21 @@ Tensor empty(DimSpan shape, DType dtype) {
                 contiguous_strides(shape), 0);
 }
 
-Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {
-  return Tensor(Storage::make_unbacked(bytes_of(shape, dtype), charged), dtype,
+Tensor empty_meta(DimSpan shape, DType dtype) {
+  return Tensor(Storage::make_unbacked(bytes_of(shape, dtype), false), dtype,
                 Shape(shape.begin(), shape.end()), contiguous_strides(shape), 0);
 }
 
 Tensor zeros(DimSpan shape, DType dtype) {
   Tensor result = empty(shape, dtype);
-  if (result.bytes() > 0) std::memset(result.mutable_data(), 0, result.bytes());
+  if (result.has_elements() && result.bytes() > 0)
+    std::memset(result.mutable_data(), 0, result.bytes());
   return result;
 }
 
 Tensor full(DimSpan shape, DType dtype, double value) {
   Tensor result = empty(shape, dtype);
+  if (!result.has_elements()) return result;
   visit_dtype(dtype, [&]<class T>(T) {
     auto values = result.mutable_values<T>();
     std::fill(values.begin(), values.end(), rounded_to<T>(value));
@@ -205,13 +215,14 @@ Tensor full(DimSpan shape, DType dtype, double value) {
 
 void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
-  if (target.element_count() == 0) return;
+  if (target.element_count() == 0 || is_only_a_shape(target)) return;
   strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
                target.shape(), bytes_per_element(target.dtype()));
 }
 
 void adopt_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/adopt_");
+  if (is_only_a_shape(target)) return;
   bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
   if (!whole || !source.is_contiguous()) return copy_(target, source);
   std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());
@@ -227,6 +238,9 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 std::string to_string(const Tensor& tensor) {
   if (!tensor.is_defined()) return "undefined";
+  if (is_only_a_shape(tensor))
+    return fmt::format("{}{} of shapes only", to_string(tensor.dtype()),
+                       to_string(DimSpan(tensor.shape())));
   constexpr std::size_t shown_max = 64;
   std::string text =
       fmt::format("{}{} {{", to_string(tensor.dtype()), to_string(DimSpan(tensor.shape())));

@@ -8,8 +8,9 @@ namespace {
 
 // Ops with floating outputs that have no gradient, and why.
 const std::set<std::string> without_gradient = {
-    "histc",            // counts
-    "linalg_cholesky",  // decompositions have none
+    "flash_attention_backward",  // a gradient itself, computed at once
+    "histc",                     // counts
+    "linalg_cholesky",           // decompositions have none
     "linalg_det",
     "linalg_eigh",
     "linalg_inv",

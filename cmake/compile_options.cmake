@@ -10,12 +10,19 @@ target_compile_options(simmesh_options INTERFACE
   "$<BUILD_INTERFACE:-fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/simmesh/=>")
 
 # Warnings are errors here, and stay here: they don't reach a program that uses the installed libraries.
-set(simmesh_warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+set(simmesh_warnings -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   -Wno-missing-field-initializers -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc 12 reports false positives inside its own standard library and Boost at -O2 and above.
   list(APPEND simmesh_warnings -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
     -Wno-maybe-uninitialized -Wno-restrict)
+endif()
+# Where one compilation takes several sources, names that are local to another source shadow nothing, and the types of an
+# unnamed namespace are in no header.
+if(NOT CMAKE_UNITY_BUILD)
+  list(APPEND simmesh_warnings -Wshadow)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND simmesh_warnings -Wshadow=local -Wno-subobject-linkage)
 endif()
 target_compile_options(simmesh_options INTERFACE "$<BUILD_INTERFACE:${simmesh_warnings}>")
 

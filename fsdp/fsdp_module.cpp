@@ -5,7 +5,7 @@ namespace simmesh::fsdp {
 
 namespace {
 
-constexpr std::string_view source = "fsdp/fsdp_module";
+constexpr std::string_view fsdp_module_source = "fsdp/fsdp_module";
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void UnshardHandle::wait() {
 std::shared_ptr<FSDPState> FSDPModule::state_for(std::string_view method) const {
   std::shared_ptr<FSDPState> state = FSDPState::of(*module_);
   if (!state)
-    raise(ErrorKind::attribute_error, source,
+    raise(ErrorKind::attribute_error, fsdp_module_source,
           "a module that fully_shard wasn't applied to has no attribute '{}'", method);
   return state;
 }
@@ -38,8 +38,8 @@ void FSDPModule::for_groups(std::string_view method, bool recurse,
 FSDPParamGroup* FSDPModule::only_group(std::string_view method) const {
   auto state = state_for(method);
   if (state->groups().size() > 1)
-    raise(ErrorKind::value_error, source, "{} expects a module with one parameter group, got {}",
-          method, state->groups().size());
+    raise(ErrorKind::value_error, fsdp_module_source,
+          "{} expects a module with one parameter group, got {}", method, state->groups().size());
   return state->groups().empty() ? nullptr : state->groups().front().get();
 }
 
@@ -94,7 +94,7 @@ void FSDPModule::set_reduce_scatter_unused_params(bool value, bool recurse) cons
 
 void FSDPModule::set_reduce_scatter_max_input_buffers(std::int64_t count, bool recurse) const {
   if (count < 1)
-    raise(ErrorKind::value_error, source,
+    raise(ErrorKind::value_error, fsdp_module_source,
           "set_reduce_scatter_max_input_buffers expects a positive int, got {}", count);
   for_groups("set_reduce_scatter_max_input_buffers", recurse, [&](FSDPParamGroup& group) {
     group.settings().reduce_scatter_max_input_buffers = count;
@@ -131,7 +131,7 @@ void FSDPModule::set_allocate_memory_from_process_group_for_comm(bool value) con
   for_groups("set_allocate_memory_from_process_group_for_comm", false, [&](FSDPParamGroup& group) {
     GroupSettings& settings = group.settings();
     if (settings.all_gather || settings.reduce_scatter)
-      raise(ErrorKind::assertion_error, source,
+      raise(ErrorKind::assertion_error, fsdp_module_source,
             "cannot call set_allocate_memory_from_process_group_for_comm when custom all-gather or "
             "reduce-scatter communication is set");
     settings.allocates_from_process_group = value;
@@ -152,9 +152,10 @@ void FSDPModule::set_all_reduce_hook(AllReduceHook hook, bool on_stream) const {
   FSDPParamGroup* group = only_group("set_all_reduce_hook");
   if (!group) return;
   if (on_stream && !hook)
-    raise(ErrorKind::assertion_error, source, "a stream needs a hook, got none");
+    raise(ErrorKind::assertion_error, fsdp_module_source, "a stream needs a hook, got none");
   if (on_stream && group->mesh().replicate_group)
-    raise(ErrorKind::value_error, source, "stream cannot be set when using native HSDP");
+    raise(ErrorKind::value_error, fsdp_module_source,
+          "stream cannot be set when using native HSDP");
   group->settings().all_reduce_hook = std::move(hook);
 }
 
@@ -164,7 +165,7 @@ std::vector<FSDPState*> FSDPModule::states_of(const std::vector<nn::Module*>& mo
   for (const nn::Module* module : modules) {
     auto state = FSDPState::of(*module);
     if (!state)
-      raise(ErrorKind::value_error, source,
+      raise(ErrorKind::value_error, fsdp_module_source,
             "{} expects modules that are FSDPModule, got one that fully_shard wasn't applied to",
             method);
     states.push_back(state.get());
@@ -190,7 +191,7 @@ void FSDPModule::reset_iter_state() const { state_for("reset_iter_state")->reset
 
 void FSDPModule::deepcopy() const {
   state_for("deepcopy");
-  raise(ErrorKind::assertion_error, source,
+  raise(ErrorKind::assertion_error, fsdp_module_source,
         "FSDP does not support deepcopy. Please use state dict");
 }
 
@@ -199,7 +200,8 @@ ForwardMethod register_fsdp_forward_method(nn::Module& module, std::string_view 
   auto state = FSDPState::of(module);
   if (!state) return method;
   if (!method)
-    raise(ErrorKind::value_error, source, "the module does not have a method '{}'", name);
+    raise(ErrorKind::value_error, fsdp_module_source, "the module does not have a method '{}'",
+          name);
   return [state, target = &module, method = std::move(method)](const nn::Tensors& inputs) {
     return state->post_forward(*target, method(state->pre_forward(inputs)));
   };
@@ -210,7 +212,7 @@ void share_comm_ctx(const std::vector<nn::Module*>& modules) {
   for (nn::Module* module : modules) {
     auto root = FSDPState::of(*module);
     if (!root)
-      raise(ErrorKind::value_error, source,
+      raise(ErrorKind::value_error, fsdp_module_source,
             "share_comm_ctx expects modules that are FSDPModule, got one that isn't");
     if (!shared) shared = root->comm_context();
     for (auto& [name, below] : module->named_modules())

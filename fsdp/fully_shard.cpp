@@ -10,16 +10,17 @@ namespace simmesh::fsdp {
 
 namespace {
 
-constexpr std::string_view source = "fsdp/fully_shard";
+constexpr std::string_view fully_shard_source = "fsdp/fully_shard";
 
 void check_modules(const std::vector<nn::Module*>& modules) {
-  if (modules.empty()) raise(ErrorKind::value_error, source, "expected a module, got none");
+  if (modules.empty())
+    raise(ErrorKind::value_error, fully_shard_source, "expected a module, got none");
   for (const nn::Module* module : modules) {
     if (dynamic_cast<const nn::ModuleList*>(module))
-      raise(ErrorKind::value_error, source,
+      raise(ErrorKind::value_error, fully_shard_source,
             "fully_shard does not support containers that do not implement forward: a module list");
     if (module->extension())
-      raise(ErrorKind::assertion_error, source,
+      raise(ErrorKind::assertion_error, fully_shard_source,
             "Each distinct composable distributed API can only be applied to a module once: "
             "fully_shard has already been applied");
   }

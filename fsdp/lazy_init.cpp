@@ -7,7 +7,7 @@ namespace simmesh::fsdp {
 
 namespace {
 
-constexpr std::string_view source = "fsdp/lazy_init";
+constexpr std::string_view lazy_init_source = "fsdp/lazy_init";
 
 }  // namespace
 
@@ -15,7 +15,7 @@ void FSDPState::lazy_init() {
   if (is_root_) return;
   emit({.kind = EventKind::lazy_init, .state = this});
   if (modules_.size() > 1)
-    raise(ErrorKind::runtime_error, source,
+    raise(ErrorKind::runtime_error, lazy_init_source,
           "FSDP requires a single root module but got one of {} modules", modules_.size());
   is_root_ = true;
   adopt_children();
@@ -33,7 +33,7 @@ void FSDPState::adopt_children() {
     std::shared_ptr<FSDPState> state = of(*module);
     if (!state || std::find(states.begin(), states.end(), state.get()) != states.end()) continue;
     if (state.get() != this && state->is_root_)
-      raise(ErrorKind::runtime_error, source,
+      raise(ErrorKind::runtime_error, lazy_init_source,
             "FSDP state has already been lazily initialized for {}. FSDP requires running forward "
             "through the root module first",
             name);
@@ -55,7 +55,7 @@ void FSDPState::check_shared_params() const {
       for (auto& param : group->params()) {
         for (auto& [other, owner] : seen)
           if (other->origin() && other->origin() == param->origin())
-            raise(ErrorKind::value_error, source,
+            raise(ErrorKind::value_error, lazy_init_source,
                   "expected shared parameters in one FSDP group, got {} and {}, which are the same "
                   "parameter, in two",
                   fqn_of(*other), fqn_of(*param));

@@ -8,7 +8,7 @@ namespace simmesh::fsdp {
 
 namespace {
 
-constexpr std::string_view source = "fsdp/fully_shard";
+constexpr std::string_view mesh_info_source = "fsdp/fully_shard";
 
 // Several dims as one.
 DeviceMesh joined(const DeviceMesh& mesh, const std::vector<std::string>& names) {
@@ -19,7 +19,7 @@ DeviceMesh joined(const DeviceMesh& mesh, const std::vector<std::string>& names)
 void check_names(const DeviceMesh& mesh, const std::vector<std::string>& names) {
   for (const std::string& name : names)
     if (std::find(mesh.names().begin(), mesh.names().end(), name) == mesh.names().end())
-      raise(ErrorKind::value_error, source, "mesh dim '{}' not found in {}", name,
+      raise(ErrorKind::value_error, mesh_info_source, "mesh dim '{}' not found in {}", name,
             fmt::join(mesh.names(), ", "));
 }
 
@@ -32,22 +32,23 @@ Placements MeshInfo::placements(const Placement& shard) const {
 
 MeshInfo mesh_info_of(const DeviceMesh& mesh) {
   if (mesh.ndim() != 1 && mesh.ndim() != 2)
-    raise(ErrorKind::value_error, source,
+    raise(ErrorKind::value_error, mesh_info_source,
           "fully_shard expects a 1D or 2D DeviceMesh but got {} dims: {}", mesh.ndim(),
           to_string(mesh));
   if (mesh.ndim() == 1) return {mesh, std::make_shared<MeshGroups>(mesh), process_group(mesh, 0)};
   if (mesh.names().empty())
-    raise(ErrorKind::assertion_error, source,
+    raise(ErrorKind::assertion_error, mesh_info_source,
           "Please init the 2D mesh for HSDP with mesh_dim_names specified");
   return {mesh, std::make_shared<MeshGroups>(mesh), process_group(mesh, 1), process_group(mesh, 0)};
 }
 
 MeshInfo spmd_mesh_info_of(const DeviceMesh& mesh, const DataParallelMeshDims& dims) {
   if (dims.shard.empty())
-    raise(ErrorKind::value_error, source,
+    raise(ErrorKind::value_error, mesh_info_source,
           "expected dp_mesh_dims that name a dim for shard (and maybe for replicate), got none");
   if (mesh.names().empty())
-    raise(ErrorKind::value_error, source, "dp_mesh_dims needs a mesh with mesh_dim_names");
+    raise(ErrorKind::value_error, mesh_info_source,
+          "dp_mesh_dims needs a mesh with mesh_dim_names");
   check_names(mesh, dims.shard);
   check_names(mesh, dims.replicate);
   DeviceMesh shard = joined(mesh, dims.shard);
@@ -61,7 +62,7 @@ PostForward post_forward_of(const ReshardAfterForward& reshard, const MeshInfo& 
   std::int64_t ranks = *reshard.ranks();
   std::int64_t size = mesh.shard_size();
   if (ranks < 1 || ranks > size || size % ranks != 0)
-    raise(ErrorKind::value_error, source,
+    raise(ErrorKind::value_error, mesh_info_source,
           "If reshard_after_forward is an int, it should be a factor of the shard mesh size {} and "
           "not {}",
           size, ranks);

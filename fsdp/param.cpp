@@ -10,7 +10,7 @@ namespace simmesh::fsdp {
 
 namespace {
 
-constexpr std::string_view source = "fsdp/param";
+constexpr std::string_view param_source = "fsdp/param";
 
 Tensor flat(const Tensor& contiguous) { return contiguous.view(Dims{contiguous.element_count()}); }
 
@@ -28,12 +28,12 @@ FSDPParam::FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamShardin
     : slots_(std::move(slots)), sharding_(std::move(sharding)), origin_(parameter.tracking()) {
   Placement& placement = sharding_.placement;
   if (!placement.is_shard())
-    raise(ErrorKind::value_error, source,
+    raise(ErrorKind::value_error, param_source,
           "expected a shard_placement_fn that returns Shard, got {} for {}", to_string(placement),
           slots_.owner.name);
   if (placement.dim() < 0) placement = Shard(placement.dim() + parameter.dim());
   if (!parameter.distribution() && !parameter.is_contiguous())
-    raise(ErrorKind::not_implemented_error, source,
+    raise(ErrorKind::not_implemented_error, param_source,
           "FSDP does not support non-contiguous parameters yet: {} of shape {}", slots_.owner.name,
           to_string(DimSpan(parameter.shape())));
   if (parameter.distribution() || !sharding_.data_dims.empty()) adopt_inner_spec(parameter);
@@ -51,16 +51,16 @@ FSDPParam::FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamShardin
 void FSDPParam::check(const Tensor& parameter, const Tensor& whole) const {
   if (parameter.dim() == 0)
     raise(
-        ErrorKind::value_error, source,
+        ErrorKind::value_error, param_source,
         "fully_shard doesn't support scalar parameters. Change {} to a 1D tensor with numel equal "
         "to 1",
         slots_.owner.name);
   std::int64_t dim = shard_dim();
   if (dim >= whole.dim())
-    raise(ErrorKind::assertion_error, source, "Shard dim {} is invalid for {}D tensor: {}", dim,
-          whole.dim(), to_string(DimSpan(whole.shape())));
+    raise(ErrorKind::assertion_error, param_source, "Shard dim {} is invalid for {}D tensor: {}",
+          dim, whole.dim(), to_string(DimSpan(whole.shape())));
   if (dim > 0 && whole.size(dim) % sharding_.mesh.shard_size() != 0)
-    raise(ErrorKind::not_implemented_error, source,
+    raise(ErrorKind::not_implemented_error, param_source,
           "FSDP does not support uneven sharding on dim {}: {} (world size: {})", dim,
           to_string(DimSpan(whole.shape())), sharding_.mesh.shard_size());
 }
@@ -69,18 +69,18 @@ void FSDPParam::check(const Tensor& parameter, const Tensor& whole) const {
 void FSDPParam::adopt_inner_spec(const Tensor& parameter) {
   const std::vector<std::string>& dims = sharding_.data_dims;
   if (!parameter.distribution())
-    raise(ErrorKind::value_error, source,
+    raise(ErrorKind::value_error, param_source,
           "expected DTensor parameters where dp_mesh_dims is given, got a plain tensor for {}",
           slots_.owner.name);
   inner_spec_ = DTensor::of(parameter).spec();
   const DeviceMesh& mesh = inner_spec_->mesh();
   if (!dims.empty() && !(mesh == sharding_.mesh.mesh.root()))
-    raise(ErrorKind::value_error, source,
+    raise(ErrorKind::value_error, param_source,
           "expected {} on the mesh that fully_shard got, got one on {}", slots_.owner.name,
           to_string(mesh));
   for (std::size_t i = 0; !dims.empty() && i < mesh.names().size(); ++i)
     if (is_named(dims, mesh.names()[i]) && !inner_spec_->placements()[i].is_replicate())
-      raise(ErrorKind::value_error, source,
+      raise(ErrorKind::value_error, param_source,
             "expected Replicate on the data-parallel mesh dim '{}' of {}, got {}", mesh.names()[i],
             slots_.owner.name, to_string(inner_spec_->placements()[i]));
 }
@@ -138,7 +138,8 @@ void FSDPParam::reset_sharded_param() {
   for (const ParameterSlots::Slot& slot : slots_.aliases)
     slot.module->set_parameter(slot.name, sharded_param_);
   if (!sharded_param_.distribution())
-    raise(ErrorKind::assertion_error, source, "expected a DTensor registered as {}", owner.name);
+    raise(ErrorKind::assertion_error, param_source, "expected a DTensor registered as {}",
+          owner.name);
   orig_dtype_ = sharded_param_.dtype();
   if (policy_) init_dtypes(*policy_);
   DTensor registered = DTensor::of(sharded_param_);
@@ -151,7 +152,7 @@ void FSDPParam::reset_sharded_param() {
     return;
   }
   if (local.shape() != sharded_shape_)
-    raise(ErrorKind::assertion_error, source, "expected a shard of shape {} as {}, got {}",
+    raise(ErrorKind::assertion_error, param_source, "expected a shard of shape {} as {}, got {}",
           to_string(DimSpan(sharded_shape_)), owner.name, to_string(DimSpan(local.shape())));
   Ledger::Category category(MemoryCategory::parameter);
   Tensor padded = zeros(padded_shape_, local.dtype());

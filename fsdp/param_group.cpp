@@ -10,7 +10,7 @@ namespace simmesh::fsdp {
 
 namespace {
 
-constexpr std::string_view source = "fsdp/param_group";
+constexpr std::string_view param_group_source = "fsdp/param_group";
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void FSDPParamGroup::check_meta() const {
   for (const auto& param : params_)
     if (param->sharded_param().local_part().is_meta()) names.push_back(state_->fqn_of(*param));
   if (!names.empty())
-    raise(ErrorKind::runtime_error, source,
+    raise(ErrorKind::runtime_error, param_group_source,
           "FSDP parameters should be materialized from meta device before training, but the "
           "following were still on meta device: {}",
           fmt::join(names, ", "));
@@ -43,11 +43,11 @@ void FSDPParamGroup::check_dtypes() const {
     if (!param->sharded_param().requires_grad()) continue;
     if (!first) first = param.get();
     if (param->orig_dtype() != first->orig_dtype())
-      raise(ErrorKind::assertion_error, source,
+      raise(ErrorKind::assertion_error, param_group_source,
             "FSDP expects uniform original parameter dtype but got {} and {}",
             to_string(first->orig_dtype()), to_string(param->orig_dtype()));
     if (param->reduce_dtype() != first->reduce_dtype())
-      raise(ErrorKind::assertion_error, source, "FSDP expects uniform reduce dtype");
+      raise(ErrorKind::assertion_error, param_group_source, "FSDP expects uniform reduce dtype");
   }
 }
 

@@ -12,7 +12,7 @@ namespace simmesh::fsdp {
 
 namespace {
 
-constexpr std::string_view source = "fsdp/state_dict";
+constexpr std::string_view state_dict_source = "fsdp/state_dict";
 
 // States of a model that have parameters, each once.
 std::vector<FSDPState*> states_of(nn::Module& model) {
@@ -72,7 +72,7 @@ class Loader {
       if (std::find(seen_.begin(), seen_.end(), name) == seen_.end())
         problems.push_back("unexpected key " + name);
     if (options_.strict && !problems.empty())
-      raise(ErrorKind::runtime_error, source, "{}", fmt::join(problems, "; "));
+      raise(ErrorKind::runtime_error, state_dict_source, "{}", fmt::join(problems, "; "));
   }
 
  private:
@@ -85,9 +85,9 @@ class Loader {
     }
     seen_.push_back(name);
     if (found->second.shape() != slot.tensor.shape())
-      raise(ErrorKind::runtime_error, source, "size mismatch for {}: {} in the state dict, {} here",
-            name, to_string(DimSpan(found->second.shape())),
-            to_string(DimSpan(slot.tensor.shape())));
+      raise(ErrorKind::runtime_error, state_dict_source,
+            "size mismatch for {}: {} in the state dict, {} here", name,
+            to_string(DimSpan(found->second.shape())), to_string(DimSpan(slot.tensor.shape())));
     Tensor value = placed(found->second, slot.tensor);
     if (options_.assign) {
       bool wants_grad = slot.tensor.requires_grad();

@@ -9,18 +9,20 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::string_view source = "gate/fsdp_setters";
+constexpr std::string_view setters_source = "gate/fsdp_setters";
 
 using fsdp::FSDPModule;
 
 bool as_bool(const PlainValue& value, const std::string& what) {
   if (const bool* flag = std::get_if<bool>(&value)) return *flag;
-  raise(ErrorKind::value_error, source, "set_{} expects a bool, got a value of another type", what);
+  raise(ErrorKind::value_error, setters_source,
+        "set_{} expects a bool, got a value of another type", what);
 }
 
 std::int64_t as_count(const PlainValue& value, const std::string& what) {
   if (const auto* count = std::get_if<std::int64_t>(&value)) return *count;
-  raise(ErrorKind::type_error, source, "set_{} expects an int, got a value of another type", what);
+  raise(ErrorKind::type_error, setters_source, "set_{} expects an int, got a value of another type",
+        what);
 }
 
 double as_number(const PlainValue& value, const std::string& what) {
@@ -67,7 +69,8 @@ void set_on_module(nn::Module& module, const std::string& what, const PlainValue
   if (what == "reduce_scatter_max_input_buffers")
     return target.set_reduce_scatter_max_input_buffers(as_count(value, what),
                                                        recurse.value_or(true));
-  raise(ErrorKind::attribute_error, source, "a sharded module has no attribute 'set_{}'", what);
+  raise(ErrorKind::attribute_error, setters_source, "a sharded module has no attribute 'set_{}'",
+        what);
 }
 
 }  // namespace simmesh

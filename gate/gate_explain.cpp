@@ -12,7 +12,7 @@ std::string number(double value) {
   return text.find_first_of(".e") == text.npos ? text + ".0" : text;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (char letter : text) {
     if (letter == '"' || letter == '\\') result += '\\';
@@ -32,7 +32,7 @@ std::string sizes(DimSpan dims) {
   return list(dims, [](std::int64_t size) { return std::to_string(size); });
 }
 
-std::string texts(const std::vector<std::string>& items) { return list(items, quoted); }
+std::string texts(const std::vector<std::string>& items) { return list(items, in_quotes); }
 
 // Table collects the lines of one table.
 class Table {
@@ -43,7 +43,7 @@ class Table {
   }
   void add(std::string_view key, std::int64_t value) { add(key, std::to_string(value)); }
   void add(std::string_view key, bool value) { add(key, std::string(value ? "true" : "false")); }
-  void word(std::string_view key, std::string_view value) { add(key, quoted(value)); }
+  void word(std::string_view key, std::string_view value) { add(key, in_quotes(value)); }
   const std::string& text() const { return text_; }
 
  private:
@@ -54,18 +54,19 @@ struct ShowField {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
   std::string operator()(double value) const { return number(value); }
-  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(const std::string& value) const { return in_quotes(value); }
   std::string operator()(const std::vector<std::string>& value) const { return texts(value); }
   std::string operator()(const nn::ModelNode::NamedShapes& value) const {
     std::string text;
     for (const auto& [name, shape] : value)
-      text += fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", quoted(name), sizes(shape));
+      text += fmt::format("{}[{}, {}]", text.empty() ? "" : ", ", in_quotes(name), sizes(shape));
     return "[" + text + "]";
   }
 };
 
 std::string node_text(const nn::ModelNode& node) {
-  std::string text = fmt::format("{{ name = {}, kind = {}", quoted(node.name), quoted(node.kind));
+  std::string text =
+      fmt::format("{{ name = {}, kind = {}", in_quotes(node.name), in_quotes(node.kind));
   for (const auto& [key, field] : node.fields)
     text += fmt::format(", {} = {}", key, std::visit(ShowField(), field));
   if (!node.children.empty()) text += ", children = " + list(node.children, node_text);
@@ -100,7 +101,7 @@ std::string model_text(const GateModel& model) {
   add_sizes(table, model);
   table.word("dtype", to_string(model.dtype));
   table.add("init", fmt::format("{{ rule = {}, scale = {}, seed = {} }}",
-                                quoted(to_string(model.init_rule)), number(model.init_scale),
+                                in_quotes(to_string(model.init_rule)), number(model.init_scale),
                                 model.init_seed));
   return table.text();
 }
@@ -126,7 +127,7 @@ std::string parallel_text(const GateParallel& parallel) {
   if (parallel.replicate)
     table.add("replicate",
               fmt::format("{{ mesh = {}, bucket_bytes = {}, find_unused = {} }}",
-                          quoted(parallel.replicate->mesh), parallel.replicate->bucket_bytes,
+                          in_quotes(parallel.replicate->mesh), parallel.replicate->bucket_bytes,
                           parallel.replicate->find_unused));
   table.word("activation_checkpointing", parallel.checkpoint_blocks ? "blocks" : "none");
   return table.text();
@@ -179,7 +180,7 @@ std::string fault_text(const GateFault& fault) {
   if (fault.kind == Fault::Kind::fail_allocation)
     text += fmt::format(", allocation = {}", *fault.number);
   else if (fault.kind != Fault::Kind::starve)
-    text += fmt::format(", at = {}", quoted(at_of(fault)));
+    text += fmt::format(", at = {}", in_quotes(at_of(fault)));
   if (fault.kind == Fault::Kind::flip_bit) text += fmt::format(", bit = {}", fault.bit);
   return text + " }";
 }
@@ -199,7 +200,7 @@ std::string faults_text(const std::vector<GateFault>& faults) {
 }  // namespace
 
 std::string explain(const GateFile& gate) {
-  std::string text = fmt::format("title = {}\n", quoted(gate.title));
+  std::string text = fmt::format("title = {}\n", in_quotes(gate.title));
   Table mesh("mesh");
   mesh.add("shape", sizes(gate.mesh));
   mesh.add("names", texts(gate.mesh_names));

@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::size_t depth_max = 64;
+constexpr std::size_t nesting_max = 64;
 constexpr GateTable::Range sizes_range{1, 1 << 16};
 
 using Fields = std::map<std::string, nn::ModelNode::Field>;
@@ -26,7 +26,7 @@ nn::ModelNode::Field read_field(GateTable& table, const std::string& key) {
 }
 
 nn::ModelNode read_node(GateTable& table, std::size_t depth) {
-  if (depth > depth_max) table.reject("children", "at most 64 levels of nodes");
+  if (depth > nesting_max) table.reject("children", "at most 64 levels of nodes");
   nn::ModelNode node;
   node.name = table.text("name", "");
   if (node.name.empty() || node.name.find('.') != node.name.npos)

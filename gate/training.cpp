@@ -20,7 +20,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::string_view source = "gate/training";
+constexpr std::string_view training_source = "gate/training";
 
 Tensor part_of(const Tensor& batch, const ParallelForm& form) {
   // A copy, so that the rank is charged for its own rows and no others.
@@ -210,10 +210,10 @@ nn::ModulePtr build_model(const TrainingModel& model) {
     auto given = std::find_if(model.parameters.begin(), model.parameters.end(),
                               [&name = name](const ParameterData& p) { return p.name == name; });
     if (given == model.parameters.end())
-      raise(ErrorKind::value_error, source, "expected values for the parameter {}", name);
+      raise(ErrorKind::value_error, training_source, "expected values for the parameter {}", name);
     if (given->shape != parameter.shape())
-      raise(ErrorKind::value_error, source, "parameter {}: expected the shape {}, got {}", name,
-            to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));
+      raise(ErrorKind::value_error, training_source, "parameter {}: expected the shape {}, got {}",
+            name, to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));
     Tensor data = parameter.detach();
     copy_(data, parameter_values(*given, model.dtype));
   }

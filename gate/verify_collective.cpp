@@ -42,7 +42,7 @@ void read_shapes(const RecordedCase& recorded, CollectiveCase& in) {
   for (const Shape& shape : in.shapes) require_elements(tensor, shape, 2 * in.mesh.world);
 }
 
-CollectiveCase read_case(const RecordedCase& recorded) {
+CollectiveCase read_collective_case(const RecordedCase& recorded) {
   CollectiveCase in{.mesh = read_mesh(recorded), .op = recorded["op"].text()};
   if (in.mesh.world > world_max)
     recorded.root().reject(fmt::format("a world of at most {} ranks", world_max));
@@ -164,7 +164,7 @@ bool is_known(const std::string& op) {
 void verify_collective(const RecordedCase& recorded, const VerifyOptions& options,
                        CaseReport& report) {
   if (!report.expect_known_fields(recorded["mesh"], mesh_fields)) return;
-  CollectiveCase in = read_case(recorded);
+  CollectiveCase in = read_collective_case(recorded);
   if (!is_known(in.op))
     return report.mismatch(fmt::format("the operation '{}' is not known", in.op));
   std::vector<Tensor> before(std::size_t(in.mesh.world)), after(std::size_t(in.mesh.world));

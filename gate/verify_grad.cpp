@@ -15,7 +15,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::int64_t ranks_max = 4096;
+constexpr std::int64_t grad_ranks_max = 4096;
 
 struct GradCase {
   CaseMesh mesh;
@@ -27,7 +27,7 @@ struct GradCase {
 };
 
 // What one rank found.
-struct RankResult {
+struct RankGradients {
   Tensor before, after;
   Placements placements;  // of the leaf's gradient
   CollectiveTally collectives;
@@ -39,12 +39,12 @@ bool read_choice(const CaseField& field, const std::string& yes, const std::stri
   return text == yes;
 }
 
-GradCase read_case(const RecordedCase& recorded) {
+GradCase read_grad_case(const RecordedCase& recorded) {
   GradCase in{.mesh = read_mesh(recorded),
               .tensor = read_tensor(recorded["tensor"]),
               .gradient = read_tensor(recorded["gradient"])};
-  if (in.mesh.world > ranks_max)
-    recorded.root().reject(fmt::format("a world of at most {} ranks", ranks_max));
+  if (in.mesh.world > grad_ranks_max)
+    recorded.root().reject(fmt::format("a world of at most {} ranks", grad_ranks_max));
   std::int64_t copies = 2 * std::max<std::int64_t>(element_count(in.mesh.shape), 1);
   require_elements(recorded["tensor"], in.tensor.shape, copies);
   require_elements(recorded["gradient"], in.gradient.shape, copies);
@@ -61,8 +61,8 @@ GradCase read_case(const RecordedCase& recorded) {
   return in;
 }
 
-RankResult run_rank(const GradCase& in, const CaseSource& source, const CaseSource& gradients,
-                    Rank& rank) {
+RankGradients run_rank(const GradCase& in, const CaseSource& source, const CaseSource& gradients,
+                       Rank& rank) {
   DeviceMesh mesh = in.mesh.view(rank.id());
   if (!mesh.get_coordinate()) return {};
   Tensor leaf = source.local(*mesh.get_coordinate());
@@ -74,7 +74,7 @@ RankResult run_rank(const GradCase& in, const CaseSource& source, const CaseSour
     y = x.full_tensor({.grad_placements = in.given});
   else
     y = (in.to == in.from ? x : x.redistribute(in.to)).to_local({.grad_placements = in.given});
-  RankResult result;
+  RankGradients result;
   result.before = gradients.local(*mesh.get_coordinate());
   auto counted_before = rank.counters();
   backward(y, {.gradients = {result.before}});
@@ -91,12 +91,12 @@ RankResult run_rank(const GradCase& in, const CaseSource& source, const CaseSour
 }
 
 void compare(const RecordedCase& recorded, const GradCase& in,
-             const std::vector<RankResult>& results, CaseReport& report) {
+             const std::vector<RankGradients>& results, CaseReport& report) {
   CollectiveTally collectives = read_tally(recorded["collectives"]);
   std::optional<Placements> placements;
   if (auto field = recorded.find("grad_placements")) placements = read_placements(*field);
   for (std::size_t rank = 0; rank < results.size(); ++rank) {
-    const RankResult& result = results[rank];
+    const RankGradients& result = results[rank];
     std::string at = fmt::format("rank {}", rank);
     if (result.after.is_defined() != in.after[rank].has_value()) {
       report.mismatch(at + ": is it in the mesh?");
@@ -116,10 +116,10 @@ void compare(const RecordedCase& recorded, const GradCase& in,
 
 void verify_grad(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
   if (!report.expect_known_fields(recorded["mesh"], mesh_fields)) return;
-  GradCase in = read_case(recorded);
+  GradCase in = read_grad_case(recorded);
   CaseSource source(in.tensor, in.mesh.shape, {in.from, {}});
   CaseSource gradients(in.gradient, in.mesh.shape, {in.incoming, {}});
-  std::vector<RankResult> results(std::size_t(in.mesh.world));
+  std::vector<RankGradients> results(std::size_t(in.mesh.world));
   World world(world_options(options, in.mesh.world));
   auto error = run_case(
       world, [&](Rank& rank) { results[rank.id()] = run_rank(in, source, gradients, rank); },

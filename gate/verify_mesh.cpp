@@ -12,9 +12,9 @@ namespace {
 // Bounds the work of one case: a hostile file must not keep the program busy.
 constexpr std::size_t ops_max = 1000;
 constexpr std::int64_t steps_max = std::int64_t{1} << 22;
-constexpr std::size_t list_max = 64;
+constexpr std::size_t mesh_list_max = 64;
 
-DimNames read_names(const CaseField& field) {
+DimNames read_dim_names(const CaseField& field) {
   return field.is_text() ? DimNames(field.text()) : DimNames(field.texts());
 }
 
@@ -81,7 +81,7 @@ class MeshProgram {
   }
 
   static DeviceMesh apply(const CaseField& op, const DeviceMesh& root, const DeviceMesh& mesh) {
-    if (auto names = op.find("slice")) return mesh[read_names(*names)];
+    if (auto names = op.find("slice")) return mesh[read_dim_names(*names)];
     if (auto name = op.find("flatten"))
       return name->is_null() ? mesh.flatten() : mesh.flatten(name->text());
     if (auto parts = op.find("unflatten"))
@@ -89,8 +89,8 @@ class MeshProgram {
                             (*parts)["names"].texts());
     if (auto slices = op.find("concatenate")) {
       std::vector<DeviceMesh> meshes;
-      for (const CaseField& slice : slices->items(list_max))
-        meshes.push_back(root[read_names(slice)]);
+      for (const CaseField& slice : slices->items(mesh_list_max))
+        meshes.push_back(root[read_dim_names(slice)]);
       return DeviceMesh::concatenate(meshes);
     }
     if (op.has("root")) return root;
@@ -145,7 +145,7 @@ void compare_rank(const DeviceMesh& mesh, const CaseField& entry, const std::str
   if (!report.expect_known_fields(entry, {"coordinate", "mesh", "groups", "local_rank"})) return;
   report.expect_equal(who + ": coordinate", entry["coordinate"].dims(), *mesh.get_coordinate());
   expect_ranks(report, who + ": mesh", entry["mesh"], mesh.ranks());
-  std::vector<CaseField> groups = entry["groups"].items(list_max);
+  std::vector<CaseField> groups = entry["groups"].items(mesh_list_max);
   if (report.expect_equal(who + ": number of groups", groups.size(), mesh.shape().size()))
     for (std::size_t dim = 0; dim < groups.size(); ++dim)
       expect_ranks(report, fmt::format("{}: group of dim {}", who, dim), groups[dim],

@@ -14,7 +14,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::int64_t world_max = 4096;
+constexpr std::int64_t redistribute_world_max = 4096;
 
 // What one rank found.
 struct RankResult {
@@ -32,12 +32,12 @@ struct RedistributeCase {
   std::vector<std::optional<CaseBits>> after;
 };
 
-RedistributeCase read_case(const RecordedCase& recorded) {
+RedistributeCase read_redistribute_case(const RecordedCase& recorded) {
   RedistributeCase result{.mesh = read_mesh(recorded),
                           .tensor = read_tensor(recorded["tensor"]),
                           .request = read_plan_request(recorded)};
-  if (result.mesh.world > world_max)
-    recorded.root().reject(fmt::format("a world of at most {} ranks", world_max));
+  if (result.mesh.world > redistribute_world_max)
+    recorded.root().reject(fmt::format("a world of at most {} ranks", redistribute_world_max));
   std::int64_t logical = element_count(result.mesh.shape);
   require_elements(recorded["tensor"], result.tensor.shape, 2 * std::max<std::int64_t>(logical, 1));
   if (auto api = recorded.find("api")) {
@@ -120,7 +120,7 @@ std::optional<Error> refusal_of(const RedistributeCase& in, PlannerChoice planne
 void verify_redistribute(const RecordedCase& recorded, const VerifyOptions& options,
                          CaseReport& report) {
   if (!report.expect_known_fields(recorded["mesh"], mesh_fields)) return;
-  RedistributeCase in = read_case(recorded);
+  RedistributeCase in = read_redistribute_case(recorded);
   auto refusal = recorded.find("error");
   for (PlannerChoice planner : read_planners(recorded["planner"])) {
     std::string who = planner == PlannerChoice::graph ? "graph" : "greedy";

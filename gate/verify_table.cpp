@@ -20,11 +20,11 @@ namespace simmesh {
 
 namespace {
 
-using Fields = std::vector<std::string_view>;
+using FieldNames = std::vector<std::string_view>;
 
 // The fields of a case with a model under fully_shard, and its own.
-Fields with_model(std::initializer_list<std::string_view> own) {
-  Fields fields{"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen"};
+FieldNames with_model(std::initializer_list<std::string_view> own) {
+  FieldNames fields{"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen"};
   fields.insert(fields.end(), own.begin(), own.end());
   return fields;
 }
@@ -70,7 +70,7 @@ std::vector<KnownKind> fsdp_kinds() {
 }
 
 std::vector<KnownKind> training_kinds() {
-  Fields train_fields =
+  FieldNames train_fields =
       with_model({"steps", "microbatches", "sync", "input", "target", "step_seed",
                   "microbatch_seed", "loss", "optimizer", "losses", "grad_norms", "final",
                   "final_shape", "tolerance", "clip", "clip_raises_by_rank"});

@@ -94,7 +94,7 @@ optim::LossScaler::Options read_scaler(const std::optional<CaseField>& field) {
   return options;
 }
 
-ZeroTask read_task(const RecordedCase& recorded) {
+ZeroTask read_zero_task(const RecordedCase& recorded) {
   ZeroTask task;
   task.model.dtype = dtype_from_string(recorded["dtype"].text());
   task.data.rule = rule_from_string(recorded["data_rule"].text());
@@ -231,7 +231,7 @@ void verify_zero_train(const RecordedCase& recorded, const VerifyOptions& option
                        CaseReport& report) {
   if (recorded["stage"].integer({0, 3}) != 0)
     return report.mismatch("expected stage 0, got a stage that shards the optimiser's state");
-  ZeroTask task = read_task(recorded);
+  ZeroTask task = read_zero_task(recorded);
   Comparison comparison = Comparison::read(recorded["compare"]);
   std::int64_t world_size = recorded["world"].integer(count_range);
   std::vector<ZeroResult> ranks(static_cast<std::size_t>(world_size));

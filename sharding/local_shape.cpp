@@ -6,15 +6,16 @@
 namespace simmesh {
 namespace {
 
-constexpr std::string_view where = "sharding/local_shape";
+constexpr std::string_view local_shape_source = "sharding/local_shape";
 
 void check_coordinate(DimSpan coordinate, DimSpan mesh_shape) {
   bool inside = coordinate.size() == mesh_shape.size();
   for (std::size_t dim = 0; inside && dim < mesh_shape.size(); ++dim)
     inside = coordinate[dim] >= 0 && coordinate[dim] < mesh_shape[dim];
   if (!inside)
-    raise(ErrorKind::value_error, where, "expected a coordinate inside the mesh {}, got {}",
-          to_string(mesh_shape), to_string(coordinate));
+    raise(ErrorKind::value_error, local_shape_source,
+          "expected a coordinate inside the mesh {}, got {}", to_string(mesh_shape),
+          to_string(coordinate));
 }
 
 // for_each_split calls visit(mesh_dim) for the mesh dims that split tensor_dim, in order of
@@ -126,7 +127,7 @@ IndexRuns local_index_runs(DimSpan global_shape, std::int64_t tensor_dim, DimSpa
   check_sharding(placements, global_shape, mesh_shape);
   check_coordinate(coordinate, mesh_shape);
   if (tensor_dim < 0 || tensor_dim >= static_cast<std::int64_t>(global_shape.size()))
-    raise(ErrorKind::index_error, where, "expected a dim of the shape {}, got {}",
+    raise(ErrorKind::index_error, local_shape_source, "expected a dim of the shape {}, got {}",
           to_string(global_shape), tensor_dim);
   return unchecked_runs(global_shape[tensor_dim], tensor_dim, mesh_shape, coordinate, placements,
                         order);
@@ -146,15 +147,16 @@ bool same_pieces(DimSpan global_shape, DimSpan mesh_shape, const Sharding& left,
 
 void check_sharding(PlacementSpan placements, DimSpan global_shape, DimSpan mesh_shape) {
   if (placements.size() != mesh_shape.size())
-    raise(ErrorKind::value_error, where, "expected one placement a mesh dim of {}, got {}: {}",
-          to_string(mesh_shape), placements.size(), to_string(placements));
+    raise(ErrorKind::value_error, local_shape_source,
+          "expected one placement a mesh dim of {}, got {}: {}", to_string(mesh_shape),
+          placements.size(), to_string(placements));
   const auto dims = static_cast<std::int64_t>(global_shape.size());
   for (const Placement& placement : placements) {
     if (!placement.splits()) continue;
     if (placement.dim() >= 0 && placement.dim() < dims) continue;
     normalized({&placement, 1}, dims);  // raises, except for a dim counted from the end
-    raise(ErrorKind::index_error, where, "expected a dim counted from the front, got {}",
-          to_string(placement));
+    raise(ErrorKind::index_error, local_shape_source,
+          "expected a dim counted from the front, got {}", to_string(placement));
   }
 }
 

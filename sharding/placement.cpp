@@ -12,12 +12,12 @@
 namespace simmesh {
 namespace {
 
-constexpr std::string_view where = "sharding/placement";
+constexpr std::string_view placement_source = "sharding/placement";
 
 std::int32_t checked_dim(std::int64_t tensor_dim) {
   if (tensor_dim < -dims_max || tensor_dim >= dims_max)
-    raise(ErrorKind::value_error, where, "expected a tensor dim in [{}, {}], got {}", -dims_max,
-          dims_max - 1, tensor_dim);
+    raise(ErrorKind::value_error, placement_source, "expected a tensor dim in [{}, {}], got {}",
+          -dims_max, dims_max - 1, tensor_dim);
   return static_cast<std::int32_t>(tensor_dim);
 }
 
@@ -98,7 +98,7 @@ Placement Shard(std::int64_t tensor_dim) {
 
 Placement StridedShard(std::int64_t tensor_dim, std::int64_t split_factor) {
   if (split_factor < 1)
-    raise(ErrorKind::value_error, where, "expected a split factor of at least 1, got {}",
+    raise(ErrorKind::value_error, placement_source, "expected a split factor of at least 1, got {}",
           split_factor);
   Placement placement = Shard(tensor_dim);
   placement.kind_ = Placement::Kind::strided_shard;
@@ -108,7 +108,8 @@ Placement StridedShard(std::int64_t tensor_dim, std::int64_t split_factor) {
 
 Placement Partial(ReduceOp op) {
   if (op == ReduceOp::premul_sum)
-    raise(ErrorKind::value_error, where, "expected an op that can be pending, got premul_sum");
+    raise(ErrorKind::value_error, placement_source,
+          "expected an op that can be pending, got premul_sum");
   Placement placement;
   placement.kind_ = Placement::Kind::partial;
   placement.op_ = op;
@@ -122,7 +123,8 @@ Placement MaskPartial() {
 }
 
 Placement NormPartial(double p) {
-  if (std::isnan(p)) raise(ErrorKind::value_error, where, "expected a number as norm, got nan");
+  if (std::isnan(p))
+    raise(ErrorKind::value_error, placement_source, "expected a number as norm, got nan");
   Placement placement;
   placement.kind_ = Placement::Kind::norm_partial;
   placement.number_ = std::bit_cast<std::int64_t>(p + 0.0);  // one zero only
@@ -132,7 +134,7 @@ Placement NormPartial(double p) {
 
 Placement RaggedShard(std::vector<std::int64_t> units) {
   if (std::any_of(units.begin(), units.end(), [](std::int64_t count) { return count < 0; }))
-    raise(ErrorKind::value_error, where, "expected unit counts of at least 0, got {}",
+    raise(ErrorKind::value_error, placement_source, "expected unit counts of at least 0, got {}",
           to_string(DimSpan(units)));
   Placement placement;
   placement.kind_ = Placement::Kind::ragged_shard;
@@ -196,7 +198,7 @@ std::string to_string(PlacementSpan placements) {
 
 Placement parse_placement(std::string_view text) {
   if (auto placement = try_parse(trimmed(text))) return *std::move(placement);
-  raise(ErrorKind::value_error, where,
+  raise(ErrorKind::value_error, placement_source,
         "expected R, S(dim), _S(dim,split_factor), P(op), MaskP, NormP(p) or Ragged([units,..]), "
         "got '{}'",
         text);
@@ -215,8 +217,8 @@ Placements parse_placements(std::string_view text) {
     try {
       placements.push_back(parse_placement(text.substr(begin, end - begin)));
     } catch (const Error& error) {
-      raise(ErrorKind::value_error, where, "entry {} of the list '{}': {}", placements.size(), text,
-            error.message());
+      raise(ErrorKind::value_error, placement_source, "entry {} of the list '{}': {}",
+            placements.size(), text, error.message());
     }
     begin = end + 1;
   }
@@ -228,11 +230,11 @@ Placements normalized(PlacementSpan placements, std::int64_t tensor_dims) {
   for (Placement& placement : list) {
     if (!placement.splits()) continue;
     if (tensor_dims == 0)
-      raise(ErrorKind::assertion_error, where,
+      raise(ErrorKind::assertion_error, placement_source,
             "Expected tensor.dim() > 0, got a tensor without dims for the placement {}",
             to_string(placement));
     if (placement.dim() < -tensor_dims || placement.dim() >= tensor_dims)
-      raise(ErrorKind::index_error, where,
+      raise(ErrorKind::index_error, placement_source,
             "Dimension out of range (expected to be in range of [{}, {}], but got {}) in the "
             "placement {}",
             -tensor_dims, tensor_dims - 1, placement.dim(), to_string(placement));

@@ -6,19 +6,19 @@
 namespace simmesh {
 namespace {
 
-constexpr std::string_view where = "sharding/redistribute";
+constexpr std::string_view redistribute_source = "sharding/redistribute";
 
 void check_one_placement_a_mesh_dim(const PlanRequest& request) {
   const Dims& mesh_shape = request.mesh_shape;
   if (mesh_shape.empty() || mesh_shape.size() > static_cast<std::size_t>(dims_max) ||
       std::any_of(mesh_shape.begin(), mesh_shape.end(), [](std::int64_t size) { return size < 1; }))
-    raise(ErrorKind::value_error, where, "expected a mesh of 1 to {} dims of at least 1, got {}",
-          dims_max, to_string(mesh_shape));
+    raise(ErrorKind::value_error, redistribute_source,
+          "expected a mesh of 1 to {} dims of at least 1, got {}", dims_max, to_string(mesh_shape));
   if (request.shape.size() > static_cast<std::size_t>(dims_max))
-    raise(ErrorKind::value_error, where, "expected a tensor of at most {} dims, got {}", dims_max,
-          request.shape.size());
+    raise(ErrorKind::value_error, redistribute_source,
+          "expected a tensor of at most {} dims, got {}", dims_max, request.shape.size());
   if (request.from.size() != mesh_shape.size() || request.to.size() != mesh_shape.size())
-    raise(ErrorKind::value_error, where,
+    raise(ErrorKind::value_error, redistribute_source,
           "expected one placement a mesh dim of {}, got {} in the source ({}) and {} in the target "
           "({})",
           to_string(mesh_shape), request.from.size(), to_string(request.from), request.to.size(),
@@ -30,7 +30,7 @@ void check_topology(const Topology& topology) {
                      topology.latency_intra_us >= 0 && topology.latency_inter_us >= 0 &&
                      topology.base_us >= 0 && topology.all_to_all_penalty_us >= 0;
   if (!sound)
-    raise(ErrorKind::value_error, where,
+    raise(ErrorKind::value_error, redistribute_source,
           "expected a topology of positive bandwidths and of times of at least 0, got bandwidth {} "
           "GB/s (times {} between hosts), latencies {} and {} us, base {} us, penalty {} us",
           topology.bandwidth_intra_gb_s, topology.bandwidth_inter_factor, topology.latency_intra_us,
@@ -45,7 +45,7 @@ void check_pending_ops(PlacementSpan placements) {
     if (!first) first = &placement;
     if (family(first->reduce_op()) != family(placement.reduce_op()))
       raise(
-          ErrorKind::value_error, where,
+          ErrorKind::value_error, redistribute_source,
           "Mixed Partial reduce types are not supported, except sum with avg: got {} and {} in {}",
           to_string(*first), to_string(placement), to_string(placements));
   }
@@ -63,7 +63,7 @@ void validate_redistribute(const PlanRequest& request) {
     const Placement& from = request.from[mesh_dim];
     const Placement& to = request.to[mesh_dim];
     if (to.is_pending() && from != to)
-      raise(ErrorKind::runtime_error, where,
+      raise(ErrorKind::runtime_error, redistribute_source,
             "Can not redistribute from {} to {} on mesh dim {}, redistributing to Partial is for "
             "internal use only!",
             to_string(from), to_string(to), mesh_dim);
@@ -88,11 +88,11 @@ void validate_steps(const Plan& plan, DimSpan mesh_shape) {
     const std::int64_t mesh_dim = step.mesh_dims.front();
     if (!step.to.is_pending() || step.from == step.to || mesh_shape[mesh_dim] == 1) continue;
     if (step.from.splits())
-      raise(ErrorKind::runtime_error, where,
+      raise(ErrorKind::runtime_error, redistribute_source,
             "redistributing mesh dim {} from {} to {} is not supported yet", mesh_dim,
             to_string(step.from), to_string(step.to));
     if (step.from.is_pending())
-      raise(ErrorKind::assertion_error, where,
+      raise(ErrorKind::assertion_error, redistribute_source,
             "Redistribution from one partial type ({}) to another ({}) is unsupported: mesh dim {} "
             "would have to be reduced first",
             to_string(step.from), to_string(step.to), mesh_dim);
@@ -100,7 +100,7 @@ void validate_steps(const Plan& plan, DimSpan mesh_shape) {
     const bool kept =
         op == ReduceOp::sum || op == ReduceOp::avg || op == ReduceOp::min || op == ReduceOp::max;
     if (!step.to.is_partial() || !kept)
-      raise(ErrorKind::value_error, where,
+      raise(ErrorKind::value_error, redistribute_source,
             "Replicate to {} conversion is not supported (mesh dim {}): expected sum, avg, min or "
             "max",
             to_string(step.to), mesh_dim);

@@ -9,7 +9,7 @@ namespace simmesh {
 namespace {
 
 constexpr std::size_t words_max = sizeof(ShardState) / sizeof(std::uint64_t);
-constexpr std::uint32_t empty = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t empty_slot = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
@@ -66,14 +66,14 @@ Sharding PlacementCodes::decoded(const ShardState& state) const {
 }
 
 ShardStateTable::ShardStateTable(std::size_t mesh_dims)
-    : words_((mesh_dims * sizeof(ShardState::Entry) + 7) / 8), slots_(256, empty) {}
+    : words_((mesh_dims * sizeof(ShardState::Entry) + 7) / 8), slots_(256, empty_slot) {}
 
 std::uint32_t ShardStateTable::number(const ShardState& state) {
   if (2 * size() >= slots_.size()) grow();
   std::uint64_t key[words_max];
   std::memcpy(key, &state, words_ * sizeof *key);
   std::size_t slot = slot_of(key);
-  for (; slots_[slot] != empty; slot = (slot + 1) & (slots_.size() - 1))
+  for (; slots_[slot] != empty_slot; slot = (slot + 1) & (slots_.size() - 1))
     if (std::equal(key, key + words_, &keys_[slots_[slot] * words_])) return slots_[slot];
   slots_[slot] = static_cast<std::uint32_t>(size());
   keys_.insert(keys_.end(), key, key + words_);
@@ -96,10 +96,10 @@ std::size_t ShardStateTable::slot_of(const std::uint64_t* key) const {
 }
 
 void ShardStateTable::grow() {
-  slots_ = std::vector<std::uint32_t>(4 * slots_.size(), empty);
+  slots_ = std::vector<std::uint32_t>(4 * slots_.size(), empty_slot);
   for (std::uint32_t number = 0; number < size(); ++number) {
     std::size_t slot = slot_of(&keys_[number * words_]);
-    while (slots_[slot] != empty) slot = (slot + 1) & (slots_.size() - 1);
+    while (slots_[slot] != empty_slot) slot = (slot + 1) & (slots_.size() - 1);
     slots_[slot] = number;
   }
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int switches = 1 << 18;
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
+double seconds_from(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -27,7 +27,7 @@ double bare_yield_seconds(int fibers) {
         for (int turn = 0; turn < switches / fibers; ++turn) boost::this_fiber::yield();
       });
     for (auto& fiber : all) fiber.join();
-    seconds = seconds_since(start);
+    seconds = seconds_from(start);
   }).join();
   return seconds;
 }
@@ -42,7 +42,7 @@ void barrier_per_rank(benchmark::State& state) {
       ProcessGroup group = ProcessGroup::world();
       for (int turn = 0; turn < switches / ranks; ++turn) barrier(group);
     });
-    double seconds = seconds_since(start);
+    double seconds = seconds_from(start);
     ours += seconds;
     bare += bare_yield_seconds(ranks);
     state.SetIterationTime(seconds / switches);

@@ -15,7 +15,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr const char* place = "arithmetic/carried_sum";
+constexpr const char* carried_sum_place = "arithmetic/carried_sum";
 constexpr int limb_bits = 51;
 constexpr int first_exponent = -16;
 // 1.5 * 2^52 steps of each limb.
@@ -42,7 +42,7 @@ void deposit(double term, std::int64_t* first, std::int64_t limb_stride) {
 void widen(const Tensor& values, std::int64_t begin, gsl::span<double> out) {
   visit_dtype(values.dtype(), [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>)
-      raise(ErrorKind::type_error, place, "expected floating values, got {}",
+      raise(ErrorKind::type_error, carried_sum_place, "expected floating values, got {}",
             to_string(values.dtype()));
     else {
       const T* source = values.values<T>().data() + begin;
@@ -71,7 +71,7 @@ double power_of_two(const LineExponents& lines) {
   return largest == -2000 ? 0 : std::ldexp(1.0, largest);
 }
 
-ProductOperand operand_of(const Tensor& matrix) {
+ProductOperand operand_from(const Tensor& matrix) {
   return {matrix.data(), matrix.dtype(), matrix.strides()[0], matrix.strides()[1]};
 }
 
@@ -83,7 +83,8 @@ CarriedSum::CarriedSum(DimSpan shape, DType dtype)
       limb_count_(dtype == DType::float64 ? 3 : 2),
       elements_(element_count(shape)) {
   if (!is_floating_point(dtype))
-    raise(ErrorKind::type_error, place, "expected a floating dtype, got {}", to_string(dtype));
+    raise(ErrorKind::type_error, carried_sum_place, "expected a floating dtype, got {}",
+          to_string(dtype));
   Dims limbs_shape = {limb_count_};
   limbs_shape.insert(limbs_shape.end(), shape.begin(), shape.end());
   limbs_ = zeros(limbs_shape, DType::int64);
@@ -91,11 +92,11 @@ CarriedSum::CarriedSum(DimSpan shape, DType dtype)
 
 void CarriedSum::reserve(double magnitude, double terms) {
   if (magnitude >= term_max)
-    raise(ErrorKind::runtime_error, place, "expected terms below {}, got a bound of {}", term_max,
-          magnitude);
+    raise(ErrorKind::runtime_error, carried_sum_place, "expected terms below {}, got a bound of {}",
+          term_max, magnitude);
   double bound = first_bound_ + terms * (std::ldexp(magnitude, -first_exponent) + 1);
   if (bound > limb_max)
-    raise(ErrorKind::runtime_error, place, "expected a sum below {}, got a bound of {}",
+    raise(ErrorKind::runtime_error, carried_sum_place, "expected a sum below {}, got a bound of {}",
           std::ldexp(limb_max, first_exponent), std::ldexp(bound, first_exponent));
   first_bound_ = bound;
 }
@@ -151,8 +152,8 @@ void CarriedSum::sum_widened(gsl::span<const double> terms, std::int64_t index) 
 
 void CarriedSum::add(const Tensor& values) {
   if (!std::equal(shape_.begin(), shape_.end(), values.shape().begin(), values.shape().end()))
-    raise(ErrorKind::value_error, place, "expected values of {}, got {}", to_string(shape_),
-          to_string(values.shape()));
+    raise(ErrorKind::value_error, carried_sum_place, "expected values of {}, got {}",
+          to_string(shape_), to_string(values.shape()));
   add_sum(values);
 }
 
@@ -162,7 +163,7 @@ void CarriedSum::add_sum(const Tensor& values) {
   for (std::size_t d = 0; fits && d < shape_.size(); ++d)
     fits = shape_[d] == 1 || shape_[d] == values.size(lead + std::int64_t(d));
   if (!fits)
-    raise(ErrorKind::value_error, place, "expected values that broadcast {} up, got {}",
+    raise(ErrorKind::value_error, carried_sum_place, "expected values that broadcast {} up, got {}",
           to_string(shape_), to_string(values.shape()));
   if (values.element_count() == 0) return;
   Tensor rows = values.contiguous();
@@ -196,7 +197,7 @@ void CarriedSum::add_sum(const Tensor& values) {
 void CarriedSum::add_rows(const Tensor& indices, const Tensor& rows) {
   std::int64_t width = shape_.empty() || shape_[0] == 0 ? 0 : elements_ / shape_[0];
   if (shape_.empty() || indices.element_count() * width != rows.element_count())
-    raise(ErrorKind::value_error, place, "expected {} rows of {} for {}, got {}",
+    raise(ErrorKind::value_error, carried_sum_place, "expected {} rows of {} for {}, got {}",
           indices.element_count(), width, to_string(shape_), to_string(rows.shape()));
   Tensor targets = indices.contiguous(), source = rows.contiguous();
   reserve(largest_finite(source), double(indices.element_count()));
@@ -204,7 +205,8 @@ void CarriedSum::add_rows(const Tensor& indices, const Tensor& rows) {
   std::int64_t begin = 0;
   for (std::int64_t target : targets.values<std::int64_t>()) {
     if (target < 0 || target >= shape_[0])
-      raise(ErrorKind::index_error, place, "expected an index below {}, got {}", shape_[0], target);
+      raise(ErrorKind::index_error, carried_sum_place, "expected an index below {}, got {}",
+            shape_[0], target);
     widen(source, begin, row);
     make_room(1);
     add_widened(row, target * width);
@@ -217,13 +219,14 @@ void CarriedSum::add_product(const Tensor& a, const Tensor& b, InstructionSet se
   bool fits = a.dim() == 2 && b.dim() == 2 && shape_.size() == 2 && a.size(0) == shape_[0] &&
               b.size(1) == shape_[1] && a.size(1) == b.size(0);
   if (!fits)
-    raise(ErrorKind::value_error, place, "expected a[m, k] b[k, n] for {}, got {} and {}",
-          to_string(shape_), to_string(a.shape()), to_string(b.shape()));
+    raise(ErrorKind::value_error, carried_sum_place,
+          "expected a[m, k] b[k, n] for {}, got {} and {}", to_string(shape_), to_string(a.shape()),
+          to_string(b.shape()));
   add_product_terms({.rows = a.size(0),
                      .columns = b.size(1),
                      .depth = a.size(1),
-                     .a = operand_of(a),
-                     .b = operand_of(b)},
+                     .a = operand_from(a),
+                     .b = operand_from(b)},
                     set);
 }
 
@@ -270,10 +273,10 @@ void CarriedSum::add_product_terms(const Product& product, InstructionSet set) {
 
 void CarriedSum::add(const CarriedSum& other) {
   if (other.shape_ != shape_ || other.dtype_ != dtype_)
-    raise(ErrorKind::value_error, place, "expected a sum of {} {}, got {} {}", to_string(dtype_),
-          to_string(shape_), to_string(other.dtype_), to_string(other.shape_));
+    raise(ErrorKind::value_error, carried_sum_place, "expected a sum of {} {}, got {} {}",
+          to_string(dtype_), to_string(shape_), to_string(other.dtype_), to_string(other.shape_));
   if (first_bound_ + other.first_bound_ > limb_max)
-    raise(ErrorKind::runtime_error, place, "expected a sum below {}, got a bound of {}",
+    raise(ErrorKind::runtime_error, carried_sum_place, "expected a sum below {}, got a bound of {}",
           std::ldexp(limb_max, first_exponent),
           std::ldexp(first_bound_ + other.first_bound_, first_exponent));
   first_bound_ += other.first_bound_;
@@ -290,10 +293,10 @@ void CarriedSum::add(const CarriedSum& other) {
 void CarriedSum::replace_limbs(Tensor limbs, std::int64_t addends) {
   constexpr std::int64_t addends_max = 4096;
   if (limbs.shape() != limbs_.shape() || limbs.dtype() != DType::int64)
-    raise(ErrorKind::value_error, place, "expected int64 limbs of {}, got {} of {}",
+    raise(ErrorKind::value_error, carried_sum_place, "expected int64 limbs of {}, got {} of {}",
           to_string(limbs_.shape()), to_string(limbs.dtype()), to_string(limbs.shape()));
   if (addends < 1 || addends > addends_max || first_bound_ * double(addends) > limb_max)
-    raise(ErrorKind::runtime_error, place,
+    raise(ErrorKind::runtime_error, carried_sum_place,
           "expected up to {} addends with a sum below {}, got {} with a bound of {}", addends_max,
           std::ldexp(limb_max, first_exponent), addends,
           std::ldexp(first_bound_ * double(addends), first_exponent));
@@ -307,7 +310,7 @@ void CarriedSum::replace_limbs(Tensor limbs, std::int64_t addends) {
 
 void CarriedSum::replace_non_finite(Tensor counts) {
   if (counts.shape() != shape_ || counts.dtype() != DType::int64)
-    raise(ErrorKind::value_error, place, "expected int64 counts of {}, got {} of {}",
+    raise(ErrorKind::value_error, carried_sum_place, "expected int64 counts of {}, got {} of {}",
           to_string(shape_), to_string(counts.dtype()), to_string(counts.shape()));
   non_finite_ = counts.clone();
   for (auto& count : non_finite_.mutable_values<std::int64_t>())
@@ -316,7 +319,7 @@ void CarriedSum::replace_non_finite(Tensor counts) {
 
 Tensor CarriedSum::divided_value(std::int64_t n) const {
   if (n < 1 || n > (std::int64_t(1) << 53))
-    raise(ErrorKind::value_error, place, "expected a divisor of 1 to 2^53, got {}", n);
+    raise(ErrorKind::value_error, carried_sum_place, "expected a divisor of 1 to 2^53, got {}", n);
   Tensor result = empty(shape_, dtype_);
   const std::int64_t* limbs = limbs_.values<std::int64_t>().data();
   constexpr std::int64_t lowest_mask = (std::int64_t(1) << limb_bits) - 1;

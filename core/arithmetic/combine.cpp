@@ -29,7 +29,7 @@ struct Sum {
   }
 };
 
-struct Product {
+struct Multiply {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_same_v<T, bool>)
@@ -137,7 +137,7 @@ typename Kernels::Kernel kernel_of(ReduceOp op, DType dtype) {
     case ReduceOp::premul_sum: return for_any<Kernels, Sum>(dtype);
     case ReduceOp::min: return for_any<Kernels, Min>(dtype);
     case ReduceOp::max: return for_any<Kernels, Max>(dtype);
-    case ReduceOp::product: return for_any<Kernels, Product>(dtype);
+    case ReduceOp::product: return for_any<Kernels, Multiply>(dtype);
     case ReduceOp::band: return for_integers<Kernels, Band>(dtype);
     case ReduceOp::bor: return for_integers<Kernels, Bor>(dtype);
     case ReduceOp::bxor: return for_integers<Kernels, Bxor>(dtype);
@@ -169,7 +169,7 @@ void scale(std::byte* out, const std::byte* values, double factor, DType dtype,
     T rounded = rounded_to<T>(factor);
     auto* to = reinterpret_cast<T*>(out);
     auto* from = reinterpret_cast<const T*>(values);
-    for (std::int64_t i = 0; i < count; ++i) to[i] = Product::apply(from[i], rounded);
+    for (std::int64_t i = 0; i < count; ++i) to[i] = Multiply::apply(from[i], rounded);
   });
 }
 

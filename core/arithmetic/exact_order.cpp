@@ -17,10 +17,10 @@ namespace {
 
 using Wide = Int128;
 
-// A term of at most 2^term_bits steps; 2^(total - term_bits) of them fit. 64-bit accumulators for
-// products of 24-bit mantissas, 128-bit ones for float64.
+// A term of at most 2^order_term_bits steps; 2^(total - order_term_bits) of them fit. 64-bit
+// accumulators for products of 24-bit mantissas, 128-bit ones for float64.
 template <class T>
-constexpr int term_bits = std::is_same_v<T, double> ? 114 : 51;
+constexpr int order_term_bits = std::is_same_v<T, double> ? 114 : 51;
 template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, double>, Wide, std::int64_t>;
 
@@ -39,7 +39,7 @@ int scale_of(const Reduction& reduction, const std::vector<T>& factor) {
   std::frexp(largest, &exponent);
   int spare = 62 - 51;
   int needed = int(std::bit_width(reduction.operands.size()));
-  return term_bits<T> - exponent - (needed > spare ? needed - spare : 0);
+  return order_term_bits<T> - exponent - (needed > spare ? needed - spare : 0);
 }
 
 // Rounds x * 2^scale to the nearest integer, ties to even.

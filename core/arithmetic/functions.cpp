@@ -12,11 +12,12 @@ namespace simmesh {
 
 namespace {
 
-constexpr const char* place = "arithmetic/functions";
+constexpr const char* functions_place = "arithmetic/functions";
 constexpr std::int64_t block = 512;
 
 [[noreturn]] void refuse(DType dtype) {
-  raise(ErrorKind::type_error, place, "expected a floating dtype, got {}", to_string(dtype));
+  raise(ErrorKind::type_error, functions_place, "expected a floating dtype, got {}",
+        to_string(dtype));
 }
 
 double absolute(double x) {

@@ -8,8 +8,8 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::int64_t depth_block = 256;
-constexpr std::int64_t row_block = 96;
+constexpr std::int64_t grid_depth_block = 256;
+constexpr std::int64_t grid_row_block = 96;
 
 }  // namespace
 
@@ -32,9 +32,9 @@ GridSums::GridSums(const Product& product, GridPlan plan, const Kernels& kernels
       kernels_(kernels),
       tile_(kernels.grid_tile),
       width_(std::int64_t(tile_.vectors) * tile_.lanes) {
-  std::int64_t deep = std::min(product.depth, depth_block);
+  std::int64_t deep = std::min(product.depth, grid_depth_block);
   std::int64_t wide = (std::min(product.columns, columns_max) + width_ - 1) / width_ * width_;
-  std::int64_t a_count = (std::min(product.rows, row_block) + tile_.rows) * deep;
+  std::int64_t a_count = (std::min(product.rows, grid_row_block) + tile_.rows) * deep;
   packed_ = std::make_unique_for_overwrite<double[]>(std::size_t(a_count + wide * deep));
   packed_a_ = packed_.get();
   packed_b_ = packed_a_ + a_count;
@@ -47,10 +47,10 @@ void GridSums::add(const GridBlock& block) {
   std::int64_t k = 0;
   do {
     part.depth_begin = block.depth_begin + k;
-    part.depth = std::min(depth_block, block.depth - k);
+    part.depth = std::min(grid_depth_block, block.depth - k);
     add_stretch(part);
     part.begin = false;
-    k += depth_block;
+    k += grid_depth_block;
   } while (k < block.depth);
 }
 
@@ -65,7 +65,7 @@ void GridSums::add_stretch(const GridBlock& block) {
                        .scales = plan_.b_scales.first,
                        .more_scales = plan_.b_scales.second},
                       kernels_, packed_b_);
-  std::int64_t rows_at_a_time = row_block / tile_.rows * tile_.rows;
+  std::int64_t rows_at_a_time = grid_row_block / tile_.rows * tile_.rows;
   for (std::int64_t i = 0; i < block.rows; i += rows_at_a_time) {
     std::int64_t rows = std::min(rows_at_a_time, block.rows - i);
     pack_panels<double>(product_.a,

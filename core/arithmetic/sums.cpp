@@ -15,7 +15,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr const char* place = "arithmetic/sums";
+constexpr const char* sums_place = "arithmetic/sums";
 // What is widened or mapped at once.
 constexpr std::int64_t block_elements = 4096;
 
@@ -25,7 +25,7 @@ void check_request(const SumRequest& r) {
               (floating ? is_floating_point(r.result_dtype)
                         : !is_floating_point(r.result_dtype) && r.result_dtype != DType::boolean);
   if (!fits || (!floating && r.term == SumTerm::squared_deviation))
-    raise(ErrorKind::type_error, place, "expected a sum of {} to its own kind, got {}",
+    raise(ErrorKind::type_error, sums_place, "expected a sum of {} to its own kind, got {}",
           to_string(r.dtype), to_string(r.result_dtype));
   auto sums = std::size_t(r.outer * r.inner);
   SIMMESH_CHECK(r.totals.empty() || r.totals.size() == sums, "{} totals for {} sums",

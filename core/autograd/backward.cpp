@@ -16,7 +16,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::string_view source = "autograd/backward";
+constexpr std::string_view backward_source = "autograd/backward";
 
 struct Pass {
   std::uint64_t number;
@@ -116,7 +116,7 @@ class Traversal {
 Gradient checked(Gradient gradient, const TensorType& type, const Node& from) {
   if (!gradient.value.is_defined()) return gradient;
   if (gradient.value.shape() != type.shape)
-    raise(ErrorKind::runtime_error, source,
+    raise(ErrorKind::runtime_error, backward_source,
           "Function {} returned an invalid gradient: got {} but expected shape compatible with {}",
           from.name(), to_string(DimSpan(gradient.value.shape())), to_string(DimSpan(type.shape)));
   if (gradient.value.dtype() != type.dtype) gradient.value = to(gradient.value, type.dtype);
@@ -226,18 +226,18 @@ void Traversal::send(const Edge& edge, Gradient gradient, const Node& from) {
 
 Tensor root_gradient(const Tensor& tensor, const std::vector<Tensor>& given, std::size_t index) {
   if (!tensor.requires_grad())
-    raise(ErrorKind::runtime_error, source,
+    raise(ErrorKind::runtime_error, backward_source,
           "element {} of tensors does not require grad and does not have a grad_fn", index);
   if (index < given.size() && given[index].is_defined()) {
     if (given[index].shape() != tensor.shape())
-      raise(ErrorKind::runtime_error, source,
+      raise(ErrorKind::runtime_error, backward_source,
             "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}",
             index, to_string(DimSpan(given[index].shape())), index,
             to_string(DimSpan(tensor.shape())));
     return given[index];
   }
   if (tensor.element_count() != 1)
-    raise(ErrorKind::runtime_error, source,
+    raise(ErrorKind::runtime_error, backward_source,
           "grad can be implicitly created only for scalar outputs, got the shape {}",
           to_string(DimSpan(tensor.shape())));
   return full(tensor.shape(), tensor.dtype(), 1.0);
@@ -252,7 +252,7 @@ void backward(gsl::span<const Tensor> tensors, const BackwardOptions& options) {
   for (const Tensor& input : options.inputs) {
     Variable* variable = Variable::of(input);
     if (!variable || !variable->is_leaf() || !variable->requires_grad())
-      raise(ErrorKind::runtime_error, source,
+      raise(ErrorKind::runtime_error, backward_source,
             "expected inputs that are leaves requiring gradients");
     traversal.capture(input, true);
   }
@@ -268,7 +268,7 @@ std::vector<Tensor> grad(gsl::span<const Tensor> outputs, gsl::span<const Tensor
     traversal.add_root(outputs[i], root_gradient(outputs[i], options.gradients, i));
   for (const Tensor& input : inputs) {
     if (!input.requires_grad())
-      raise(ErrorKind::runtime_error, source,
+      raise(ErrorKind::runtime_error, backward_source,
             "One of the differentiated Tensors does not require grad");
     traversal.capture(input, false);
   }
@@ -279,7 +279,7 @@ std::vector<Tensor> grad(gsl::span<const Tensor> outputs, gsl::span<const Tensor
   for (std::size_t i = 0; i < std::size_t(inputs.size()); ++i) {
     Gradient& gradient = traversal.captured(i);
     if (!gradient.is_defined() && !options.allow_unused)
-      raise(ErrorKind::runtime_error, source,
+      raise(ErrorKind::runtime_error, backward_source,
             "One of the differentiated Tensors appears to not have been used in the graph. Set "
             "allow_unused if this is the desired behavior");
     results.push_back(gradient.carried ? gradient.carried->value() : gradient.value);

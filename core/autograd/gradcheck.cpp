@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-using Function = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+using CheckedFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
 bool is_checked(const Tensor& tensor) {
   return tensor.requires_grad() && tensor.dtype() == DType::float64;
@@ -50,7 +50,7 @@ double weighted(const std::vector<Tensor>& outputs, const std::vector<Tensor>& w
 
 // analytic returns the gradients of the weighted outputs, recorded where they are differentiated
 // again.
-std::vector<Tensor> analytic(const Function& function, const std::vector<Tensor>& inputs,
+std::vector<Tensor> analytic(const CheckedFunction& function, const std::vector<Tensor>& inputs,
                              bool create_graph) {
   std::vector<Tensor> outputs = function(inputs), weights = weights_of(outputs), roots, wanted;
   GradOptions options{.create_graph = create_graph, .allow_unused = true};
@@ -70,7 +70,7 @@ std::vector<Tensor> analytic(const Function& function, const std::vector<Tensor>
   return gradients;
 }
 
-std::string compare(const Function& function, const std::vector<Tensor>& inputs,
+std::string compare(const CheckedFunction& function, const std::vector<Tensor>& inputs,
                     const GradcheckOptions& options, std::string_view what) {
   std::vector<Tensor> leaves = fresh(inputs);
   std::vector<Tensor> gradients = analytic(function, leaves, false);
@@ -99,12 +99,12 @@ std::string compare(const Function& function, const std::vector<Tensor>& inputs,
 
 }  // namespace
 
-std::string gradcheck(const Function& function, const std::vector<Tensor>& inputs,
+std::string gradcheck(const CheckedFunction& function, const std::vector<Tensor>& inputs,
                       const GradcheckOptions& options) {
   GradMode mode(true);
   std::string first = compare(function, inputs, options, "the gradient");
   if (!first.empty() || !options.second_order) return first;
-  Function gradients = [&function](const std::vector<Tensor>& at) {
+  CheckedFunction gradients = [&function](const std::vector<Tensor>& at) {
     return analytic(function, at, true);
   };
   std::vector<Tensor> leaves = fresh(inputs);

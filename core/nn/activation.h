@@ -6,6 +6,7 @@ namespace simmesh::nn {
 
 // ActivationKind names an elementwise function. identity multiplies by one.
 enum class ActivationKind : std::uint8_t { relu, tanh, silu, gelu, gelu_tanh, sigmoid, identity };
+using simmesh::to_string;
 std::string_view to_string(ActivationKind kind);
 // activation_from_string is the inverse; nothing for an unknown name.
 std::optional<ActivationKind> activation_from_string(std::string_view name);

@@ -19,7 +19,7 @@ namespace simmesh::nn {
 
 namespace {
 
-constexpr std::string_view source = "nn/model_node";
+constexpr std::string_view model_node_source = "nn/model_node";
 
 // Reader takes fields from a node; what is wrong is said with the node's path.
 class Reader {
@@ -34,8 +34,8 @@ class Reader {
   T get(const std::string& name) const {
     auto field = node_.fields.find(name);
     if (field == node_.fields.end())
-      raise(ErrorKind::value_error, source, "node '{}' of kind {}: expected the field '{}'", path_,
-            node_.kind, name);
+      raise(ErrorKind::value_error, model_node_source,
+            "node '{}' of kind {}: expected the field '{}'", path_, node_.kind, name);
     return as<T>(field->second, name);
   }
 
@@ -55,8 +55,8 @@ class Reader {
   ModulePtr child(const std::string& name) const {
     for (const ModelNode& child : node_.children)
       if (child.name == name) return build_at(child, path_, options_);
-    raise(ErrorKind::value_error, source, "node '{}' of kind {}: expected a child '{}'", path_,
-          node_.kind, name);
+    raise(ErrorKind::value_error, model_node_source, "node '{}' of kind {}: expected a child '{}'",
+          path_, node_.kind, name);
   }
 
   static ModulePtr build_at(const ModelNode& node, const std::string& parent,
@@ -68,8 +68,8 @@ class Reader {
     if constexpr (std::is_same_v<T, double>)
       if (const auto* whole = std::get_if<std::int64_t>(&field)) return double(*whole);
     if (!std::holds_alternative<T>(field))
-      raise(ErrorKind::value_error, source, "node '{}': expected the field '{}' of another type",
-            path_, name);
+      raise(ErrorKind::value_error, model_node_source,
+            "node '{}': expected the field '{}' of another type", path_, name);
     return std::get<T>(field);
   }
 
@@ -201,12 +201,12 @@ ModulePtr Reader::build_at(const ModelNode& node, const std::string& parent,
   std::string path = parent.empty() ? node.name : parent + "." + node.name;
   const Kind* kind = find_kind(node.kind);
   if (!kind)
-    raise(ErrorKind::value_error, source, "node '{}': expected a kind of {}, got '{}'", path,
-          fmt::join(model_node_kinds(), ", "), node.kind);
+    raise(ErrorKind::value_error, model_node_source, "node '{}': expected a kind of {}, got '{}'",
+          path, fmt::join(model_node_kinds(), ", "), node.kind);
   for (const auto& [name, field] : node.fields)
     if (name != "ac" &&
         std::find(kind->fields.begin(), kind->fields.end(), name) == kind->fields.end())
-      raise(ErrorKind::value_error, source,
+      raise(ErrorKind::value_error, model_node_source,
             "node '{}' of kind {}: expected one of the fields ac {}, got '{}'", path, node.kind,
             fmt::join(kind->fields, " "), name);
   Reader from(node, path, options);

@@ -12,7 +12,7 @@ namespace simmesh::nn {
 
 namespace {
 
-constexpr std::string_view source = "nn/module";
+constexpr std::string_view module_source = "nn/module";
 
 std::string joined(const std::string& prefix, const std::string& name) {
   return prefix.empty() ? name : prefix + "." + name;
@@ -29,7 +29,7 @@ void check_name(const Module& module, const std::string& name) {
   for (const ParameterSlot& slot : module.slots()) taken |= slot.name == name;
   for (const auto& [known, child] : module.children()) taken |= known == name;
   if (taken || name.empty() || name.find('.') != std::string::npos)
-    raise(ErrorKind::key_error, source, "expected a new name without dots, got '{}'", name);
+    raise(ErrorKind::key_error, module_source, "expected a new name without dots, got '{}'", name);
 }
 
 // Copies the part of the tape over to a tensor with other elements: a new leaf.
@@ -67,7 +67,7 @@ Tensors Module::call(Tensors inputs) {
 Tensor Module::operator()(const Tensor& input) {
   Tensors outputs = call({input});
   if (outputs.size() != 1)
-    raise(ErrorKind::runtime_error, source, "expected a module of one output, got {}",
+    raise(ErrorKind::runtime_error, module_source, "expected a module of one output, got {}",
           outputs.size());
   return std::move(outputs.front());
 }
@@ -75,21 +75,21 @@ Tensor Module::operator()(const Tensor& input) {
 const Tensor& Module::parameter(std::string_view name) const {
   auto slot = find_named(parameters_, name);
   if (slot == parameters_.end())
-    raise(ErrorKind::key_error, source, "expected a parameter's name, got '{}'", name);
+    raise(ErrorKind::key_error, module_source, "expected a parameter's name, got '{}'", name);
   return slot->tensor;
 }
 
 void Module::set_parameter(std::string_view name, Tensor tensor) {
   auto slot = find_named(parameters_, name);
   if (slot == parameters_.end())
-    raise(ErrorKind::key_error, source, "expected a parameter's name, got '{}'", name);
+    raise(ErrorKind::key_error, module_source, "expected a parameter's name, got '{}'", name);
   slot->tensor = std::move(tensor);
 }
 
 Module& Module::child(std::string_view name) const {
   for (const auto& [known, child] : children_)
     if (known == name) return *child;
-  raise(ErrorKind::key_error, source, "expected a child's name, got '{}'", name);
+  raise(ErrorKind::key_error, module_source, "expected a child's name, got '{}'", name);
 }
 
 Module& Module::find(std::string_view path) {

@@ -221,9 +221,9 @@ const Op hardswish_op = pointwise_op(
      .saves = input_only,
      .check = [](DType common, const Attributes&) { check_floating("hardswish", common); }});
 
-const Op* const ops[] = {&relu_op, &hardtanh_op, &leaky_relu_op,  &threshold_op,
-                         &silu_op, &gelu_op,     &softplus_op,    &logsigmoid_op,
-                         &mish_op, &elu_op,      &hardsigmoid_op, &hardswish_op};
+const Op* const activations_list[] = {&relu_op, &hardtanh_op, &leaky_relu_op,  &threshold_op,
+                                      &silu_op, &gelu_op,     &softplus_op,    &logsigmoid_op,
+                                      &mish_op, &elu_op,      &hardsigmoid_op, &hardswish_op};
 
 }  // namespace
 
@@ -254,6 +254,6 @@ Tensor elu(const Tensor& x, double alpha) { return call_one(elu_op, {x}, {{"alph
 Tensor hardsigmoid(const Tensor& x) { return call_one(hardsigmoid_op, {x}); }
 Tensor hardswish(const Tensor& x) { return call_one(hardswish_op, {x}); }
 
-gsl::span<const Op* const> activation_ops() { return ops; }
+gsl::span<const Op* const> activation_ops() { return activations_list; }
 
 }  // namespace simmesh

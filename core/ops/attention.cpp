@@ -16,13 +16,13 @@ namespace simmesh {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double masked_out = std::numeric_limits<double>::infinity();
 
 // softmax of the scores where the mask is true; rows without any are zero, with a gradient of zero.
 Tensor masked_softmax(const Tensor& scores, const Tensor& mask) {
   Tensor row_is_hidden = logical_not(any(mask, -1, true));
   Tensor hidden = logical_not(logical_or(mask, row_is_hidden));
-  Tensor weights = softmax(masked_fill(scores, hidden, -infinity), -1);
+  Tensor weights = softmax(masked_fill(scores, hidden, -masked_out), -1);
   return masked_fill(weights, row_is_hidden, 0);
 }
 
@@ -30,7 +30,7 @@ Tensor weights_of(const Tensor& scores, const Attention& options) {
   if (options.is_causal) {
     // Each row sees its own position, so none is hidden.
     Tensor seen = tril(ones_like(scores.detach(), DType::boolean));
-    return softmax(masked_fill(scores, logical_not(seen), -infinity), -1);
+    return softmax(masked_fill(scores, logical_not(seen), -masked_out), -1);
   }
   if (!options.mask.is_defined()) return softmax(scores, -1);
   if (options.mask.dtype() == DType::boolean) return masked_softmax(scores, options.mask);

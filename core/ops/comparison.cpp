@@ -44,9 +44,7 @@ const Op equal_op = {
         },
 };
 
-const Op* const ops[] = {&eq_op, &ne_op, &lt_op, &le_op, &gt_op, &ge_op, &equal_op};
-
-Attributes with_other(Number other) { return {{"other", other.attribute()}}; }
+const Op* const comparison_list[] = {&eq_op, &ne_op, &lt_op, &le_op, &gt_op, &ge_op, &equal_op};
 
 }  // namespace
 
@@ -82,6 +80,6 @@ bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance) {
   return all(isclose(a.detach(), b.detach(), tolerance)).values<bool>()[0];
 }
 
-gsl::span<const Op* const> comparison_ops() { return ops; }
+gsl::span<const Op* const> comparison_ops() { return comparison_list; }
 
 }  // namespace simmesh

@@ -24,7 +24,7 @@ const Op to_copy_op = {
     },
 };
 
-const Op* const ops[] = {&to_copy_op};
+const Op* const conversion_list[] = {&to_copy_op};
 
 }  // namespace
 
@@ -33,6 +33,6 @@ Tensor to(const Tensor& x, DType dtype) {
   return call_one(to_copy_op, {x}, {{"dtype", dtype}});
 }
 
-gsl::span<const Op* const> conversion_ops() { return ops; }
+gsl::span<const Op* const> conversion_ops() { return conversion_list; }
 
 }  // namespace simmesh

@@ -44,8 +44,8 @@ Op function_op(const FunctionOp& definition) {
           .saves = definition.saves};
 }
 
-constexpr Saves input_only{.inputs = 1};
-constexpr Saves output_only{.outputs = 1};
+constexpr Saves from_input{.inputs = 1};
+constexpr Saves from_output{.outputs = 1};
 
 // A rule that multiplies the gradient by the slope at the input, or in terms of the output.
 using Slope = Tensor (*)(const Tensor& saved);
@@ -61,39 +61,39 @@ GradientRule by_output(Slope slope) {
 }
 
 const Op exp_op =
-    function_op({Function::exp, by_output([](const Tensor& y) { return y; }), output_only});
+    function_op({Function::exp, by_output([](const Tensor& y) { return y; }), from_output});
 const Op expm1_op =
-    function_op({Function::expm1, by_output([](const Tensor& y) { return y + 1; }), output_only});
+    function_op({Function::expm1, by_output([](const Tensor& y) { return y + 1; }), from_output});
 const Op log_op = function_op(
     {Function::log,
      [](const GradientCall& call) -> Gradients { return {call.gradient() / call.input(0)}; },
-     input_only});
+     from_input});
 const Op log1p_op = function_op(
     {Function::log1p,
      [](const GradientCall& call) -> Gradients { return {call.gradient() / (call.input(0) + 1)}; },
-     input_only});
+     from_input});
 const Op log2_op = function_op({Function::log2,
                                 [](const GradientCall& call) -> Gradients {
                                   return {call.gradient() / (call.input(0) * ln2)};
                                 },
-                                input_only});
+                                from_input});
 const Op tanh_op = function_op(
-    {Function::tanh, by_output([](const Tensor& y) { return 1 - y * y; }), output_only});
+    {Function::tanh, by_output([](const Tensor& y) { return 1 - y * y; }), from_output});
 const Op sigmoid_op = function_op(
-    {Function::sigmoid, by_output([](const Tensor& y) { return (1 - y) * y; }), output_only});
+    {Function::sigmoid, by_output([](const Tensor& y) { return (1 - y) * y; }), from_output});
 const Op erf_op = function_op({Function::erf, by_input([](const Tensor& x) {
                                  return exp(neg(x * x)) * (2 * std::numbers::inv_sqrtpi);
                                }),
-                               input_only});
-const Op sin_op = function_op({Function::sin, by_input(cos), input_only});
+                               from_input});
+const Op sin_op = function_op({Function::sin, by_input(cos), from_input});
 const Op cos_op =
-    function_op({Function::cos, by_input([](const Tensor& x) { return neg(sin(x)); }), input_only});
+    function_op({Function::cos, by_input([](const Tensor& x) { return neg(sin(x)); }), from_input});
 const Op sqrt_op = function_op(
     {Function::sqrt,
      [](const GradientCall& call) -> Gradients { return {call.gradient() / (call.output() * 2)}; },
-     output_only});
+     from_output});
 const Op rsqrt_op = function_op(
-    {Function::rsqrt, by_output([](const Tensor& y) { return y * y * y * -0.5; }), output_only});
+    {Function::rsqrt, by_output([](const Tensor& y) { return y * y * y * -0.5; }), from_output});
 
 // Functions that are made of others, in double.
 struct MadeOp {
@@ -118,15 +118,15 @@ double sinh_of(double x) {
 }
 
 const Op exp2_op = made_op({"exp2", double_loops<1>([](double x) { return power(2.0, x); }),
-                            by_output([](const Tensor& y) { return y * ln2; }), output_only});
+                            by_output([](const Tensor& y) { return y * ln2; }), from_output});
 const Op tan_op =
     made_op({"tan", double_loops<1>([](double x) {
                return apply_function(Function::sin, x) / apply_function(Function::cos, x);
              }),
-             by_output([](const Tensor& y) { return y * y + 1; }), output_only});
+             by_output([](const Tensor& y) { return y * y + 1; }), from_output});
 const Op sinh_op =
     made_op({"sinh", double_loops<1>(sinh_of),
-             by_input([](const Tensor& x) { return (exp(x) + exp(neg(x))) * 0.5; }), input_only});
+             by_input([](const Tensor& x) { return (exp(x) + exp(neg(x))) * 0.5; }), from_input});
 
 double logaddexp_of(double a, double b) {
   if (a == b && std::isinf(a)) return a;
@@ -172,10 +172,10 @@ const Op ceil_op = rounding_op("ceil", [](auto x) { return std::ceil(x); });
 const Op round_op = rounding_op("round", [](auto x) { return std::rint(x); });
 const Op trunc_op = rounding_op("trunc", [](auto x) { return std::trunc(x); });
 
-const Op* const ops[] = {&exp_op,   &exp2_op, &expm1_op, &log_op,     &log1p_op,
-                         &log2_op,  &sqrt_op, &rsqrt_op, &sin_op,     &cos_op,
-                         &tan_op,   &sinh_op, &tanh_op,  &sigmoid_op, &erf_op,
-                         &floor_op, &ceil_op, &round_op, &trunc_op,   &logaddexp_op};
+const Op* const elementary_list[] = {&exp_op,   &exp2_op, &expm1_op, &log_op,     &log1p_op,
+                                     &log2_op,  &sqrt_op, &rsqrt_op, &sin_op,     &cos_op,
+                                     &tan_op,   &sinh_op, &tanh_op,  &sigmoid_op, &erf_op,
+                                     &floor_op, &ceil_op, &round_op, &trunc_op,   &logaddexp_op};
 
 }  // namespace
 
@@ -200,6 +200,6 @@ Tensor ceil(const Tensor& x) { return call_one(ceil_op, {x}); }
 Tensor round(const Tensor& x) { return call_one(round_op, {x}); }
 Tensor trunc(const Tensor& x) { return call_one(trunc_op, {x}); }
 
-gsl::span<const Op* const> elementary_ops() { return ops; }
+gsl::span<const Op* const> elementary_ops() { return elementary_list; }
 
 }  // namespace simmesh

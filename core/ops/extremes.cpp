@@ -101,7 +101,7 @@ void index_kernel(const Tensor& x, const Dims& dims, Tensor& out, Wins wins) {
 }
 
 template <class Wins>
-Op index_op(const std::string& name, Wins wins) {
+Op extreme_index_op(const std::string& name, Wins wins) {
   auto rule = [name](gsl::span<const TensorType> inputs,
                      const Attributes& attributes) -> TensorTypes {
     const Shape& shape = inputs[0].shape;
@@ -114,8 +114,8 @@ Op index_op(const std::string& name, Wins wins) {
   };
   return {.name = name, .shape = rule, .kernel = kernel};
 }
-const Op argmax_op = index_op("argmax", Larger());
-const Op argmin_op = index_op("argmin", Smaller());
+const Op argmax_op = extreme_index_op("argmax", Larger());
+const Op argmin_op = extreme_index_op("argmin", Smaller());
 
 // The elements at given indices along a dim; index has size 1 there, or is without it.
 Tensor elements_at(const Tensor& x, std::int64_t dim, const Tensor& index, bool keepdim) {
@@ -159,8 +159,8 @@ Op indexed_op(const std::string& name, Wins wins) {
 const Op max_dim_op = indexed_op("max.dim", Larger());
 const Op min_dim_op = indexed_op("min.dim", Smaller());
 
-const Op* const ops[] = {&amax_op,   &amin_op,   &max_op,     &min_op,
-                         &argmax_op, &argmin_op, &max_dim_op, &min_dim_op};
+const Op* const extremes_list[] = {&amax_op,   &amin_op,   &max_op,     &min_op,
+                                   &argmax_op, &argmin_op, &max_dim_op, &min_dim_op};
 
 ValuesAndIndices indexed(const Op& op, const Tensor& x, std::int64_t dim, bool keepdim) {
   std::vector<Tensor> outputs = call(op, {x}, reduction_attributes(dim, keepdim));
@@ -194,6 +194,6 @@ Tensor argmin(const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
   return call_one(argmin_op, {x}, index_attributes(dim, keepdim));
 }
 
-gsl::span<const Op* const> extreme_ops() { return ops; }
+gsl::span<const Op* const> extreme_ops() { return extremes_list; }
 
 }  // namespace simmesh

@@ -76,7 +76,7 @@ const Op fill_op = {
     .gradient = replaced_gradient,
 };
 
-const Op* const ops[] = {&copy_op, &fill_op};
+const Op* const inplace_list[] = {&copy_op, &fill_op};
 
 // A result of a higher kind can't be written back.
 void check_result_dtype(const Op& op, DType self, gsl::span<const Tensor> inputs,
@@ -126,7 +126,7 @@ Tensor& into(const Op& op, Tensor& out, std::initializer_list<Tensor> inputs,
 }
 
 Attributes with(std::string_view name, Number number) { return {{name, number.attribute()}}; }
-Attributes with_other(Number other, Number alpha) {
+Attributes scaled_other(Number other, Number alpha) {
   return {{"other", other.attribute()}, {"alpha", alpha.attribute()}};
 }
 
@@ -143,13 +143,13 @@ Tensor& add_(Tensor& self, const Tensor& other, Number alpha) {
   return in_place(named<"add">(), self, {self, other}, with("alpha", alpha));
 }
 Tensor& add_(Tensor& self, Number other, Number alpha) {
-  return in_place(named<"add">(), self, {self}, with_other(other, alpha));
+  return in_place(named<"add">(), self, {self}, scaled_other(other, alpha));
 }
 Tensor& sub_(Tensor& self, const Tensor& other, Number alpha) {
   return in_place(named<"sub">(), self, {self, other}, with("alpha", alpha));
 }
 Tensor& sub_(Tensor& self, Number other, Number alpha) {
-  return in_place(named<"sub">(), self, {self}, with_other(other, alpha));
+  return in_place(named<"sub">(), self, {self}, scaled_other(other, alpha));
 }
 Tensor& mul_(Tensor& self, const Tensor& other) {
   return in_place(named<"mul">(), self, {self, other});
@@ -227,6 +227,6 @@ Tensor& div_out(Tensor& out, const Tensor& a, const Tensor& b) {
   return into(named<"div">(), out, {a, b});
 }
 
-gsl::span<const Op* const> inplace_ops() { return ops; }
+gsl::span<const Op* const> inplace_ops() { return inplace_list; }
 
 }  // namespace simmesh

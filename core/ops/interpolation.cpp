@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-Tensor scaled(const Tensor& x, Number n) { return n.as<double>() == 1 ? x : mul(x, n); }
+Tensor weighted(const Tensor& x, Number n) { return n.as<double>() == 1 ? x : mul(x, n); }
 
 // From the end for large weights, so that weight 1 gives the end itself.
 template <class C>
@@ -52,8 +52,8 @@ Gradients addcmul_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   Number value = number_or(call, "value", 1);
   if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
-  if (call.needs(1)) result[1] = summed_to_input(call, 1, scaled(g * call.input(2), value));
-  if (call.needs(2)) result[2] = summed_to_input(call, 2, scaled(g * call.input(1), value));
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, weighted(g * call.input(2), value));
+  if (call.needs(2)) result[2] = summed_to_input(call, 2, weighted(g * call.input(1), value));
   return result;
 }
 
@@ -71,10 +71,10 @@ Gradients addcdiv_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   Number value = number_or(call, "value", 1);
   if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
-  if (call.needs(1)) result[1] = summed_to_input(call, 1, scaled(g / call.input(2), value));
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, weighted(g / call.input(2), value));
   if (call.needs(2)) {
     const Tensor& b = call.input(2);
-    result[2] = summed_to_input(call, 2, neg(scaled(g * (call.input(1) / (b * b)), value)));
+    result[2] = summed_to_input(call, 2, neg(weighted(g * (call.input(1) / (b * b)), value)));
   }
   return result;
 }
@@ -92,7 +92,7 @@ const Op addcdiv_op =
                             "Integer division with addcdiv is no longer supported");
                   }});
 
-const Op* const ops[] = {&lerp_op, &addcmul_op, &addcdiv_op};
+const Op* const interpolation_list[] = {&lerp_op, &addcmul_op, &addcdiv_op};
 
 }  // namespace
 
@@ -109,6 +109,6 @@ Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value) 
   return call_one(addcdiv_op, {x, a, b}, {{"value", value.attribute()}});
 }
 
-gsl::span<const Op* const> interpolation_ops() { return ops; }
+gsl::span<const Op* const> interpolation_ops() { return interpolation_list; }
 
 }  // namespace simmesh

@@ -41,10 +41,10 @@ Op bitwise_op(std::string name, F f) {
        .check = check});
 }
 
-using Word = std::int64_t;
-const Op bitwise_and_op = bitwise_op("bitwise_and", [](Word a, Word b) { return a & b; });
-const Op bitwise_or_op = bitwise_op("bitwise_or", [](Word a, Word b) { return a | b; });
-const Op bitwise_xor_op = bitwise_op("bitwise_xor", [](Word a, Word b) { return a ^ b; });
+using LogicWord = std::int64_t;
+const Op bitwise_and_op = bitwise_op("bitwise_and", [](LogicWord a, LogicWord b) { return a & b; });
+const Op bitwise_or_op = bitwise_op("bitwise_or", [](LogicWord a, LogicWord b) { return a | b; });
+const Op bitwise_xor_op = bitwise_op("bitwise_xor", [](LogicWord a, LogicWord b) { return a ^ b; });
 
 // Of bools the complement is the other bool, not that of its bits.
 const Op bitwise_not_op = {
@@ -59,8 +59,8 @@ const Op bitwise_not_op = {
         [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
           PointwiseOperand operand{inputs[0]};
           bool is_bool = inputs[0].dtype() == DType::boolean;
-          ChunkLoop loop = is_bool ? loop_of<1, Word>([](Word x) { return x == 0; })
-                                   : loop_of<1, Word>([](Word x) { return ~x; });
+          ChunkLoop loop = is_bool ? loop_of<1, LogicWord>([](LogicWord x) { return x == 0; })
+                                   : loop_of<1, LogicWord>([](LogicWord x) { return ~x; });
           compute_pointwise({.operands = {&operand, 1}, .type = ComputeType::int64, .loop = loop},
                             outputs[0]);
         },
@@ -81,11 +81,9 @@ const Op isnan_op = class_op("isnan", [](auto x) { return x != x; });
 const Op isinf_op = class_op("isinf", [](auto x) { return std::isinf(x); });
 const Op isfinite_op = class_op("isfinite", [](auto x) { return x - x == decltype(x)(0); });
 
-const Op* const ops[] = {&and_op,         &or_op,         &xor_op,         &not_op,
-                         &bitwise_and_op, &bitwise_or_op, &bitwise_xor_op, &bitwise_not_op,
-                         &isnan_op,       &isinf_op,      &isfinite_op};
-
-Attributes with_other(Number other) { return {{"other", other.attribute()}}; }
+const Op* const logic_list[] = {&and_op,         &or_op,         &xor_op,         &not_op,
+                                &bitwise_and_op, &bitwise_or_op, &bitwise_xor_op, &bitwise_not_op,
+                                &isnan_op,       &isinf_op,      &isfinite_op};
 
 }  // namespace
 
@@ -108,6 +106,6 @@ Tensor isnan(const Tensor& x) { return call_one(isnan_op, {x}); }
 Tensor isinf(const Tensor& x) { return call_one(isinf_op, {x}); }
 Tensor isfinite(const Tensor& x) { return call_one(isfinite_op, {x}); }
 
-gsl::span<const Op* const> logic_ops() { return ops; }
+gsl::span<const Op* const> logic_ops() { return logic_list; }
 
 }  // namespace simmesh

@@ -204,7 +204,7 @@ const Op logits_loss_op = {
     .saves = {.inputs = 0b1111},
 };
 
-const Op* const ops[] = {&nll_loss_op, &mse_loss_op, &logits_loss_op};
+const Op* const losses_list[] = {&nll_loss_op, &mse_loss_op, &logits_loss_op};
 
 // Of target probabilities, with those of the classes evened out.
 Tensor probability_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
@@ -289,6 +289,6 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
                   {{"reduction", number_of(options.reduction)}});
 }
 
-gsl::span<const Op* const> loss_ops() { return ops; }
+gsl::span<const Op* const> loss_ops() { return losses_list; }
 
 }  // namespace simmesh

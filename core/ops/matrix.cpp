@@ -23,9 +23,6 @@ std::int64_t batch_step(const Tensor& matrices) {
              : matrices.strides()[0] * std::int64_t(bytes_per_element(matrices.dtype()));
 }
 
-template <class T>
-inline constexpr bool is_16_bit = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 DType sum_dtype(DType dtype) { return bytes_per_element(dtype) == 2 ? DType::float32 : dtype; }
 
 // visit_rows calls f(row, addend row) with the rows of a sum and of an addend of its shape.

@@ -313,7 +313,7 @@ const Op group_norm_op = {
     .saves = {.inputs = 0b011, .outputs = 0b110},
 };
 
-const Op* const ops[] = {&layer_norm_op, &rms_norm_op, &group_norm_op};
+const Op* const normalization_list[] = {&layer_norm_op, &rms_norm_op, &group_norm_op};
 
 double spacing_at_one(DType dtype) {
   switch (dtype) {
@@ -346,6 +346,6 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, co
   return call(group_norm_op, {x, weight, bias}, {{"groups", groups}, {"eps", eps}})[0];
 }
 
-gsl::span<const Op* const> normalization_ops() { return ops; }
+gsl::span<const Op* const> normalization_ops() { return normalization_list; }
 
 }  // namespace simmesh

@@ -5,21 +5,21 @@ namespace simmesh {
 
 namespace {
 
-struct Innermost {
+struct InnermostObserver {
   const OpObserver::Observe* observe = nullptr;
 };
 
-Innermost& innermost() { return local_state<Innermost>(); }
+InnermostObserver& innermost_observer() { return local_state<InnermostObserver>(); }
 
 }  // namespace
 
 OpObserver::OpObserver(Observe observe)
-    : observe_(std::move(observe)), outer_(innermost().observe) {
-  innermost().observe = &observe_;
+    : observe_(std::move(observe)), outer_(innermost_observer().observe) {
+  innermost_observer().observe = &observe_;
 }
 
-OpObserver::~OpObserver() { innermost().observe = outer_; }
+OpObserver::~OpObserver() { innermost_observer().observe = outer_; }
 
-const OpObserver::Observe* OpObserver::active() { return innermost().observe; }
+const OpObserver::Observe* OpObserver::active() { return innermost_observer().observe; }
 
 }  // namespace simmesh

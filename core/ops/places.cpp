@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-DType sum_dtype(DType dtype) {
+DType place_sum_dtype(DType dtype) {
   if (dtype == DType::float64) return dtype;
   return is_floating_point(dtype) ? DType::float32 : DType::int64;
 }
@@ -78,7 +78,7 @@ void put_blocks(Tensor& out, const Places& places, std::int64_t block, const Ten
 }
 
 void add_blocks(const BlockSum& sum, Tensor& out) {
-  DType dtype = sum_dtype(out.dtype());
+  DType dtype = place_sum_dtype(out.dtype());
   Tensor total = converted(sum.x, dtype).clone();
   Tensor source = converted(sum.source, dtype).contiguous();
   auto add = [&]<class T>(T) {

@@ -331,11 +331,10 @@ const Op reciprocal_op =
                   },
                   .saves = {.outputs = 1}});
 
-const Op* const ops[] = {&add_op,      &sub_op,       &rsub_op, &mul_op, &div_op,
-                         &div_mode_op, &remainder_op, &fmod_op, &pow_op, &pow_tensor_op,
-                         &neg_op,      &abs_op,       &sign_op, &sgn_op, &reciprocal_op};
+const Op* const pointwise_list[] = {&add_op,      &sub_op,       &rsub_op, &mul_op, &div_op,
+                                    &div_mode_op, &remainder_op, &fmod_op, &pow_op, &pow_tensor_op,
+                                    &neg_op,      &abs_op,       &sign_op, &sgn_op, &reciprocal_op};
 
-Attributes with_other(Number other) { return {{"other", other.attribute()}}; }
 Attributes with_other(Number other, Number alpha) {
   return {{"other", other.attribute()}, {"alpha", alpha.attribute()}};
 }
@@ -395,6 +394,6 @@ Tensor sgn(const Tensor& x) { return call_one(sgn_op, {x}); }
 Tensor square(const Tensor& x) { return pow(x, 2); }
 Tensor reciprocal(const Tensor& x) { return call_one(reciprocal_op, {x}); }
 
-gsl::span<const Op* const> pointwise_ops() { return ops; }
+gsl::span<const Op* const> pointwise_ops() { return pointwise_list; }
 
 }  // namespace simmesh

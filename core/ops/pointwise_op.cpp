@@ -22,9 +22,6 @@ decltype(auto) visit_compute_type(ComputeType type, F&& f) {
   return f(std::int64_t{});
 }
 
-template <class T>
-inline constexpr bool is_16_bit = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 struct Run {
   const std::byte* data;
   std::int64_t stride;

@@ -167,4 +167,7 @@ inline Number number_or(const GradientCall& call, std::string_view name, Number 
   return number_in(call.attributes(), name).value_or(otherwise);
 }
 
+// with_other returns the arguments of an op of a tensor and a number.
+inline Attributes with_other(Number other) { return {{"other", other.attribute()}}; }
+
 }  // namespace simmesh

@@ -152,7 +152,7 @@ Scales scales_of(const Attributes& attributes) {
   return {.beta = attributes.get_or("beta", 1.0), .alpha = attributes.get_or("alpha", 1.0)};
 }
 
-Tensor scaled(const Tensor& x, double factor) { return factor == 1 ? x : mul(x, factor); }
+Tensor scaled_product(const Tensor& x, double factor) { return factor == 1 ? x : mul(x, factor); }
 
 void check_addend(const TensorType& addend, const TensorType& result, const char* op) {
   const Shape &from = addend.shape, &to = result.shape;
@@ -174,8 +174,8 @@ Gradients addmm_gradient(const GradientCall& call) {
   Gradients gradients(3);
   Tensor g = call.gradient();
   Scales scales = scales_of(call.attributes());
-  if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled(g, scales.beta));
-  Tensor product = scaled(g, scales.alpha);
+  if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled_product(g, scales.beta));
+  Tensor product = scaled_product(g, scales.alpha);
   if (call.needs(1)) gradients[1] = product_for_input(call, 1, product, t(call.input(2)));
   if (call.needs(2)) gradients[2] = product_for_input(call, 2, t(call.input(1)), product);
   return gradients;
@@ -185,8 +185,8 @@ Gradients baddbmm_gradient(const GradientCall& call) {
   Gradients gradients(3);
   Tensor g = call.gradient();
   Scales scales = scales_of(call.attributes());
-  if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled(g, scales.beta));
-  Tensor product = scaled(g, scales.alpha);
+  if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled_product(g, scales.beta));
+  Tensor product = scaled_product(g, scales.alpha);
   if (call.needs(1)) gradients[1] = bmm(product, transpose(call.input(2), 1, 2));
   if (call.needs(2)) gradients[2] = bmm(transpose(call.input(1), 1, 2), product);
   return gradients;

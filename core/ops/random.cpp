@@ -109,7 +109,7 @@ const Op dropout_op = {
     .saves = {.outputs = 0b10},
 };
 
-const Op* const ops[] = {&rand_op, &randn_op, &bernoulli_op, &dropout_op};
+const Op* const random_list[] = {&rand_op, &randn_op, &bernoulli_op, &dropout_op};
 
 Tensor drawn(const Op& op, DimSpan shape, const Generator& generator,
              const RandomOptions& options) {
@@ -141,6 +141,6 @@ Tensor dropout(const Tensor& x, const Generator& generator, const Dropout& optio
   return call(dropout_op, {x}, attributes)[0];
 }
 
-gsl::span<const Op* const> random_ops() { return ops; }
+gsl::span<const Op* const> random_ops() { return random_list; }
 
 }  // namespace simmesh

@@ -160,8 +160,8 @@ const Op count_nonzero_op = {
         },
 };
 
-const Op* const ops[] = {&sum_op, &mean_op, &nansum_op,       &prod_op,
-                         &any_op, &all_op,  &count_nonzero_op};
+const Op* const reductions_list[] = {&sum_op, &mean_op, &nansum_op,       &prod_op,
+                                     &any_op, &all_op,  &count_nonzero_op};
 
 }  // namespace
 
@@ -190,6 +190,6 @@ Tensor count_nonzero(const Tensor& x, const DimList& dims) {
   return call_one(count_nonzero_op, {x}, reduction_attributes(dims, false));
 }
 
-gsl::span<const Op* const> reduction_ops() { return ops; }
+gsl::span<const Op* const> reduction_ops() { return reductions_list; }
 
 }  // namespace simmesh

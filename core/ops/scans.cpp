@@ -115,7 +115,7 @@ const Op cumprod_op = {
     .saves = {.inputs = 1, .outputs = 1},
 };
 
-const Op* const ops[] = {&cumsum_op, &cumprod_op};
+const Op* const scans_list[] = {&cumsum_op, &cumprod_op};
 
 }  // namespace
 
@@ -126,6 +126,6 @@ Tensor cumprod(const Tensor& x, std::int64_t dim) {
   return call_one(cumprod_op, {x}, {{"dim", dim}});
 }
 
-gsl::span<const Op* const> scan_ops() { return ops; }
+gsl::span<const Op* const> scan_ops() { return scans_list; }
 
 }  // namespace simmesh

@@ -13,7 +13,7 @@ namespace simmesh {
 
 namespace {
 
-const std::vector<PointwiseSlot> two_slots = {{"self"}, {"other"}};
+const std::vector<PointwiseSlot> compared_slots = {{"self"}, {"other"}};
 
 // The winner gets the gradient; equals share it.
 GradientRule winner_gradient(Tensor (*wins)(const Tensor&, const Tensor&)) {
@@ -31,7 +31,7 @@ GradientRule winner_gradient(Tensor (*wins)(const Tensor&, const Tensor&)) {
 template <class F>
 Op choice_op(std::string name, F f, GradientRule gradient) {
   return pointwise_op({.name = std::move(name),
-                       .slots = two_slots,
+                       .slots = compared_slots,
                        .loops = loops<2>(f),
                        .gradient = std::move(gradient),
                        .saves = {.inputs = 0b11}});
@@ -89,7 +89,7 @@ C within(C x, C min, C max) {
   return raised > max || max != max ? max : raised;
 }
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double unbounded = std::numeric_limits<double>::infinity();
 constexpr auto int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr auto int64_max = std::numeric_limits<std::int64_t>::max();
 
@@ -97,7 +97,7 @@ constexpr auto int64_max = std::numeric_limits<std::int64_t>::max();
 Tensor kept_by(const GradientCall& call, std::size_t i, std::string_view name, bool is_min) {
   const Tensor& x = call.input(0);
   if (has_input(call, i)) return is_min ? ge(x, call.input(i)) : le(x, call.input(i));
-  Number bound = number_in(call.attributes(), name).value_or(is_min ? -infinity : infinity);
+  Number bound = number_in(call.attributes(), name).value_or(is_min ? -unbounded : unbounded);
   return is_min ? ge(x, bound) : le(x, bound);
 }
 
@@ -155,7 +155,7 @@ const Op masked_fill_op = pointwise_op(
 
 const Op copysign_op =
     pointwise_op({.name = "copysign",
-                  .slots = two_slots,
+                  .slots = compared_slots,
                   .result = PointwiseResult::floating,
                   .loops = floating_loops<2>([](auto a, auto b) { return std::copysign(a, b); }),
                   .gradient =
@@ -171,23 +171,24 @@ const Op copysign_op =
                       },
                   .saves = {.inputs = 0b11}});
 
-const Op nan_to_num_op =
-    pointwise_op({.name = "nan_to_num",
-                  .slots = {{"self"}, {"nan", false}, {"posinf", false}, {"neginf", false}},
-                  .loops = loops<4>([](auto x, auto nan, auto plus, auto minus) {
-                    using C = decltype(x);
-                    if constexpr (std::is_integral_v<C>)
-                      return x;
-                    else
-                      return x != x ? nan : x == C(infinity) ? plus : x == C(-infinity) ? minus : x;
-                  }),
-                  .gradient = [](const GradientCall& call) -> Gradients {
-                    return {where(isfinite(call.input(0)), call.gradient(), 0)};
-                  },
-                  .saves = {.inputs = 1}});
+const Op nan_to_num_op = pointwise_op(
+    {.name = "nan_to_num",
+     .slots = {{"self"}, {"nan", false}, {"posinf", false}, {"neginf", false}},
+     .loops = loops<4>([](auto x, auto nan, auto plus, auto minus) {
+       using C = decltype(x);
+       if constexpr (std::is_integral_v<C>)
+         return x;
+       else
+         return x != x ? nan : x == C(unbounded) ? plus : x == C(-unbounded) ? minus : x;
+     }),
+     .gradient = [](const GradientCall& call) -> Gradients {
+       return {where(isfinite(call.input(0)), call.gradient(), 0)};
+     },
+     .saves = {.inputs = 1}});
 
-const Op* const ops[] = {&maximum_op, &minimum_op,     &fmax_op,     &fmin_op,      &where_op,
-                         &clamp_op,   &masked_fill_op, &copysign_op, &nan_to_num_op};
+const Op* const selection_list[] = {&maximum_op,     &minimum_op,  &fmax_op,
+                                    &fmin_op,        &where_op,    &clamp_op,
+                                    &masked_fill_op, &copysign_op, &nan_to_num_op};
 
 const Tensor& checked_condition(const Tensor& condition) {
   if (condition.dtype() != DType::boolean && condition.dtype() != DType::uint8)
@@ -209,7 +210,7 @@ double largest(DType dtype) {
 
 // The bound that leaves everything as it is, of the kind that doesn't promote.
 Number no_bound(const Tensor& x, bool is_min) {
-  if (is_floating_point(x.dtype())) return is_min ? -infinity : infinity;
+  if (is_floating_point(x.dtype())) return is_min ? -unbounded : unbounded;
   return is_min ? int64_min : int64_max;
 }
 
@@ -290,6 +291,6 @@ Tensor nan_to_num(const Tensor& x, const NanToNum& options) {
                    {"neginf", options.negative_infinity.value_or(-most)}});
 }
 
-gsl::span<const Op* const> selection_ops() { return ops; }
+gsl::span<const Op* const> selection_ops() { return selection_list; }
 
 }  // namespace simmesh

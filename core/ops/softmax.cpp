@@ -173,7 +173,7 @@ const Op log_softmax_op = {
     .saves = {.outputs = 1},
 };
 
-const Op* const ops[] = {&softmax_op, &log_softmax_op};
+const Op* const softmax_list[] = {&softmax_op, &log_softmax_op};
 
 }  // namespace
 
@@ -184,6 +184,6 @@ Tensor log_softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype
   return call_one(log_softmax_op, {dtype ? to(x, *dtype) : x}, {{"dim", dim}});
 }
 
-gsl::span<const Op* const> softmax_ops() { return ops; }
+gsl::span<const Op* const> softmax_ops() { return softmax_list; }
 
 }  // namespace simmesh

@@ -19,7 +19,7 @@ namespace simmesh {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 std::vector<double> totals_of(const Folded& x, SumTerm term, gsl::span<const double> means = {}) {
   std::vector<double> totals(std::size_t(x.results()));
@@ -48,13 +48,13 @@ double divisor_of(const Folded& x, const Attributes& attributes) {
 }
 
 // variance[i] and mean[i], not rounded to the dtype.
-struct Moments {
+struct SliceMoments {
   std::vector<double> means;
   std::vector<double> variances;
 };
-Moments moments_of(const Tensor& x, const Attributes& attributes) {
+SliceMoments moments_of(const Tensor& x, const Attributes& attributes) {
   Folded terms = folded(x, reduced_dims(attributes, x.shape().size()));
-  Moments moments{totals_of(terms, SumTerm::identity), {}};
+  SliceMoments moments{totals_of(terms, SumTerm::identity), {}};
   for (double& mean : moments.means) mean /= double(terms.count);
   moments.variances = totals_of(terms, SumTerm::squared_deviation, moments.means);
   for (double& variance : moments.variances) variance /= divisor_of(terms, attributes);
@@ -120,7 +120,7 @@ const Op var_mean_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          Moments moments = moments_of(inputs[0], attributes);
+          SliceMoments moments = moments_of(inputs[0], attributes);
           round_into(moments.variances, outputs[0]);
           round_into(moments.means, outputs[1]);
         },
@@ -152,7 +152,7 @@ const Op logsumexp_op = {
           Tensor x = converted(inputs[0], outputs[0].dtype());
           Dims dims = reduced_dims(attributes, x.shape().size());
           if (x.element_count() == 0)
-            return copy_(outputs[0], full(outputs[0].shape(), outputs[0].dtype(), -infinity));
+            return copy_(outputs[0], full(outputs[0].shape(), outputs[0].dtype(), -infinite));
           if (dims.empty()) return copy_(outputs[0], x);
           Tensor most = amax(x, dims, true);
           most = masked_fill(most, isinf(most), 0);
@@ -232,7 +232,8 @@ const Op vector_norm_op = {
     .saves = {.inputs = 1, .outputs = 1},
 };
 
-const Op* const ops[] = {&var_op, &std_op, &var_mean_op, &logsumexp_op, &vector_norm_op};
+const Op* const statistics_list[] = {&var_op, &std_op, &var_mean_op, &logsumexp_op,
+                                     &vector_norm_op};
 
 Attributes moment_attributes(const DimList& dims, const Spread& spread) {
   Attributes attributes = reduction_attributes(dims, spread.keepdim);
@@ -265,6 +266,6 @@ Tensor norm(const Tensor& x, double p, const DimList& dims, bool keepdim) {
 }
 Tensor dist(const Tensor& a, const Tensor& b, double p) { return vector_norm(a - b, p); }
 
-gsl::span<const Op* const> statistics_ops() { return ops; }
+gsl::span<const Op* const> statistics_ops() { return statistics_list; }
 
 }  // namespace simmesh

@@ -8,7 +8,7 @@ namespace simmesh::optim {
 
 namespace {
 
-double power(double base, std::int64_t exponent) {
+double power_by_steps(double base, std::int64_t exponent) {
   double result = 1.0;
   for (std::int64_t i = 0; i < exponent; ++i) result *= base;
   return result;
@@ -28,19 +28,19 @@ LearningRate LearningRate::constant() {
 LearningRate LearningRate::step(const Steps& options) {
   positive(options.every, "optim/learning_rate");
   return LearningRate(
-      [options](std::int64_t step) { return power(options.gamma, step / options.every); });
+      [options](std::int64_t step) { return power_by_steps(options.gamma, step / options.every); });
 }
 
 LearningRate LearningRate::multi_step(std::vector<std::int64_t> milestones, double gamma) {
   return LearningRate([milestones = std::move(milestones), gamma](std::int64_t step) {
     auto passed = std::count_if(milestones.begin(), milestones.end(),
                                 [step](std::int64_t milestone) { return milestone <= step; });
-    return power(gamma, passed);
+    return power_by_steps(gamma, passed);
   });
 }
 
 LearningRate LearningRate::exponential(double gamma) {
-  return LearningRate([gamma](std::int64_t step) { return power(gamma, step); });
+  return LearningRate([gamma](std::int64_t step) { return power_by_steps(gamma, step); });
 }
 
 LearningRate LearningRate::linear(const Linear& options) {

@@ -6,9 +6,6 @@ namespace simmesh {
 
 namespace {
 
-template <class T>
-inline constexpr bool is_16_bit = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
-
 // A floating value outside of int64 has no integer; it becomes the least one, as the CPU's own
 // conversion says.
 std::int64_t truncated(double x) {

@@ -88,6 +88,10 @@ using Half = Float16<detail::half_bits, detail::float_of_half>;
 // BFloat16 has float32's range and 8 significant bits.
 using BFloat16 = Float16<detail::bfloat16_bits, detail::float_of_bfloat16>;
 
+// is_16_bit says whether T is one of the two.
+template <class T>
+inline constexpr bool is_16_bit = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
 namespace detail {
 
 // The limits of a 16-bit type, from the bits of its extremes.

@@ -10,7 +10,7 @@
 namespace simmesh {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Body = std::function<void(Rank&, const ProcessGroup&)>;
 
 std::string message_of(std::size_t ranks, const Body& body, const char* schedule = "fifo") {

@@ -9,7 +9,7 @@
 namespace simmesh {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Outcome run(std::size_t ranks, const std::function<void(Rank&)>& body, const char* schedule) {
   World world({.ranks = ranks, .schedule = Schedule::parse(schedule)});

@@ -8,7 +8,7 @@
 namespace simmesh {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Outcome run_with(FaultPlan faults, const char* schedule = "fifo") {
   World world({.ranks = 4, .schedule = Schedule::parse(schedule), .faults = std::move(faults)});

@@ -9,7 +9,7 @@
 namespace simmesh::fsdp {
 namespace {
 
-Tensor input() { return formula({2, 5}, {.rule = Rule::unit, .seed = 3}); }
+Tensor module_input() { return formula({2, 5}, {.rule = Rule::unit, .seed = 3}); }
 
 // Two roots, each with two layers.
 struct TwoRoots {
@@ -23,7 +23,7 @@ struct TwoRoots {
 std::vector<EventFields> iteration(nn::Module& model) {
   std::vector<EventFields> events;
   ObserverScope observer([&](const Event& event) { events.push_back(fields_of(event, model)); });
-  backward(sum(model(input())));
+  backward(sum(model(module_input())));
   return events;
 }
 
@@ -61,7 +61,7 @@ TEST(ShareCommCtx, GathersNothingInVainWhereRootsAlternate) {
       std::vector<EventFields> events;
       ObserverScope observer(
           [&](const Event& event) { events.push_back(fields_of(event, *roots.a)); });
-      Tensor a = sum((*roots.a)(input())), b = sum((*roots.b)(input()));
+      Tensor a = sum((*roots.a)(module_input())), b = sum((*roots.b)(module_input()));
       backward(add(a, b));
       expect(!drops(events), "no gather that nobody waits for");
     }
@@ -82,7 +82,7 @@ TEST(FSDPModule, ReducesOnceOverMicroBatches) {
       root.set_is_last_backward(is_last);
       root.set_reshard_after_backward(is_last);
       root.set_requires_gradient_sync(is_last);
-      backward(sum((*model)(input())));
+      backward(sum((*model)(module_input())));
       expect(reductions == (is_last ? 3 : 0), "one reduction a group, at the end");
     }
   });
@@ -97,7 +97,7 @@ TEST(FSDPModule, RunsItsHooksAroundOtherMethods) {
         *model, "twice", [&](const nn::Tensors& inputs) -> nn::Tensors {
           return {mul(model->forward(inputs)[0], 2.0)};
         });
-    nn::Tensors outputs = twice({input()});
+    nn::Tensors outputs = twice({module_input()});
     expect(model->parameters()[0].distribution() != nullptr, "shards after the call");
     backward(sum(outputs[0]));
   });

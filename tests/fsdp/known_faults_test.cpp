@@ -14,7 +14,7 @@
 namespace simmesh::fsdp {
 namespace {
 
-Tensor input() { return formula({2, 4}, {.rule = Rule::unit, .seed = 3}); }
+Tensor fault_input() { return formula({2, 4}, {.rule = Rule::unit, .seed = 3}); }
 
 std::string failure_of(std::size_t ranks, const std::function<void(Rank&)>& body) {
   World world({.ranks = ranks});
@@ -38,7 +38,7 @@ TEST(KnownFaults, RanksUseDifferentParameters) {
       nn::ModulePtr model = fan_of_two();
       fully_shard(*model);
       FSDPModule(*model).set_reduce_scatter_unused_params(as_zero);
-      nn::Tensors outputs = model->call({input()});
+      nn::Tensors outputs = model->call({fault_input()});
       if (rank.id() == 0)
         backward(sum(outputs[0]));
       else
@@ -55,7 +55,7 @@ TEST(KnownFaults, ARankSkipsAModule) {
     return [skips](Rank& rank) {
       nn::ModulePtr model = build_model(small_model(2, 4));
       for (const auto& [name, layer] : model->find("layers").children()) fully_shard(*layer);
-      Tensor x = input();
+      Tensor x = fault_input();
       for (const auto& [name, layer] : model->find("layers").children())
         if (!(skips && rank.id() == 1 && name == "1")) x = (*layer)(x);
     };
@@ -117,7 +117,7 @@ TEST(KnownFaults, APrefetchNamesTheWrongModule) {
       ObserverScope observer([&](const Event& event) {
         dropped += event.kind == EventKind::finalize && event.detail == "drops_gather";
       });
-      backward(sum((*model)(input())));
+      backward(sum((*model)(fault_input())));
       expect((dropped > 0) == wrong, "a dropped gather just where the target is wrong");
     });
   }

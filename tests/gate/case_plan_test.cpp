@@ -8,7 +8,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 
-json a_case() {
+json a_planned_case() {
   return json::parse(R"x({"kind":"plan","id":"i","mesh":{"shape":[2,2]},"devices_per_host":4,
       "tensor":{"shape":[8,6],"dtype":"float64"},"from":["S(0)","S(0)"],"to":["R","S(1)"],
       "from_order":[[0,[1,0]]],"flattened":[[0,1]],"planner":"both"})x");
@@ -20,7 +20,7 @@ RecordedCase parsed(const json& value) {
 
 // A field that is read and then dropped would plan for something else than the case says.
 TEST(CasePlan, ReadsTheWholeRequest) {
-  PlanRequest request = read_plan_request(parsed(a_case()));
+  PlanRequest request = read_plan_request(parsed(a_planned_case()));
   EXPECT_EQ(request.shape, (Shape{8, 6}));
   EXPECT_EQ(request.dtype, DType::float64);
   EXPECT_EQ(request.mesh_shape, (Dims{2, 2}));
@@ -34,7 +34,7 @@ TEST(CasePlan, ReadsTheWholeRequest) {
 
 TEST(CasePlan, ReadsPlanners) {
   auto planners = [](const char* name) {
-    json value = a_case();
+    json value = a_planned_case();
     value["planner"] = name;
     return read_planners(parsed(value)["planner"]);
   };
@@ -46,12 +46,13 @@ TEST(CasePlan, ReadsPlanners) {
 
 // Malformed fields are the file's fault, orders that make no sense are the case's.
 TEST(CasePlan, RejectsMalformedFields) {
-  testing::expect_bad(a_case(), "/from/1", "S(", "field 'from'");
-  testing::expect_bad(a_case(), "/to", "R", "field 'to'");
-  testing::expect_bad(a_case(), "/from_order/0", json::array({0}), "a tensor dim and a list");
-  testing::expect_bad(a_case(), "/flattened/0", "01", "flattened");
-  testing::expect_bad(a_case(), "/devices_per_host", -1, "devices_per_host");
-  json value = a_case();
+  testing::expect_bad(a_planned_case(), "/from/1", "S(", "field 'from'");
+  testing::expect_bad(a_planned_case(), "/to", "R", "field 'to'");
+  testing::expect_bad(a_planned_case(), "/from_order/0", json::array({0}),
+                      "a tensor dim and a list");
+  testing::expect_bad(a_planned_case(), "/flattened/0", "01", "flattened");
+  testing::expect_bad(a_planned_case(), "/devices_per_host", -1, "devices_per_host");
+  json value = a_planned_case();
   value["from_order"][0][1] = {0, 0};
   testing::expect_error([&] { read_plan_request(parsed(value)); }, ErrorKind::value_error, "");
 }

@@ -9,10 +9,10 @@ using ::testing::HasSubstr;
 
 const std::string replicated = "[mesh]\nshape = [3]\n[parallel]\nreplicate = {}\n";
 
-GateFile gate_of(const std::string& text) { return gate_from_text(text, "g.toml"); }
+GateFile explored_gate(const std::string& text) { return gate_from_text(text, "g.toml"); }
 
 TEST(ExploreGate, EveryScheduleGivesOneDataHash) {
-  GateExploration found = explore_gate(gate_of(replicated), {.seed = 3}, {.schedules = 40});
+  GateExploration found = explore_gate(explored_gate(replicated), {.seed = 3}, {.schedules = 40});
   EXPECT_TRUE(found.ok()) << to_text(found, {});
   EXPECT_EQ(found.schedules, 40u);
   EXPECT_GT(found.distinct, 10u);
@@ -22,7 +22,7 @@ TEST(ExploreGate, EveryScheduleGivesOneDataHash) {
 
 // A gate has no receive from any source and shares nothing, so one run speaks for all.
 TEST(ExploreGate, ExhaustiveGivesACertificate) {
-  GateExploration found = explore_gate(gate_of(replicated), {}, {.exhaustive = true});
+  GateExploration found = explore_gate(explored_gate(replicated), {}, {.exhaustive = true});
   EXPECT_TRUE(found.ok()) << to_text(found, {});
   EXPECT_EQ(found.schedules, 1u);
   EXPECT_THAT(found.certificate, HasSubstr("all schedules are equivalent"));
@@ -32,7 +32,7 @@ TEST(ExploreGate, ExhaustiveGivesACertificate) {
 TEST(ExploreGate, AFailureComesWithItsSchedule) {
   for (bool exhaustive : {false, true}) {
     GateExploration found =
-        explore_gate(gate_of(replicated + "[expect]\nhash = \"0000000000000000\"\n"), {},
+        explore_gate(explored_gate(replicated + "[expect]\nhash = \"0000000000000000\"\n"), {},
                      {.schedules = 9, .exhaustive = exhaustive});
     EXPECT_FALSE(found.ok());
     EXPECT_EQ(found.turns, 0u);

@@ -10,13 +10,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-GateFile read(const std::string& text) { return gate_from_text(text, "g.toml"); }
+GateFile read_gate(const std::string& text) { return gate_from_text(text, "g.toml"); }
 
 // Expects that a text is refused at a line with a phrase.
 void expect_bad(const std::string& text, int line, const std::string& phrase) {
   SCOPED_TRACE(text);
   try {
-    read(text);
+    read_gate(text);
     ADD_FAILURE() << "expected a BadGate";
   } catch (const BadGate& error) {
     EXPECT_THAT(error.what(), HasSubstr("[g.toml:" + std::to_string(line) + "]"));
@@ -27,14 +27,14 @@ void expect_bad(const std::string& text, int line, const std::string& phrase) {
 }
 
 TEST(GateFile, AnEmptyFileIsAGate) {
-  GateFile gate = read("");
+  GateFile gate = read_gate("");
   EXPECT_EQ(gate.ranks(), 1);
   EXPECT_EQ(gate.model.kind, "mlp");
   EXPECT_EQ(gate.arithmetic, "canonical");
 }
 
 TEST(GateFile, ReadsEveryTable) {
-  GateFile gate = read(R"(
+  GateFile gate = read_gate(R"(
 title = "t"
 [mesh]
 shape = [2, 4]

@@ -40,20 +40,20 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-enum class Ending { passed, failed, refused };
+enum class CaseEnding { passed, failed, refused };
 
 // Runs all cases of a text. Anything but a BadCase that gets out is a defect and fails the test.
-Ending run(const std::string& text, const std::string& name) {
+CaseEnding run_case(const std::string& text, const std::string& name) {
   try {
-    Ending ending = Ending::passed;
+    CaseEnding ending = CaseEnding::passed;
     for (const RecordedCase& recorded : cases_from_text(text, name))
-      if (verify_case(recorded, {}).failed()) ending = Ending::failed;
+      if (verify_case(recorded, {}).failed()) ending = CaseEnding::failed;
     return ending;
   } catch (const BadCase& error) {
     EXPECT_THAT(error.what(), ::testing::StartsWith("[" + name)) << text;
     EXPECT_THAT(error.what(), ::testing::HasSubstr("expected")) << text;
     EXPECT_LT(std::string_view(error.what()).size(), 400u) << text;
-    return Ending::refused;
+    return CaseEnding::refused;
   }
 }
 
@@ -61,17 +61,19 @@ Ending run(const std::string& text, const std::string& name) {
 // place.
 TEST(HostileCases, BadFilesAreRefused) {
   for (const CorpusFile& file : corpus("bad")) {
-    EXPECT_EQ(run(file.text, file.name), Ending::refused) << file.name;
+    EXPECT_EQ(run_case(file.text, file.name), CaseEnding::refused) << file.name;
     if (!file.name.ends_with(".jsonl")) continue;
     for (const std::string& line : lines_of(file.text))
-      EXPECT_EQ(run(line, file.name), Ending::refused) << file.name << ": " << line.substr(0, 200);
+      EXPECT_EQ(run_case(line, file.name), CaseEnding::refused)
+          << file.name << ": " << line.substr(0, 200);
   }
 }
 
 TEST(HostileCases, WrongCasesFail) {
   for (const CorpusFile& file : corpus("failing"))
     for (const std::string& line : lines_of(file.text))
-      EXPECT_EQ(run(line, file.name), Ending::failed) << file.name << ": " << line.substr(0, 200);
+      EXPECT_EQ(run_case(line, file.name), CaseEnding::failed)
+          << file.name << ": " << line.substr(0, 200);
 }
 
 class Splitmix {
@@ -127,7 +129,7 @@ TEST(HostileCases, BrokenCopiesEndCleanly) {
         for (int copy = 0; copy < copies; ++copy) {
           // Faults pile up over four copies, then start afresh.
           text = copy % 4 == 0 || text.empty() ? mutated(line, random) : mutated(text, random);
-          ++endings[static_cast<int>(run(text, file.name))];
+          ++endings[static_cast<int>(run_case(text, file.name))];
         }
       }
   EXPECT_GT(endings[0], 0);

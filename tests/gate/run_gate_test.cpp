@@ -168,10 +168,10 @@ TEST(RunGate, PrintsTheSameTwiceAndAsJson) {
   EXPECT_EQ(text_of(result), text_of(run(text)));
   EXPECT_EQ(to_text(gsl::span<const GateResult>(&result, 1), {.quiet = true}),
             "2 passed, 0 failed\n");
-  auto json = nlohmann::json::parse(to_json(gsl::span<const GateResult>(&result, 1)));
-  EXPECT_EQ(json["passed"], 2);
-  EXPECT_EQ(json["gates"][0]["title"], "t");
-  EXPECT_EQ(json["gates"][0]["checks"][0]["name"], "run");
+  auto printed = nlohmann::json::parse(to_json(gsl::span<const GateResult>(&result, 1)));
+  EXPECT_EQ(printed["passed"], 2);
+  EXPECT_EQ(printed["gates"][0]["title"], "t");
+  EXPECT_EQ(printed["gates"][0]["checks"][0]["name"], "run");
 }
 
 }  // namespace

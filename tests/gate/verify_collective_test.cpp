@@ -5,7 +5,7 @@ namespace {
 
 using nlohmann::json;
 
-json a_case(const std::string& op) {
+json a_collective_case(const std::string& op) {
   return testing::first_with("collective.jsonl", [&](const json& each) {
     return each["op"] == op && each.contains("after") && each["after"].size() >= 3 &&
            each["tensor"].contains("shape") && each["tensor"]["shape"].size() == 2;
@@ -19,7 +19,7 @@ TEST(VerifyCollective, AgreesWithAllRecordedCases) {
 
 // Each check that never fires would let wrong bits pass as right.
 TEST(VerifyCollective, NamesWhatDiffers) {
-  json value = a_case("all_reduce");
+  json value = a_collective_case("all_reduce");
   testing::expect_fails(value, "/before/1/hash", "0000000000000000", "rank 1 before: bits");
   testing::expect_fails(value, "/after/2/hash", "0000000000000000", "rank 2 after: bits");
   testing::expect_fails(value, "/after/0/shape", json::array({99}), "rank 0 after: shape");
@@ -29,11 +29,11 @@ TEST(VerifyCollective, NamesWhatDiffers) {
   testing::expect_fails(value, "/mesh/colour", 1, "colour' is not known");
   value["error"] = {{"error", "ValueError"}, {"message_contains", "x"}};
   EXPECT_TRUE(testing::verify_value(value).failed());
-  testing::expect_fails(a_case("broadcast"), "/root", 77, "refused: ");
+  testing::expect_fails(a_collective_case("broadcast"), "/root", 77, "refused: ");
 }
 
 TEST(VerifyCollective, RejectsMalformedFields) {
-  json value = a_case("all_reduce");
+  json value = a_collective_case("all_reduce");
   testing::expect_bad(value, "/api", "magic", "inplace or functional");
   testing::expect_bad(value, "/before", json::array(), "one entry for each of");
   testing::expect_bad(value, "/group_dim", 9, "group_dim");

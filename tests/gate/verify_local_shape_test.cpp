@@ -5,7 +5,7 @@ namespace {
 
 using nlohmann::json;
 
-json a_case() {
+json a_local_shape_case() {
   return testing::first_with("local_shape.jsonl", [](const json& each) {
     return each["tensor"]["shape"] == json::array({13, 8}) && each["local"].size() > 4;
   });
@@ -18,16 +18,16 @@ TEST(VerifyLocalShape, AgreesWithAllRecordedCases) {
 
 // Each check that never fires would let wrong pieces pass as right.
 TEST(VerifyLocalShape, NamesWhatDiffers) {
-  json value = a_case();
+  json value = a_local_shape_case();
   testing::expect_fails(value, "/local/1/shape/0", 99, "shape: expected [99");
   testing::expect_fails(value, "/local/1/offset/1", 99, "offset: expected [");
   testing::expect_fails(value, "/local/0/shape/0", 99, "coordinate [0, 0]");
 }
 
 TEST(VerifyLocalShape, RejectsMalformedFields) {
-  testing::expect_bad(a_case(), "/local", json::array(), "one entry a coordinate");
-  testing::expect_bad(a_case(), "/local/1/shape", "x", "shape'");
-  testing::expect_bad(a_case(), "/placements/0", "S(zero)", "field 'placements'");
+  testing::expect_bad(a_local_shape_case(), "/local", json::array(), "one entry a coordinate");
+  testing::expect_bad(a_local_shape_case(), "/local/1/shape", "x", "shape'");
+  testing::expect_bad(a_local_shape_case(), "/placements/0", "S(zero)", "field 'placements'");
 }
 
 }  // namespace

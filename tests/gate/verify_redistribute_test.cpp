@@ -5,7 +5,7 @@ namespace {
 
 using nlohmann::json;
 
-json a_case() {
+json a_redistribute_case() {
   return testing::first_with("redistribute.jsonl", [](const json& each) {
     return each["planner"] == "both" && each.contains("after") && !each["steps"].empty() &&
            !each["collectives"].empty() && each["after"].size() == 4 &&
@@ -19,14 +19,14 @@ json refused_case() {
 }
 
 TEST(VerifyRedistribute, PassesRecordedCases) {
-  testing::expect_passes(a_case());
+  testing::expect_passes(a_redistribute_case());
   testing::expect_passes(refused_case());
 }
 
 // Each check that never fires would let wrong bits pass as right.
 TEST(VerifyRedistribute, NamesWhatDiffers) {
   constexpr const char* no_hash = "0000000000000000";
-  json value = a_case();
+  json value = a_redistribute_case();
   testing::expect_fails(value, "/before/2/hash", no_hash, "greedy: rank 2 before: bits");
   testing::expect_fails(value, "/after/3/hash", no_hash, "greedy: rank 3 after: bits: expected 00");
   testing::expect_fails(value, "/after/3/shape", json::array({99}), "rank 3 after: shape");
@@ -50,16 +50,17 @@ TEST(VerifyRedistribute, NamesWhatIsRefusedOtherwise) {
 }
 
 TEST(VerifyRedistribute, RejectsMalformedFields) {
-  testing::expect_bad(a_case(), "/before", json::array(), "one entry for each of 4 ranks");
-  testing::expect_bad(a_case(), "/after/0/hash", 5, "hash'");
-  testing::expect_bad(a_case(), "/api", "global", "field 'api'");
-  testing::expect_bad(a_case(), "/world", 100000, "a world of at most 4096 ranks");
-  testing::expect_bad(a_case(), "/collectives", 5, "field 'collectives'");
+  testing::expect_bad(a_redistribute_case(), "/before", json::array(),
+                      "one entry for each of 4 ranks");
+  testing::expect_bad(a_redistribute_case(), "/after/0/hash", 5, "hash'");
+  testing::expect_bad(a_redistribute_case(), "/api", "global", "field 'api'");
+  testing::expect_bad(a_redistribute_case(), "/world", 100000, "a world of at most 4096 ranks");
+  testing::expect_bad(a_redistribute_case(), "/collectives", 5, "field 'collectives'");
 }
 
 // A case without the bits to expect must be no case, not a crash.
 TEST(VerifyRedistribute, WantsTheBitsAfterwards) {
-  json value = a_case();
+  json value = a_redistribute_case();
   value.erase("after");
   EXPECT_THROW(testing::verify_value(value), BadCase);
 }

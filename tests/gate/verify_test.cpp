@@ -50,11 +50,11 @@ TEST(Verify, SaysHowToReproduceAFailure) {
                 " --id 'a/S(0)\\*' --seed 7 --schedule pct:3 --threads 2 --arithmetic exact\n"
                 "1 passed, 1 failed\n");
   EXPECT_EQ(to_text(result, {.quiet = true}), "1 passed, 1 failed\n");
-  nlohmann::json json = nlohmann::json::parse(to_json(result));
-  EXPECT_EQ(json["passed"], 1);
-  EXPECT_EQ(json["failed"], 1);
-  EXPECT_EQ(json["failures"][0]["id"], "a/S(0)*");
-  EXPECT_EQ(json["failures"][0]["line"], 1);
+  nlohmann::json printed = nlohmann::json::parse(to_json(result));
+  EXPECT_EQ(printed["passed"], 1);
+  EXPECT_EQ(printed["failed"], 1);
+  EXPECT_EQ(printed["failures"][0]["id"], "a/S(0)*");
+  EXPECT_EQ(printed["failures"][0]["line"], 1);
 
   VerifyRequest again;
   again.paths = {file};

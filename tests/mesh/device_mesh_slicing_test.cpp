@@ -16,7 +16,7 @@ using testing::index_of_coordinate;
 using testing::NestedArray;
 using testing::shapes_up_to;
 
-constexpr std::int64_t world_size = 30;
+constexpr std::int64_t ranks_in_world = 30;
 
 DimNames names_of(std::size_t dims) {
   std::vector<std::string> names;
@@ -25,7 +25,7 @@ DimNames names_of(std::size_t dims) {
 }
 
 // Two arrangements of the ranks: in order, and mixed up with a gap.
-std::vector<std::vector<std::int64_t>> arrangements(std::int64_t count) {
+std::vector<std::vector<std::int64_t>> two_arrangements(std::int64_t count) {
   std::vector<std::int64_t> ordered, mixed;
   for (std::int64_t rank = 0; rank < count; ++rank) {
     ordered.push_back(rank);
@@ -63,12 +63,12 @@ std::vector<Slice> slices_of(const Shape& shape) {
 // show what a nested array shows; a wrong one would send collectives to other ranks.
 TEST(DeviceMeshSlicing, AgreesWithNestedArrays) {
   for (const Shape& shape : shapes_up_to(4, 24))
-    for (const std::vector<std::int64_t>& ranks : arrangements(element_count(shape))) {
+    for (const std::vector<std::int64_t>& ranks : two_arrangements(element_count(shape))) {
       NestedArray array{shape, ranks};
       RankList list = RankList::of(ranks);
       for (std::size_t at = 0; at < ranks.size(); at += 1 + ranks.size() / 5) {
-        DeviceMesh mesh =
-            DeviceMesh::from_ranks({ranks[at], world_size}, list, shape, names_of(shape.size()));
+        DeviceMesh mesh = DeviceMesh::from_ranks({ranks[at], ranks_in_world}, list, shape,
+                                                 names_of(shape.size()));
         Dims coordinate = *mesh.get_coordinate();
         for (const Slice& slice : slices_of(shape)) {
           DeviceMesh sub = mesh[slice.names];
@@ -97,7 +97,7 @@ TEST(DeviceMeshSlicing, UnflattenedDimsAgreeWithNestedArrays) {
   for (std::int64_t front : {1, 2, 3})
     for (const Shape& inner : shapes_up_to(3, 12))
       for (const std::vector<std::int64_t>& ranks :
-           arrangements(front * element_count(inner) * 2)) {
+           two_arrangements(front * element_count(inner) * 2)) {
         if (ranks.size() > 24) continue;
         Shape whole{front}, split_sizes = inner;
         whole.insert(whole.end(), inner.begin(), inner.end());
@@ -105,8 +105,9 @@ TEST(DeviceMeshSlicing, UnflattenedDimsAgreeWithNestedArrays) {
         NestedArray array{whole, ranks};
         RankList list = RankList::of(ranks);
         for (std::int64_t rank : ranks) {
-          DeviceMesh mesh = DeviceMesh::from_ranks(
-              {rank, world_size}, list, {front, element_count(inner), 2}, {"front", "m", "back"});
+          DeviceMesh mesh =
+              DeviceMesh::from_ranks({rank, ranks_in_world}, list, {front, element_count(inner), 2},
+                                     {"front", "m", "back"});
           std::vector<std::string> names = names_of(inner.size()).list();
           DeviceMesh split = mesh.unflatten("m", split_sizes, names);
           ASSERT_EQ(split.shape(), whole);

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Placements kinds = {Shard(0), Shard(1), Replicate(), StridedShard(0, 2)};
+const Placements placement_kinds = {Shard(0), Shard(1), Replicate(), StridedShard(0, 2)};
 
 Tensor numbers(DimSpan shape) {
   return oracle::local_index(shape, Dims{1}, Dims{0}, {{Replicate()}, {}});
@@ -30,7 +30,7 @@ TEST(DTensor, FullTensorUndoesDistributeTensor) {
   Outcome outcome = run(6, [](Rank& rank) {
     DeviceMesh mesh = init_device_mesh({2, 3});
     for (const Shape& shape : {Shape{5, 3}, Shape{6, 4}, Shape{1, 1}, Shape{0, 3}, Shape{7, 5, 2}})
-      for (const Placements& list : small_worlds::lists(2, kinds)) {
+      for (const Placements& list : small_worlds::lists(2, placement_kinds)) {
         Tensor whole = numbers(shape);
         DTensor x = distribute_tensor(whole, mesh, list);
         rank.expect_same_bits(
@@ -108,7 +108,7 @@ TEST(DTensor, TheLastRouteIsTakenOnlyWhereItLeads) {
     Tensor whole = numbers(Dims{6, 4});
     DTensor x = distribute_tensor(whole, mesh, {Shard(0), Shard(0)});
     for (int round = 0; round < 2; ++round)
-      for (const Placements& to : small_worlds::lists(2, kinds)) {
+      for (const Placements& to : small_worlds::lists(2, placement_kinds)) {
         DTensor y = x.redistribute(to), again = x.redistribute(to);
         EXPECT_EQ(y.placements(), to);
         EXPECT_EQ(again.placements(), to);
@@ -180,8 +180,8 @@ TEST(DTensor, MayLeaveOutTheDefaultMesh) {
 TEST(DTensor, AsyncGivesTheSameBits) {
   Outcome outcome = run(4, [](Rank& rank) {
     DeviceMesh mesh = init_device_mesh({2, 2});
-    for (const Placements& from : small_worlds::lists(2, kinds))
-      for (const Placements& to : small_worlds::lists(2, kinds)) {
+    for (const Placements& from : small_worlds::lists(2, placement_kinds))
+      for (const Placements& to : small_worlds::lists(2, placement_kinds)) {
         DTensor x = distribute_tensor(numbers(Dims{5, 3}), mesh, from);
         DTensor now = x.redistribute(to), later = x.redistribute(to, {.is_async = true});
         rank.expect_same_bits(later.to_local(), now.to_local());
@@ -190,7 +190,7 @@ TEST(DTensor, AsyncGivesTheSameBits) {
         x.redistribute(to, {.is_async = true});
       }
     DTensor sum = from_local(numbers(Dims{3, 3}), mesh, {Partial(), Partial()});
-    for (const Placements& to : small_worlds::lists(2, kinds))
+    for (const Placements& to : small_worlds::lists(2, placement_kinds))
       rank.expect_same_bits(sum.redistribute(to, {.is_async = true}).to_local(),
                             sum.redistribute(to).to_local());
   });
@@ -201,7 +201,7 @@ TEST(DTensor, AsyncGivesTheSameBits) {
 TEST(DTensor, RedistributeToItselfIssuesNoCollective) {
   Outcome outcome = run(4, [](Rank& rank) {
     DeviceMesh mesh = init_device_mesh({2, 2});
-    for (const Placements& list : small_worlds::lists(2, kinds)) {
+    for (const Placements& list : small_worlds::lists(2, placement_kinds)) {
       DTensor x = distribute_tensor(numbers(Dims{5, 3}), mesh, list);
       auto before = rank.operations();
       DTensor y = x.redistribute(list);
@@ -266,9 +266,9 @@ TEST(DTensor, ScheduleAndThreadsChangeNoBit) {
         DeviceMesh mesh = init_device_mesh({2, 3});
         Formula data{.seed = 7 + rank.id()};
         DTensor sum = from_local(formula({5, 4}, data), mesh, {Partial(), Partial()});
-        for (const Placements& from : small_worlds::lists(2, kinds)) {
+        for (const Placements& from : small_worlds::lists(2, placement_kinds)) {
           DTensor x = sum.redistribute(from);
-          for (const Placements& to : small_worlds::lists(2, kinds))
+          for (const Placements& to : small_worlds::lists(2, placement_kinds))
             rank.record(x.redistribute(to, {.is_async = true}).to_local());
         }
       });

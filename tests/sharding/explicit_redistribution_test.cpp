@@ -15,7 +15,7 @@ using Context = ExplicitRedistributionContext;
 using Mode = ExplicitRedistributionOptions::Mode;
 using simmesh::testing::expect_error;
 
-const Placements split = {Shard(0)}, whole = {Replicate()};
+const Placements split = {Shard(0)}, replicated = {Replicate()};
 
 DTensor ones(const Placements& list) {
   DeviceMesh mesh = init_device_mesh({2}, {"tp"});
@@ -36,8 +36,8 @@ void expect_refused(const DTensor& x, const Placements& to) {
 TEST(ExplicitRedistribution, WithoutAScopeNothingIsRefused) {
   run_every_schedule(2, [](Rank& rank) {
     DTensor x = ones(split);
-    DTensor y = implicitly(x, whole);
-    EXPECT_EQ(y.placements(), whole);
+    DTensor y = implicitly(x, replicated);
+    EXPECT_EQ(y.placements(), replicated);
     rank.expect_same_bits(y.to_local(), full({4, 2}, DType::float32, 1));
     rank.expect_same_bits(implicitly(x, {Shard(-1)}).full_tensor(), y.to_local());
   });
@@ -48,9 +48,9 @@ TEST(ExplicitRedistribution, MeetsOnlyImplicitOnes) {
   run_every_schedule(2, [](Rank& rank) {
     DTensor x = ones(split);
     Context scope({.strict = true});
-    expect_refused(x, whole);
+    expect_refused(x, replicated);
     expect_refused(x, {Shard(1)});
-    rank.expect_same_bits(x.redistribute(whole).to_local(), x.full_tensor());
+    rank.expect_same_bits(x.redistribute(replicated).to_local(), x.full_tensor());
     std::uint64_t before = rank.operations();
     EXPECT_EQ(implicitly(x, {Shard(-2)}).placements(), split);
     EXPECT_EQ(rank.operations(), before);
@@ -60,13 +60,13 @@ TEST(ExplicitRedistribution, MeetsOnlyImplicitOnes) {
 // Only strict scopes meet what costs nothing.
 TEST(ExplicitRedistribution, FreeOnesPassUnlessStrict) {
   run_every_schedule(2, [](Rank& rank) {
-    DTensor x = ones(whole);
+    DTensor x = ones(replicated);
     {
       Context scope;
       rank.expect_same_bits(implicitly(x, split).to_local(), full({2, 2}, DType::float32, 1));
       rank.expect_same_bits(implicitly(x, {Partial()}).to_local(),
                             full({4, 2}, DType::float32, 0.5));
-      expect_refused(ones(split), whole);
+      expect_refused(ones(split), replicated);
     }
     Context scope({.strict = true});
     expect_refused(x, split);
@@ -78,14 +78,14 @@ TEST(ExplicitRedistribution, ScopesNest) {
   run_every_schedule(2, [](Rank&) {
     DTensor x = ones(split);
     Context outer;
-    expect_refused(x, whole);
+    expect_refused(x, replicated);
     {
       Context lifted({.enable = false});
-      implicitly(x, whole);
+      implicitly(x, replicated);
       Context again;
-      expect_refused(x, whole);
+      expect_refused(x, replicated);
     }
-    expect_refused(x, whole);
+    expect_refused(x, replicated);
   });
 }
 
@@ -95,7 +95,7 @@ TEST(ExplicitRedistribution, TheErrorNamesTheOpAndBothSpecs) {
   Outcome outcome = world.run([](Rank&) {
     DTensor x = ones(split);
     Context scope;
-    implicitly(x, whole);
+    implicitly(x, replicated);
   });
   ASSERT_FALSE(outcome.ok());
   EXPECT_THAT(outcome.failure->message,
@@ -114,7 +114,7 @@ TEST(ExplicitRedistribution, WarnsOnTheRanksThatAsked) {
   Outcome outcome = world.run([](Rank& rank) {
     DTensor x = ones(split);
     Context scope({.enable = rank.id() == 1, .mode = Mode::warn});
-    rank.expect_same_bits(implicitly(x, whole).to_local(), full({4, 2}, DType::float32, 1));
+    rank.expect_same_bits(implicitly(x, replicated).to_local(), full({4, 2}, DType::float32, 1));
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
   ASSERT_EQ(warnings.size(), 1u);
@@ -130,9 +130,9 @@ TEST(ExplicitRedistribution, RanksOutsideTheMeshPass) {
     DTensor x = distribute_tensor(full({4}, DType::float32, 1), mesh, split);
     Context scope;
     if (rank.id() < 2)
-      expect_refused(x, whole);
+      expect_refused(x, replicated);
     else
-      EXPECT_EQ(implicitly(x, whole).to_local().element_count(), 0);
+      EXPECT_EQ(implicitly(x, replicated).to_local().element_count(), 0);
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }

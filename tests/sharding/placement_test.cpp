@@ -8,7 +8,7 @@
 namespace simmesh {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<Placement> samples() {
   std::vector<Placement> list = {Replicate(),

@@ -8,14 +8,14 @@ namespace simmesh {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-const Dims mesh{2, 4};
+const Dims two_by_four{2, 4};
 const Topology topology{.devices_per_host = 4};
-const Link outer = topology.link(mesh, 0), inner = topology.link(mesh, 1);
+const Link outer = topology.link(two_by_four, 0), inner = topology.link(two_by_four, 1);
 constexpr double bytes = 1 << 20;
 
 double step(const char* before, std::int64_t mesh_dim, const char* to) {
   const auto list = parse_placements(before);
-  return RedistributeCost(bytes, mesh, topology)
+  return RedistributeCost(bytes, two_by_four, topology)
       .step_us(list, mesh_dim, list[static_cast<std::size_t>(mesh_dim)], parse_placement(to));
 }
 
@@ -42,8 +42,8 @@ TEST(RedistributeCost, StridedShardsCostTheirWayThroughReplicate) {
 
 double whole(const char* from, const char* to) {
   const auto source = parse_placements(from);
-  return RedistributeCost(bytes, mesh, topology)
-      .plan_us(source, greedy_steps(source, parse_placements(to), mesh));
+  return RedistributeCost(bytes, two_by_four, topology)
+      .plan_us(source, greedy_steps(source, parse_placements(to), two_by_four));
 }
 
 // If this fails, the bytes are not carried from step to step.
@@ -60,7 +60,7 @@ TEST(RedistributeCost, PlansCarryTheBytesAlong) {
 // If this fails, the graph planner's pruning drops paths that could win: the floor must not exceed
 // any collective's price.
 TEST(RedistributeCost, TheFloorIsBelowEveryCollective) {
-  const RedistributeCost cost(bytes, mesh, topology);
+  const RedistributeCost cost(bytes, two_by_four, topology);
   const auto list = parse_placements("S(0),P(sum)");
   EXPECT_LE(cost.floor_us(0), cost.step_us(list, 0, list[0], Replicate()));
   EXPECT_LE(cost.floor_us(0), cost.step_us(list, 0, list[0], Shard(1)));

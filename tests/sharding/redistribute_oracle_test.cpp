@@ -26,7 +26,7 @@ struct Sweep {
 };
 
 const Placement r = Replicate();
-const Placements rows = {Shard(0), r};
+const Placements row_kinds = {Shard(0), r};
 const Placements strided_rows = {Shard(0), r, StridedShard(0, 2), StridedShard(0, 3)};
 const Placements planes = {Shard(0), Shard(1), r};
 const Placements strided_planes = {Shard(0),           Shard(1),           r,
@@ -122,7 +122,7 @@ void run_all(std::vector<Sweep> sweeps) {
     run(sweep);
     pairs += sweep.pairs;
   }
-  testing::Test::RecordProperty("redistributions", std::to_string(pairs));
+  ::testing::Test::RecordProperty("redistributions", std::to_string(pairs));
   fmt::print("{} redistributions, {} in all\n", pairs, total(pairs));
 }
 
@@ -152,7 +152,7 @@ TEST(RedistributeOracle, TwoMeshDims) {
 
 // Plans of many steps. Plain shards are exhaustive, strided ones of matrices are a sample.
 TEST(RedistributeOracle, ThreeMeshDims) {
-  run_all({{.mesh = {2, 2, 2}, .shardings = all_lists(3, rows), .shapes = sizes_1d()},
+  run_all({{.mesh = {2, 2, 2}, .shardings = all_lists(3, row_kinds), .shapes = sizes_1d()},
            {.mesh = {2, 2, 2}, .shardings = all_lists(3, planes), .shapes = sizes_2d({3, 5, 8})},
            {.mesh = {2, 2, 2}, .shardings = all_lists(3, strided_rows), .shapes = sizes_1d()},
            {.mesh = {2, 2, 2},
@@ -166,7 +166,9 @@ TEST(RedistributeOracle, ShardOrders) {
   run_all({{.mesh = {2, 3},
             .shardings = small_worlds::shardings(2, planes),
             .shapes = sizes_2d({1, 5})},
-           {.mesh = {2, 2, 2}, .shardings = small_worlds::shardings(3, rows), .shapes = sizes_1d()},
+           {.mesh = {2, 2, 2},
+            .shardings = small_worlds::shardings(3, row_kinds),
+            .shapes = sizes_1d()},
            {.mesh = {2, 2, 2},
             .shardings = small_worlds::shardings(3, planes),
             .shapes = {{7, 5}, {8, 8}, {1, 17}}}});

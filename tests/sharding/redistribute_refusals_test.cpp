@@ -26,7 +26,7 @@ std::string refusal(Api api, Shape shape, Dims mesh, const char* from, const cha
   return "";
 }
 
-using testing::ContainsRegex;
+using ::testing::ContainsRegex;
 
 // If this fails, the public call lets a Partial target through, or refuses one that stays as it is.
 TEST(RedistributeRefusals, ThePublicCallMakesNoPartial) {

@@ -12,8 +12,8 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // Places are beginnings of paths: a folder with its slash, or a concept with its dot.
 using Places = std::vector<std::string_view>;

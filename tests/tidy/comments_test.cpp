@@ -11,8 +11,8 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 bool is_public_scope(const Declaration& declaration) {
   if (declaration.in_type || declaration.scopes.empty()) return false;

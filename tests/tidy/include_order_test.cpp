@@ -10,8 +10,8 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // included_path returns what stands between the brackets or quotes of an include, empty for any
 // other line.

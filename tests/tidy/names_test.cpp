@@ -11,8 +11,8 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 const std::vector<std::string_view> drawers = {"util",   "utils",   "utility", "utilities",
                                                "common", "helper",  "helpers", "misc",

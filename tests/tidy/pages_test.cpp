@@ -12,12 +12,12 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 namespace fs = std::filesystem;
 
-const fs::path root = SIMMESH_SOURCE_DIR;
+const fs::path repository = SIMMESH_SOURCE_DIR;
 
 // prose returns the lines of a page with its fenced code blocked out.
 std::vector<std::string> prose(const std::vector<std::string>& lines) {
@@ -73,7 +73,7 @@ bool leads_somewhere(const SourceFile& page, const std::string& link) {
   std::string anchor = path.size() < link.size() ? link.substr(path.size() + 1) : "";
   if (path.empty()) return has_anchor(page, anchor);
   fs::path target = (fs::path(page.path()).parent_path() / path).lexically_normal();
-  if (!fs::exists(root / target)) return false;
+  if (!fs::exists(repository / target)) return false;
   if (anchor.empty()) return true;
   for (const SourceFile& other : source_tree())
     if (other.path() == target.generic_string()) return has_anchor(other, anchor);
@@ -90,7 +90,7 @@ bool looks_like_path(std::string_view code) {
   for (const auto& row : house)
     for (std::string_view folder : row)
       if (folder == top) return true;
-  return is_identifier_char(top.back()) && fs::is_directory(root / fs::path(top));
+  return is_identifier_char(top.back()) && fs::is_directory(repository / fs::path(top));
 }
 
 // path_exists takes a path with an optional line number; from the first placeholder (<, *, {) on,
@@ -99,7 +99,7 @@ bool path_exists(std::string path) {
   path = path.substr(0, path.find(':'));
   std::size_t open = path.find_first_of("<*{");
   if (open != path.npos) path = path.substr(0, path.rfind('/', open));
-  return fs::exists(root / path) || fs::exists(root / (path + ".h"));
+  return fs::exists(repository / path) || fs::exists(repository / (path + ".h"));
 }
 
 std::vector<Finding> dead_links(const SourceFile& page) {

@@ -11,10 +11,10 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::ElementsAre;
-using testing::Field;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr std::size_t file_lines_max = 600;
 constexpr std::size_t example_lines_max = 80;

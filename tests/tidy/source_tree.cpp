@@ -122,8 +122,8 @@ const std::vector<SourceFile>& source_tree() {
   return tree;
 }
 
-testing::AssertionResult holds_in_tree(const Rule& rule) {
-  testing::AssertionResult failure = testing::AssertionFailure();
+::testing::AssertionResult holds_in_tree(const Rule& rule) {
+  ::testing::AssertionResult failure = ::testing::AssertionFailure();
   bool holds = true;
   for (const SourceFile& file : source_tree()) {
     for (const Finding& finding : rule(file)) {
@@ -131,7 +131,7 @@ testing::AssertionResult holds_in_tree(const Rule& rule) {
       holds = false;
     }
   }
-  return holds ? testing::AssertionSuccess() : failure;
+  return holds ? ::testing::AssertionSuccess() : failure;
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -49,7 +49,7 @@ using Rule = std::function<std::vector<Finding>(const SourceFile&)>;
 
 // holds_in_tree applies a rule to every file. Where it does not hold, the result lists all
 // findings, one a line.
-testing::AssertionResult holds_in_tree(const Rule& rule);
+::testing::AssertionResult holds_in_tree(const Rule& rule);
 
 // trimmed returns text without the blanks at both ends.
 std::string_view trimmed(std::string_view text);

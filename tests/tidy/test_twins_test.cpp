@@ -12,8 +12,8 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // shared_tests lists the concepts that are tested together with another one, and where.
 const std::map<std::string, std::string> shared_tests = {

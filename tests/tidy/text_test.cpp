@@ -9,8 +9,8 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 std::vector<Finding> stray_blanks(const SourceFile& file) {
   std::vector<Finding> findings;

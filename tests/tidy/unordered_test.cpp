@@ -11,8 +11,8 @@
 namespace simmesh::tidy {
 namespace {
 
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // declared_name returns the name after the template arguments that open at or after begin, empty
 // where there is none.

@@ -11,7 +11,7 @@ using testing::run_program;
 using testing::TemporaryFolder;
 
 const std::string gates = SIMMESH_SOURCE_DIR "/examples/gates";
-const std::string replicated = "[mesh]\nshape = [4]\n[parallel]\nreplicate = {}\n";
+const std::string replicated_on_four = "[mesh]\nshape = [4]\n[parallel]\nreplicate = {}\n";
 
 // The default gates: what `./dev run` says.
 TEST(RunCommand, TheDefaultGatesPass) {
@@ -22,7 +22,7 @@ TEST(RunCommand, TheDefaultGatesPass) {
 
 TEST(RunCommand, PrintsTheSameWhateverTheThreads) {
   TemporaryFolder folder;
-  std::string file = folder.write("g.toml", replicated);
+  std::string file = folder.write("g.toml", replicated_on_four);
   auto one = run_program("run " + file), again = run_program("run " + file);
   EXPECT_EQ(one.status, 0) << one.output;
   EXPECT_EQ(one.output, again.output);
@@ -46,7 +46,8 @@ TEST(RunCommand, ExplainsAGateAsToml) {
 
 TEST(RunCommand, AFailureEndsWithStatusOneAndALineToPaste) {
   TemporaryFolder folder;
-  std::string file = folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");
+  std::string file =
+      folder.write("g.toml", replicated_on_four + "[expect]\nhash = \"0000000000000000\"\n");
   auto run = run_program("run --seed 3 --arithmetic exact " + file);
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.last_line(), "2 passed, 1 failed");
@@ -56,7 +57,7 @@ TEST(RunCommand, AFailureEndsWithStatusOneAndALineToPaste) {
 
 TEST(RunCommand, RefusesInOneLine) {
   TemporaryFolder folder;
-  std::string good = folder.write("good.toml", replicated);
+  std::string good = folder.write("good.toml", replicated_on_four);
   std::string bad = folder.write("bad.toml", "[model]\nlayer = 3\n");
   // Nothing of the good gate is printed either.
   expect_refused("run " + good + " " + bad, "bad.toml:2] expected a known key, got 'model.layer'");

@@ -10,24 +10,27 @@
 namespace simmesh {
 namespace {
 
-constexpr DType floating[] = {DType::float64, DType::float32, DType::bfloat16, DType::float16};
+constexpr DType carried_dtypes[] = {DType::float64, DType::float32, DType::bfloat16,
+                                    DType::float16};
 
 Tensor values_of(DimSpan shape, DType dtype, std::uint64_t seed) {
   return formula(shape, {.rule = Rule::wide, .seed = seed, .dtype = dtype});
 }
-Tensor matrix(std::int64_t rows, std::int64_t columns, DType dtype, std::uint64_t seed) {
+Tensor carried_matrix(std::int64_t rows, std::int64_t columns, DType dtype, std::uint64_t seed) {
   Dims shape = {rows, columns};
   return values_of(shape, dtype, seed);
 }
 
 // Micro-batches, ranks and their order: one product's terms in any grouping give one result.
 RC_GTEST_PROP(CarriedSumProperty, NoGroupingChangesABit, ()) {
-  auto dtype = *rc::gen::elementOf(std::vector<DType>(std::begin(floating), std::end(floating)));
+  auto dtype =
+      *rc::gen::elementOf(std::vector<DType>(std::begin(carried_dtypes), std::end(carried_dtypes)));
   auto depth = *rc::gen::inRange<std::int64_t>(1, 300);
   auto cut = *rc::gen::inRange<std::int64_t>(0, depth + 1);
   auto m = *rc::gen::inRange<std::int64_t>(1, 20);
   auto n = *rc::gen::inRange<std::int64_t>(1, 20);
-  Tensor a = matrix(depth, m, dtype, 1).transpose(0, 1), b = matrix(depth, n, dtype, 2);
+  Tensor a = carried_matrix(depth, m, dtype, 1).transpose(0, 1),
+         b = carried_matrix(depth, n, dtype, 2);
   CarriedSum whole({m, n}, dtype), forth({m, n}, dtype), back({m, n}, dtype);
   whole.add_product(a, b);
   auto part = [&](CarriedSum& sum, std::int64_t begin, std::int64_t end) {
@@ -50,7 +53,7 @@ RC_GTEST_PROP(CarriedSumProperty, NoGroupingChangesABit, ()) {
 
 // The sum over ranks of the limbs, taken back by each.
 TEST(CarriedSum, LimbsAreAddedByACollective) {
-  for (DType dtype : floating) {
+  for (DType dtype : carried_dtypes) {
     Dims shape = {5, 3};
     CarriedSum all(shape, dtype);
     Tensor sum;

@@ -15,7 +15,7 @@
 namespace simmesh {
 namespace {
 
-constexpr DType floating[] = {DType::float64, DType::float32, DType::bfloat16, DType::float16};
+constexpr DType order_dtypes[] = {DType::float64, DType::float32, DType::bfloat16, DType::float16};
 constexpr ReduceOp adding[] = {ReduceOp::sum, ReduceOp::avg, ReduceOp::premul_sum};
 
 // Random signs and mantissas, magnitudes 2^-spread .. 2^(spread + 1), or beyond the dtype.
@@ -50,7 +50,7 @@ void expect_one_result(const std::vector<Tensor>& operands, const Reduction& cal
 
 // If this fails, exact sums depend on the order of the ranks.
 TEST(ExactOrder, EveryPermutationGivesTheSameBits) {
-  for (DType dtype : floating)
+  for (DType dtype : order_dtypes)
     for (ReduceOp op : adding)
       for (int spread : {0, 3, 14, 40, 120, 1000}) {
         std::vector<Tensor> operands;
@@ -79,7 +79,7 @@ std::vector<Tensor> every_combination(DType dtype) {
 
 // If this fails, infinities or the payload of a NaN tell the order of the ranks.
 TEST(ExactOrder, InfinitiesAndNaNsFollowIeeeInEveryOrder) {
-  for (DType dtype : floating)
+  for (DType dtype : order_dtypes)
     for (ReduceOp op : adding) expect_one_result(every_combination(dtype), {.op = op, .factor = 2});
   std::vector<Tensor> operands = every_combination(DType::float64);
   Tensor sums = reduced(ExactOrder(), operands);

@@ -12,7 +12,8 @@
 namespace simmesh {
 namespace {
 
-constexpr DType floating[] = {DType::float64, DType::float32, DType::bfloat16, DType::float16};
+constexpr DType product_dtypes[] = {DType::float64, DType::float32, DType::bfloat16,
+                                    DType::float16};
 
 ProductOperand operand(const Tensor& matrix) {
   return {matrix.data(), matrix.dtype(), matrix.strides()[0], matrix.strides()[1]};
@@ -66,7 +67,7 @@ constexpr Size sizes[] = {{1, 1, 1},   {6, 16, 8},    {7, 17, 9},    {1, 40, 30}
                           {3, 5, 600}, {33, 70, 300}, {13, 250, 20}, {5, 4, 0},   {200, 3, 17}};
 
 TEST(Product, CanonicalIsOneChainPerElement) {
-  for (DType dtype : floating)
+  for (DType dtype : product_dtypes)
     for (const Size& size : sizes)
       for (bool transposed_b : {false, true})
         for (InstructionSet set : available_instruction_sets()) {
@@ -155,7 +156,7 @@ TEST(Product, ExactNonFiniteElements) {
 }
 
 TEST(Product, EveryInstructionSetGivesTheSameExactBits) {
-  for (DType dtype : floating)
+  for (DType dtype : product_dtypes)
     for (const Size& size : sizes) {
       Tensor a = matrix(size.rows, size.depth, dtype, 3),
              b = matrix(size.depth, size.columns, dtype, 4);
@@ -206,7 +207,8 @@ Tensor split_in_depth(const Tensor& a, const Tensor& b, std::int64_t parts, bool
 }
 
 RC_GTEST_PROP(ProductProperty, NoSplitChangesABit, ()) {
-  auto dtype = *rc::gen::elementOf(std::vector<DType>(std::begin(floating), std::end(floating)));
+  auto dtype =
+      *rc::gen::elementOf(std::vector<DType>(std::begin(product_dtypes), std::end(product_dtypes)));
   auto rows = *rc::gen::inRange<std::int64_t>(1, 40);
   auto columns = *rc::gen::inRange<std::int64_t>(1, 40);
   auto depth = *rc::gen::inRange<std::int64_t>(8, 700);

@@ -21,7 +21,7 @@ std::vector<Tensor> wide_operands(std::size_t members, std::int64_t count) {
   return operands;
 }
 
-float at(const Tensor& tensor, std::size_t i) { return tensor.values<float>()[i]; }
+float float_at(const Tensor& tensor, std::size_t i) { return tensor.values<float>()[i]; }
 
 // ExpectedChunk says by hand which elements are added in which order of the members.
 struct ExpectedChunk {
@@ -36,10 +36,10 @@ void expect_chunks(const Tensor& actual, const std::vector<Tensor>& operands,
   for (const ExpectedChunk& chunk : chunks) {
     ASSERT_EQ(chunk.begin, next) << "the expectation has a hole";
     for (next = chunk.begin; next < chunk.end; ++next) {
-      float value = at(operands[chunk.order[0]], next);
+      float value = float_at(operands[chunk.order[0]], next);
       for (std::size_t i = 1; i < chunk.order.size(); ++i)
-        value = at(operands[chunk.order[i]], next) + value;
-      EXPECT_EQ(at(actual, next), value) << "element " << next;
+        value = float_at(operands[chunk.order[i]], next) + value;
+      EXPECT_EQ(float_at(actual, next), value) << "element " << next;
     }
   }
   EXPECT_EQ(std::int64_t(next), actual.element_count());
@@ -111,12 +111,12 @@ TEST(VendorOrders, AveragesScaleFirstOrDivideLast) {
   Tensor scaled =
       reduced(GlooRingOrder(), wide_operands(3, 2), {.op = ReduceOp::premul_sum, .factor = 0.1});
   for (std::size_t i = 0; i < 4; ++i) {
-    float x = at(three[0], i), y = at(three[1], i), z = at(three[2], i);
-    EXPECT_EQ(at(ring, i), x * third + (z * third + y * third)) << i;
-    EXPECT_EQ(at(tree, i), x * third + (y * third + z * third)) << i;
+    float x = float_at(three[0], i), y = float_at(three[1], i), z = float_at(three[2], i);
+    EXPECT_EQ(float_at(ring, i), x * third + (z * third + y * third)) << i;
+    EXPECT_EQ(float_at(tree, i), x * third + (y * third + z * third)) << i;
     if (i >= 2) continue;
-    EXPECT_EQ(at(gloo, i), (x + (y + z)) / 3) << i;
-    EXPECT_EQ(at(scaled, i), x * 0.1f + (y * 0.1f + z * 0.1f)) << i;
+    EXPECT_EQ(float_at(gloo, i), (x + (y + z)) / 3) << i;
+    EXPECT_EQ(float_at(scaled, i), x * 0.1f + (y * 0.1f + z * 0.1f)) << i;
   }
 }
 
@@ -217,10 +217,11 @@ TEST(NcclTree, FoldsOwnThenChildrenAndHalvesTheChannels) {
   Tensor hosts = reduced(NcclTreeOrder({.ranks_per_host = 2}), four);
   Tensor chain = reduced(NcclTreeOrder({}), four);
   for (std::size_t i = 0; i < 10; ++i) {
-    float x0 = at(four[0], i), x1 = at(four[1], i), x2 = at(four[2], i), x3 = at(four[3], i);
-    EXPECT_EQ(at(sum, i), i < 5 ? x0 + ((x2 + x1) + x3) : x3 + ((x1 + x2) + x0)) << i;
-    EXPECT_EQ(at(hosts, i), (x0 + x1) + (x2 + x3)) << i;
-    EXPECT_EQ(at(chain, i), x0 + (x1 + (x2 + x3))) << i;
+    float x0 = float_at(four[0], i), x1 = float_at(four[1], i), x2 = float_at(four[2], i),
+          x3 = float_at(four[3], i);
+    EXPECT_EQ(float_at(sum, i), i < 5 ? x0 + ((x2 + x1) + x3) : x3 + ((x1 + x2) + x0)) << i;
+    EXPECT_EQ(float_at(hosts, i), (x0 + x1) + (x2 + x3)) << i;
+    EXPECT_EQ(float_at(chain, i), x0 + (x1 + (x2 + x3))) << i;
   }
 }
 

@@ -16,7 +16,7 @@
 namespace simmesh {
 namespace {
 
-Tensor leaf(std::initializer_list<double> values) {
+Tensor row_leaf(std::initializer_list<double> values) {
   Tensor x = tensor_of<double>({std::int64_t(values.size())}, values);
   set_requires_grad(x);
   return x;
@@ -31,20 +31,20 @@ std::vector<double> values_of(const Tensor& tensor) {
 using Values = std::vector<double>;
 
 TEST(Backward, AddsWhatReachesALeafByAllPaths) {
-  Tensor x = leaf({1, 2, 3});
+  Tensor x = row_leaf({1, 2, 3});
   backward(sum(add(mul(x, x), x)));
   EXPECT_EQ(values_of(grad_of(x)), (Values{3, 5, 7}));
 }
 
 TEST(Backward, AccumulatesOverPasses) {
-  Tensor x = leaf({2});
+  Tensor x = row_leaf({2});
   backward(mul(x, 3.0));
   backward(mul(x, 4.0));
   EXPECT_EQ(values_of(grad_of(x)), (Values{7}));
 }
 
 TEST(Backward, RefusesASecondPassOverAFreedGraph) {
-  Tensor x = leaf({2});
+  Tensor x = row_leaf({2});
   Tensor y = mul(x, x);
   backward(y, {.retain_graph = true});
   backward(y);
@@ -53,7 +53,7 @@ TEST(Backward, RefusesASecondPassOverAFreedGraph) {
 }
 
 TEST(Backward, RefusesTensorsThatRequireNoGradientAndGradientsOfOtherShapes) {
-  Tensor x = leaf({1, 2});
+  Tensor x = row_leaf({1, 2});
   EXPECT_THROW(backward(zeros({1}, DType::float64)), Error);
   EXPECT_THROW(backward(mul(x, x)), Error);  // two elements, no gradient given
   EXPECT_THROW(backward(mul(x, x), {.gradients = {zeros({3}, DType::float64)}}), Error);
@@ -70,7 +70,7 @@ TEST(Backward, RunsTheNodesMadeLastFirstAndLeavesBeforeAll) {
     });
     return out;
   };
-  Tensor x = leaf({1}), w = leaf({1});
+  Tensor x = row_leaf({1}), w = row_leaf({1});
   register_accumulate_hook(w, [&order](Tensor&) { order += 'w'; });
   register_accumulate_hook(x, [&order](Tensor&) { order += 'x'; });
   Tensor a = traced(x, 'a'), b = traced(x, 'b');
@@ -80,14 +80,14 @@ TEST(Backward, RunsTheNodesMadeLastFirstAndLeavesBeforeAll) {
 }
 
 TEST(Backward, OfSomeInputsLeavesTheOthersAlone) {
-  Tensor x = leaf({3}), y = leaf({5});
+  Tensor x = row_leaf({3}), y = row_leaf({5});
   backward(mul(x, y), {.inputs = {x}});
   EXPECT_EQ(values_of(grad_of(x)), (Values{5}));
   EXPECT_FALSE(grad_of(y).is_defined());
 }
 
 TEST(Backward, OfAnUnusedInputIsAnErrorUnlessAllowed) {
-  Tensor x = leaf({3}), y = leaf({5});
+  Tensor x = row_leaf({3}), y = row_leaf({5});
   EXPECT_THROW(grad({mul(x, x)}, {y}), Error);
   std::vector<Tensor> gradients = grad({mul(x, x)}, {y, x}, {.allow_unused = true});
   EXPECT_FALSE(gradients[0].is_defined());
@@ -96,7 +96,7 @@ TEST(Backward, OfAnUnusedInputIsAnErrorUnlessAllowed) {
 }
 
 TEST(Backward, OfGradientsGivesSecondDerivatives) {
-  Tensor x = leaf({2, 3});
+  Tensor x = row_leaf({2, 3});
   Tensor first = grad({sum(mul(mul(x, x), x))}, {x}, {.create_graph = true})[0];
   EXPECT_EQ(values_of(first), (Values{12, 27}));
   EXPECT_EQ(values_of(grad({sum(first)}, {x})[0]), (Values{12, 18}));
@@ -104,12 +104,12 @@ TEST(Backward, OfGradientsGivesSecondDerivatives) {
 
 TEST(Backward, CallsQueuedCallbacksAtTheEndOfTheInnermostPass) {
   std::string order;
-  Tensor x = leaf({1});
+  Tensor x = row_leaf({1});
   Tensor y = x.detach().clone();
   record_function("nested", {x}, {&y}, [&](const auto& gradients) {
     queue_callback([&order] { order += "outer "; });
     GradMode mode(true);
-    Tensor z = leaf({1});
+    Tensor z = row_leaf({1});
     register_hook(z, [&order](const Tensor&) {
       queue_callback([&order] { order += "inner "; });
       return Tensor();
@@ -125,13 +125,13 @@ TEST(Backward, CallsQueuedCallbacksAtTheEndOfTheInnermostPass) {
 }
 
 TEST(Backward, RecordsNothingWithoutGradMode) {
-  Tensor x = leaf({1});
+  Tensor x = row_leaf({1});
   NoGrad mode;
   EXPECT_FALSE(mul(x, x).requires_grad());
 }
 
 TEST(Backward, NoticesWhatWasChangedInPlaceSinceItWasSaved) {
-  Tensor x = leaf({2});
+  Tensor x = row_leaf({2});
   Tensor y = mul(x, 1.0), z = mul(y, y);
   {
     NoGrad mode;
@@ -142,7 +142,7 @@ TEST(Backward, NoticesWhatWasChangedInPlaceSinceItWasSaved) {
 }
 
 TEST(Backward, GoesThroughOperationsInPlace) {
-  Tensor x = leaf({2, 3});
+  Tensor x = row_leaf({2, 3});
   Tensor y = mul(x, 2.0);
   mul_(y, x);
   EXPECT_THROW(add_(x, 1.0), Error);  // a leaf
@@ -152,7 +152,7 @@ TEST(Backward, GoesThroughOperationsInPlace) {
 
 // A chain much longer than a rank's stack could hold by recursion.
 TEST(Backward, RunsAndFreesLongChains) {
-  Tensor x = leaf({1});
+  Tensor x = row_leaf({1});
   Tensor y = x;
   for (int i = 0; i < 100'000; ++i) y = mul(y, 1.0);
   backward(y, {.retain_graph = true});

@@ -17,20 +17,20 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-Tensor leaf(std::uint64_t seed) {
+Tensor seeded_leaf(std::uint64_t seed) {
   Tensor x = formula({4, 4}, {.seed = seed});
   set_requires_grad(x);
   return x;
 }
 
-struct Gradients {
+struct LeafGradients {
   Tensor x, w;
 };
 
 // The gradients of a part that runs plainly or checkpointed, and how often it ran.
-Gradients run(const std::optional<CheckpointOptions>& options, int& runs, bool with_dropout) {
+LeafGradients run(const std::optional<CheckpointOptions>& options, int& runs, bool with_dropout) {
   manual_seed(7);
-  Tensor x = leaf(1), w = leaf(2);
+  Tensor x = seeded_leaf(1), w = seeded_leaf(2);
   auto part = [&](const Tensors& in) -> Tensors {
     ++runs;
     Tensor hidden = tanh(mm(in[0], in[1]));
@@ -47,11 +47,11 @@ Gradients run(const std::optional<CheckpointOptions>& options, int& runs, bool w
 TEST(Checkpoint, GivesTheBitsOfAPlainRunAndRunsTwice) {
   for (bool with_dropout : {false, true}) {
     int plain_runs = 0;
-    Gradients plain = run(std::nullopt, plain_runs, with_dropout);
+    LeafGradients plain = run(std::nullopt, plain_runs, with_dropout);
     for (bool reentrant : {false, true}) {
       for (bool early_stop : {false, true}) {
         int runs = 0;
-        Gradients again = run(CheckpointOptions{reentrant, early_stop}, runs, with_dropout);
+        LeafGradients again = run(CheckpointOptions{reentrant, early_stop}, runs, with_dropout);
         EXPECT_EQ(runs, 2);
         EXPECT_TRUE(same_bits(plain.x, again.x)) << reentrant << early_stop << with_dropout;
         EXPECT_TRUE(same_bits(plain.w, again.w)) << reentrant << early_stop << with_dropout;
@@ -61,7 +61,7 @@ TEST(Checkpoint, GivesTheBitsOfAPlainRunAndRunsTwice) {
 }
 
 TEST(Checkpoint, KeepsNothingOfWhatThePartSaves) {
-  Tensor x = leaf(1);
+  Tensor x = seeded_leaf(1);
   long saved_uses = 0;
   Tensor y = checkpoint(
       [&](const Tensors& in) -> Tensors {
@@ -77,7 +77,7 @@ TEST(Checkpoint, KeepsNothingOfWhatThePartSaves) {
 // With early stop, what follows the last saved tensor isn't run again.
 TEST(Checkpoint, StopsEarly) {
   for (bool early_stop : {true, false}) {
-    Tensor x = leaf(1);
+    Tensor x = seeded_leaf(1);
     int ends = 0;
     Tensor y = checkpoint(
         [&](const Tensors& in) -> Tensors {
@@ -92,7 +92,7 @@ TEST(Checkpoint, StopsEarly) {
 }
 
 TEST(Checkpoint, ReportsASecondRunThatSavesLess) {
-  Tensor x = leaf(1);
+  Tensor x = seeded_leaf(1);
   int runs = 0;
   Tensor y = checkpoint(
       [&](const Tensors& in) -> Tensors {
@@ -103,7 +103,7 @@ TEST(Checkpoint, ReportsASecondRunThatSavesLess) {
 }
 
 TEST(SavedTensorHooks, SeeWhatIsSavedAndGiveItBack) {
-  Tensor x = leaf(1);
+  Tensor x = seeded_leaf(1);
   int packed = 0, unpacked = 0;
   Tensor y;
   {

@@ -9,14 +9,15 @@
 namespace simmesh {
 namespace {
 
-Tensor leaf() {
+Tensor cube_leaf() {
   Tensor x = formula({3}, {.rule = Rule::unit, .seed = 5, .dtype = DType::float64});
   set_requires_grad(x);
   return x;
 }
 
 TEST(Gradcheck, AcceptsRightGradients) {
-  EXPECT_EQ(gradcheck([](const auto& in) { return std::vector{mul(in[0], in[0])}; }, {leaf()}), "");
+  EXPECT_EQ(gradcheck([](const auto& in) { return std::vector{mul(in[0], in[0])}; }, {cube_leaf()}),
+            "");
 }
 
 TEST(Gradcheck, NamesAWrongGradient) {
@@ -27,7 +28,7 @@ TEST(Gradcheck, NamesAWrongGradient) {
     });
     return std::vector{y};
   };
-  EXPECT_NE(gradcheck(wrong, {leaf()}).find("the gradient of input 0, element 0"),
+  EXPECT_NE(gradcheck(wrong, {cube_leaf()}).find("the gradient of input 0, element 0"),
             std::string::npos);
 }
 
@@ -40,7 +41,7 @@ TEST(Gradcheck, NamesAWrongSecondGradient) {
     });
     return std::vector{mul(y, in[0])};
   };
-  EXPECT_NE(gradcheck(wrong, {leaf()}).find("the second gradient"), std::string::npos);
+  EXPECT_NE(gradcheck(wrong, {cube_leaf()}).find("the second gradient"), std::string::npos);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace simmesh {
 namespace {
 
-Tensor leaf(double value) {
+Tensor scalar_leaf(double value) {
   Tensor x = full({1}, DType::float64, value);
   set_requires_grad(x);
   return x;
@@ -20,14 +20,14 @@ double value_of(const Tensor& tensor) { return tensor.values<double>()[0]; }
 TEST(Variable, OnlyFloatingLeavesMayRequireGradients) {
   Tensor integers = zeros({2}, DType::int64);
   EXPECT_THROW(set_requires_grad(integers), Error);
-  Tensor x = leaf(1), y = mul(x, x);
+  Tensor x = scalar_leaf(1), y = mul(x, x);
   EXPECT_THROW(set_requires_grad(y, false), Error);
   set_requires_grad(x, false);
   EXPECT_FALSE(mul(x, x).requires_grad());
 }
 
 TEST(Variable, HooksOfALeafSeeTheWholeGradientOfAPassAndMayReplaceIt) {
-  Tensor x = leaf(3);
+  Tensor x = scalar_leaf(3);
   int calls = 0;
   register_hook(x, [&calls](const Tensor& gradient) {
     ++calls;
@@ -39,7 +39,7 @@ TEST(Variable, HooksOfALeafSeeTheWholeGradientOfAPassAndMayReplaceIt) {
 }
 
 TEST(Variable, HooksOfOtherTensorsChangeWhatGoesOn) {
-  Tensor x = leaf(3), y = mul(x, 2.0);
+  Tensor x = scalar_leaf(3), y = mul(x, 2.0);
   register_hook(y, [](const Tensor& gradient) { return add(gradient, 1.0); });
   retain_grad(y);
   backward(mul(y, 4.0));
@@ -51,7 +51,7 @@ TEST(Variable, HooksOfOtherTensorsChangeWhatGoesOn) {
 
 // The kept gradient must outlive the tensor that asked for it.
 TEST(Variable, RetainedGradientsDoNotKeepTheTensorAlive) {
-  Tensor x = leaf(3), z;
+  Tensor x = scalar_leaf(3), z;
   {
     Tensor y = mul(x, 2.0);
     retain_grad(y);
@@ -62,7 +62,7 @@ TEST(Variable, RetainedGradientsDoNotKeepTheTensorAlive) {
 }
 
 TEST(Variable, AccumulateHooksRunAfterTheGradientIsThere) {
-  Tensor x = leaf(3);
+  Tensor x = scalar_leaf(3);
   double seen = 0;
   register_accumulate_hook(x, [&seen](Tensor& tensor) { seen = value_of(grad_of(tensor)); });
   backward(mul(x, 2.0));
@@ -72,7 +72,7 @@ TEST(Variable, AccumulateHooksRunAfterTheGradientIsThere) {
 }
 
 TEST(Variable, GradientsCanBeReplacedAndDropped) {
-  Tensor x = leaf(3);
+  Tensor x = scalar_leaf(3);
   backward(mul(x, 2.0));
   set_grad(x, full({1}, DType::float64, 9));
   EXPECT_EQ(value_of(grad_of(x)), 9);
@@ -84,7 +84,7 @@ TEST(Variable, GradientsCanBeReplacedAndDropped) {
 TEST(Variable, LeavesOwnNothingThatOwnsThem) {
   StoragePtr storage;
   {
-    Tensor x = leaf(3);
+    Tensor x = scalar_leaf(3);
     storage = x.storage();
     backward(mul(x, x));
   }

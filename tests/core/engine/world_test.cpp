@@ -11,7 +11,7 @@
 namespace simmesh {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 void yield(Rank& rank) { rank.run().yield(rank, CallSite::here()); }
 

@@ -10,7 +10,7 @@ namespace simmesh {
 namespace {
 
 // Two ranks over one physical memory. Each test ends by checking that no byte is left.
-class StorageTest : public testing::Test {
+class StorageTest : public ::testing::Test {
  protected:
   void TearDown() override {
     Ledger::set_active(nullptr);

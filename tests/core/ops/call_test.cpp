@@ -17,7 +17,7 @@ namespace {
 Tensor two() { return tensor_of<float>({2}, {3, 4}); }
 
 // An op of one's own: its only definition is this value.
-Op scaled(Saves saves = {.inputs = 0b1}) {
+Op scaling_op(Saves saves = {.inputs = 0b1}) {
   return {.name = "my::scaled",
           .shape = [](auto inputs, const Attributes&) { return TensorTypes{inputs[0]}; },
           .kernel =
@@ -33,7 +33,7 @@ Op scaled(Saves saves = {.inputs = 0b1}) {
 }
 
 TEST(Call, RunsAnOpOfOnesOwnAndItsGradient) {
-  Op op = scaled();
+  Op op = scaling_op();
   Tensor x = two();
   set_requires_grad(x);
   Tensor y = call_one(op, {x}, {{"factor", 10.0}});
@@ -43,7 +43,7 @@ TEST(Call, RunsAnOpOfOnesOwnAndItsGradient) {
 }
 
 TEST(Call, AGradientRuleMayOnlyReadWhatTheOpSaves) {
-  Op op = scaled({});
+  Op op = scaling_op({});
   Tensor x = two();
   set_requires_grad(x);
   Tensor y = call_one(op, {x});
@@ -51,7 +51,7 @@ TEST(Call, AGradientRuleMayOnlyReadWhatTheOpSaves) {
 }
 
 TEST(Call, OfMetaTensorsRunsNoKernel) {
-  Op op = scaled();
+  Op op = scaling_op();
   op.kernel = [](auto, const Attributes&, auto) { FAIL() << "the kernel ran"; };
   Tensor y = call_one(op, {empty_meta(Dims{5}, DType::float32)});
   EXPECT_TRUE(y.is_meta());
@@ -60,11 +60,11 @@ TEST(Call, OfMetaTensorsRunsNoKernel) {
 
 TEST(Call, InfersTypesWithoutTensors) {
   std::vector<TensorType> types{{{5}, DType::float32}};
-  EXPECT_EQ(infer_types(scaled(), types), types);
+  EXPECT_EQ(infer_types(scaling_op(), types), types);
 }
 
 TEST(Call, InPlaceWritesIntoTheTensorAndItsViews) {
-  Op op = scaled();
+  Op op = scaling_op();
   Tensor x = two(), view = x.narrow({0, 1, 1});
   call_in_place(op, x, gsl::span<const Tensor>(&x, 1));
   EXPECT_EQ(view.values<float>()[0], 8);

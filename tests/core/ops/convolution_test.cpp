@@ -15,7 +15,7 @@ Tensor small(const Shape& shape, std::uint64_t seed) {
   return formula(shape, {.rule = Rule::small, .seed = seed, .dtype = DType::float64});
 }
 
-double at(const Tensor& x, std::initializer_list<std::int64_t> place) {
+double element_at(const Tensor& x, std::initializer_list<std::int64_t> place) {
   std::int64_t offset = 0, dim = 0;
   for (std::int64_t i : place) offset += i * x.strides()[std::size_t(dim++)];
   return x.values<double>()[std::size_t(offset)];
@@ -33,7 +33,8 @@ double by_hand(const Tensor& x, const Tensor& weight, const Convolution2d& optio
         std::int64_t r = row * options.stride[0] - options.padding[0] + i * options.dilation[0];
         std::int64_t s = column * options.stride[1] - options.padding[1] + j * options.dilation[1];
         if (r < 0 || s < 0 || r >= x.size(2) || s >= x.size(3)) continue;
-        sum += at(x, {image, group * channels + c, r, s}) * at(weight, {out, c, i, j});
+        sum +=
+            element_at(x, {image, group * channels + c, r, s}) * element_at(weight, {out, c, i, j});
       }
   return sum;
 }
@@ -49,7 +50,7 @@ TEST(Convolution, EqualsItsDefinition) {
       for (std::int64_t o = 0; o < y.size(1); ++o)
         for (std::int64_t r = 0; r < y.size(2); ++r)
           for (std::int64_t c = 0; c < y.size(3); ++c)
-            EXPECT_EQ(at(y, {n, o, r, c}), by_hand(x, weight, options, {n, o, r, c}));
+            EXPECT_EQ(element_at(y, {n, o, r, c}), by_hand(x, weight, options, {n, o, r, c}));
   }
 }
 

@@ -8,7 +8,7 @@
 namespace simmesh {
 namespace {
 
-Tensor small(const Shape& shape, std::uint64_t seed) {
+Tensor einsum_operand(const Shape& shape, std::uint64_t seed) {
   return formula(shape, {.rule = Rule::small, .seed = seed, .dtype = DType::int64});
 }
 
@@ -22,16 +22,17 @@ TEST(Einsum, TransposesSumsAndTakesDiagonals) {
 }
 
 TEST(Einsum, ProductsEqualTheirNamedOps) {
-  Tensor a = small({2, 3, 4}, 1), b = small({2, 4, 5}, 2);
+  Tensor a = einsum_operand({2, 3, 4}, 1), b = einsum_operand({2, 4, 5}, 2);
   EXPECT_TRUE(same_bits(einsum("bij,bjk->bik", {a, b}), bmm(a, b)));
   EXPECT_TRUE(same_bits(einsum("bij,bjk->ikb", {a, b}).contiguous(),
                         permute(bmm(a, b), {1, 2, 0}).contiguous()));
   EXPECT_TRUE(same_bits(einsum("...ij,...jk->...ik", {a, b}), matmul(a, b)));
-  EXPECT_TRUE(same_bits(einsum("...ij,jk", {a, small({4, 2}, 3)}), matmul(a, small({4, 2}, 3))));
-  EXPECT_TRUE(same_bits(einsum("i,j->ij", {small({3}, 1), small({2}, 2)}),
-                        outer(small({3}, 1), small({2}, 2))));
-  EXPECT_TRUE(same_bits(einsum("i,i->", {small({3}, 1), small({3}, 2)}),
-                        dot(small({3}, 1), small({3}, 2))));
+  EXPECT_TRUE(same_bits(einsum("...ij,jk", {a, einsum_operand({4, 2}, 3)}),
+                        matmul(a, einsum_operand({4, 2}, 3))));
+  EXPECT_TRUE(same_bits(einsum("i,j->ij", {einsum_operand({3}, 1), einsum_operand({2}, 2)}),
+                        outer(einsum_operand({3}, 1), einsum_operand({2}, 2))));
+  EXPECT_TRUE(same_bits(einsum("i,i->", {einsum_operand({3}, 1), einsum_operand({3}, 2)}),
+                        dot(einsum_operand({3}, 1), einsum_operand({3}, 2))));
 }
 
 TEST(Einsum, LettersOfOneOperandAreSummedFirst) {
@@ -41,7 +42,7 @@ TEST(Einsum, LettersOfOneOperandAreSummedFirst) {
 }
 
 TEST(Einsum, WrongEquationsAreRefused) {
-  Tensor a = small({2, 3}, 1);
+  Tensor a = einsum_operand({2, 3}, 1);
   EXPECT_THROW(einsum("ijk->i", {a}), Error);
   EXPECT_THROW(einsum("ij,jk", {a}), Error);
   EXPECT_THROW(einsum("ij->k", {a}), Error);

@@ -11,12 +11,12 @@ namespace {
 
 using Whole = std::int64_t;
 
-Tensor counted(const Shape& shape) {
+Tensor index_counted(const Shape& shape) {
   return arange(element_count(shape), DType::int64).view(shape);
 }
 
 TEST(Indexing, IndicesAreBroadcastAndCountFromTheEnd) {
-  Tensor x = counted({3, 4});
+  Tensor x = index_counted({3, 4});
   Tensor rows = tensor_of<Whole>({2, 1}, {0, -1}), columns = tensor_of<Whole>({2}, {1, 3});
   EXPECT_EQ(to_string(index(x, {rows, columns})), "int64[2, 2] {1, 3, 9, 11}");
   EXPECT_EQ(to_string(index(x, {tensor_of<Whole>({1}, {1})})), "int64[1, 4] {4, 5, 6, 7}");
@@ -25,7 +25,7 @@ TEST(Indexing, IndicesAreBroadcastAndCountFromTheEnd) {
 
 // The dims of indices that stand together replace the first of them; others go to the front.
 TEST(Indexing, PlaceOfTheIndexedDims) {
-  Tensor x = counted({2, 3, 4, 5}), one = tensor_of<Whole>({7}, {0, 1, 0, 1, 0, 1, 1});
+  Tensor x = index_counted({2, 3, 4, 5}), one = tensor_of<Whole>({7}, {0, 1, 0, 1, 0, 1, 1});
   EXPECT_EQ(index(x, {Tensor(), one, one}).shape(), (Shape{2, 7, 5}));
   EXPECT_EQ(index(x, {Tensor(), one, Tensor(), one}).shape(), (Shape{7, 2, 4}));
   Tensor picked = index(x, {Tensor(), one, one});
@@ -35,7 +35,7 @@ TEST(Indexing, PlaceOfTheIndexedDims) {
 }
 
 TEST(Indexing, MasksStandForTheirPlaces) {
-  Tensor x = counted({2, 2}), mask = tensor_of<bool>({2, 2}, {true, false, false, true});
+  Tensor x = index_counted({2, 2}), mask = tensor_of<bool>({2, 2}, {true, false, false, true});
   EXPECT_EQ(to_string(index(x, {mask})), "int64[2] {0, 3}");
   EXPECT_EQ(to_string(index(x, {tensor_of<bool>({2}, {false, true})})), "int64[1, 2] {2, 3}");
   EXPECT_EQ(to_string(masked_select(x, tensor_of<bool>({2}, {false, true}))), "int64[2] {1, 3}");
@@ -45,9 +45,9 @@ TEST(Indexing, MasksStandForTheirPlaces) {
 
 TEST(Indexing, PutWritesOrAdds) {
   Tensor x = zeros(Shape{2, 3}, DType::int64), columns = tensor_of<Whole>({2}, {2, 2});
-  EXPECT_EQ(to_string(index_put(x, {Tensor(), columns}, counted({2, 2}))),
+  EXPECT_EQ(to_string(index_put(x, {Tensor(), columns}, index_counted({2, 2}))),
             "int64[2, 3] {0, 0, 1, 0, 0, 3}");
-  EXPECT_EQ(to_string(index_put(x, {Tensor(), columns}, counted({2, 2}), true)),
+  EXPECT_EQ(to_string(index_put(x, {Tensor(), columns}, index_counted({2, 2}), true)),
             "int64[2, 3] {0, 0, 1, 0, 0, 5}");
   EXPECT_EQ(to_string(index_put(x, {tensor_of<Whole>({1}, {-1})}, full(Shape{}, DType::int64, 7))),
             "int64[2, 3] {0, 0, 0, 7, 7, 7}");
@@ -57,7 +57,7 @@ TEST(Indexing, PutWritesOrAdds) {
 TEST(Indexing, WrongIndicesAreIndexErrors) {
   auto kind = [](std::initializer_list<Tensor> indices) {
     try {
-      index(counted({2, 3}), indices);
+      index(index_counted({2, 3}), indices);
     } catch (const Error& error) {
       return error.kind();
     }

@@ -15,27 +15,27 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-Tensor numbers() { return tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6}); }
+Tensor six_numbers() { return tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6}); }
 Tensor integers() { return tensor_of<std::int64_t>({3}, {-7, 0, 7}); }
 
 TEST(Pointwise, BroadcastsAndScales) {
-  EXPECT_EQ(to_string(add(numbers(), tensor_of<float>({3}, {10, 20, 30}), 2)),
+  EXPECT_EQ(to_string(add(six_numbers(), tensor_of<float>({3}, {10, 20, 30}), 2)),
             "float32[2, 3] {21, 42, 63, 24, 45, 66}");
   EXPECT_EQ(to_string(tensor_of<float>({2, 1}, {1, 2}) * tensor_of<float>({3}, {1, 2, 3})),
             "float32[2, 3] {1, 2, 3, 2, 4, 6}");
-  EXPECT_EQ(to_string(10 - numbers()), "float32[2, 3] {9, 8, 7, 6, 5, 4}");
-  EXPECT_EQ(kind_raised([] { add(numbers(), zeros({2}, DType::float32)); }),
+  EXPECT_EQ(to_string(10 - six_numbers()), "float32[2, 3] {9, 8, 7, 6, 5, 4}");
+  EXPECT_EQ(kind_raised([] { add(six_numbers(), zeros({2}, DType::float32)); }),
             ErrorKind::runtime_error);
 }
 
 // Operands that don't lie in row-major order go through a buffer.
 TEST(Pointwise, ReadsStrides) {
-  Tensor turned = numbers().transpose(0, 1);
+  Tensor turned = six_numbers().transpose(0, 1);
   EXPECT_EQ(to_string(turned + 1), "float32[3, 2] {2, 5, 3, 6, 4, 7}");
   EXPECT_EQ(to_string(turned * tensor_of<float>({2}, {1, 10})),
             "float32[3, 2] {1, 40, 2, 50, 3, 60}");
-  Tensor column = numbers().narrow({.dim = 1, .start = 1, .length = 1});
-  EXPECT_EQ(to_string(column - numbers()), "float32[2, 3] {1, 0, -1, 1, 0, -1}");
+  Tensor column = six_numbers().narrow({.dim = 1, .start = 1, .length = 1});
+  EXPECT_EQ(to_string(column - six_numbers()), "float32[2, 3] {1, 0, -1, 1, 0, -1}");
 }
 
 // Chunks are of 1024 elements: what crosses their borders must not repeat or vanish.
@@ -121,15 +121,16 @@ TEST(Pointwise, PassesNanOn) {
 }
 
 TEST(Pointwise, ChoosesByMaskAndBounds) {
-  Tensor mask = gt(numbers(), 3);
-  EXPECT_EQ(to_string(where(mask, numbers(), 0)), "float32[2, 3] {0, 0, 0, 4, 5, 6}");
-  EXPECT_EQ(to_string(masked_fill(numbers(), mask, 9)), "float32[2, 3] {1, 2, 3, 9, 9, 9}");
+  Tensor mask = gt(six_numbers(), 3);
+  EXPECT_EQ(to_string(where(mask, six_numbers(), 0)), "float32[2, 3] {0, 0, 0, 4, 5, 6}");
+  EXPECT_EQ(to_string(masked_fill(six_numbers(), mask, 9)), "float32[2, 3] {1, 2, 3, 9, 9, 9}");
   EXPECT_EQ(to_string(clamp(integers(), -1, {})), "int64[3] {-1, 0, 7}");
   EXPECT_EQ(to_string(clamp_max(integers(), tensor_of<std::int64_t>({3}, {-8, 1, 1}))),
             "int64[3] {-8, 0, 1}");
   EXPECT_EQ(kind_raised([] { clamp(integers(), std::nullopt); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([] { where(numbers(), 1, 2); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([] { masked_fill(numbers(), integers(), 2); }), ErrorKind::runtime_error);
+  EXPECT_EQ(kind_raised([] { where(six_numbers(), 1, 2); }), ErrorKind::runtime_error);
+  EXPECT_EQ(kind_raised([] { masked_fill(six_numbers(), integers(), 2); }),
+            ErrorKind::runtime_error);
 }
 
 TEST(Pointwise, CombinesBitsAndTruths) {
@@ -140,7 +141,7 @@ TEST(Pointwise, CombinesBitsAndTruths) {
   EXPECT_EQ(to_string(bitwise_not(eq(bits, 6))), "bool[2] {false, true}");
   EXPECT_EQ(to_string(logical_xor(bits, tensor_of<float>({2}, {0, 0.5f}))),
             "bool[2] {true, false}");
-  EXPECT_EQ(kind_raised([] { bitwise_and(numbers(), 1); }), ErrorKind::not_implemented_error);
+  EXPECT_EQ(kind_raised([] { bitwise_and(six_numbers(), 1); }), ErrorKind::not_implemented_error);
 }
 
 TEST(Pointwise, ComparesWithinATolerance) {

@@ -11,7 +11,7 @@
 namespace simmesh {
 namespace {
 
-Tensor small(const Shape& shape, std::uint64_t seed, DType dtype = DType::float32) {
+Tensor product_operand(const Shape& shape, std::uint64_t seed, DType dtype = DType::float32) {
   return formula(shape, {.rule = Rule::small, .seed = seed, .dtype = dtype});
 }
 
@@ -33,7 +33,7 @@ TEST(Products, MmOfEveryDtypeAndStride) {
                       DType::int32})
     for (const Arithmetic& arithmetic : {Arithmetic::canonical(), Arithmetic::exact()}) {
       ArithmeticScope scope(arithmetic);
-      Tensor a = small({4, 5}, 1, dtype), b = small({5, 3}, 2, dtype);
+      Tensor a = product_operand({4, 5}, 1, dtype), b = product_operand({5, 3}, 2, dtype);
       Tensor expected = by_hand(a, b);
       EXPECT_TRUE(same_bits(mm(a, b), expected)) << to_string(dtype);
       EXPECT_TRUE(same_bits(mm(t(t(a).contiguous()), t(t(b).contiguous())), expected))
@@ -50,29 +50,31 @@ TEST(Products, EmptyDepthGivesZeros) {
 
 TEST(Products, WrongShapesAndDtypesAreRefused) {
   auto refused = [](const Tensor& a, const Tensor& b) { EXPECT_THROW(mm(a, b), Error); };
-  refused(small({2, 3}, 1), small({2, 3}, 1));
-  refused(small({2}, 1), small({2, 3}, 1));
-  refused(small({2, 3}, 1), small({3, 2}, 1, DType::float64));
+  refused(product_operand({2, 3}, 1), product_operand({2, 3}, 1));
+  refused(product_operand({2}, 1), product_operand({2, 3}, 1));
+  refused(product_operand({2, 3}, 1), product_operand({3, 2}, 1, DType::float64));
   refused(ones(Shape{2, 2}, DType::boolean), ones(Shape{2, 2}, DType::boolean));
-  EXPECT_THROW(matmul(small({}, 1), small({2}, 1)), Error);
-  EXPECT_THROW(bmm(small({2, 2, 3}, 1), small({3, 3, 2}, 1)), Error);
-  EXPECT_THROW(linear(small({2, 3}, 1), small({2, 3}, 1), small({3}, 1)), Error);
+  EXPECT_THROW(matmul(product_operand({}, 1), product_operand({2}, 1)), Error);
+  EXPECT_THROW(bmm(product_operand({2, 2, 3}, 1), product_operand({3, 3, 2}, 1)), Error);
+  EXPECT_THROW(
+      linear(product_operand({2, 3}, 1), product_operand({2, 3}, 1), product_operand({3}, 1)),
+      Error);
 }
 
 // matmul of all numbers of dims is mm of each pair of matrices.
 TEST(Products, MatmulBroadcastsLeadingDims) {
-  Tensor a = small({2, 1, 3, 4}, 1), b = small({5, 4, 2}, 2);
+  Tensor a = product_operand({2, 1, 3, 4}, 1), b = product_operand({5, 4, 2}, 2);
   Tensor product = matmul(a, b);
   ASSERT_EQ(product.shape(), (Shape{2, 5, 3, 2}));
   for (std::int64_t i = 0; i < 2; ++i)
     for (std::int64_t j = 0; j < 5; ++j)
       EXPECT_TRUE(same_bits(select(select(product, 0, i), 0, j).contiguous(),
                             by_hand(select(select(a, 0, i), 0, 0), select(b, 0, j))));
-  EXPECT_EQ(matmul(small({4}, 1), b).shape(), (Shape{5, 2}));
-  EXPECT_EQ(matmul(a, small({4}, 1)).shape(), (Shape{2, 1, 3}));
-  EXPECT_EQ(matmul(a, small({4, 6}, 1)).shape(), (Shape{2, 1, 3, 6}));
-  EXPECT_EQ(matmul(small({6, 4}, 1), b).shape(), (Shape{5, 6, 2}));
-  EXPECT_EQ(matmul(small({4}, 1), small({4, 6}, 1)).shape(), (Shape{6}));
+  EXPECT_EQ(matmul(product_operand({4}, 1), b).shape(), (Shape{5, 2}));
+  EXPECT_EQ(matmul(a, product_operand({4}, 1)).shape(), (Shape{2, 1, 3}));
+  EXPECT_EQ(matmul(a, product_operand({4, 6}, 1)).shape(), (Shape{2, 1, 3, 6}));
+  EXPECT_EQ(matmul(product_operand({6, 4}, 1), b).shape(), (Shape{5, 6, 2}));
+  EXPECT_EQ(matmul(product_operand({4}, 1), product_operand({4, 6}, 1)).shape(), (Shape{6}));
 }
 
 TEST(Products, VectorsAndScalars) {
@@ -106,7 +108,8 @@ TEST(Products, LinearRoundsOnceAfterTheBias) {
 }
 
 TEST(Products, LinearTakesAnyLeadingDims) {
-  Tensor x = small({2, 3, 4}, 1), weight = small({5, 4}, 2), bias = small({5}, 3);
+  Tensor x = product_operand({2, 3, 4}, 1), weight = product_operand({5, 4}, 2),
+         bias = product_operand({5}, 3);
   Tensor y = linear(x, weight, bias);
   ASSERT_EQ(y.shape(), (Shape{2, 3, 5}));
   EXPECT_TRUE(same_bits(reshape(y, {6, 5}), addmm(bias, reshape(x, {6, 4}), t(weight))));

@@ -9,7 +9,7 @@ namespace simmesh {
 namespace {
 
 using Inputs = std::vector<Tensor>;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double endless = std::numeric_limits<double>::infinity();
 
 Tensor with_zeros(std::initializer_list<double> values) {
   Tensor x = tensor_of<double>({2, 3}, values);
@@ -86,8 +86,8 @@ TEST(ReductionGradients, OfStatistics) {
       {"norm 3", norm_of(3), x},
       {"norm 1.5", norm_of(1.5), x},
       {"norm 0.5", norm_of(0.5), x},
-      {"norm inf", norm_of(infinity), x},
-      {"norm -inf", norm_of(-infinity), x},
+      {"norm inf", norm_of(endless), x},
+      {"norm -inf", norm_of(-endless), x},
       {"softmax", [](const Inputs& in) { return softmax(in[0], 1); }, x},
       {"log_softmax", [](const Inputs& in) { return log_softmax(in[0], 0); }, x},
   });

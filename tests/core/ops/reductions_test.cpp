@@ -13,8 +13,8 @@
 namespace simmesh {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 Tensor block() { return tensor_of<float>({2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}); }
 
@@ -33,7 +33,7 @@ TEST(Reductions, ConvertToTheirDtype) {
   EXPECT_EQ(to_string(sum(truth, {}, false, DType::float32)), "float32[] {9}");
   EXPECT_EQ(to_string(mean(truth, {}, false, DType::float64)), "float64[] {0.75}");
   EXPECT_EQ(to_string(prod(tensor_of<std::int32_t>({2}, {3, 5}))), "int64[] {15}");
-  EXPECT_EQ(to_string(count_nonzero(tensor_of<double>({3}, {0, nan, -1}))), "int64[] {2}");
+  EXPECT_EQ(to_string(count_nonzero(tensor_of<double>({3}, {0, not_a_number, -1}))), "int64[] {2}");
   EXPECT_EQ(kind_raised([&] { mean(truth); }), ErrorKind::runtime_error);
 }
 
@@ -54,7 +54,7 @@ TEST(Reductions, OfNothingAreNeutral) {
 }
 
 TEST(Reductions, FindTheFirstExtreme) {
-  Tensor x = tensor_of<double>({2, 4}, {1, 3, 3, 2, 5, nan, 9, nan});
+  Tensor x = tensor_of<double>({2, 4}, {1, 3, 3, 2, 5, not_a_number, 9, not_a_number});
   EXPECT_EQ(to_string(max(x, 1).indices), "int64[2] {1, 1}");
   EXPECT_EQ(to_string(min(x, 0).values.narrow({.dim = 0, .start = 0, .length = 1})),
             "float64[1] {1}");
@@ -80,9 +80,10 @@ TEST(Reductions, MeasureSpreadAndLength) {
   EXPECT_EQ(to_string(vector_norm(x.narrow({.dim = 0, .start = 1, .length = 1}))), "float64[] {5}");
   EXPECT_EQ(to_string(vector_norm(x, 0, 1)), "float64[2] {4, 2}");
   EXPECT_EQ(to_string(vector_norm(x, 1, 1)), "float64[2] {12, 7}");
-  EXPECT_EQ(to_string(vector_norm(x, infinity, 1)), "float64[2] {6, 4}");
-  EXPECT_EQ(to_string(vector_norm(x, -infinity, 1)), "float64[2] {1, 0}");
-  EXPECT_EQ(to_string(logsumexp(tensor_of<double>({2}, {1000, -infinity}), 0)), "float64[] {1000}");
+  EXPECT_EQ(to_string(vector_norm(x, unbounded, 1)), "float64[2] {6, 4}");
+  EXPECT_EQ(to_string(vector_norm(x, -unbounded, 1)), "float64[2] {1, 0}");
+  EXPECT_EQ(to_string(logsumexp(tensor_of<double>({2}, {1000, -unbounded}), 0)),
+            "float64[] {1000}");
   EXPECT_EQ(kind_raised([] { vector_norm(zeros({2}, DType::int64)); }), ErrorKind::runtime_error);
 }
 

@@ -10,7 +10,7 @@
 namespace simmesh {
 namespace {
 
-const float nan = std::numeric_limits<float>::quiet_NaN();
+const float float_nan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Sorting, EqualElementsKeepTheirOrderInBothDirections) {
   Tensor x = tensor_of<float>({5}, {1, 0, 1, 0, 1});
@@ -20,7 +20,7 @@ TEST(Sorting, EqualElementsKeepTheirOrderInBothDirections) {
 }
 
 TEST(Sorting, NanIsTheGreatest) {
-  Tensor x = tensor_of<float>({3}, {nan, 1, INFINITY});
+  Tensor x = tensor_of<float>({3}, {float_nan, 1, INFINITY});
   EXPECT_EQ(to_string(argsort(x)), "int64[3] {1, 2, 0}");
   EXPECT_EQ(to_string(argsort(x, -1, true)), "int64[3] {0, 2, 1}");
 }
@@ -56,7 +56,8 @@ TEST(Sorting, KthValue) {
 }
 
 TEST(Sorting, SearchStandsBeforeOrAfterEqualElements) {
-  Tensor edges = tensor_of<float>({3}, {1, 2, 2}), values = tensor_of<float>({4}, {0, 2, 3, nan});
+  Tensor edges = tensor_of<float>({3}, {1, 2, 2}),
+         values = tensor_of<float>({4}, {0, 2, 3, float_nan});
   EXPECT_EQ(to_string(bucketize(values, edges)), "int64[4] {0, 1, 3, 3}");
   EXPECT_EQ(to_string(bucketize(values, edges, {.right = true, .out_int32 = true})),
             "int32[4] {0, 3, 3, 3}");
@@ -66,7 +67,7 @@ TEST(Sorting, SearchStandsBeforeOrAfterEqualElements) {
 }
 
 TEST(Sorting, HistogramsIncludeTheUpperEnd) {
-  Tensor x = tensor_of<float>({5}, {0, 1, 2, 4, nan});
+  Tensor x = tensor_of<float>({5}, {0, 1, 2, 4, float_nan});
   EXPECT_EQ(to_string(histc(x, {.bins = 2, .low = 0, .high = 4})), "float32[2] {2, 2}");
   EXPECT_EQ(to_string(histc(x, {.bins = 2, .low = 1, .high = 2})), "float32[2] {1, 1}");
   EXPECT_THROW(histc(x, {.bins = 0}), Error);

@@ -13,7 +13,7 @@
 namespace simmesh {
 namespace {
 
-Tensor counted(const Shape& shape) {
+Tensor view_counted(const Shape& shape) {
   return arange(element_count(shape), DType::int64).view(shape);
 }
 
@@ -31,17 +31,17 @@ ErrorKind error_of(F&& f) {
 }
 
 TEST(Views, ViewInfersOneSize) {
-  EXPECT_EQ(shape_of(view(counted({2, 6}), {3, -1})), "[3, 4]");
-  EXPECT_EQ(shape_of(view(counted({}), {1, 1})), "[1, 1]");
-  EXPECT_EQ(error_of([] { view(counted({6}), {-1, -1}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { view(counted({6}), {4, -1}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { view(counted({0, 2}), {0, -1}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { view(counted({6}), {5}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(shape_of(view(view_counted({2, 6}), {3, -1})), "[3, 4]");
+  EXPECT_EQ(shape_of(view(view_counted({}), {1, 1})), "[1, 1]");
+  EXPECT_EQ(error_of([] { view(view_counted({6}), {-1, -1}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(error_of([] { view(view_counted({6}), {4, -1}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(error_of([] { view(view_counted({0, 2}), {0, -1}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(error_of([] { view(view_counted({6}), {5}); }), ErrorKind::runtime_error);
 }
 
 // A view of strided data needs no copy where runs of dims hold whole new dims, and is refused else.
 TEST(Views, ViewKeepsStridesWhereTheyCanSayIt) {
-  Tensor cut = narrow(counted({2, 3, 4}), {.dim = 1, .start = 1, .length = 2});
+  Tensor cut = narrow(view_counted({2, 3, 4}), {.dim = 1, .start = 1, .length = 2});
   Tensor split = view(cut, {2, 2, 2, 2});
   EXPECT_EQ(split.storage(), cut.storage());
   EXPECT_EQ(to_string(split.contiguous()),
@@ -49,7 +49,7 @@ TEST(Views, ViewKeepsStridesWhereTheyCanSayIt) {
   EXPECT_EQ(shape_of(view(cut, {2, 8})), "[2, 8]");
   EXPECT_EQ(error_of([&] { view(cut, {16}); }), ErrorKind::runtime_error);
   EXPECT_EQ(error_of([] {
-              view(transpose(counted({2, 3}), 0, 1), {6});
+              view(transpose(view_counted({2, 3}), 0, 1), {6});
             }),
             ErrorKind::runtime_error);
 }
@@ -61,44 +61,44 @@ TEST(Views, ReshapeEqualsTheContiguousViewForAllStrides) {
     for (const Shape& shape : {Shape{12}, Shape{3, 4}, Shape{2, 6}, Shape{4, 3}, Shape{2, 3, 2},
                                Shape{1, 12, 1}, Shape{2, 2, 3}})
       for (const Shape& from : {Shape{2, 3, 2}, Shape{3, 2, 2}, Shape{1, 4, 3}, Shape{12, 1, 1}}) {
-        Tensor x = permute(counted(from), order);
+        Tensor x = permute(view_counted(from), order);
         EXPECT_TRUE(same_bits(reshape(x, shape), x.contiguous().view(shape)))
             << shape_of(x) << " to " << to_string(DimSpan(shape));
       }
 }
 
 TEST(Views, FlattenAndUnflatten) {
-  EXPECT_EQ(shape_of(flatten(counted({2, 3, 4}), 1)), "[2, 12]");
-  EXPECT_EQ(shape_of(flatten(counted({2, 3, 4}), 0, 1)), "[6, 4]");
-  EXPECT_EQ(shape_of(flatten(counted({}))), "[1]");
-  EXPECT_EQ(shape_of(unflatten(counted({2, 12}), -1, {3, -1})), "[2, 3, 4]");
+  EXPECT_EQ(shape_of(flatten(view_counted({2, 3, 4}), 1)), "[2, 12]");
+  EXPECT_EQ(shape_of(flatten(view_counted({2, 3, 4}), 0, 1)), "[6, 4]");
+  EXPECT_EQ(shape_of(flatten(view_counted({}))), "[1]");
+  EXPECT_EQ(shape_of(unflatten(view_counted({2, 12}), -1, {3, -1})), "[2, 3, 4]");
 }
 
 TEST(Views, DimsChangePlaces) {
-  EXPECT_EQ(to_string(t(counted({2, 3}))), "int64[3, 2] {0, 3, 1, 4, 2, 5}");
-  EXPECT_EQ(shape_of(permute(counted({2, 3, 4}), {-1, 0, 1})), "[4, 2, 3]");
-  EXPECT_EQ(shape_of(movedim(counted({2, 3, 4}), 0, -1)), "[3, 4, 2]");
-  EXPECT_EQ(shape_of(squeeze(counted({1, 3, 1}))), "[3]");
-  EXPECT_EQ(shape_of(squeeze(counted({1, 3, 1}), -1)), "[1, 3]");
-  EXPECT_EQ(shape_of(squeeze(counted({1, 3, 1}), 1)), "[1, 3, 1]");
-  EXPECT_EQ(shape_of(unsqueeze(counted({3}), -1)), "[3, 1]");
-  EXPECT_EQ(error_of([] { transpose(counted({2}), 0, 1); }), ErrorKind::index_error);
-  EXPECT_EQ(error_of([] { permute(counted({2, 3}), {0, 0}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { unsqueeze(counted({2}), 2); }), ErrorKind::index_error);
+  EXPECT_EQ(to_string(t(view_counted({2, 3}))), "int64[3, 2] {0, 3, 1, 4, 2, 5}");
+  EXPECT_EQ(shape_of(permute(view_counted({2, 3, 4}), {-1, 0, 1})), "[4, 2, 3]");
+  EXPECT_EQ(shape_of(movedim(view_counted({2, 3, 4}), 0, -1)), "[3, 4, 2]");
+  EXPECT_EQ(shape_of(squeeze(view_counted({1, 3, 1}))), "[3]");
+  EXPECT_EQ(shape_of(squeeze(view_counted({1, 3, 1}), -1)), "[1, 3]");
+  EXPECT_EQ(shape_of(squeeze(view_counted({1, 3, 1}), 1)), "[1, 3, 1]");
+  EXPECT_EQ(shape_of(unsqueeze(view_counted({3}), -1)), "[3, 1]");
+  EXPECT_EQ(error_of([] { transpose(view_counted({2}), 0, 1); }), ErrorKind::index_error);
+  EXPECT_EQ(error_of([] { permute(view_counted({2, 3}), {0, 0}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(error_of([] { unsqueeze(view_counted({2}), 2); }), ErrorKind::index_error);
 }
 
 TEST(Views, ExpandRepeatsWithoutACopy) {
-  Tensor row = counted({1, 3});
+  Tensor row = view_counted({1, 3});
   Tensor wide = expand(row, {2, 2, -1});
   EXPECT_EQ(wide.storage(), row.storage());
   EXPECT_EQ(to_string(wide), "int64[2, 2, 3] {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}");
-  EXPECT_EQ(error_of([] { expand(counted({2}), {3}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { expand(counted({2}), {-1, 2}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { expand(counted({1, 2}), {2}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(error_of([] { expand(view_counted({2}), {3}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(error_of([] { expand(view_counted({2}), {-1, 2}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(error_of([] { expand(view_counted({1, 2}), {2}); }), ErrorKind::runtime_error);
 }
 
 TEST(Views, PartsOfADim) {
-  Tensor x = counted({4, 2});
+  Tensor x = view_counted({4, 2});
   EXPECT_EQ(to_string(select(x, 0, -1)), "int64[2] {6, 7}");
   EXPECT_EQ(to_string(slice(x, {.start = 1, .step = 2})), "int64[2, 2] {2, 3, 6, 7}");
   EXPECT_EQ(to_string(slice(x, {.start = -2, .end = -1})), "int64[1, 2] {4, 5}");
@@ -113,12 +113,12 @@ TEST(Views, PartsOfADim) {
 }
 
 TEST(Views, Diagonals) {
-  Tensor x = counted({3, 4});
+  Tensor x = view_counted({3, 4});
   EXPECT_EQ(to_string(diagonal(x)), "int64[3] {0, 5, 10}");
   EXPECT_EQ(to_string(diagonal(x, {.offset = 2})), "int64[2] {2, 7}");
   EXPECT_EQ(to_string(diagonal(x, {.offset = -1})), "int64[2] {4, 9}");
   EXPECT_EQ(shape_of(diagonal(x, {.offset = 9})), "[0]");
-  EXPECT_EQ(to_string(diagonal(counted({2, 2, 2}), {.dim0 = 0, .dim1 = 2})),
+  EXPECT_EQ(to_string(diagonal(view_counted({2, 2, 2}), {.dim0 = 0, .dim1 = 2})),
             "int64[2, 2] {0, 5, 2, 7}");
   EXPECT_EQ(error_of([&] { diagonal(x, {.dim0 = 1, .dim1 = -1}); }), ErrorKind::runtime_error);
 }
@@ -129,17 +129,17 @@ TEST(Views, SplitsCoverTheDim) {
     for (const Tensor& part : parts) result.push_back(part.size(dim));
     return to_string(DimSpan(result));
   };
-  EXPECT_EQ(sizes(split(counted({5, 2}), 2), 0), "[2, 2, 1]");
-  EXPECT_EQ(sizes(split(counted({2, 5}), {1, 0, 4}, 1), 1), "[1, 0, 4]");
-  EXPECT_EQ(sizes(chunk(counted({5}), 4), 0), "[2, 2, 1]");
-  EXPECT_EQ(sizes(chunk(counted({0}), 3), 0), "[0, 0, 0]");
-  EXPECT_EQ(to_string(unbind(counted({2, 3}), 1)[2]), "int64[2] {2, 5}");
-  EXPECT_EQ(error_of([] { split(counted({5}), {2, 2}); }), ErrorKind::runtime_error);
-  EXPECT_EQ(error_of([] { split(counted({5}), {4, -1, 2}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(sizes(split(view_counted({5, 2}), 2), 0), "[2, 2, 1]");
+  EXPECT_EQ(sizes(split(view_counted({2, 5}), {1, 0, 4}, 1), 1), "[1, 0, 4]");
+  EXPECT_EQ(sizes(chunk(view_counted({5}), 4), 0), "[2, 2, 1]");
+  EXPECT_EQ(sizes(chunk(view_counted({0}), 3), 0), "[0, 0, 0]");
+  EXPECT_EQ(to_string(unbind(view_counted({2, 3}), 1)[2]), "int64[2] {2, 5}");
+  EXPECT_EQ(error_of([] { split(view_counted({5}), {2, 2}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(error_of([] { split(view_counted({5}), {4, -1, 2}); }), ErrorKind::runtime_error);
 }
 
 TEST(Views, CloneIsContiguousAndItsOwn) {
-  Tensor x = counted({2, 2}), copy = clone(transpose(x, 0, 1));
+  Tensor x = view_counted({2, 2}), copy = clone(transpose(x, 0, 1));
   copy.mutable_values<std::int64_t>()[0] = 9;
   EXPECT_EQ(to_string(x), "int64[2, 2] {0, 1, 2, 3}");
   EXPECT_EQ(to_string(copy), "int64[2, 2] {9, 2, 1, 3}");

@@ -23,7 +23,7 @@ std::vector<std::int32_t> elements(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-void expect_error(ErrorKind kind, const std::function<void()>& call) {
+void expect_tensor_error(ErrorKind kind, const std::function<void()>& call) {
   try {
     call();
     ADD_FAILURE() << "nothing thrown";
@@ -66,24 +66,24 @@ TEST(Tensor, WritesThroughViewsAreSeen) {
 TEST(Tensor, WrongViewsAreRefused) {
   Tensor a = counted({2, 3});
   for (std::int64_t dim : {-3, 2}) {
-    expect_error(ErrorKind::index_error,
-                 [&] { (void)a.narrow({.dim = dim, .start = 0, .length = 1}); });
-    expect_error(ErrorKind::index_error, [&] { (void)a.transpose(dim, 0); });
-    expect_error(ErrorKind::index_error, [&] { (void)a.transpose(0, dim); });
-    expect_error(ErrorKind::index_error, [&] { (void)a.squeeze(dim); });
+    expect_tensor_error(ErrorKind::index_error,
+                        [&] { (void)a.narrow({.dim = dim, .start = 0, .length = 1}); });
+    expect_tensor_error(ErrorKind::index_error, [&] { (void)a.transpose(dim, 0); });
+    expect_tensor_error(ErrorKind::index_error, [&] { (void)a.transpose(0, dim); });
+    expect_tensor_error(ErrorKind::index_error, [&] { (void)a.squeeze(dim); });
   }
   for (std::int64_t dim : {-4, 3})
-    expect_error(ErrorKind::index_error, [&] { (void)a.unsqueeze(dim); });
+    expect_tensor_error(ErrorKind::index_error, [&] { (void)a.unsqueeze(dim); });
   std::int64_t huge = INT64_MAX;
   for (Tensor::Narrow range :
        {Tensor::Narrow{1, -1, 1}, Tensor::Narrow{1, 0, 4}, Tensor::Narrow{1, 3, 1},
         Tensor::Narrow{1, 0, -1}, Tensor::Narrow{1, huge, huge}, Tensor::Narrow{1, 1, huge}})
-    expect_error(ErrorKind::value_error, [&] { (void)a.narrow(range); });
+    expect_tensor_error(ErrorKind::value_error, [&] { (void)a.narrow(range); });
   for (const Dims& dims : {Dims{}, Dims{0}, Dims{0, 0}, Dims{0, 2}, Dims{0, 1, 2}})
-    expect_error(ErrorKind::value_error, [&] { (void)a.permute(dims); });
+    expect_tensor_error(ErrorKind::value_error, [&] { (void)a.permute(dims); });
   for (const Dims& shape : {Dims{5}, Dims{}, Dims{-2, -3}, Dims{0}})
-    expect_error(ErrorKind::value_error, [&] { (void)a.view(shape); });
-  expect_error(ErrorKind::value_error, [&] { (void)a.transpose(0, 1).view(Dims{6}); });
+    expect_tensor_error(ErrorKind::value_error, [&] { (void)a.view(shape); });
+  expect_tensor_error(ErrorKind::value_error, [&] { (void)a.transpose(0, 1).view(Dims{6}); });
   EXPECT_NO_THROW((void)a.narrow({.dim = 1, .start = 3, .length = 0}));
 }
 
@@ -124,8 +124,8 @@ TEST(Tensor, AdoptSharesWholeStoragesAndCopiesIntoViews) {
 TEST(Tensor, CopiesNeedEqualShapeAndDType) {
   Tensor target = zeros({2, 3}, DType::int32);
   for (const Tensor& source : {zeros({3, 2}, DType::int32), zeros({2, 3}, DType::float32)}) {
-    expect_error(ErrorKind::value_error, [&] { copy_(target, source); });
-    expect_error(ErrorKind::value_error, [&] { adopt_(target, source); });
+    expect_tensor_error(ErrorKind::value_error, [&] { copy_(target, source); });
+    expect_tensor_error(ErrorKind::value_error, [&] { adopt_(target, source); });
   }
   EXPECT_THROW(target.values<float>(), ContractViolation);
   EXPECT_THROW(target.transpose(0, 1).values<std::int32_t>(), ContractViolation);
@@ -155,9 +155,9 @@ TEST(Tensor, SameBitsComparesBitsShapeAndDType) {
 
 // If this fails, a shape of too many bytes wraps around to a small allocation.
 TEST(Tensor, ImpossibleSizesAreRefused) {
-  expect_error(ErrorKind::value_error,
-               [] { (void)empty({std::int64_t(1) << 61}, DType::float64); });
-  expect_error(ErrorKind::value_error, [] { (void)empty({-1}, DType::uint8); });
+  expect_tensor_error(ErrorKind::value_error,
+                      [] { (void)empty({std::int64_t(1) << 61}, DType::float64); });
+  expect_tensor_error(ErrorKind::value_error, [] { (void)empty({-1}, DType::uint8); });
 }
 
 // If this fails, printed tensors look different in examples.

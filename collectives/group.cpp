@@ -87,15 +87,19 @@ void Group::complete(Exchange& exchange) {
                                    .copied_bytes = counts_.copied_bytes});
     counts_.by_op[std::size_t(call.op)].fabric_bytes += fabric_bytes(exchange);
   }
+  sleepers_.clear();
   boost::intrusive_ptr<SharedResults> shared = exchange.take_shared();
   for (std::size_t member = 0; member < exchange.members(); ++member) {
     if (!exchange.is_run(member)) continue;
     Arrival& arrival = exchange.arrival(member);
     arrival.is_complete = true;
     arrival.shared = shared;
-    if (arrival.is_blocked) run_.wake(arrival.rank->id());
+    if (arrival.is_blocked) sleepers_.push_back(arrival.rank->id());
   }
+  // Before any of them runs ahead on another thread: what the exchange keeps may be the last that
+  // holds a rank's tensors, whose ledger is that rank's alone.
   retire();
+  for (RankId rank : sleepers_) run_.wake(rank);
 }
 
 // Exchanges of one group complete in order: a member can't arrive at one before all earlier ones.

@@ -77,6 +77,7 @@ class Group {
   std::vector<std::uint64_t> next_sequence_;          // of each member
   std::vector<std::unique_ptr<Exchange>> under_way_;  // by sequence
   std::vector<std::unique_ptr<Exchange>> spare_;
+  std::vector<RankId> sleepers_;
   std::uint64_t oldest_sequence_ = 0;
 };
 

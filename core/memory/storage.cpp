@@ -102,11 +102,12 @@ std::byte* Storage::mutable_data() {
 }
 
 void Storage::adopt(BufferPtr buffer, std::size_t offset) {
-  if (bytes_ == 0 || contents_ == Contents::shape) return;
+  if (bytes_ == 0 || DataMode::shapes_only()) return;
   SIMMESH_CHECK(offset + bytes_ <= buffer->bytes(), "bytes {}..{} of a buffer of {}", offset,
                 offset + bytes_, buffer->bytes());
   buffer_ = std::move(buffer);
   offset_ = offset;
+  contents_ = Contents::elements;
 }
 
 }  // namespace simmesh

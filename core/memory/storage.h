@@ -52,8 +52,8 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   // owners.
   std::byte* mutable_data();
 
-  // adopt makes the storage share the given range, of the same length, instead of its own bytes;
-  // identity and charge stay.
+  // adopt makes the storage share the given range, of the same length, instead of its own bytes, or
+  // where it had none; identity and charge stay. In a World of shapes only it does nothing.
   void adopt(BufferPtr buffer, std::size_t offset);
 
   // free gives the bytes back, to the ledger too, while identity and views stay; restore gets

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/memory/data_mode.h>
 #include <simmesh/core/tensor/attached_views.h>
 #include <simmesh/core/tensor/strided_copy.h>
 #include <simmesh/core/tensor/tensor.h>
@@ -31,7 +32,7 @@ void check_same_layout(const Tensor& target, const Tensor& source, std::string_v
           to_string(source.shape()));
 }
 
-// A tensor of a World of shapes only: charged, and without elements.
+// Charged, and without elements: as all tensors are in a World of shapes only.
 bool is_only_a_shape(const Tensor& x) {
   return x.storage() && !x.storage()->is_meta() && !x.storage()->has_elements();
 }
@@ -191,8 +192,8 @@ Tensor empty(DimSpan shape, DType dtype) {
                 contiguous_strides(shape), 0);
 }
 
-Tensor empty_meta(DimSpan shape, DType dtype) {
-  return Tensor(Storage::make_unbacked(bytes_of(shape, dtype), false), dtype,
+Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {
+  return Tensor(Storage::make_unbacked(bytes_of(shape, dtype), charged), dtype,
                 Shape(shape.begin(), shape.end()), contiguous_strides(shape), 0);
 }
 
@@ -215,14 +216,15 @@ Tensor full(DimSpan shape, DType dtype, double value) {
 
 void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
-  if (target.element_count() == 0 || is_only_a_shape(target)) return;
+  bool is_written = !DataMode::shapes_only() || !is_only_a_shape(target);
+  if (target.element_count() == 0 || !is_written) return;
   strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
                target.shape(), bytes_per_element(target.dtype()));
 }
 
 void adopt_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/adopt_");
-  if (is_only_a_shape(target)) return;
+  if (DataMode::shapes_only() && is_only_a_shape(target)) return;
   bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
   if (!whole || !source.is_contiguous()) return copy_(target, source);
   std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());

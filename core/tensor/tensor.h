@@ -119,8 +119,10 @@ Tensor empty(DimSpan shape, DType dtype);
 Tensor zeros(DimSpan shape, DType dtype);
 Tensor full(DimSpan shape, DType dtype, double value);
 
-// empty_meta returns a contiguous tensor of the meta device, of which only shape and dtype count.
-Tensor empty_meta(DimSpan shape, DType dtype);
+// empty_meta returns a contiguous tensor of the meta device, of which only shape and dtype count;
+// or one that is charged to the rank's ledger and stands for what will be there once it adopts
+// bytes.
+Tensor empty_meta(DimSpan shape, DType dtype, bool charged = false);
 
 inline Tensor empty(std::initializer_list<std::int64_t> shape, DType dtype) {
   return empty(DimSpan(shape.begin(), shape.size()), dtype);

@@ -63,7 +63,8 @@ Tensor all_reduce(const Tensor& input, ReduceWith reduce, const ProcessGroup& gr
 }
 
 void all_reduce_(Tensor& tensor, ReduceWith reduce, const ProcessGroup& group, CallSite site) {
-  adopt_(tensor, all_reduce(tensor, reduce, group, site));
+  run_collective_into(tensor, group,
+                      reduction(CollectiveOp::all_reduce, one(tensor), reduce, site));
 }
 
 Work all_reduce_async(const Tensor& input, ReduceWith reduce, const ProcessGroup& group,
@@ -82,7 +83,7 @@ Tensor all_gather(const Tensor& piece, Along along, const ProcessGroup& group, C
 
 void all_gather_(Tensor& whole, const Tensor& piece, Along along, const ProcessGroup& group,
                  CallSite site) {
-  adopt_(whole, all_gather(piece, along, group, site));
+  run_collective_into(whole, group, all_gather_call(one(piece), along, site));
 }
 
 Work all_gather_async(const Tensor& piece, Along along, const ProcessGroup& group, CallSite site) {
@@ -105,7 +106,7 @@ Tensor reduce_scatter(const Tensor& input, ReduceWith reduce, Along along,
 
 void reduce_scatter_(Tensor& piece, const Tensor& input, ReduceWith reduce, Along along,
                      const ProcessGroup& group, CallSite site) {
-  adopt_(piece, reduce_scatter(input, reduce, along, group, site));
+  run_collective_into(piece, group, reduce_scatter_call(one(input), reduce, along, site));
 }
 
 Work reduce_scatter_async(const Tensor& input, ReduceWith reduce, Along along,
@@ -124,7 +125,7 @@ Tensor broadcast(const Tensor& tensor, std::int64_t root, const ProcessGroup& gr
 }
 
 void broadcast_(Tensor& tensor, std::int64_t root, const ProcessGroup& group, CallSite site) {
-  adopt_(tensor, broadcast(tensor, root, group, site));
+  run_collective_into(tensor, group, rooted(CollectiveOp::broadcast, one(tensor), root, site));
 }
 
 Work broadcast_async(const Tensor& tensor, std::int64_t root, const ProcessGroup& group,

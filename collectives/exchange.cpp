@@ -14,7 +14,7 @@ void Exchange::start(std::uint64_t sequence) {
   auto members = std::size_t(group_->members().size());
   arrivals_.assign(members, nullptr);
   operand_data_.resize(members);
-  expected_ = group_->members_run().empty() ? members : group_->members_run().size();
+  expected_ = group_->count_run();
   first_run_ = group_->members_run().empty() ? 0 : group_->members_run().front();
   arrived_ = 0;
   sequence_ = sequence;

@@ -48,6 +48,9 @@ class Group {
   // where all run.
   const std::vector<std::size_t>& members_run() const { return members_run_; }
   bool is_run(std::size_t member) const;
+  std::size_t count_run() const {
+    return members_run_.empty() ? std::size_t(members_.size()) : members_run_.size();
+  }
   std::uint32_t id() const { return id_; }
   Mailbox& mailbox() { return mailbox_; }
 

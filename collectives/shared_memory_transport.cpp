@@ -6,6 +6,7 @@
 #include <simmesh/collectives/transport.h>
 #include <simmesh/core/check/bits_hash.h>
 #include <simmesh/core/check/check.h>
+#include <simmesh/core/clock/clock.h>
 #include <simmesh/core/tensor/chunk.h>
 #include <simmesh/core/tensor/stream_copy.h>
 #include <simmesh/core/tensor/strided_copy.h>
@@ -31,6 +32,7 @@ class Uncharged {
 
  private:
   Ledger* ledger_;
+  Clock::Quiet no_launches_;
 };
 
 std::uint64_t hash_of(const Tensor& rows) { return bits_hash({rows.data(), rows.bytes()}); }

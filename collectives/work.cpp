@@ -1,3 +1,4 @@
+#include <simmesh/collectives/device_launch.h>
 #include <simmesh/collectives/work_state.h>
 #include <simmesh/core/check/error.h>
 
@@ -35,6 +36,18 @@ class FaultyCall {
   std::vector<Tensor> inputs_;
 };
 
+// The tensor takes the bytes of the part, which are charged to nobody.
+void take_into(Tensor& target, Rank& rank, Arrival& arrival) {
+  if (arrival.parts().empty()) return;
+  rank.record(arrival.parts().front().hash);
+  Clock::Quiet no_copy;
+  Ledger::set_active(nullptr);
+  Tensor part = arrival.parts().front().to_tensor();
+  Ledger::set_active(&rank.ledger());
+  adopt_(target, part);
+  arrival.drop_parts();
+}
+
 void take_results(Rank& rank, Arrival& arrival, std::vector<Tensor>& results) {
   results.reserve(arrival.parts().size());
   for (const ResultPart& part : arrival.parts()) {
@@ -51,6 +64,7 @@ struct All {
   void take(Rank& rank, Arrival& arrival) {
     if (!arrival.parts().empty()) take_results(rank, arrival, results);
   }
+  gsl::span<const Tensor> tensors() const { return results; }
 };
 
 // The only result of a call, undefined where it has none.
@@ -64,6 +78,15 @@ struct Only {
     result = part.to_tensor();
     arrival.drop_parts();
   }
+  gsl::span<const Tensor> tensors() const { return {&result, 1}; }
+};
+
+// The only result, in a tensor that exists.
+struct Into {
+  Tensor& target;
+
+  void take(Rank& rank, Arrival& arrival) { take_into(target, rank, arrival); }
+  gsl::span<const Tensor> tensors() const { return {&target, 1}; }
 };
 
 // Nothing: only a faulty barrier has results.
@@ -74,6 +97,7 @@ struct None {
     std::vector<Tensor> dropped;
     take_results(rank, arrival, dropped);
   }
+  gsl::span<const Tensor> tensors() const { return {}; }
 };
 
 void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
@@ -94,51 +118,62 @@ void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
 namespace {
 
 template <class Results>
-Results join_and_wait(const ProcessGroup& group, const CollectiveCall& call) {
+void join_and_wait(Results& results, const ProcessGroup& group, const CollectiveCall& call) {
   Rank& rank = group.owner();
   Arrival arrival;
   arrival.call = &call;
   arrival.rank = &rank;
   Exchange& exchange = group.group().join(group.member(), arrival);
   if (!arrival.is_complete) block_on(exchange, arrival, call.site);
-  Results results;
   results.take(rank, arrival);
-  return results;
+  if (Clock* clock = rank.clock()) [[unlikely]]
+    run_on_device(group, arrival, results.tensors(), *clock);
 }
 
 // Apart, so that the common way has a small frame: every rank of a world waits in one.
 template <class Results>
-[[gnu::noinline]] Results join_with_fault(const ProcessGroup& group, const CollectiveCall& asked,
-                                          const Fault& fault) {
+[[gnu::noinline]] void join_with_fault(Results& results, const ProcessGroup& group,
+                                       const CollectiveCall& asked, const Fault& fault) {
   FaultyCall faulty(asked, fault);
-  return join_and_wait<Results>(group, faulty.call());
+  join_and_wait(results, group, faulty.call());
 }
 
 template <class Results>
-Results run(const ProcessGroup& group, const CollectiveCall& asked) {
+void run(Results& results, const ProcessGroup& group, const CollectiveCall& asked) {
   Rank& rank = group.owner();
   const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
   check_call(asked, group.size());
   if (fault) [[unlikely]]
-    return join_with_fault<Results>(group, asked, *fault);
-  return join_and_wait<Results>(group, asked);
+    return join_with_fault(results, group, asked, *fault);
+  join_and_wait(results, group, asked);
 }
 
 }  // namespace
 
 std::vector<Tensor> run_collective(const ProcessGroup& group, const CollectiveCall& asked) {
-  return run<All>(group, asked).results;
+  All all;
+  run(all, group, asked);
+  return std::move(all.results);
 }
 
 Tensor run_collective_for_one(const ProcessGroup& group, const CollectiveCall& asked) {
-  return run<Only>(group, asked).result;
+  Only only;
+  run(only, group, asked);
+  return std::move(only.result);
 }
 
 void run_collective_for_none(const ProcessGroup& group, const CollectiveCall& asked) {
-  run<None>(group, asked);
+  None none;
+  run(none, group, asked);
 }
 
-Work start_collective(const ProcessGroup& group, const CollectiveCall& asked) {
+void run_collective_into(Tensor& target, const ProcessGroup& group, const CollectiveCall& asked) {
+  Into into{target};
+  run(into, group, asked);
+}
+
+Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
+                      StartOptions options) {
   Rank& rank = group.owner();
   const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
   check_call(asked, group.size());
@@ -149,6 +184,7 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked) {
   {
     // The operands are shared as they are now: a device would read them from the caller's own
     // memory.
+    Clock::Quiet no_copy;
     Ledger::set_active(nullptr);
     for (const Tensor& input : state->call.inputs) state->inputs.push_back(input.clone());
     Ledger::set_active(&rank.ledger());
@@ -161,6 +197,14 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked) {
   state->arrival.call = &state->call;
   state->arrival.rank = &rank;
   group.group().join(group.member(), state->arrival, state);
+  state->into = std::move(options.into);
+  if (Clock* clock = rank.clock()) [[unlikely]]
+    state->ended = start_on_device({.group = group,
+                                    .arrival = state->arrival,
+                                    .call = asked,
+                                    .into = state->into,
+                                    .on_current_stream = options.on_current_stream},
+                                   *clock);
   return Work(state);
 }
 
@@ -190,7 +234,13 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
   } else if (!state.arrival.is_complete) {
     block_on(group.exchange_of(state.arrival.sequence), state.arrival, site);
   }
-  take_results(rank, state.arrival, state.results);
+  Stream::current().wait(state.ended);
+  if (state.into.is_defined()) {
+    take_into(state.into, rank, state.arrival);
+    state.results.push_back(state.into);
+  } else {
+    take_results(rank, state.arrival, state.results);
+  }
   state.is_taken = true;
   return state.results;
 }

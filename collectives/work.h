@@ -48,7 +48,22 @@ Tensor run_collective_for_one(const ProcessGroup& group, const CollectiveCall& c
 // run_collective_for_none does the same for a barrier.
 void run_collective_for_none(const ProcessGroup& group, const CollectiveCall& call);
 
+// run_collective_into lets target, of the type of the only result, take the result's elements: no
+// storage is made for it.
+void run_collective_into(Tensor& target, const ProcessGroup& group, const CollectiveCall& call);
+
+// StartOptions say how a collective is started.
+struct StartOptions {
+  // What takes the elements of the only result, when that is waited for; a device writes it from
+  // the start on.
+  Tensor into = {};
+  // A simulated device runs it on the stream that is current, and not on one of the communicator,
+  // for which wait lets the current one wait.
+  bool on_current_stream = false;
+};
+
 // start_collective joins without blocking.
-Work start_collective(const ProcessGroup& group, const CollectiveCall& call);
+Work start_collective(const ProcessGroup& group, const CollectiveCall& call,
+                      StartOptions options = {});
 
 }  // namespace simmesh

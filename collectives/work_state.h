@@ -5,6 +5,7 @@
 
 #include <simmesh/collectives/group.h>
 #include <simmesh/collectives/work.h>
+#include <simmesh/core/clock/stream.h>
 
 namespace simmesh {
 
@@ -25,6 +26,9 @@ struct Work::State {
   // Of a send: the message's number. Of a receive: the receive.
   std::uint64_t message = 0;
   std::optional<Receive> receive;
+  // What takes the result, where there is such a tensor; and the collective's end on the device.
+  Tensor into;
+  StreamEvent ended;
   std::vector<Tensor> results;
   bool is_taken = false;
 };

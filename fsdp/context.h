@@ -2,7 +2,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
+
+#include <simmesh/fsdp/comm_streams.h>
 
 namespace simmesh::fsdp {
 
@@ -17,10 +20,13 @@ struct StateContext {
   bool is_last_backward = true;
   // post_optim_event is waited for once, at the begin of the next forward.
   std::function<void()> post_optim_event;
+  // post_optim_stream_event is what gathers wait for then, instead of all that was launched so far.
+  std::optional<StreamEvent> post_optim_stream_event;
 };
 
 // CommContext is what all groups below one root, or below several that share it, have in common:
-// the order of their forwards, from which backward takes what to prefetch. An entry that was used
+// the streams they communicate on, and the order of their forwards, from which backward takes what
+// to prefetch. An entry that was used
 // up by its root's last backward is null; indices stay valid until all are.
 class CommContext {
  public:
@@ -31,8 +37,11 @@ class CommContext {
   // forget drops the entries of all groups of a root.
   void forget(const StateContext& root);
 
+  CommStreams& streams() { return streams_; }
+
  private:
   std::vector<FSDPParamGroup*> post_forward_order_;
+  CommStreams streams_;
 };
 
 }  // namespace simmesh::fsdp

@@ -187,6 +187,10 @@ void FSDPModule::set_post_optim_event(std::function<void()> event) const {
   state_for("set_post_optim_event")->context().post_optim_event = std::move(event);
 }
 
+void FSDPModule::set_post_optim_event(StreamEvent event) const {
+  state_for("set_post_optim_event")->context().post_optim_stream_event = std::move(event);
+}
+
 void FSDPModule::reset_iter_state() const { state_for("reset_iter_state")->reset_iter_state(); }
 
 void FSDPModule::deepcopy() const {

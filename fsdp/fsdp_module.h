@@ -70,6 +70,8 @@ class FSDPModule {
 
   // The event is waited for once, at the begin of the next forward of the root.
   void set_post_optim_event(std::function<void()> event) const;
+  // Gathers wait for it instead of for all that was launched before that forward.
+  void set_post_optim_event(StreamEvent event) const;
   // reset_iter_state makes the tree ready for a new iteration after an error in one. A RuntimeError
   // where this isn't the root.
   void reset_iter_state() const;

@@ -22,6 +22,7 @@ void FSDPState::lazy_init() {
   if (auto_reshard_)
     for (auto& group : groups_) group->set_reshard_after_forward(false);
   check_shared_params();
+  comm_->streams().make();
   for (FSDPState* state : context_->all_states)
     for (auto& group : state->groups_) group->lazy_init();
 }

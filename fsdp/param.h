@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <simmesh/core/arithmetic/carried_sum.h>
+#include <simmesh/core/clock/stream.h>
 #include <simmesh/core/nn/module.h>
 #include <simmesh/fsdp/event.h>
 #include <simmesh/fsdp/mesh_info.h>
@@ -73,8 +74,13 @@ class FSDPParam {
 
   const Tensor& sharded_param() const { return sharded_param_; }
   const Tensor& sharded_data() const { return sharded_data_; }
+  bool is_offloaded() const { return sharding_.offload; }
   // unsharded_param is undefined before the first gather.
   const Tensor& unsharded_param() const { return unsharded_param_; }
+  // unsharded_data is the flat and padded buffer of the whole; post_forward_data the slice that is
+  // kept after forward over a smaller mesh. Undefined where there is none.
+  const Tensor& unsharded_data() const { return unsharded_data_; }
+  const Tensor& post_forward_data() const { return post_forward_data_; }
 
   // init_dtypes settles the dtypes by the policy and the shard's own.
   void init_dtypes(const MixedPrecisionPolicy& policy);
@@ -116,6 +122,11 @@ class FSDPParam {
   void add_sharded_grad(const Tensor& padded_piece);
   void add_sharded_grad(const CarriedSum& padded_piece, double divisor);
 
+  // wait_for_offload lets the host wait for gradients that are being copied to it.
+  void wait_for_offload();
+  // skip_offload_wait is a fault: see StreamFaults.
+  void skip_offload_wait() { skips_offload_wait_ = true; }
+
   // drop_gradients forgets what is kept of gradients that weren't reduced.
   void drop_gradients();
 
@@ -129,6 +140,7 @@ class FSDPParam {
   void register_on_modules(const Tensor& tensor);
   void free_unsharded();
   void set_sharded_grad(Tensor local);
+  Tensor offloaded(const Tensor& piece, bool blocks);
   void run_accumulate_hooks();
 
   ParameterSlots slots_;
@@ -145,6 +157,8 @@ class FSDPParam {
   Tensor unsharded_param_, unsharded_data_;  // the latter flat and padded
   Tensor post_forward_param_, post_forward_data_;
   Tensor accumulated_grad_;
+  std::optional<StreamEvent> offload_event_;
+  bool skips_offload_wait_ = false;
   std::shared_ptr<CarriedSum> carried_;  // of the shard's gradient
   Tensor carried_value_;                 // what was made of it
 };

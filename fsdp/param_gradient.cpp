@@ -4,6 +4,7 @@
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/tensor/convert.h>
+#include <simmesh/core/tensor/launch.h>
 #include <simmesh/fsdp/host_memory.h>
 #include <simmesh/fsdp/param.h>
 #include <simmesh/sharding/dtensor_gradient.h>
@@ -80,17 +81,39 @@ void FSDPParam::run_accumulate_hooks() {
   for (const auto& hook : std::vector(variable->accumulate_hooks)) hook(sharded_param_);
 }
 
+// The copy to pinned memory doesn't hold up the host where nobody there reads it at once.
+Tensor FSDPParam::offloaded(const Tensor& piece, bool blocks) {
+  Tensor copy;
+  {
+    Clock::Quiet one_copy;
+    copy = piece.clone();
+  }
+  launch({.name = "grad_offload",
+          .reads = {&piece, 1},
+          .writes = {&copy, 1},
+          .copies_host_memory = true});
+  offload_event_ = Stream::current().record();
+  if (blocks && !skips_offload_wait_) wait_for_offload();
+  return copy;
+}
+
+void FSDPParam::wait_for_offload() {
+  if (offload_event_) offload_event_->synchronize();
+  offload_event_.reset();
+}
+
 void FSDPParam::add_sharded_grad(const Tensor& padded_piece) {
   HostMemory host(sharding_.offload);
   Ledger::Category category(MemoryCategory::gradient);
   carried_ = nullptr;
   Tensor piece = padded_piece.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
   Tensor before = grad_of(sharded_param_);
+  Variable* variable = Variable::of(sharded_param_);
+  bool has_hooks = variable && !variable->accumulate_hooks.empty();
+  if (sharding_.offload) piece = offloaded(piece, before.is_defined() || has_hooks);
   if (before.is_defined()) {
     NoGrad mode;
     piece = add(before.local_part(), piece);
-  } else if (sharding_.offload) {
-    piece = piece.clone();
   }
   set_sharded_grad(std::move(piece));
   run_accumulate_hooks();

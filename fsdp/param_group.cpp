@@ -58,14 +58,29 @@ void FSDPParamGroup::unshard(bool async_op) {
         .group = this,
         .training = to_string(training_state_),
         .detail = async_op ? "async" : "sync"});
-  gather_now();
+  gather_now(async_op);
 }
 
-void FSDPParamGroup::gather_now() {
+// Gathers of hooks have streams of their own, so that they overlap; those that users start, and
+// asynchronous ones, are allocated where the parameters are used.
+GatherStreams FSDPParamGroup::gather_streams(bool async_op) const {
+  CommStreams& streams = comm_->streams();
+  bool by_hook =
+      training_state_ == TrainingState::forward || training_state_ == TrainingState::pre_backward;
+  if (by_hook && !async_op) return {.copy_in = streams.copy_in(), .gather = streams.all_gather()};
+  return {.copy_in = Stream::current(),
+          .gather = Stream::current(),
+          .is_async = async_op,
+          .records_streams = streams.faults().records_streams};
+}
+
+void FSDPParamGroup::gather_now(bool async_op) {
   NoGrad mode;
   bool is_smaller = sharded_state_ == ShardedState::sharded_post_forward;
   const ProcessGroup& group = is_smaller ? post_forward_.mesh->shard_group : mesh_.shard_group;
-  pending_ = std::make_unique<PendingGather>(params_, group, settings_.all_gather);
+  comm_->streams().wait_to_gather(std::exchange(resharded_, {}));
+  pending_ = std::make_unique<PendingGather>(params_, group, settings_.all_gather,
+                                             gather_streams(async_op));
   if (pending_->communicates())
     emit({.kind = EventKind::all_gather,
           .group = this,
@@ -77,10 +92,23 @@ void FSDPParamGroup::gather_now() {
 void FSDPParamGroup::wait_for_unshard() {
   if (!pending_) return;
   NoGrad mode;
-  Tensor gathered = pending_->finish(params_);
+  CommStreams& streams = comm_->streams();
+  bool in_forward = training_state_ == TrainingState::forward;
+  if (in_forward) streams.release_gather();
+  Tensor gathered = pending_->finish(params_, !streams.faults().skips_gather_wait);
+  bool is_held = in_forward && !pending_->is_async();
   pending_ = nullptr;
-  for (auto& param : params_) param->to_unsharded();
+  for (auto& param : params_) {
+    if (streams.faults().keeps_post_forward_shards)
+      kept_shards_.push_back(param->post_forward_data());
+    param->to_unsharded();
+  }
   sharded_state_ = ShardedState::unsharded;
+  StreamEvent copied_out = Stream::current().record();
+  if (is_held)
+    streams.hold_gather(gathered, copied_out);
+  else if (!streams.faults().skips_copy_out_wait)
+    streams.wait_to_gather(copied_out);
   emit({.kind = EventKind::wait,
         .group = this,
         .training = to_string(training_state_),
@@ -95,6 +123,7 @@ void FSDPParamGroup::reshard() {
   NoGrad mode;
   for (auto& param : params_) param->to_sharded_post_forward();
   sharded_state_ = ShardedState::sharded_post_forward;
+  resharded_ = Stream::current().record();
   emit({.kind = EventKind::reshard,
         .group = this,
         .training = to_string(training_state_),
@@ -120,7 +149,12 @@ void FSDPParamGroup::prefetch(std::string_view pass, const FSDPState& by) {
   training_state_ = before;
 }
 
+void FSDPParamGroup::wait_for_reduction() { Stream::current().wait(std::exchange(reduced_, {})); }
+
 void FSDPParamGroup::finalize_backward() {
+  if (!comm_->streams().faults().skips_final_wait) wait_for_reduction();
+  if (!comm_->streams().faults().skips_offload_wait)
+    for (auto& param : params_) param->wait_for_offload();
   bool drops = pending_ != nullptr;
   if (drops) pending_->drop();
   pending_ = nullptr;
@@ -134,7 +168,11 @@ void FSDPParamGroup::reset_iter_state() {
   post_forward_indices_.clear();
   training_state_ = TrainingState::idle;
   partial_.reset();
-  for (auto& param : params_) param->drop_gradients();
+  wait_for_reduction();
+  for (auto& param : params_) {
+    param->wait_for_offload();
+    param->drop_gradients();
+  }
   to_sharded({});
 }
 

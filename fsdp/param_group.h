@@ -84,7 +84,10 @@ class FSDPParamGroup {
   void reset_iter_state();
 
  private:
-  void gather_now();
+  void gather_now(bool async_op);
+  GatherStreams gather_streams(bool async_op) const;
+  void wait_for_reduction();
+  std::size_t reduce_inputs_max() const;
   void record_post_forward();
   void backward_prefetch();
   void prefetch_state_before(std::int64_t index);
@@ -104,6 +107,9 @@ class FSDPParamGroup {
   std::unique_ptr<PendingGather> pending_;
   std::vector<std::int64_t> post_forward_indices_;
   std::optional<PartialReduction> partial_;
+  // After which the shards of forward, and the gradients of the last reduction, are there.
+  StreamEvent resharded_, reduced_;
+  std::vector<Tensor> kept_shards_;  // by a fault
   bool was_reset_ = false;
   bool has_hooks_ = false;
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/function.h>
 #include <simmesh/core/ops/compute_mode.h>
@@ -90,6 +92,15 @@ std::vector<ParamGrad> FSDPParamGroup::take_gradients() {
   return gradients;
 }
 
+// The highest number that is set below the root counts for all of it.
+std::size_t FSDPParamGroup::reduce_inputs_max() const {
+  std::int64_t most = settings_.reduce_scatter_max_input_buffers;
+  for (FSDPState* state : state_->context().all_states)
+    for (auto& group : state->groups())
+      most = std::max(most, group->settings().reduce_scatter_max_input_buffers);
+  return std::size_t(most);
+}
+
 void FSDPParamGroup::post_backward() {
   training_state_ = TrainingState::post_backward;
   emit({.kind = EventKind::post_backward, .group = this});
@@ -103,6 +114,11 @@ void FSDPParamGroup::post_backward() {
   std::vector<ParamGrad> gradients = take_gradients();
   if (settings_.reshard_after_backward) reshard();
   if (gradients.empty()) return;
+  CommStreams& streams = comm_->streams();
+  bool is_last_group = state_->groups().back().get() == this;
+  if (is_last_group || !streams.faults().only_last_group_recycles)
+    streams.recycle_reduce_inputs(reduce_inputs_max());
+  if (!streams.faults().skips_own_reduction_wait) wait_for_reduction();
   DType orig_dtype = gradients.front().param->orig_dtype();
   std::optional<DType> reduce_dtype = gradients.front().param->reduce_dtype();
   ReduceSetting setting{.group = this,
@@ -113,8 +129,11 @@ void FSDPParamGroup::post_backward() {
                         .force_sum = settings_.force_sum,
                         .all_reduces = settings_.all_reduce_grads,
                         .reduce_scatter = &settings_.reduce_scatter,
-                        .hook = &settings_.all_reduce_hook};
-  reduce_gradients(std::move(gradients), setting, partial_);
+                        .hook = &settings_.all_reduce_hook,
+                        .streams = &streams};
+  if (streams.faults().skips_offload_wait)
+    for (auto& param : params_) param->skip_offload_wait();
+  reduced_ = reduce_gradients(std::move(gradients), setting, partial_);
 }
 
 }  // namespace simmesh::fsdp

@@ -4,7 +4,9 @@
 #include <simmesh/core/ops/inplace.h>
 #include <simmesh/core/ops/promotion.h>
 #include <simmesh/core/tensor/convert.h>
+#include <simmesh/core/tensor/launch.h>
 #include <simmesh/fsdp/gradient_rows.h>
+#include <simmesh/fsdp/host_memory.h>
 #include <simmesh/fsdp/reduce.h>
 #include <simmesh/fsdp/reduce_carried.h>
 
@@ -21,6 +23,13 @@ DType reduction_dtype(const std::vector<ParamGrad>& gradients, const ReduceSetti
 
 void divide(Tensor& tensor, double divisor) {
   if (divisor != 1.0) div_(tensor, divisor);
+}
+
+// A view of the bytes as they are, which nothing on the device holds.
+Tensor kept_for_observers(const Tensor& tensor) {
+  HostMemory host(true);
+  Clock::Quiet no_copy;
+  return tensor.clone();
 }
 
 // Reducer runs the collectives of one reduction and tells observers of them.
@@ -49,16 +58,17 @@ class Reducer {
     return output;
   }
 
-  Tensor all_reduced(const Tensor& input) const {
+  // In place; observers see what it was.
+  void all_reduce_in_place(Tensor& output) const {
     const ProcessGroup& group = *setting_.mesh->replicate_group;
-    Tensor output = all_reduce(input, factors_.all_reduce, group);
+    Tensor input = kept_for_observers(output);
+    all_reduce_(output, factors_.all_reduce, group);
     emit({.kind = EventKind::all_reduce,
           .group = setting_.group,
           .group_size = group.size(),
           .op = factors_.all_reduce.op,
           .input = input,
           .output = output});
-    return output;
   }
 
  private:
@@ -68,13 +78,20 @@ class Reducer {
 
 Tensor flat_input(const std::vector<ParamGrad>& gradients, DType dtype, std::int64_t ranks) {
   std::int64_t row = 0, offset = 0;
+  std::vector<Tensor> read;
   for (const ParamGrad& entry : gradients) row += entry.param->padded_numel();
-  Tensor flat = zeros({row * ranks}, dtype);
-  for (const ParamGrad& entry : gradients) {
-    Tensor value = converted(entry.grad.value, dtype);
-    put_gradient_rows(flat, value, *entry.param, {.ranks = ranks, .row = row, .offset = offset});
-    offset += entry.param->padded_numel();
+  Tensor flat;
+  {
+    Clock::Quiet one_copy;
+    flat = zeros({row * ranks}, dtype);
+    for (const ParamGrad& entry : gradients) {
+      Tensor value = converted(entry.grad.value, dtype);
+      put_gradient_rows(flat, value, *entry.param, {.ranks = ranks, .row = row, .offset = offset});
+      offset += entry.param->padded_numel();
+      read.push_back(entry.grad.value);
+    }
   }
+  launch({.name = "reduce_scatter_copy_in", .reads = read, .writes = {&flat, 1}});
   return flat;
 }
 
@@ -88,10 +105,47 @@ void give_out(const Tensor& flat, const std::vector<ParamGrad>& gradients) {
   }
 }
 
+Tensor reduction_input(const std::vector<ParamGrad>& gradients, DType dtype,
+                       const ReduceSetting& setting) {
+  bool on_other_pool = setting.streams->faults().reduce_input_on_other_pool;
+  CachingAllocator* allocator = Ledger::active() ? Ledger::active()->allocator() : nullptr;
+  StreamIndex own = allocator ? allocator->stream() : 0;
+  if (on_other_pool && allocator) allocator->set_stream(setting.streams->reduce_scatter().index());
+  Tensor input = flat_input(gradients, dtype, setting.mesh->shard_size());
+  if (allocator) allocator->set_stream(own);
+  return input;
+}
+
+// The end of a reduction, on the stream that reduced last.
+StreamEvent finish_reduction(Tensor output, const ReduceSetting& setting,
+                             const DivideFactors& factors, std::vector<ParamGrad>& gradients) {
+  if (*setting.hook) (*setting.hook)(output);
+  if (factors.after != 1.0) output = output.clone();
+  divide(output, factors.after);
+  give_out(converted(output, setting.orig_dtype), gradients);
+  return Stream::current().record();
+}
+
+// What was scattered is all-reduced in place, on a stream of its own. Its memory is of the pool of
+// the stream that scattered.
+StreamEvent reduce_over_replicas(Tensor output, const Reducer& reducer,
+                                 const ReduceSetting& setting, const DivideFactors& factors,
+                                 std::vector<ParamGrad>& gradients) {
+  CommStreams& streams = *setting.streams;
+  streams.all_reduce().wait(streams.reduce_scatter());
+  StreamScope scope(streams.all_reduce());
+  reducer.all_reduce_in_place(output);
+  StreamEvent all_reduced = Stream::current().record();
+  StreamEvent given = finish_reduction(output, setting, factors, gradients);
+  bool too_early = streams.faults().all_reduce_buffer == AllReduceBuffer::until_all_reduce;
+  streams.hold_all_reduce(std::move(output), too_early ? all_reduced : given);
+  return given;
+}
+
 }  // namespace
 
-void reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
-                      std::optional<PartialReduction>& partial) {
+StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
+                             std::optional<PartialReduction>& partial) {
   NoGrad mode;
   Ledger::Category category(MemoryCategory::communication);
   if (current_arithmetic().is_exact())
@@ -100,29 +154,28 @@ void reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& set
     if (entry.grad.carried) entry.grad.value = entry.grad.carried->value();
   DType dtype = reduction_dtype(gradients, setting);
   const MeshInfo& mesh = *setting.mesh;
+  CommStreams& streams = *setting.streams;
   DivideFactors factors = divide_factors({.shard_size = mesh.shard_size(),
                                           .data_parallel_size = mesh.data_parallel_size(),
                                           .reduce_dtype = dtype,
                                           .factor = setting.divide_factor,
                                           .force_sum = setting.force_sum});
   Reducer reducer(setting, factors);
-  Tensor input = flat_input(gradients, dtype, mesh.shard_size());
-  divide(input, factors.before);
+  Tensor input = reduction_input(gradients, dtype, setting);
   for (ParamGrad& entry : gradients) entry.grad = {};
+  if (!streams.faults().skips_reduce_wait) streams.reduce_scatter().wait(Stream::current());
+  StreamScope scope(streams.reduce_scatter());
+  divide(input, factors.before);
   Tensor output = reducer.scattered(input);
-  if (mesh.replicate_group) {
-    if (partial) output = add_(output, partial->flat);
-    partial.reset();
-    if (!setting.all_reduces) {
-      partial = PartialReduction{output, {}};
-      return;
-    }
-    output = reducer.all_reduced(output);
-  }
-  if (*setting.hook) (*setting.hook)(output);
-  if (factors.after != 1.0) output = output.clone();
-  divide(output, factors.after);
-  give_out(converted(output, setting.orig_dtype), gradients);
+  streams.hold_reduce_input(std::move(input), Stream::current().record());
+  if (!mesh.replicate_group) return finish_reduction(output, setting, factors, gradients);
+  streams.release_all_reduce();
+  if (partial) output = add_(output, partial->flat);
+  partial.reset();
+  if (setting.all_reduces)
+    return reduce_over_replicas(std::move(output), reducer, setting, factors, gradients);
+  partial = PartialReduction{output, {}};
+  return Stream::current().record();
 }
 
 }  // namespace simmesh::fsdp

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <simmesh/collectives/collectives.h>
+#include <simmesh/fsdp/comm_streams.h>
 #include <simmesh/fsdp/divide_factors.h>
 #include <simmesh/fsdp/param.h>
 
@@ -41,12 +42,15 @@ struct ReduceSetting {
   bool all_reduces = true;
   const ReduceScatter* reduce_scatter = nullptr;
   const AllReduceHook* hook = nullptr;
+  CommStreams* streams = nullptr;
 };
 
 // reduce_gradients brings each parameter the part of its gradient that belongs to its shard: rank k
 // gets the rows k*c .. of each gradient in order, padded with zeros. Where it doesn't all-reduce,
-// the result is added to `partial`, else that is added to it first.
-void reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
-                      std::optional<PartialReduction>& partial);
+// the result is added to `partial`, else that is added to it first. The input is put together on
+// the current stream, which reads it and the gradients; all else is on the context's streams.
+// Returns the event after which the gradients are there.
+StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
+                             std::optional<PartialReduction>& partial);
 
 }  // namespace simmesh::fsdp

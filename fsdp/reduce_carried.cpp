@@ -96,8 +96,8 @@ Tensor scattered(const Tensor& flat, const ReduceSetting& setting, const DivideF
 
 }  // namespace
 
-void reduce_carried_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
-                              std::optional<PartialReduction>& partial) {
+StreamEvent reduce_carried_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
+                                     std::optional<PartialReduction>& partial) {
   const MeshInfo& mesh = *setting.mesh;
   DType dtype = setting.orig_dtype;
   const UnshardedGrad& first = gradients.front().grad;
@@ -116,8 +116,12 @@ void reduce_carried_gradients(std::vector<ParamGrad> gradients, const ReduceSett
     entry.grad = {};
   }
   check_room(sums, mesh.data_parallel_size());
-  Tensor flat =
-      scattered(flat_limbs(sums, gradients, mesh.shard_size()), setting, factors, named, numel);
+  Tensor input = flat_limbs(sums, gradients, mesh.shard_size());
+  const Stream& stream = setting.streams->reduce_scatter();
+  stream.wait(Stream::current());
+  StreamScope scope(stream);
+  Tensor flat = scattered(input, setting, factors, named, numel);
+  setting.streams->hold_reduce_input(std::move(input), stream.record());
   sums = sums_of(flat, gradients, dtype);
   if (mesh.replicate_group) {
     if (partial)
@@ -125,13 +129,14 @@ void reduce_carried_gradients(std::vector<ParamGrad> gradients, const ReduceSett
     partial.reset();
     if (!setting.all_reduces) {
       partial = PartialReduction{{}, std::move(sums)};
-      return;
+      return stream.record();
     }
     flat = summed_over_replicas(flat_limbs(sums, gradients, 1), setting, factors, named, numel);
     sums = sums_of(flat, gradients, dtype);
   }
   for (std::size_t i = 0; i < sums.size(); ++i)
     gradients[i].param->add_sharded_grad(sums[i], factors.total);
+  return stream.record();
 }
 
 }  // namespace simmesh::fsdp

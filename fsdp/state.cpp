@@ -83,6 +83,9 @@ void FSDPState::root_pre_forward() {
   context_->iter_forward_root = this;
   emit({.kind = EventKind::forward_root, .state = this});
   if (auto event = std::exchange(context_->post_optim_event, nullptr)) event();
+  auto stream_event = std::exchange(context_->post_optim_stream_event, std::nullopt);
+  if (comm_->streams().faults().skips_root_wait) return;
+  comm_->streams().wait_to_gather(stream_event ? *stream_event : Stream::current().record());
 }
 
 nn::Tensors FSDPState::post_forward(nn::Module& module, nn::Tensors outputs) {
@@ -98,6 +101,7 @@ nn::Tensors FSDPState::complete(nn::Tensors outputs) {
   training_state_ = TrainingState::idle;
   if (context_->iter_forward_root != this) return outputs;
   outputs = complete_others(std::move(outputs));
+  comm_->streams().release_gather();
   context_->iter_forward_root = nullptr;
   return outputs;
 }
@@ -153,7 +157,10 @@ void FSDPState::root_callback() {
     if (!context_->is_last_backward) continue;
     for (auto& group : groups) group->finalize_backward();
   }
-  if (context_->is_last_backward) comm_->forget(*context_);
+  if (context_->is_last_backward) {
+    comm_->forget(*context_);
+    comm_->streams().release_all();
+  }
   context_->iter_forward_root = nullptr;
   context_->callback_queued = false;
 }
@@ -168,6 +175,8 @@ void FSDPState::reset_iter_state() {
     for (auto& group : state->groups_) group->reset_iter_state();
   }
   comm_->forget(*context_);
+  comm_->streams().release_gather();
+  comm_->streams().release_all();
   context_->iter_forward_root = nullptr;
   context_->callback_queued = false;
 }

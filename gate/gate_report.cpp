@@ -43,6 +43,9 @@ std::string gate_text(const GateResult& result) {
   if (result.physical_peak_bytes)
     text += fmt::format(", {} bytes physical", *result.physical_peak_bytes);
   text += "\ncollectives: " + collectives_text(result) + "\n";
+  if (result.gathers)
+    text += fmt::format("all-gathers of parameters: {} on each rank, {} that nobody used\n",
+                        result.gathers->started(), result.gathers->unused());
   if (!result.reproduce.empty()) text += fmt::format("reproduce: {}\n", result.reproduce);
   return text;
 }
@@ -79,6 +82,9 @@ std::string to_json(gsl::span<const GateResult> results) {
     if (result.physical_peak_bytes) gate["physical_peak_bytes"] = *result.physical_peak_bytes;
     gate["collectives"] = Json::object();
     for (const auto& [name, calls] : result.collectives) gate["collectives"][name] = calls;
+    if (result.gathers)
+      gate["gathers"] = {{"started", result.gathers->started()},
+                         {"unused", result.gathers->unused()}};
     if (!result.failure.empty()) gate["failure"] = result.failure;
     if (!result.reproduce.empty()) gate["reproduce"] = result.reproduce;
     gates.push_back(std::move(gate));

@@ -31,6 +31,8 @@ struct GateResult {
   // out.
   std::optional<std::int64_t> physical_peak_bytes;
   std::map<std::string, std::int64_t> collectives;  // calls of each rank
+  // Of the rank where nobody used most, for a gate with sharded parameters.
+  std::optional<GatherTally> gathers;
   std::vector<double> losses;
   std::string failure;    // report of the first run that failed; empty for none
   std::string reproduce;  // command line
@@ -40,7 +42,8 @@ struct GateResult {
 };
 
 // run_gate runs a gate and makes all its checks: that every rank returns, same_as, schedules,
-// collectives, peak_bytes_max, loss, hash, each fault, and that nothing is left alive. Throws a
+// collectives, events, unused_gathers, peak_bytes_max, loss, hash, each fault, and that nothing is
+// left alive. Throws a
 // BadGate where the model can't be run even on one device, and for a fault without an operation.
 GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {});
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <simmesh/core/check/repro.h>
+#include <simmesh/core/clock/device_report.h>
 #include <simmesh/core/engine/rank_figures.h>
 #include <simmesh/core/engine/schedule.h>
 
@@ -60,6 +61,9 @@ struct Outcome {
   bool shapes_only = false;
   std::vector<RankFigures> figures;
   std::string fold_difference;
+  // devices has a report of each rank that was run, where WorldOptions::device modelled devices.
+  // Times are those of runs that were ok.
+  std::vector<DeviceReport> devices;
   std::optional<Failure> failure;
   Repro repro;
 

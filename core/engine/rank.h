@@ -3,6 +3,7 @@
 #include <array>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstdint>
+#include <memory>
 
 #include <simmesh/core/check/fold_hash.h>
 #include <simmesh/core/engine/activity.h>
@@ -14,6 +15,7 @@
 
 namespace simmesh {
 
+class Clock;
 class Run;
 class World;
 
@@ -21,13 +23,20 @@ class World;
 // fiber uses it.
 class Rank {
  public:
-  Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger)
-      : run_(&run), ledger_(std::move(ledger)), random_(seed, id), id_(id) {}
+  Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
+       std::shared_ptr<Clock> clock = nullptr)
+      : run_(&run),
+        ledger_(std::move(ledger)),
+        clock_(std::move(clock)),
+        random_(seed, id),
+        id_(id) {}
 
   RankId id() const { return id_; }
   Run& run() { return *run_; }
   World& world();
   Ledger& ledger() { return *ledger_; }
+  // clock is that of the rank's simulated device, null where WorldOptions::device models none.
+  Clock* clock() { return clock_.get(); }
   // random is the rank's own stream: seed of the World, number of the rank.
   RandomStream& random() { return random_; }
 
@@ -57,6 +66,7 @@ class Rank {
  private:
   Run* run_;
   boost::intrusive_ptr<Ledger> ledger_;
+  std::shared_ptr<Clock> clock_;
   RandomStream random_;
   FoldHash data_hash_;
   std::uint64_t operations_ = 0;

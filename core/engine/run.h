@@ -121,6 +121,7 @@ class Run {
   std::string describe_cycle() const;
   std::string describe_divergence() const;
   Outcome outcome();
+  std::vector<DeviceReport> device_reports();
   void run_workers(const std::function<void(Rank&)>& body);
   void add_figures(Outcome& result);
   Worker& worker_of(RankId id) const { return *seats_[id].worker; }

@@ -4,6 +4,7 @@
 
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/clock/clock.h>
 #include <simmesh/core/engine/fiber_scheduler.h>
 #include <simmesh/core/engine/worker.h>
 #include <simmesh/core/memory/data_mode.h>
@@ -27,6 +28,7 @@ thread_local Rank* current_rank = nullptr;
 void make_current(Rank* rank) {
   current_rank = rank;
   Ledger::set_active(rank ? &rank->ledger() : nullptr);
+  Clock::set_active(rank ? rank->clock() : nullptr);
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/clock/device_model.h>
 #include <simmesh/core/engine/fault.h>
 #include <simmesh/core/engine/outcome.h>
 #include <simmesh/core/engine/rank.h>
@@ -26,6 +28,9 @@ struct WorldOptions {
   std::size_t threads = 1;
   Arithmetic arithmetic = Arithmetic::canonical();
   FaultPlan faults = {};
+  // Gives each rank a device with streams, a clock and a caching allocator, and checks that streams
+  // don't race. Changes no data and no schedule.
+  std::optional<DeviceModel> device = {};
   // Address space of a rank's stack. Only pages that are touched use memory.
   std::size_t stack_bytes = 64 * 1024;
   bool record_choices = false;

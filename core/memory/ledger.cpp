@@ -40,6 +40,10 @@ StorageId Ledger::charge(std::int64_t bytes) {
   return (StorageId(owner_) << 40) | allocations_;
 }
 
+void Ledger::model_allocator(CachingAllocator::Options options) {
+  allocator_ = std::make_unique<CachingAllocator>(options);
+}
+
 void Ledger::release(std::int64_t bytes, MemoryCategory category) {
   total_.current -= bytes;
   by_category_[std::size_t(category)].current -= bytes;

@@ -4,8 +4,10 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
+#include <simmesh/core/memory/caching_allocator.h>
 #include <simmesh/core/memory/physical_memory.h>
 
 namespace simmesh {
@@ -46,6 +48,16 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
   // RuntimeError where the fault plan lets this allocation fail; nothing is charged then.
   StorageId charge(std::int64_t bytes);
   void release(std::int64_t bytes, MemoryCategory category);
+
+  // model_allocator gives the rank's storages addresses of a simulated device from here on; place
+  // returns that of a new storage, 0 without a model. Raises a RuntimeError where the device is
+  // full. unplace gives it back.
+  void model_allocator(CachingAllocator::Options options);
+  CachingAllocator* allocator() const { return allocator_.get(); }
+  DeviceAddress place(std::int64_t bytes) { return allocator_ ? allocator_->allocate(bytes) : 0; }
+  void unplace(DeviceAddress address) {
+    if (address != 0) allocator_->free(address);
+  }
 
   const Bytes& total() const { return total_; }
   const Bytes& of(MemoryCategory category) const { return by_category_[std::size_t(category)]; }
@@ -102,6 +114,7 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
   Bytes total_;
   std::array<Bytes, memory_category_count> by_category_{};
   boost::intrusive_ptr<PhysicalMemory> memory_;
+  std::unique_ptr<CachingAllocator> allocator_;
   std::uint64_t allocations_ = 0;
   std::uint64_t failing_allocation_ = 0;
   std::uint64_t copies_on_write_ = 0;

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
@@ -16,10 +17,6 @@ StorageId next_outside_id() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-StorageId charge(Ledger* ledger, std::size_t bytes) {
-  return ledger ? ledger->charge(std::int64_t(bytes)) : next_outside_id();
-}
-
 }  // namespace
 
 Storage::Storage(Contents contents, BufferPtr buffer, std::size_t offset, std::size_t bytes,
@@ -28,9 +25,31 @@ Storage::Storage(Contents contents, BufferPtr buffer, std::size_t offset, std::s
       offset_(offset),
       bytes_(bytes),
       ledger_(ledger && !ledger->is_in_workspace() ? ledger : nullptr),
-      id_(charge(ledger_.get(), bytes)),
       contents_(contents) {
-  if (ledger_) category_ = ledger_->category();
+  if (ledger_) {
+    category_ = ledger_->category();
+    charge();
+  } else {
+    id_ = next_outside_id();
+  }
+}
+
+// The identity is that of the first charge. Nothing is charged where there is no room.
+void Storage::charge() {
+  address_ = ledger_->place(std::int64_t(bytes_));
+  try {
+    StorageId id = ledger_->charge(std::int64_t(bytes_));
+    if (id_ == 0) id_ = id;
+  } catch (...) {
+    ledger_->unplace(address_);
+    throw;
+  }
+}
+
+void Storage::discharge() {
+  if (!ledger_) return;
+  ledger_->unplace(std::exchange(address_, 0));
+  ledger_->release(std::int64_t(bytes_), category_);
 }
 
 StoragePtr Storage::make(std::size_t bytes) {
@@ -61,15 +80,15 @@ const BufferPtr& Storage::refuse() const {
           "expected a tensor with data, got one whose storage of {} bytes was freed", bytes_);
   if (contents_ == Contents::shape)
     raise(ErrorKind::runtime_error, "memory/storage",
-          "expected a tensor with data, got one of {} bytes in a world of shapes only, where no "
-          "tensor has values",
+          "expected a tensor with data, got one of {} bytes that has none: of a world of shapes "
+          "only, where no tensor has values, or not written yet",
           bytes_);
   raise(ErrorKind::runtime_error, "memory/storage",
         "expected a tensor with data, got one of the meta device, which has only a shape");
 }
 
 Storage::~Storage() {
-  if (ledger_ && !is_freed_) ledger_->release(std::int64_t(bytes_), category_);
+  if (!is_freed_) discharge();
 }
 
 void Storage::free() {
@@ -77,7 +96,7 @@ void Storage::free() {
   buffer_ = nullptr;
   offset_ = 0;
   is_freed_ = true;
-  if (ledger_) ledger_->release(std::int64_t(bytes_), category_);
+  discharge();
 }
 
 void Storage::restore() {
@@ -85,7 +104,7 @@ void Storage::restore() {
   if (has_elements()) buffer_ = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
   if (ledger_) {
     Ledger::Category category(category_);
-    ledger_->charge(std::int64_t(bytes_));
+    charge();
   }
   is_freed_ = false;
 }

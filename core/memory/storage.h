@@ -40,6 +40,9 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
 
   StorageId id() const { return id_; }
   std::size_t bytes() const { return bytes_; }
+  // address is where the storage lies in the simulated device, 0 where none is modelled or it
+  // doesn't lie in it.
+  DeviceAddress address() const { return address_; }
   bool is_meta() const { return contents_ == Contents::meta; }
   // has_elements says that there are bytes, or will be again once a freed storage is restored.
   bool has_elements() const { return contents_ == Contents::elements; }
@@ -73,13 +76,16 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
 
   Storage(Contents contents, BufferPtr buffer, std::size_t offset, std::size_t bytes,
           Ledger* ledger);
+  void charge();
+  void discharge();
   [[noreturn]] const BufferPtr& refuse() const;
 
   BufferPtr buffer_;
   std::size_t offset_;
   std::size_t bytes_;
   boost::intrusive_ptr<Ledger> ledger_;
-  StorageId id_;
+  StorageId id_ = 0;
+  DeviceAddress address_ = 0;
   std::uint32_t changes_ = 0;
   MemoryCategory category_ = MemoryCategory::other;
   Contents contents_;

@@ -4,8 +4,10 @@
 #include <simmesh/core/memory/data_mode.h>
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/kernel_work.h>
 #include <simmesh/core/ops/op_observer.h>
 #include <simmesh/core/tensor/convert.h>
+#include <simmesh/core/tensor/launch.h>
 
 namespace simmesh {
 
@@ -55,7 +57,18 @@ TensorTypes infer_view_types(const Op& op, gsl::span<const TensorType> inputs,
   return types;
 }
 
+// A kernel is one operation of the device, whatever it calls.
+void launch_op(const Op& op, gsl::span<const Tensor> inputs, gsl::span<const Tensor> outputs) {
+  if (Clock* clock = Clock::active()) [[unlikely]]
+    launch_on_clock(*clock, {.name = op.name.c_str(),
+                             .reads = inputs,
+                             .writes = outputs,
+                             .operations = floating_operations(op, inputs, outputs)});
+}
+
 void run_kernel(const OpCall& call, gsl::span<const Tensor> inputs, gsl::span<Tensor> outputs) {
+  launch_op(call.op, inputs, outputs);
+  Clock::Quiet parts;
   const OpObserver::Observe* observe = OpObserver::active();
   Ledger::Workspace workspace;
   if (observe) (*observe)(call.op, OpObserver::Moment::before);
@@ -156,6 +169,11 @@ void call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
   // The tape may save what the tensor was: that keeps its bytes, and self takes others.
   if (tracked) before.front() = kept(self);
   Tensor plain = self.detach();
+  // The result would have been written there at once.
+  if (!self.distribution())
+    launch(
+        {.name = op.name.c_str(), .reads = {&result, 1}, .writes = {&plain, 1}, .device_bytes = 0});
+  Clock::Quiet parts;
   adopt_(plain, converted(result, self.dtype()));
   self.storage()->count_change();
   if (tracked) tracked->tracking()->rebase(call, self);

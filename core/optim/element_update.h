@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/tensor/launch.h>
 #include <simmesh/core/tensor/tensor.h>
 
 namespace simmesh::optim {
@@ -27,6 +28,11 @@ void update_elements(std::array<Tensor*, N> tensors, F&& f) {
   if (!is_floating_point(dtype))
     raise(ErrorKind::type_error, "optim/update", "expected a floating dtype, got {}",
           to_string(dtype));
+  if (Clock::active()) [[unlikely]] {
+    std::array<Tensor, N> written;
+    for (std::size_t n = 0; n < N; ++n) written[n] = *tensors[n];
+    launch({.name = "optimizer_update", .writes = written});
+  }
   if (!tensors[0]->has_elements()) return;
   visit_dtype(dtype, [&]<class T>(T) {
     if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float> ||

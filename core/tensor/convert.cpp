@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <simmesh/core/tensor/convert.h>
+#include <simmesh/core/tensor/launch.h>
 
 namespace simmesh {
 
@@ -42,6 +43,7 @@ Tensor converted(const Tensor& tensor, DType dtype) {
   if (tensor.dtype() == dtype) return tensor;
   Tensor source = tensor.contiguous();
   Tensor result = empty(tensor.shape(), dtype);
+  launch("to", source, result);
   if (!result.has_elements()) return result;
   visit_dtype(source.dtype(), [&]<class From>(From) {
     visit_dtype(dtype, [&]<class To>(To) {

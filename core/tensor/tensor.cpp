@@ -5,6 +5,7 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/memory/data_mode.h>
 #include <simmesh/core/tensor/attached_views.h>
+#include <simmesh/core/tensor/launch.h>
 #include <simmesh/core/tensor/strided_copy.h>
 #include <simmesh/core/tensor/tensor.h>
 
@@ -184,7 +185,9 @@ Tensor Tensor::clone() const {
       is_only_a_shape(*this)
           ? Storage::make_unbacked(bytes(), true)
           : Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
-  return Tensor(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
+  Tensor result(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
+  launch("clone", *this, result);
+  return result;
 }
 
 Tensor empty(DimSpan shape, DType dtype) {
@@ -201,11 +204,13 @@ Tensor zeros(DimSpan shape, DType dtype) {
   Tensor result = empty(shape, dtype);
   if (result.has_elements() && result.bytes() > 0)
     std::memset(result.mutable_data(), 0, result.bytes());
+  launch("zeros", result);
   return result;
 }
 
 Tensor full(DimSpan shape, DType dtype, double value) {
   Tensor result = empty(shape, dtype);
+  launch("full", result);
   if (!result.has_elements()) return result;
   visit_dtype(dtype, [&]<class T>(T) {
     auto values = result.mutable_values<T>();
@@ -216,17 +221,19 @@ Tensor full(DimSpan shape, DType dtype, double value) {
 
 void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
-  bool is_written = !DataMode::shapes_only() || !is_only_a_shape(target);
-  if (target.element_count() == 0 || !is_written) return;
+  if (target.element_count() == 0) return;
+  launch("copy_", source, target);
+  if (DataMode::shapes_only() && is_only_a_shape(target)) return;
   strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
                target.shape(), bytes_per_element(target.dtype()));
 }
 
 void adopt_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/adopt_");
-  if (DataMode::shapes_only() && is_only_a_shape(target)) return;
   bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
   if (!whole || !source.is_contiguous()) return copy_(target, source);
+  launch("copy_", source, target);
+  if (DataMode::shapes_only() && is_only_a_shape(target)) return;
   std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());
   target.storage()->adopt(source.storage()->buffer(), source.storage()->buffer_offset() + begin);
 }

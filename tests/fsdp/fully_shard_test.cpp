@@ -93,7 +93,7 @@ void expect_bits_of_one_device(const Draw& draw) {
   ASSERT_TRUE(alone.ok()) << draw.text << ": " << report(alone);
   World world({.ranks = std::size_t(draw.plan.world), .arithmetic = Arithmetic::exact()});
   Outcome outcome = world.run([&](Rank&) {
-    ShardedTraining training(draw.plan, draw.sync);
+    ShardedTraining training(draw.plan, {.sync = draw.sync});
     TrainingResult sharded = train(draw.task, training.form());
     for (std::size_t step = 0; step < whole.losses.size(); ++step) {
       expect(same_bits(whole.losses[step], sharded.losses[step]), "bits of a loss");

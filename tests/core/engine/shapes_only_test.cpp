@@ -103,7 +103,7 @@ TEST(ShapesOnly, ReadingAValueIsAnError) {
       read(x);
     });
     ASSERT_FALSE(outcome.ok());
-    EXPECT_THAT(outcome.failure->message, HasSubstr("in a world of shapes only"));
+    EXPECT_THAT(outcome.failure->message, HasSubstr("of a world of shapes only"));
   }
 }
 

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <vector>
+
+#include <simmesh/collectives/collective_call.h>
+#include <simmesh/collectives/exchange.h>
+#include <simmesh/collectives/process_group.h>
+#include <simmesh/core/clock/stream.h>
+
+namespace simmesh {
+
+// collective_us is the time of a collective from when its last member is ready, by the formulas of
+// Topology: the ranks of a host, numbered one after another, share the fast links. What isn't in
+// that table costs as the collective that moves as much: a broadcast as an all-gather, for
+// instance.
+double collective_us(const CollectiveCall& call, const ProcessGroup& group,
+                     const DeviceModel& model);
+
+// DeviceLaunch is a collective as a launch of a simulated device; it owns what the launch refers
+// to. The arrival has joined its exchange.
+class DeviceLaunch {
+ public:
+  DeviceLaunch(const ProcessGroup& group, const Arrival& arrival, gsl::span<const Tensor> results,
+               const Clock& clock);
+  DeviceLaunch(const DeviceLaunch&) = delete;
+  DeviceLaunch& operator=(const DeviceLaunch&) = delete;
+
+  const Launch& launch() const { return launch_; }
+
+ private:
+  CollectiveKey key_;
+  boost::container::small_vector<MemoryRange, 2> reads_, writes_;
+  Launch launch_;
+};
+
+// run_on_device launches a collective that has completed, with its results, on the current stream.
+void run_on_device(const ProcessGroup& group, const Arrival& arrival,
+                   gsl::span<const Tensor> results, Clock& clock);
+
+// DeviceStart is a collective that is started without waiting for it.
+struct DeviceStart {
+  const ProcessGroup& group;
+  const Arrival& arrival;
+  const CollectiveCall& call;  // with the caller's own operands
+  const Tensor& into;          // undefined for none
+  bool on_current_stream = false;
+};
+
+// start_on_device launches it, on the communicator's stream unless it is to be on the current one,
+// and returns the event for which a wait has to let the current stream wait: none where it was on
+// that itself.
+StreamEvent start_on_device(const DeviceStart& start, Clock& clock);
+
+// communicator_stream returns the stream of a group's collectives that are started asynchronously.
+Stream communicator_stream(const ProcessGroup& group, Clock& clock);
+
+}  // namespace simmesh

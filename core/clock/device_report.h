@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/memory/caching_allocator.h>
+
+namespace simmesh {
+
+// DeviceReport is what a rank's simulated device did in a run, in virtual time. It is a pure
+// function of the program and the DeviceModel.
+struct DeviceReport {
+  struct Stream {
+    std::string name;
+    double busy_us = 0;  // a collective is busy while it waits for other ranks
+    std::uint64_t operations = 0;
+  };
+
+  std::vector<Stream> streams;  // the first one computes
+  // makespan_us is when the last operation ends. It is the time so far, and is_complete false,
+  // where operations wait for one another across streams and ranks, which would hang a cluster.
+  double makespan_us = 0;
+  bool is_complete = true;
+  // exposed_communication_us is how long the first stream had nothing to do because it waited for a
+  // collective, or for a stream that runs some.
+  double exposed_communication_us = 0;
+  AllocatorFigures memory;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <string>
+
+#include <simmesh/core/clock/clock.h>
+
+namespace simmesh {
+
+// StreamEvent is a point in a stream. A default one, or one that was recorded where no device is
+// modelled, happened already: to wait for it does nothing.
+class StreamEvent {
+ public:
+  StreamEvent() = default;
+  explicit StreamEvent(DeviceEvent event) : event_(std::move(event)) {}
+
+  // synchronize lets the host wait for it: what it does later comes after.
+  void synchronize() const;
+  const DeviceEvent& event() const { return event_; }
+
+ private:
+  DeviceEvent event_;
+};
+
+// Stream is a queue of operations of this rank's device: they run one after another, and beside
+// those of other streams. A cheap value. Where WorldOptions::device models no device, all of this
+// does nothing.
+//
+//   Stream copies = Stream::make("copies");
+//   copies.wait(Stream::current());       // what was launched so far
+//   {
+//     StreamScope scope(copies);          // operations and storages below are on copies
+//     staged = x.clone();
+//   }
+//   StreamEvent copied = copies.record();
+//   Stream::current().wait(copied);       // before staged is used
+class Stream {
+ public:
+  // The default stream, which computes.
+  Stream() = default;
+  explicit Stream(StreamIndex index) : index_(index) {}
+
+  static Stream make(std::string name);
+  static Stream current();
+
+  StreamIndex index() const { return index_; }
+
+  StreamEvent record() const;
+  void wait(const StreamEvent& event) const;
+  // wait for all that was launched on the other stream so far.
+  void wait(const Stream& other) const;
+  // synchronize lets the host wait for all that was launched so far.
+  void synchronize() const { record().synchronize(); }
+  // uses says that the stream uses a storage of another stream's: once freed, its memory isn't
+  // handed out until the host knows that the stream is through with it.
+  void uses(DeviceAddress address) const;
+
+  bool operator==(const Stream&) const = default;
+
+ private:
+  StreamIndex index_ = 0;
+};
+
+// StreamScope makes a stream the current one.
+class StreamScope {
+ public:
+  explicit StreamScope(const Stream& stream);
+  ~StreamScope();
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
+
+ private:
+  Stream outer_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <gsl/span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <simmesh/core/clock/device_report.h>
+
+namespace simmesh {
+
+// CollectiveKey says which joint operation an entry is part of. The collectives of one group follow
+// one another in the order of their sequence numbers, which count from 0, whatever streams they are
+// on: they share a communicator.
+struct CollectiveKey {
+  std::uint32_t group = 0;
+  std::uint64_t sequence = 0;
+  std::size_t members = 0;
+};
+
+// Timeline is the log of one device's streams, in the order of its program, without times: those
+// depend on other ranks, and are resolved after the run.
+class Timeline {
+ public:
+  using EventIndex = std::uint32_t;
+
+  void add_stream(std::string name) { streams_.push_back({std::move(name), {}, false}); }
+  const std::vector<std::string> names() const;
+
+  void launch(StreamIndex stream, double cost_us);
+  void launch(StreamIndex stream, double cost_us, const CollectiveKey& key);
+  // record notes an event; wait lets a stream wait for one, synchronize the host, so that whatever
+  // is launched later begins after it.
+  EventIndex record(StreamIndex stream);
+  void wait(StreamIndex stream, EventIndex event);
+  void synchronize(EventIndex event);
+
+ private:
+  friend class TimelineResolver;
+
+  enum class Kind : std::uint8_t { launch, collective, record, wait };
+  struct Entry {
+    Kind kind;
+    std::uint32_t index = 0;       // event, or collective in keys_
+    std::uint32_t host_waits = 0;  // that came before it
+    double cost_us = 0;
+  };
+  struct Stream {
+    std::string name;
+    std::vector<Entry> entries;
+    bool communicates = false;
+  };
+
+  void add(StreamIndex stream, Entry entry);
+
+  std::vector<Stream> streams_;
+  std::vector<CollectiveKey> keys_;
+  std::vector<StreamIndex> event_streams_;  // by event
+  std::vector<EventIndex> host_waits_;
+};
+
+// resolve_times gives each operation of all ranks its time. An operation begins when its stream is
+// free and what it waits for has ended; a collective ends its cost after its last member was ready.
+// The host takes no time. Returns one report a rank, without memory.
+std::vector<DeviceReport> resolve_times(gsl::span<const Timeline* const> ranks);
+
+}  // namespace simmesh

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/clock/timeline.h>
+
+namespace simmesh {
+namespace {
+
+std::vector<DeviceReport> resolved(const std::vector<Timeline>& logs) {
+  std::vector<const Timeline*> pointers;
+  for (const Timeline& log : logs) pointers.push_back(&log);
+  return resolve_times(pointers);
+}
+
+Timeline two_streams() {
+  Timeline log;
+  log.add_stream("compute");
+  log.add_stream("communication");
+  return log;
+}
+
+// Streams run side by side; only a wait puts one behind the other.
+TEST(Timeline, StreamsRunSideBySide) {
+  Timeline apart = two_streams(), behind = two_streams();
+  for (Timeline* log : {&apart, &behind}) {
+    log->launch(0, 10);
+    Timeline::EventIndex event = log->record(0);
+    if (log == &behind) log->wait(1, event);
+    log->launch(1, 5);
+  }
+  EXPECT_EQ(resolved({apart})[0].makespan_us, 10);
+  EXPECT_EQ(resolved({behind})[0].makespan_us, 15);
+  EXPECT_EQ(resolved({behind})[0].streams[1].busy_us, 5);
+}
+
+// What the host waits for holds up all streams, from then on.
+TEST(Timeline, TheHostHoldsUpWhatFollows) {
+  Timeline log = two_streams();
+  log.launch(1, 8);
+  log.launch(0, 1);
+  log.synchronize(log.record(1));
+  log.launch(0, 2);
+  EXPECT_EQ(resolved({log})[0].makespan_us, 10);
+}
+
+// A collective ends its cost after the slowest member is ready, on all of them.
+TEST(Timeline, CollectivesEndTogether) {
+  std::vector<Timeline> logs(3, two_streams());
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    logs[rank].launch(0, double(10 * (rank + 1)));
+    logs[rank].launch(0, 4, {.group = 0, .sequence = 0, .members = 3});
+    logs[rank].launch(0, 1);
+  }
+  for (const DeviceReport& report : resolved(logs)) {
+    EXPECT_TRUE(report.is_complete);
+    EXPECT_EQ(report.makespan_us, 35);
+  }
+  EXPECT_EQ(resolved(logs)[0].exposed_communication_us, 24);
+  EXPECT_EQ(resolved(logs)[2].exposed_communication_us, 4);
+}
+
+// Only what the computing stream waits for is exposed.
+TEST(Timeline, ExposesWhatComputeWaitsFor) {
+  for (double compute_us : {0.0, 3.0, 20.0}) {
+    std::vector<Timeline> logs(2, two_streams());
+    for (Timeline& log : logs) {
+      log.launch(1, 10, {.group = 0, .sequence = 0, .members = 2});
+      log.launch(0, compute_us);
+      log.wait(0, log.record(1));
+      log.launch(0, 1);
+    }
+    EXPECT_EQ(resolved(logs)[1].exposed_communication_us, std::max(0.0, 10 - compute_us));
+  }
+}
+
+// Collectives of one group share a communicator, on whatever streams they are; those of two groups
+// don't.
+TEST(Timeline, ACommunicatorRunsOneAtATime) {
+  for (std::uint32_t other_group : {0u, 1u}) {
+    std::vector<Timeline> logs(2, two_streams());
+    for (Timeline& log : logs) {
+      log.launch(0, 6, {.group = 0, .sequence = 0, .members = 2});
+      log.launch(1, 6,
+                 {.group = other_group, .sequence = other_group == 0 ? 1u : 0u, .members = 2});
+    }
+    EXPECT_EQ(resolved(logs)[0].makespan_us, other_group == 0 ? 12 : 6);
+  }
+}
+
+// Ranks may come to collectives of different groups in different orders, on different streams.
+TEST(Timeline, GroupsMayBeMetInAnyOrder) {
+  std::vector<Timeline> logs(2, two_streams());
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    StreamIndex first = StreamIndex(rank), second = StreamIndex(1 - rank);
+    logs[rank].launch(first, 2, {.group = first, .sequence = 0, .members = 2});
+    logs[rank].launch(second, 2, {.group = second, .sequence = 0, .members = 2});
+  }
+  EXPECT_TRUE(resolved(logs)[0].is_complete);
+  EXPECT_EQ(resolved(logs)[0].makespan_us, 2);
+}
+
+// On a cluster these two ranks would hang: each lets the other's collective wait for its own.
+TEST(Timeline, SaysWhereDevicesWouldHang) {
+  std::vector<Timeline> logs(2, two_streams());
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    logs[rank].launch(0, 2, {.group = rank, .sequence = 0, .members = 2});
+    logs[rank].wait(1, logs[rank].record(0));
+    logs[rank].launch(1, 2, {.group = 1 - rank, .sequence = 0, .members = 2});
+  }
+  EXPECT_FALSE(resolved(logs)[0].is_complete);
+}
+
+}  // namespace
+}  // namespace simmesh

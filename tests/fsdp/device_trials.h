@@ -1,0 +1,122 @@
+#pragma once
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/ops/reductions.h>
+#include <simmesh/core/optim/adam.h>
+#include <simmesh/fsdp/fsdp_module.h>
+#include <simmesh/tests/fsdp/sharded_worlds.h>
+
+namespace simmesh::fsdp {
+
+// Trial is a training run of a small model on ranks with simulated devices, as users write it.
+struct Trial {
+  Shape mesh = {2};  // 1-D, or replicas and shards
+  std::int64_t layers = 3;
+  std::int64_t width = 4;
+  int steps = 4;
+  int micro_batches = 1;
+  FullyShardOptions options = {};
+  StreamFaults faults = {};
+  DeviceModel device = {};
+  // Called when the model is sharded, and before each micro-batch.
+  std::function<void(nn::Module&)> prepare = [](nn::Module&) {};
+  std::function<void(nn::Module&, int micro_batch)> before = [](nn::Module&, int) {};
+  // Instead of one step of an optimiser, after backward.
+  std::function<void(nn::Module&, optim::Optimizer&)> after = [](nn::Module&,
+                                                                 optim::Optimizer& optimizer) {
+    optimizer.step();
+    optimizer.zero_grad();
+  };
+};
+
+inline DeviceMesh mesh_of(const Trial& trial) {
+  if (trial.mesh.size() == 1) return init_device_mesh(trial.mesh, {"shard"});
+  return init_device_mesh(trial.mesh, {"replicate", "shard"});
+}
+
+inline void set_faults(nn::Module& model, const StreamFaults& faults) {
+  for (auto& [name, module] : model.named_modules())
+    if (auto state = FSDPState::of(*module)) state->comm_context()->streams().faults() = faults;
+}
+
+inline void train(const Trial& trial, Rank& rank) {
+  nn::ModulePtr model = build_model(small_model(trial.layers, trial.width));
+  FullyShardOptions options = trial.options;
+  options.mesh = mesh_of(trial);
+  shard_layers(*model, options);
+  set_faults(*model, trial.faults);
+  trial.prepare(*model);
+  optim::AdamW optimizer(model->parameters(), {.lr = 0.01});
+  for (int step = 0; step < trial.steps; ++step) {
+    for (int micro = 0; micro < trial.micro_batches; ++micro) {
+      trial.before(*model, micro);
+      Tensor x = formula({2, trial.width}, {.rule = Rule::unit, .seed = 3 + rank.id()});
+      backward(sum((*model)(x)));
+    }
+    trial.after(*model, optimizer);
+  }
+}
+
+// on_devices runs a body under one schedule, on devices.
+inline Outcome on_devices(std::size_t ranks, const DeviceModel& device, const char* schedule,
+                          std::size_t threads, const std::function<void(Rank&)>& body) {
+  World world({.ranks = ranks,
+               .schedule = Schedule::parse(schedule),
+               .threads = threads,
+               .device = device});
+  return world.run(body);
+}
+
+// race_in runs a body under all schedules and returns what its first rank's failure says, empty for
+// none; all schedules must say the same.
+inline std::string race_in(std::size_t ranks, const std::function<void(Rank&)>& body,
+                           const DeviceModel& device = {}) {
+  std::optional<std::string> first;
+  for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
+    for (std::size_t threads : {1, 2}) {
+      Outcome outcome = on_devices(ranks, device, schedule, threads, body);
+      std::string said = outcome.ok() ? "" : outcome.failure->message;
+      if (!first) first = said;
+      EXPECT_EQ(said.empty(), first->empty()) << schedule << ": " << said << *first;
+    }
+  return *first;
+}
+
+inline std::size_t ranks_of(const Trial& trial) { return std::size_t(element_count(trial.mesh)); }
+
+inline std::string race_in(const Trial& trial) {
+  return race_in(
+      ranks_of(trial), [&](Rank& rank) { train(trial, rank); }, trial.device);
+}
+
+// report_of returns what the first rank's device did; the same under all schedules.
+inline DeviceReport report_of(std::size_t ranks, const std::function<void(Rank&)>& body,
+                              const DeviceModel& device = {}) {
+  std::optional<DeviceReport> first;
+  for (const char* schedule : {"fifo", "seeded:1"})
+    for (std::size_t threads : {1, 2}) {
+      Outcome outcome = on_devices(ranks, device, schedule, threads, body);
+      EXPECT_TRUE(outcome.ok()) << report(outcome);
+      if (!outcome.ok()) return {};
+      const DeviceReport& report = outcome.devices.front();
+      if (!first) first = report;
+      EXPECT_EQ(report.makespan_us, first->makespan_us) << schedule;
+      EXPECT_EQ(report.exposed_communication_us, first->exposed_communication_us);
+      EXPECT_EQ(report.memory, first->memory);
+    }
+  return *first;
+}
+
+inline DeviceReport report_of(const Trial& trial) {
+  return report_of(
+      ranks_of(trial), [&](Rank& rank) { train(trial, rank); }, trial.device);
+}
+
+}  // namespace simmesh::fsdp

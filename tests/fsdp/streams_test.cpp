@@ -1,0 +1,220 @@
+#include <gtest/gtest.h>
+
+#include <simmesh/core/nn/linear.h>
+#include <simmesh/tests/fsdp/device_trials.h>
+
+// Streams race where a wait or a buffer's owner is missing. Each program is right as it is; with a
+// fault the checker tells.
+namespace simmesh::fsdp {
+namespace {
+
+MixedPrecisionPolicy mixed_precision() {
+  return {.param_dtype = DType::bfloat16, .reduce_dtype = DType::float32};
+}
+
+void set_each(nn::Module& model, const std::function<void(FSDPModule)>& set) {
+  for (auto& [name, module] : model.named_modules())
+    if (FSDPState::of(*module)) set(FSDPModule(*module));
+}
+
+Trial accumulation() {
+  return {.micro_batches = 3, .before = [](nn::Module& model, int micro) {
+            FSDPModule(model).set_is_last_backward(micro == 2);
+            FSDPModule(model).set_requires_gradient_sync(micro == 2);
+          }};
+}
+
+Trial accumulation_without_all_reduce() {
+  Trial trial = accumulation();
+  trial.mesh = {2, 2};
+  trial.before = [](nn::Module& model, int micro) {
+    FSDPModule(model).set_is_last_backward(micro == 2);
+    FSDPModule(model).set_requires_all_reduce(micro == 2);
+  };
+  return trial;
+}
+
+Trial with_post_optim_event() {
+  return {.after = [](nn::Module& model, optim::Optimizer& optimizer) {
+    optimizer.step();
+    FSDPModule(model).set_post_optim_event(Stream::current().record());
+    optimizer.zero_grad();
+  }};
+}
+
+// An optimiser between collectives of its users, as hooks before and after its step.
+Trial with_optimizer_hooks() {
+  return {.after = [](nn::Module& model, optim::Optimizer& optimizer) {
+    Tensor norm = zeros({1}, DType::float32);
+    all_reduce_(norm, ReduceOp::sum, ProcessGroup::world());
+    optimizer.step();
+    for (Tensor& parameter : model.parameters()) {
+      Tensor local = parameter.local_part();
+      Work work = all_reduce_async(local, ReduceOp::max, ProcessGroup::world());
+      work.wait();
+    }
+    optimizer.zero_grad();
+  }};
+}
+
+Trial with_reduce_buffers(std::int64_t count) {
+  return {.layers = 5, .prepare = [count](nn::Module& model) {
+            FSDPModule(model).set_reduce_scatter_max_input_buffers(count);
+          }};
+}
+
+struct NamedTrial {
+  const char* name;
+  Trial trial;
+};
+
+// The suite of programs that run under PyTorch's sanitizer, and others of the kinds that changed
+// streams lately.
+std::vector<NamedTrial> suite() {
+  std::vector<NamedTrial> trials = {
+      {"basic", {}},
+      {"hsdp", {.mesh = {2, 2}}},
+      {"hsdp 1x2", {.mesh = {1, 2}}},
+      {"accumulation", accumulation()},
+      {"reduce buffers", with_reduce_buffers(2)},
+      {"mixed precision", {.options = {.mp_policy = mixed_precision()}}},
+      {"hsdp, mixed precision", {.mesh = {2, 2}, .options = {.mp_policy = mixed_precision()}}},
+      {"reshard", {.options = {.reshard_after_forward = true}}},
+      {"no reshard", {.options = {.reshard_after_forward = false}}},
+      {"smaller mesh", {.mesh = {4}, .options = {.reshard_after_forward = 2}}},
+      {"hsdp, no all-reduce", accumulation_without_all_reduce()},
+      {"post-optimiser event", with_post_optim_event()},
+      {"optimiser hooks", with_optimizer_hooks()},
+      {"offload", {.options = {.offload_policy = CPUOffloadPolicy{}}}},
+      {"hsdp, offload", {.mesh = {2, 2}, .options = {.offload_policy = CPUOffloadPolicy{}}}},
+      {"uneven", {.mesh = {3}, .width = 5}},
+      {"one rank", {.mesh = {1}}},
+  };
+  trials.push_back({"separate group", {.prepare = [](nn::Module& model) {
+                      FSDPModule(model).set_separate_reduce_scatter_group(true);
+                    }}});
+  trials.push_back({"asynchronous", {.prepare = [](nn::Module& model) {
+                      FSDPModule(model).set_unshard_async_op(true);
+                    }}});
+  trials.push_back(
+      {"forced sums", {.prepare = [](nn::Module& model) {
+         set_each(model, [](FSDPModule module) { module.set_force_sum_reduction_for_comms(true); });
+       }}});
+  trials.push_back(
+      {"prefetch", {.prepare = [](nn::Module& model) {
+         nn::Module& layers = model.find("layers");
+         FSDPModule(layers.child("0"))
+             .set_modules_to_forward_prefetch({&layers.child("1"), &layers.child("2")});
+         FSDPModule(layers.child("2"))
+             .set_modules_to_backward_prefetch({&layers.child("1"), &layers.child("0")});
+       }}});
+  return trials;
+}
+
+TEST(Streams, TheSuiteHasNoRace) {
+  for (const NamedTrial& named : suite()) EXPECT_EQ(race_in(named.trial), "") << named.name;
+}
+
+// Streams are annotations: gradients and events are those of a world without devices.
+TEST(Streams, ChangeNoResult) {
+  for (const NamedTrial& named : suite()) {
+    auto body = [&](Rank& rank) { train(named.trial, rank); };
+    WorldOptions options{.ranks = ranks_of(named.trial)};
+    Outcome without = World(options).run(body);
+    options.device = DeviceModel{};
+    Outcome with = World(options).run(body);
+    ASSERT_TRUE(without.ok()) << named.name << report(without);
+    EXPECT_EQ(with.data_hash, without.data_hash) << named.name;
+    EXPECT_EQ(with.schedule_hash, without.schedule_hash) << named.name;
+    EXPECT_EQ(with.peak_bytes, without.peak_bytes) << named.name;
+  }
+}
+
+// Each wait that is removed shows in some program; the report names both sides.
+struct Removal {
+  const char* name;
+  Trial trial;
+  const char* says;
+};
+
+TEST(Streams, EachRemovedWaitRaces) {
+  Trial cast{.options = {.reshard_after_forward = true, .mp_policy = mixed_precision()}};
+  for (const Removal& removal : std::vector<Removal>{
+           {"root", {.faults = {.skips_root_wait = true}}, "all_gather_copy_in"},
+           {"gather", {.faults = {.skips_gather_wait = true}}, "all_gather_copy_out"},
+           {"copy out", {.faults = {.skips_copy_out_wait = true}}, "all_gather_copy_out"},
+           {"reduce", {.faults = {.skips_reduce_wait = true}}, "reduce_scatter"},
+       }) {
+    EXPECT_EQ(race_in(Trial{}), "");
+    std::string race = race_in(removal.trial);
+    EXPECT_NE(race.find(removal.says), std::string::npos) << removal.name << ": " << race;
+    EXPECT_NE(race.find("[clock/race]"), std::string::npos) << race;
+  }
+  EXPECT_EQ(race_in(cast), "");
+  cast.faults.skips_final_wait = true;
+  EXPECT_NE(race_in(cast).find("on stream reduce_scatter"), std::string::npos) << race_in(cast);
+}
+
+// A model whose head isn't part of its forward, so that a loss can be computed chunk by chunk.
+struct Trunk final : nn::Module {
+  explicit Trunk(std::int64_t width) {
+    register_child("body",
+                   std::make_shared<nn::Linear>(nn::Linear::Options{.in = width, .out = width}));
+    register_child("head",
+                   std::make_shared<nn::Linear>(nn::Linear::Options{.in = width, .out = width}));
+  }
+  nn::Tensors forward(const nn::Tensors& inputs) override { return {child("body")(inputs[0])}; }
+};
+
+struct ChunkedLoss {
+  Shape mesh = {2};
+  StreamFaults faults = {};
+  FullyShardOptions options = {};
+};
+
+std::string race_in_chunked_loss(const ChunkedLoss& loss) {
+  return race_in(std::size_t(element_count(loss.mesh)), [&](Rank&) {
+    Trunk model(8);
+    FullyShardOptions options = loss.options;
+    options.mesh = mesh_of({.mesh = loss.mesh});
+    fully_shard(model.child("body"), options);
+    fully_shard(model.child("head"), options);
+    fully_shard(model, options);
+    set_faults(model, loss.faults);
+    optim::AdamW optimizer(model.parameters(), {.lr = 0.01});
+    for (int step = 0; step < 4; ++step) {
+      Tensor hidden = model(formula({6, 8}, {.rule = Rule::unit, .seed = 5}));
+      Tensor cut = hidden.detach();
+      set_requires_grad(cut);
+      FSDPModule(model).set_is_last_backward(false);
+      for (std::int64_t chunk = 0; chunk < 3; ++chunk)
+        backward(sum(model.child("head")(cut.narrow({0, 2 * chunk, 2}))));
+      FSDPModule(model).set_is_last_backward(true);
+      Tensor gradient = grad_of(cut);
+      backward(hidden, {.gradients = {gradient}});
+      optimizer.step();
+      optimizer.zero_grad();
+    }
+  });
+}
+
+TEST(Streams, AChunkedLossHasNoRace) {
+  EXPECT_EQ(race_in_chunked_loss({}), "");
+  EXPECT_EQ(race_in_chunked_loss({.options = {.mp_policy = mixed_precision()}}), "");
+  EXPECT_EQ(race_in_chunked_loss({.mesh = {2, 2}}), "");
+  EXPECT_EQ(race_in_chunked_loss({.mesh = {2, 2}, .options = {.mp_policy = mixed_precision()}}),
+            "");
+}
+
+// The gradients of a chunk are added up when the all-reduce is long through: only the event after
+// that protects the buffer from the next chunk.
+TEST(Streams, AChunkedLossNeedsTheEventAfterAccumulation) {
+  std::string race =
+      race_in_chunked_loss({.mesh = {2, 2},
+                            .faults = {.skips_own_reduction_wait = true,
+                                       .all_reduce_buffer = AllReduceBuffer::until_all_reduce}});
+  EXPECT_NE(race.find("on stream all_reduce"), std::string::npos) << race;
+}
+
+}  // namespace
+}  // namespace simmesh::fsdp

@@ -38,7 +38,9 @@ class Reducer {
   Reducer(const ReduceSetting& setting, const DivideFactors& factors)
       : setting_(setting), factors_(factors) {}
 
+  // What comes out becomes the gradient.
   Tensor scattered(const Tensor& input) const {
+    Ledger::Category category(MemoryCategory::gradient);
     const ProcessGroup& group = setting_.mesh->shard_group;
     if (group.size() == 1) {
       Tensor output = input.clone();

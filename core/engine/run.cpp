@@ -310,42 +310,44 @@ void Run::add_figures(Outcome& result) {
     if (!world_.options().fold || !result.fold_difference.empty()) continue;
     result.fold_difference = difference(result.figures.front(), result.figures.back());
   }
-  // Times of a run that failed would be those of a part of it.
-  std::vector<DeviceReport> Run::device_reports() {
-    std::vector<const Timeline*> logs;
-    std::vector<const Clock*> clocks;
-    for (Seat& seat : seats_)
-      if (const Clock* clock = seat.rank.clock()) clocks.push_back(clock);
-    for (const Clock* clock : clocks) logs.push_back(&clock->timeline());
-    std::vector<DeviceReport> reports(logs.size());
-    if (!failure_) reports = resolve_times(logs);
-    for (std::size_t i = 0; i < reports.size(); ++i) reports[i].memory = clocks[i]->memory();
-    return reports;
-  }
+}
 
-  Outcome Run::outcome() {
-    const WorldOptions& options = world_.options();
-    Outcome result;
-    FoldHash data;
-    for (Seat& seat : seats_) {
-      data.fold(seat.rank.data_hash());
-      const Ledger& ledger = seat.rank.ledger();
-      result.peak_bytes = std::max(result.peak_bytes, ledger.total().peak);
-      result.copies_on_write += ledger.copies_on_write();
-    }
-    result.data_hash = data.value();
-    result.schedule_hash = schedule_hash_.value();
-    result.steps = step_;
-    result.ranks = seats_.size();
-    result.physical_peak_bytes = memory_->peak_bytes();
-    result.choices = std::move(choices_);
-    for (const Touch& touch : touches_)
-      if (order_sensitive_.count(touch.object)) result.touches.push_back(touch);
-    if (options.shapes_only) add_figures(result);
-    if (options.device) result.devices = device_reports();
-    result.failure = std::move(failure_);
-    result.repro = {options.program, options.seed, options.schedule.name()};
-    return result;
+// Times of a run that failed would be those of a part of it.
+std::vector<DeviceReport> Run::device_reports() {
+  std::vector<const Timeline*> logs;
+  std::vector<const Clock*> clocks;
+  for (Seat& seat : seats_)
+    if (const Clock* clock = seat.rank.clock()) clocks.push_back(clock);
+  for (const Clock* clock : clocks) logs.push_back(&clock->timeline());
+  std::vector<DeviceReport> reports(logs.size());
+  if (!failure_) reports = resolve_times(logs);
+  for (std::size_t i = 0; i < reports.size(); ++i) reports[i].memory = clocks[i]->memory();
+  return reports;
+}
+
+Outcome Run::outcome() {
+  const WorldOptions& options = world_.options();
+  Outcome result;
+  FoldHash data;
+  for (Seat& seat : seats_) {
+    data.fold(seat.rank.data_hash());
+    const Ledger& ledger = seat.rank.ledger();
+    result.peak_bytes = std::max(result.peak_bytes, ledger.total().peak);
+    result.copies_on_write += ledger.copies_on_write();
   }
+  result.data_hash = data.value();
+  result.schedule_hash = schedule_hash_.value();
+  result.steps = step_;
+  result.ranks = seats_.size();
+  result.physical_peak_bytes = memory_->peak_bytes();
+  result.choices = std::move(choices_);
+  for (const Touch& touch : touches_)
+    if (order_sensitive_.count(touch.object)) result.touches.push_back(touch);
+  if (options.shapes_only) add_figures(result);
+  if (options.device) result.devices = device_reports();
+  result.failure = std::move(failure_);
+  result.repro = {options.program, options.seed, options.schedule.name()};
+  return result;
+}
 
 }  // namespace simmesh

@@ -56,10 +56,11 @@ bool is_same_tensor(const Tensor& a, const Tensor& b) {
 
 Tensors Module::call(Tensors inputs) {
   for (const PreHook& hook : std::vector(pre_hooks_)) inputs = hook(*this, std::move(inputs));
-  Tensors outputs = checkpointing_
-                        ? checkpoint([this](const Tensors& again) { return forward(again); },
-                                     inputs, *checkpointing_)
-                        : forward(inputs);
+  auto run = [this](const Tensors& given) {
+    Ledger::Category category(MemoryCategory::activation);
+    return forward(given);
+  };
+  Tensors outputs = checkpointing_ ? checkpoint(run, inputs, *checkpointing_) : run(inputs);
   for (const Hook& hook : std::vector(hooks_)) outputs = hook(*this, inputs, std::move(outputs));
   return outputs;
 }

@@ -11,11 +11,11 @@ namespace {
 
 using testing::HasSubstr;
 
-using Body = std::function<std::vector<Tensor>(Rank&)>;
+using CollectiveBody = std::function<std::vector<Tensor>(Rank&)>;
 
-struct Row {
+struct CollectiveRow {
   std::string name;
-  Body body;
+  CollectiveBody body;
   bool folds = true;  // its shapes don't depend on ranks that aren't run
 };
 
@@ -26,23 +26,8 @@ Tensor piece(std::initializer_list<std::int64_t> shape) { return zeros(shape, DT
 // Rank r has r + 1 rows.
 Tensor ragged(Rank& rank) { return piece({rank.id() + 1, 3}); }
 
-std::vector<Row> rows(std::int64_t n) {
-  Tensor none;
+std::vector<CollectiveRow> gathering_rows() {
   return {
-      {"barrier",
-       [](Rank&) {
-         barrier(everyone());
-         return std::vector<Tensor>();
-       }},
-      {"all_reduce",
-       [](Rank&) {
-         return std::vector{all_reduce(piece({2, 3}), ReduceOp::sum, everyone())};
-       }},
-      {"coalesced",
-       [](Rank&) {
-         Tensor both[] = {piece({2}), piece({3, 1})};
-         return all_reduce_coalesced(both, ReduceOp::max, everyone());
-       }},
       {"all_gather",
        [](Rank&) {
          return std::vector{all_gather(piece({2, 3}), {.dim = 1}, everyone())};
@@ -60,6 +45,31 @@ std::vector<Row> rows(std::int64_t n) {
        [](Rank&) {
          return all_gather_list(piece({2, 3}), everyone());
        }},
+      {"gather", [](Rank&) { return gather(piece({4}), 0, everyone()); }},
+      {"started",
+       [](Rank&) {
+         Work work = all_gather_async(piece({6}), {.dim = 0}, everyone());
+         return std::vector{work.wait()};
+       }},
+  };
+}
+
+std::vector<CollectiveRow> reducing_rows(std::int64_t n) {
+  return {
+      {"barrier",
+       [](Rank&) {
+         barrier(everyone());
+         return std::vector<Tensor>();
+       }},
+      {"all_reduce",
+       [](Rank&) {
+         return std::vector{all_reduce(piece({2, 3}), ReduceOp::sum, everyone())};
+       }},
+      {"coalesced",
+       [](Rank&) {
+         Tensor both[] = {piece({2}), piece({3, 1})};
+         return all_reduce_coalesced(both, ReduceOp::max, everyone());
+       }},
       {"reduce_scatter",
        [n](Rank&) {
          return std::vector{
@@ -67,19 +77,23 @@ std::vector<Row> rows(std::int64_t n) {
        }},
       {"reduce_scatter, uneven",
        [](Rank&) {
-         return std::vector{
-             reduce_scatter(piece({5}), ReduceOp::sum, {.dim = 0, .uneven = true}, everyone())};
+         Along along{.dim = 0, .uneven = true};
+         return std::vector{reduce_scatter(piece({5}), ReduceOp::sum, along, everyone())};
        }},
-      {"broadcast", [n](Rank&) { return std::vector{broadcast(piece({4}), n - 1, everyone())}; }},
       {"reduce",
        [](Rank&) { return std::vector{reduce(piece({4}), ReduceOp::sum, 0, everyone())}; }},
+  };
+}
+
+std::vector<CollectiveRow> exchanging_rows(std::int64_t n) {
+  return {
+      {"broadcast", [n](Rank&) { return std::vector{broadcast(piece({4}), n - 1, everyone())}; }},
       {"scatter",
        [n](Rank& rank) {
          std::vector<Tensor> pieces;
          for (std::int64_t i = 0; rank.id() == n - 1 && i < n; ++i) pieces.push_back(piece({i}));
          return std::vector{scatter(pieces, n - 1, everyone())};
        }},
-      {"gather", [](Rank&) { return gather(piece({4}), 0, everyone()); }},
       {"all_to_all",
        [n](Rank&) {
          return std::vector{
@@ -104,23 +118,25 @@ std::vector<Row> rows(std::int64_t n) {
          std::vector<Tensor> pieces(std::size_t(n), piece({2}));
          return all_to_all_list(pieces, everyone());
        }},
-      {"started",
-       [](Rank&) {
-         Work work = all_reduce_async(piece({6}), ReduceOp::sum, everyone());
-         return std::vector{work.wait()};
-       }},
   };
 }
 
-struct Seen {
+std::vector<CollectiveRow> collective_rows(std::int64_t n) {
+  std::vector<CollectiveRow> all = gathering_rows();
+  for (const std::vector<CollectiveRow>& more : {reducing_rows(n), exchanging_rows(n)})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+struct SeenShapes {
   Outcome outcome;
   std::vector<std::vector<std::string>> shapes;
   std::vector<RankFigures> figures;
 };
 
-Seen run(WorldOptions options, const Row& row) {
-  Seen seen{.shapes = std::vector<std::vector<std::string>>(options.ranks),
-            .figures = std::vector<RankFigures>(options.ranks)};
+SeenShapes run_row(WorldOptions options, const CollectiveRow& row) {
+  SeenShapes seen{.shapes = std::vector<std::vector<std::string>>(options.ranks),
+                  .figures = std::vector<RankFigures>(options.ranks)};
   seen.outcome = World(std::move(options)).run([&](Rank& rank) {
     {
       std::vector<Tensor> results = row.body(rank);
@@ -138,14 +154,14 @@ TEST(ShapeTransport, GivesWhatTheWorldWithDataGives) {
   for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"}) {
     for (std::size_t threads : {1, 2}) {
       for (std::size_t ranks = 1; ranks <= 4; ++ranks) {
-        for (const Row& row : rows(std::int64_t(ranks))) {
+        for (const CollectiveRow& row : collective_rows(std::int64_t(ranks))) {
           SCOPED_TRACE(fmt::format("{} of {} ranks, {}", row.name, ranks, schedule));
           WorldOptions options{
               .ranks = ranks, .schedule = Schedule::parse(schedule), .threads = threads};
-          Seen full = run(options, row);
+          SeenShapes full = run_row(options, row);
           ASSERT_TRUE(full.outcome.ok()) << report(full.outcome);
           options.shapes_only = true;
-          Seen shapes = run(options, row);
+          SeenShapes shapes = run_row(options, row);
           ASSERT_TRUE(shapes.outcome.ok()) << report(shapes.outcome);
           EXPECT_EQ(shapes.shapes, full.shapes);
           EXPECT_EQ(shapes.outcome.schedule_hash, full.outcome.schedule_hash);
@@ -161,14 +177,14 @@ TEST(ShapeTransport, GivesWhatTheWorldWithDataGives) {
 // What the ranks that are run see would depend on whether the others are.
 TEST(ShapeTransport, AFoldedWorldGivesWhatTheWholeOneGives) {
   for (std::size_t ranks : {2, 3, 5}) {
-    for (const Row& row : rows(std::int64_t(ranks))) {
+    for (const CollectiveRow& row : collective_rows(std::int64_t(ranks))) {
       if (row.name == "scatter") continue;  // needs its root: see below
       SCOPED_TRACE(fmt::format("{} of {} ranks", row.name, ranks));
-      Seen whole = run({.ranks = ranks, .shapes_only = true}, row);
+      SeenShapes whole = run_row({.ranks = ranks, .shapes_only = true}, row);
       for (std::vector<RankId> onto :
            std::vector<std::vector<RankId>>{{}, {RankId(ranks - 1)}, {0, 1}}) {
-        Seen folded =
-            run({.ranks = ranks, .shapes_only = true, .fold = true, .folded_onto = onto}, row);
+        SeenShapes folded =
+            run_row({.ranks = ranks, .shapes_only = true, .fold = true, .folded_onto = onto}, row);
         if (!row.folds && folded.outcome.figures.size() < ranks) {
           ASSERT_FALSE(folded.outcome.ok());
           EXPECT_THAT(folded.outcome.failure->message, HasSubstr("folded world doesn't run"));

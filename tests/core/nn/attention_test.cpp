@@ -9,7 +9,7 @@
 namespace simmesh::nn {
 namespace {
 
-void fill(Module& module) {
+void fill_attention(Module& module) {
   std::uint64_t seed = 1;
   for (auto& [name, tensor] : module.named_parameters()) {
     Tensor plain = tensor.detach();
@@ -17,7 +17,7 @@ void fill(Module& module) {
   }
 }
 
-Tensor input() { return formula({2, 5, 8}, {.rule = Rule::unit, .seed = 9}); }
+Tensor attention_input() { return formula({2, 5, 8}, {.rule = Rule::unit, .seed = 9}); }
 
 // One op or many: the same bits, also where heads share keys and values.
 TEST(Attention, FlashHasTheBitsOfPlainOps) {
@@ -27,9 +27,9 @@ TEST(Attention, FlashHasTheBitsOfPlainOps) {
     Attention plain(options);
     options.flash = true;
     Attention flash(options);
-    fill(plain);
-    fill(flash);
-    Tensor a = plain(input()), b = flash(input());
+    fill_attention(plain);
+    fill_attention(flash);
+    Tensor a = plain(attention_input()), b = flash(attention_input());
     EXPECT_TRUE(same_bits(a.detach(), b.detach())) << kv_heads;
     Tensor g = formula({2, 5, 8}, {.rule = Rule::unit, .seed = 10});
     backward(a, {.gradients = {g}});
@@ -44,8 +44,8 @@ TEST(Attention, FlashHasTheBitsOfPlainOps) {
 TEST(Attention, SharedHeadsAreEqualHeads) {
   Attention shared({.width = 8, .heads = 4, .kv_heads = 1});
   Attention whole({.width = 8, .heads = 4});
-  fill(shared);
-  fill(whole);
+  fill_attention(shared);
+  fill_attention(whole);
   for (const char* name : {"wk", "wv"}) {
     Tensor narrow = shared.child(name).parameter("weight").detach();
     EXPECT_EQ(narrow.shape(), (Shape{2, 8}));
@@ -55,7 +55,7 @@ TEST(Attention, SharedHeadsAreEqualHeads) {
       copy_(rows, narrow);
     }
   }
-  EXPECT_TRUE(same_bits(shared(input()).detach(), whole(input()).detach()));
+  EXPECT_TRUE(same_bits(shared(attention_input()).detach(), whole(attention_input()).detach()));
 }
 
 TEST(Attention, RefusesHeadsThatDontDivide) {

@@ -13,7 +13,7 @@
 namespace simmesh {
 namespace {
 
-struct Sizes {
+struct HeadSizes {
   std::int64_t heads;
   std::int64_t kv_heads;
   bool is_causal;
@@ -23,7 +23,7 @@ struct HeadTensors {
   std::vector<Tensor> all;
   Tensor g;
 
-  explicit HeadTensors(const Sizes& sizes) {
+  explicit HeadTensors(const HeadSizes& sizes) {
     std::uint64_t seed = 3;
     auto drawn = [&](Shape shape) { return formula(shape, {.rule = Rule::unit, .seed = seed++}); };
     all = {drawn({2, sizes.heads, 5, 4}), drawn({2, sizes.kv_heads, 5, 4}),
@@ -33,7 +33,7 @@ struct HeadTensors {
   }
 };
 
-Tensor in_plain_ops(const std::vector<Tensor>& x, const Sizes& sizes) {
+Tensor in_plain_ops(const std::vector<Tensor>& x, const HeadSizes& sizes) {
   std::int64_t times = sizes.heads / sizes.kv_heads;
   Tensor k = times == 1 ? x[1] : repeat_interleave(x[1], times, 1);
   Tensor v = times == 1 ? x[2] : repeat_interleave(x[2], times, 1);
@@ -42,7 +42,7 @@ Tensor in_plain_ops(const std::vector<Tensor>& x, const Sizes& sizes) {
 
 // The one op must compute what the plain ones do, to the bit, forward and backward.
 TEST(FlashAttention, HasTheBitsOfPlainOps) {
-  for (Sizes sizes : {Sizes{2, 2, false}, {2, 2, true}, {6, 2, true}, {4, 1, false}}) {
+  for (HeadSizes sizes : {HeadSizes{2, 2, false}, {2, 2, true}, {6, 2, true}, {4, 1, false}}) {
     SCOPED_TRACE(fmt::format("{} heads over {}", sizes.heads, sizes.kv_heads));
     HeadTensors flash(sizes), plain(sizes);
     Tensor y =

@@ -9,11 +9,11 @@
 namespace simmesh {
 namespace {
 
-Tensor drawn(std::initializer_list<std::int64_t> shape, std::uint64_t seed) {
+Tensor rotary_values(std::initializer_list<std::int64_t> shape, std::uint64_t seed) {
   return formula(shape, {.rule = Rule::unit, .seed = seed, .dtype = DType::float64});
 }
 
-double dot(const Tensor& a, const Tensor& b) {
+double dot_product(const Tensor& a, const Tensor& b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.values<double>().size(); ++i)
     sum += a.values<double>()[i] * b.values<double>()[i];
@@ -21,7 +21,7 @@ double dot(const Tensor& a, const Tensor& b) {
 }
 
 TEST(Rotary, LeavesTheFirstPositionAsItIs) {
-  Tensor x = drawn({3, 1, 6}, 1);
+  Tensor x = rotary_values({3, 1, 6}, 1);
   EXPECT_TRUE(same_bits(rotary_embedding(x), x));
 }
 
@@ -38,17 +38,18 @@ TEST(Rotary, TurnsPairsByTheirAngles) {
 
 // Attention would not depend on the distance of two positions alone.
 TEST(Rotary, ProductsDependOnTheDistanceOfPositions) {
-  Tensor q = drawn({1, 8}, 2), k = drawn({1, 8}, 3), zero = zeros({1, 8}, DType::float64);
+  Tensor q = rotary_values({1, 8}, 2), k = rotary_values({1, 8}, 3),
+         zero = zeros({1, 8}, DType::float64);
   auto at = [&](const Tensor& row, std::int64_t position) {
     Tensor rows = zeros({12, 8}, DType::float64);
     Tensor place = rows.narrow({0, position, 1});
     copy_(place, row);
     return rotary_embedding(rows).narrow({0, position, 1}).contiguous();
   };
-  double near = dot(at(q, 2), at(k, 5));
+  double near = dot_product(at(q, 2), at(k, 5));
   // Eight products of numbers below 2, each turned with errors of a few ulps.
-  EXPECT_NEAR(dot(at(q, 7), at(k, 10)), near, 1e-13);
-  EXPECT_GT(std::abs(dot(at(q, 2), at(k, 6)) - near), 1e-6);
+  EXPECT_NEAR(dot_product(at(q, 7), at(k, 10)), near, 1e-13);
+  EXPECT_GT(std::abs(dot_product(at(q, 2), at(k, 6)) - near), 1e-6);
 }
 
 TEST(Rotary, GradientsAreThoseOfItsOps) {

@@ -10,6 +10,7 @@
 #include <simmesh/core/ops/elementary.h>
 #include <simmesh/core/ops/extremes.h>
 #include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/flash_attention.h>
 #include <simmesh/core/ops/gathering.h>
 #include <simmesh/core/ops/indexing.h>
 #include <simmesh/core/ops/inplace.h>
@@ -47,25 +48,45 @@ namespace {
 std::vector<const Op*> gathered_ops() {
   std::vector<const Op*> ops;
   for (gsl::span<const Op* const> family : {
-           activation_ops(),      batch_normalization_ops(),
-           comparison_ops(),      complex_ops(),
-           conversion_ops(),      convolution_ops(),
-           elementary_ops(),      extreme_ops(),
-           factory_ops(),         gathering_ops(),
-           indexing_ops(),        inplace_ops(),
-           interpolation_ops(),   joining_ops(),
-           linear_algebra_ops(),  logcumsumexp_ops(),
-           logic_ops(),           loss_ops(),
-           normalization_ops(),   order_statistics_ops(),
-           pointwise_ops(),       pooling_ops(),
-           product_ops(),         random_ops(),
-           rearranging_ops(),     reduction_ops(),
-           running_extreme_ops(), scan_ops(),
-           scatter_reduce_ops(),  scattering_ops(),
-           selection_ops(),       softmax_ops(),
-           sorting_ops(),         spectral_ops(),
-           statistics_ops(),      trigonometry_ops(),
-           unfolding_ops(),       view_ops(),
+           activation_ops(),
+           batch_normalization_ops(),
+           comparison_ops(),
+           complex_ops(),
+           conversion_ops(),
+           convolution_ops(),
+           elementary_ops(),
+           extreme_ops(),
+           factory_ops(),
+           flash_attention_ops(),
+           gathering_ops(),
+           indexing_ops(),
+           inplace_ops(),
+           interpolation_ops(),
+           joining_ops(),
+           linear_algebra_ops(),
+           logcumsumexp_ops(),
+           logic_ops(),
+           loss_ops(),
+           normalization_ops(),
+           order_statistics_ops(),
+           pointwise_ops(),
+           pooling_ops(),
+           product_ops(),
+           random_ops(),
+           rearranging_ops(),
+           reduction_ops(),
+           running_extreme_ops(),
+           scan_ops(),
+           scatter_reduce_ops(),
+           scattering_ops(),
+           selection_ops(),
+           softmax_ops(),
+           sorting_ops(),
+           spectral_ops(),
+           statistics_ops(),
+           trigonometry_ops(),
+           unfolding_ops(),
+           view_ops(),
        })
     ops.insert(ops.end(), family.begin(), family.end());
   return ops;

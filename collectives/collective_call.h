@@ -32,7 +32,7 @@ inline constexpr std::size_t collective_op_count = 12;
 
 // name_of returns the literal that traces and errors show: "all_reduce".
 inline const char* name_of(CollectiveOp op) {
-  constexpr const char* names[collective_op_count] = {
+  static constexpr const char* names[collective_op_count] = {
       "barrier",        "all_reduce", "all_gather",       "all_gather_list",
       "reduce_scatter", "broadcast",  "broadcast_object", "reduce",
       "scatter",        "gather",     "all_to_all",       "all_to_all_list"};

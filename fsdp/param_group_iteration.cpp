@@ -104,7 +104,6 @@ std::size_t FSDPParamGroup::reduce_inputs_max() const {
 void FSDPParamGroup::post_backward() {
   training_state_ = TrainingState::post_backward;
   emit({.kind = EventKind::post_backward, .group = this});
-  state_->note_post_backward();
   for (auto& param : params_) param->accumulate_unsharded_grad();
   if (!settings_.reduce_grads) {
     if (settings_.reshard_after_backward) reshard();

@@ -45,7 +45,9 @@ class Reducer {
   Reducer(const ReduceSetting& setting, const DivideFactors& factors)
       : setting_(setting), factors_(factors) {}
 
+  // What comes out becomes the gradient.
   Tensor scattered(const Tensor& input) const {
+    Ledger::Category category(MemoryCategory::gradient);
     const ProcessGroup group = scattering_group(setting_);
     if (group.size() == 1) {
       Tensor output = input.clone();

@@ -122,15 +122,73 @@ std::string data_text(const GateFile& gate) {
   return table.text();
 }
 
+std::string replicate_entry(const GateReplicate& replicate) {
+  return fmt::format("{{ mesh = {}, bucket_bytes = {}, find_unused = {} }}",
+                     in_quotes(replicate.mesh), replicate.bucket_bytes, replicate.find_unused);
+}
+
+struct ShowPlainValue {
+  std::string operator()(std::monostate) const { return "\"default\""; }
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
+  std::string operator()(double value) const { return number(value); }
+  std::string operator()(const std::string& value) const { return in_quotes(value); }
+};
+
+std::string dtype_entry(const std::optional<DType>& dtype) {
+  return in_quotes(dtype ? to_string(*dtype) : "none");
+}
+
+std::string fsdp_entry(const GateFsdp& fsdp) {
+  const ShardedSettings& settings = fsdp.settings;
+  std::string wrap = fsdp.wrap == "modules" ? list(fsdp.modules, texts) : in_quotes(fsdp.wrap);
+  std::string text =
+      fmt::format("{{ mesh = {}, wrap = {}, reshard_after_forward = {}", texts(fsdp.mesh), wrap,
+                  std::visit(ShowPlainValue(), fsdp.reshard_after_forward));
+  text += fmt::format(
+      ", param_dtype = {}, reduce_dtype = {}, output_dtype = {}, cast_forward_inputs = {}",
+      dtype_entry(fsdp.mp_policy.param_dtype), dtype_entry(fsdp.mp_policy.reduce_dtype),
+      dtype_entry(fsdp.mp_policy.output_dtype), fsdp.mp_policy.cast_forward_inputs);
+  text += fmt::format(", offload = {}, shard_placement = {}, ignored_params = {}",
+                      in_quotes(fsdp.offloads ? "cpu" : "none"),
+                      in_quotes(fsdp.shards_largest_dim ? "largest" : "default"),
+                      texts(fsdp.ignored_params));
+  text += fmt::format(", sync = {}, forward_prefetch = {}, backward_prefetch = {}",
+                      in_quotes(to_string(settings.sync)), settings.forward_prefetch,
+                      settings.backward_prefetch);
+  return text + fmt::format(
+                    ", reshard_after_backward = {}, gradient_divide_factor = {}, "
+                    "force_sum_reduction_for_comms = {}, reduce_scatter_unused_params = {} "
+                    "}}",
+                    settings.reshard_after_backward,
+                    number(settings.gradient_divide_factor.value_or(0.0)),
+                    settings.force_sum_reduction, settings.reduces_unused_params);
+}
+
+// The keys of the table [parallel] with their values.
+std::vector<std::pair<std::string, std::string>> parallel_entries(const GateParallel& parallel) {
+  std::vector<std::pair<std::string, std::string>> entries;
+  if (parallel.replicate) entries.emplace_back("replicate", replicate_entry(*parallel.replicate));
+  if (parallel.fsdp) entries.emplace_back("fsdp", fsdp_entry(*parallel.fsdp));
+  entries.emplace_back("activation_checkpointing",
+                       in_quotes(parallel.checkpoint_blocks ? "blocks" : "none"));
+  return entries;
+}
+
 std::string parallel_text(const GateParallel& parallel) {
   Table table("parallel");
-  if (parallel.replicate)
-    table.add("replicate",
-              fmt::format("{{ mesh = {}, bucket_bytes = {}, find_unused = {} }}",
-                          in_quotes(parallel.replicate->mesh), parallel.replicate->bucket_bytes,
-                          parallel.replicate->find_unused));
-  table.word("activation_checkpointing", parallel.checkpoint_blocks ? "blocks" : "none");
+  for (const auto& [key, value] : parallel_entries(parallel)) table.add(key, value);
   return table.text();
+}
+
+std::string same_as_entry(const GateSameAs& other) {
+  if (!other.word.empty()) return in_quotes(other.word);
+  std::string parallel = list(parallel_entries(other.parallel),
+                              [](const auto& entry) { return entry.first + " = " + entry.second; });
+  parallel.front() = '{';
+  parallel.back() = '}';
+  return fmt::format("{{ mesh = {}, names = {}, parallel = {} }}", sizes(other.layout.shape),
+                     texts(other.layout.names), parallel);
 }
 
 std::string optimizer_text(const OptimizerSpec& spec) {
@@ -160,9 +218,7 @@ std::string train_text(const GateTrain& train) {
 
 std::string expect_text(const GateExpect& expect) {
   Table table("expect");
-  std::vector<std::string> same_as;
-  if (expect.same_as_single_device) same_as.emplace_back("single_device");
-  table.add("same_as", texts(same_as));
+  table.add("same_as", list(expect.same_as, same_as_entry));
   table.add("schedules", expect.schedules);
   std::string counts;
   for (const auto& [name, count] : expect.collectives)
@@ -172,6 +228,21 @@ std::string expect_text(const GateExpect& expect) {
   table.add("loss", list(expect.loss, number));
   table.add("loss_rtol", number(expect.loss_rtol));
   table.word("hash", expect.hash);
+  table.add("events", fmt::format("{{ rank = {}, step = {}, list = {} }}", expect.events.rank,
+                                  expect.events.step, texts(expect.events.list)));
+  table.add("unused_gathers", expect.unused_gathers);
+  table.add("exposed_us_max", number(expect.exposed_us_max));
+  return table.text();
+}
+
+std::string device_text(const std::optional<DeviceModel>& device) {
+  if (!device) return "";
+  Table table("device");
+  for (const DeviceFigure& figure : device_figures())
+    table.add(figure.key, number(*device.*figure.member));
+  table.add("capacity_bytes", device->capacity_bytes);
+  table.add("checks_races", device->checks_races);
+  table.add("devices_per_host", device->devices_per_host);
   return table.text();
 }
 
@@ -202,13 +273,13 @@ std::string faults_text(const std::vector<GateFault>& faults) {
 std::string explain(const GateFile& gate) {
   std::string text = fmt::format("title = {}\n", in_quotes(gate.title));
   Table mesh("mesh");
-  mesh.add("shape", sizes(gate.mesh));
-  mesh.add("names", texts(gate.mesh_names));
+  mesh.add("shape", sizes(gate.mesh.shape));
+  mesh.add("names", texts(gate.mesh.names));
   Table arithmetic("arithmetic");
   arithmetic.word("mode", gate.arithmetic);
   return text + mesh.text() + model_text(gate.model) + data_text(gate) +
          parallel_text(gate.parallel) + train_text(gate.train) + arithmetic.text() +
-         expect_text(gate.expect) + faults_text(gate.faults);
+         device_text(gate.device) + expect_text(gate.expect) + faults_text(gate.faults);
 }
 
 }  // namespace simmesh

@@ -6,8 +6,6 @@
 #include <limits>
 #include <sstream>
 
-#include <simmesh/collectives/collective_call.h>
-#include <simmesh/core/arithmetic/arithmetic.h>
 #include <simmesh/core/tensor/chunk.h>
 #include <simmesh/gate/case_tensor.h>
 #include <simmesh/gate/gate_file.h>
@@ -17,35 +15,7 @@ namespace simmesh {
 namespace {
 
 constexpr std::int64_t whole_max = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t ranks_max = 4096;
 constexpr std::int64_t length_max = 1 << 20;
-
-void read_mesh(GateTable& top, GateFile& gate) {
-  auto table = top.table("mesh");
-  if (table) {
-    gate.mesh = table->sizes("shape", gate.mesh, {1, ranks_max});
-    gate.mesh_names = table->texts("names");
-    table->finish();
-    if (gate.mesh.empty()) table->reject("shape", "at least one size");
-    std::int64_t ranks = 1;
-    for (std::int64_t size : gate.mesh) ranks = std::min(ranks * size, ranks_max + 1);
-    if (ranks > ranks_max) table->reject("shape", fmt::format("at most {} ranks", ranks_max));
-  }
-  if (gate.mesh_names.empty()) {
-    for (std::size_t i = 0; i < gate.mesh.size(); ++i)
-      gate.mesh_names.push_back(gate.mesh.size() == 1 ? "dp" : fmt::format("dim{}", i));
-    return;
-  }
-  if (gate.mesh_names.size() != gate.mesh.size())
-    table->reject_value("names", fmt::format("{} names, one a size", gate.mesh.size()),
-                        fmt::format("{}", gate.mesh_names.size()));
-  for (std::size_t i = 0; i < gate.mesh_names.size(); ++i)
-    if (gate.mesh_names[i].empty() ||
-        std::find(gate.mesh_names.begin(), gate.mesh_names.begin() + std::ptrdiff_t(i),
-                  gate.mesh_names[i]) != gate.mesh_names.begin() + std::ptrdiff_t(i))
-      table->reject_value("names", "names that differ",
-                          fmt::format("{}", fmt::join(gate.mesh_names, " ")));
-}
 
 OptimizerSpec read_optimizer(GateTable& table) {
   constexpr GateTable::NumberRange positive{0, 1e6}, share{0, 1};
@@ -146,81 +116,25 @@ void read_data(GateTable& top, GateFile& gate) {
                        fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
 }
 
-GateReplicate read_replicate(GateTable& table, const GateFile& gate) {
-  GateReplicate replicate;
-  replicate.mesh = table.word("mesh", gate.mesh_names.front(), gate.mesh_names);
-  replicate.bucket_bytes = table.integer("bucket_bytes", replicate.bucket_bytes, {1, whole_max});
-  // Experts that no token chose have no gradient on one device either.
-  nn::ModelNode node = model_node(gate.model, gate.model_use());
-  replicate.find_unused = table.boolean("find_unused", has_kind(node, "moe"));
-  table.finish();
-  return replicate;
-}
-
-void read_parallel(GateTable& top, GateFile& gate) {
-  auto table = top.table("parallel");
-  if (!table) return;
-  if (auto replicate = table->table("replicate"))
-    gate.parallel.replicate = read_replicate(*replicate, gate);
-  std::string checkpointing = table->word("activation_checkpointing", "none", {"none", "blocks"});
-  table->refuse("fsdp", "sharded parameters (FSDP2)");
-  table->refuse("zero", "ZeRO");
-  table->refuse("tensor", "tensor parallelism");
-  table->refuse("sequence", "sequence parallelism");
-  table->refuse("context", "context parallelism");
-  table->refuse("expert", "expert parallelism");
-  table->refuse("pipeline", "pipeline parallelism");
-  table->finish();
-  gate.parallel.checkpoint_blocks = checkpointing == "blocks";
-  if (gate.parallel.checkpoint_blocks &&
-      !has_kind(model_node(gate.model, gate.model_use()), "block"))
-    table->reject("activation_checkpointing", "none for a model without blocks");
-}
-
-std::map<std::string, std::int64_t> read_collectives(GateTable& table) {
-  std::map<std::string, std::int64_t> counts;
-  for (std::size_t op = 0; op < collective_op_count; ++op) {
-    std::string name = name_of(CollectiveOp(op));
-    if (table.has(name)) counts[name] = table.integer(name, 0, {0, whole_max});
-  }
-  table.finish();
-  return counts;
-}
-
-void read_expect(GateTable& top, GateFile& gate) {
-  auto table = top.table("expect");
-  if (!table) return;
-  GateExpect& expect = gate.expect;
-  for (const std::string& other : table->texts("same_as")) {
-    if (other != "single_device")
-      table->reject_value("same_as", "'single_device'", "'" + other.substr(0, 40) + "'");
-    expect.same_as_single_device = true;
-  }
-  expect.schedules = table->integer("schedules", expect.schedules, {1, 10'000'000});
-  if (auto collectives = table->table("collectives"))
-    expect.collectives = read_collectives(*collectives);
-  expect.peak_bytes_max = table->integer("peak_bytes_max", 0, {0, whole_max});
-  expect.loss = table->numbers("loss");
-  expect.loss_rtol = table->number("loss_rtol", 0.0, {0, 1});
-  expect.hash = table->text("hash", "");
-  table->finish();
-  if (!expect.loss.empty() && std::int64_t(expect.loss.size()) != gate.train.steps)
-    table->reject_value("loss", fmt::format("{} losses, one a step", gate.train.steps),
-                        fmt::format("{}", expect.loss.size()));
-  bool is_hash = expect.hash.empty() ||
-                 (expect.hash.size() == 16 &&
-                  expect.hash.find_first_not_of("0123456789abcdef") == expect.hash.npos);
-  if (!is_hash) table->reject("hash", "16 digits of 0-9a-f");
-}
-
 // Each micro-batch and each rank must get rows.
-void check_split(GateTable& top, const GateFile& gate) {
-  auto last_rows = [](std::int64_t size, std::int64_t parts) {
-    return chunk_of({.size = size, .parts = parts, .index = parts - 1}).length;
+bool gives_rows(const GateFile& gate, std::int64_t parts) {
+  auto last_rows = [](std::int64_t size, std::int64_t among) {
+    return chunk_of({.size = size, .parts = among, .index = among - 1}).length;
   };
+  std::int64_t smallest = last_rows(gate.data.batch, gate.train.micro_batches);
+  return smallest > 0 && last_rows(smallest, parts) > 0;
+}
+
+void check_split(GateTable& top, const GateFile& gate) {
   std::int64_t micro_batches = gate.train.micro_batches;
-  std::int64_t smallest = last_rows(gate.data.batch, micro_batches);
-  if (smallest > 0 && last_rows(smallest, gate.parts()) > 0) return;
+  for (const GateSameAs& other : gate.expect.same_as)
+    if (std::int64_t parts = other.parallel.parts(other.layout); !gives_rows(gate, parts))
+      top.table("expect")->reject_value(
+          "same_as",
+          fmt::format("rows for each of {} ranks in each of {} micro-batches", parts,
+                      micro_batches),
+          other.name());
+  if (gives_rows(gate, gate.parts())) return;
   auto data = top.table("data");
   const GateTable& blamed = data ? *data : top;
   blamed.reject_value(data ? "batch" : "data.batch",
@@ -239,18 +153,17 @@ void check_model(const GateTable& top, const GateFile& gate) {
 
 }  // namespace
 
-std::int64_t GateFile::parts() const {
-  return parallel.replicate ? mesh[std::size_t(replicate_dim())] : 1;
-}
-
-std::int64_t GateFile::replicate_dim() const {
-  if (!parallel.replicate) return 0;
-  return std::find(mesh_names.begin(), mesh_names.end(), parallel.replicate->mesh) -
-         mesh_names.begin();
-}
-
 ModelUse GateFile::model_use() const {
   return {std::max<std::int64_t>(data.sequence, 1), parallel.checkpoint_blocks};
+}
+
+GateFile GateFile::run_as(const GateSameAs& other) const {
+  GateFile gate = *this;
+  gate.mesh = other.layout;
+  gate.parallel = other.parallel;
+  gate.expect = GateExpect();
+  gate.faults.clear();
+  return gate;
 }
 
 GateFile gate_from_text(std::string_view text, const std::string& file) {
@@ -260,26 +173,35 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   gate.file = file;
   gate.title = top.text("title", "");
   for (const char* key :
-       {"mesh", "model", "data", "parallel", "train", "arithmetic", "expect", "faults"})
+       {"mesh", "model", "data", "parallel", "train", "arithmetic", "expect", "faults", "device"})
     top.has(key);
   top.refuse("checkpoint", "checkpoints");
   top.finish();
-  read_mesh(top, gate);
+  if (auto mesh = top.table("mesh")) {
+    gate.mesh = read_layout(*mesh, "shape");
+    mesh->finish();
+  }
   if (auto model = top.table("model")) gate.model = read_gate_model(*model);
   read_train(top, gate);
   read_data(top, gate);
-  read_parallel(top, gate);
+  check_model(top, gate);
+  nn::ModelNode node = model_node(gate.model, gate.model_use());
+  if (auto parallel = top.table("parallel"))
+    gate.parallel = read_gate_parallel(*parallel, gate.mesh, node);
   if (auto arithmetic = top.table("arithmetic")) {
     gate.arithmetic = arithmetic->word(
         "mode", gate.arithmetic,
         {"canonical", "exact", "rank_order", "as_nccl_ring", "as_nccl_tree", "as_gloo_ring"});
     arithmetic->finish();
   }
-  read_expect(top, gate);
+  if (auto device = top.table("device")) gate.device = read_gate_device(*device);
+  if (auto expect = top.table("expect"))
+    gate.expect = read_gate_expect(*expect, {gate.mesh, gate.parallel, node, gate.train.steps});
+  if (gate.expect.exposed_us_max > 0 && !gate.device)
+    top.table("expect")->reject("exposed_us_max", "none in a gate without the table device");
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   check_split(top, gate);
-  check_model(top, gate);
   return gate;
 }
 

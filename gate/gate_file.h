@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <simmesh/gate/gate_device.h>
+#include <simmesh/gate/gate_expect.h>
 #include <simmesh/gate/gate_fault.h>
+#include <simmesh/gate/gate_mesh.h>
 #include <simmesh/gate/gate_model.h>
+#include <simmesh/gate/gate_parallel.h>
 #include <simmesh/gate/training.h>
 
 namespace simmesh {
@@ -27,19 +30,6 @@ struct GateData {
   std::int64_t classes = 0;
 };
 
-// GateReplicate is parallel.replicate.
-struct GateReplicate {
-  std::string mesh;  // the dim over which rows are cut
-  std::int64_t bucket_bytes = std::int64_t(25) << 20;
-  bool find_unused = false;
-};
-
-// GateParallel is the table [parallel].
-struct GateParallel {
-  std::optional<GateReplicate> replicate;
-  bool checkpoint_blocks = false;
-};
-
 // GateTrain is the table [train].
 struct GateTrain {
   std::int64_t steps = 1;
@@ -49,38 +39,28 @@ struct GateTrain {
   LossKind loss = LossKind::mse;
 };
 
-// GateExpect is the table [expect]. What stands at its default isn't checked.
-struct GateExpect {
-  bool same_as_single_device = false;
-  std::int64_t schedules = 1;
-  std::map<std::string, std::int64_t> collectives;  // calls of each rank
-  std::int64_t peak_bytes_max = 0;
-  std::vector<double> loss;
-  double loss_rtol = 0.0;
-  std::string hash;
-};
-
 // GateFile is all that a gate file says, with the default of each key that it leaves out. It fits
 // together: the mesh has the dims that are named, each rank gets rows in each micro-batch, sizes
 // divide where they must.
 struct GateFile {
   std::string file;  // as it was named
   std::string title;
-  Shape mesh = {1};
-  std::vector<std::string> mesh_names;
+  GateLayout mesh;
   GateModel model;
   GateData data;
   GateParallel parallel;
   GateTrain train;
+  std::optional<DeviceModel> device;  // what time and memory are modelled for; not by default
   std::string arithmetic = "canonical";
   GateExpect expect;
   std::vector<GateFault> faults;
 
-  std::int64_t ranks() const { return element_count(mesh); }
-  // parts is the number of ranks that rows are cut over; replicate_dim the mesh dim of these.
-  std::int64_t parts() const;
-  std::int64_t replicate_dim() const;
+  std::int64_t ranks() const { return element_count(mesh.shape); }
+  // parts is the number of ranks that rows are cut over.
+  std::int64_t parts() const { return parallel.parts(mesh); }
   ModelUse model_use() const;
+  // run_as returns the gate in another form of parallelism, without what is expected and faults.
+  GateFile run_as(const GateSameAs& other) const;
 };
 
 // read_gate reads a gate file. Throws a BadGate with file and line for a wrong one, and an Error

@@ -198,6 +198,40 @@ std::vector<std::string> GateTable::texts(std::string_view key) {
   return result;
 }
 
+std::vector<std::vector<std::string>> GateTable::read_rows(std::string_view key,
+                                                           bool takes_integers) {
+  std::string expected =
+      fmt::format("a list of texts, or of lists of texts{}", takes_integers ? " and integers" : "");
+  std::vector<std::vector<std::string>> result;
+  const toml::array* items = list(key, expected);
+  if (!items) return result;
+  auto text_of = [&](const toml::node& node) {
+    if (takes_integers && node.is_integer()) return fmt::format("{}", node.as_integer()->get());
+    if (!is_plain_text(node)) reject_value(key, expected, "one with " + shown(node));
+    return node.as_string()->get();
+  };
+  for (const toml::node& item : *items) {
+    std::vector<std::string>& row = result.emplace_back();
+    if (const toml::array* fields = item.as_array()) {
+      if (fields->size() > list_max) reject(key, expected);
+      for (const toml::node& field : *fields) row.push_back(text_of(field));
+    } else if (item.is_string()) {
+      row.push_back(text_of(item));
+    } else {
+      reject_value(key, expected, "one with " + shown(item));
+    }
+  }
+  return result;
+}
+
+std::vector<std::vector<std::string>> GateTable::rows(std::string_view key) {
+  return read_rows(key, false);
+}
+
+std::vector<std::vector<std::string>> GateTable::rows_with_integers(std::string_view key) {
+  return read_rows(key, true);
+}
+
 std::vector<double> GateTable::numbers(std::string_view key) {
   std::vector<double> result;
   const toml::array* items = list(key, "a list of numbers");
@@ -243,6 +277,21 @@ std::vector<GateTable> GateTable::tables(std::string_view key) {
   for (const toml::node& item : *list(key, "a table or a list of tables")) {
     if (!item.is_table()) reject_value(key, "a list of tables", "one with " + shown(item));
     result.emplace_back(*item.as_table(), file_, path_of(key));
+  }
+  return result;
+}
+
+std::vector<GateTable::TextOrTable> GateTable::texts_or_tables(std::string_view key) {
+  std::vector<TextOrTable> result;
+  const toml::array* items = list(key, "a list of texts and tables");
+  if (!items) return result;
+  for (const toml::node& item : *items) {
+    if (item.is_table())
+      result.push_back({"", GateTable(*item.as_table(), file_, path_of(key))});
+    else if (is_plain_text(item))
+      result.push_back({item.as_string()->get(), std::nullopt});
+    else
+      reject_value(key, "a list of texts and tables", "one with " + shown(item));
   }
   return result;
 }

@@ -52,6 +52,10 @@ class GateTable {
   double number(std::string_view key, double otherwise, NumberRange range);
   bool boolean(std::string_view key, bool otherwise);
   std::vector<std::string> texts(std::string_view key);
+  // rows is a list whose entries are texts or lists of texts: a text is a row of one.
+  // rows_with_integers also takes integers in the inner lists, as their digits.
+  std::vector<std::vector<std::string>> rows(std::string_view key);
+  std::vector<std::vector<std::string>> rows_with_integers(std::string_view key);
   std::vector<double> numbers(std::string_view key);
   // sizes is a list of at most dims_max integers of the range.
   Shape sizes(std::string_view key, Shape otherwise, Range range);
@@ -59,6 +63,9 @@ class GateTable {
   // tables.
   std::optional<GateTable> table(std::string_view key);
   std::vector<GateTable> tables(std::string_view key);
+  // texts_or_tables is a list of both; of an entry the table is there, or the text counts.
+  struct TextOrTable;
+  std::vector<TextOrTable> texts_or_tables(std::string_view key);
   // value returns whatever stands there, null where it is absent.
   const toml::node* value(std::string_view key);
 
@@ -76,17 +83,25 @@ class GateTable {
   std::vector<std::string> keys() const;
   std::string path_of(std::string_view key) const;
   std::int64_t line() const;
+  const std::string& file() const { return file_; }
   // place returns FILE:LINE of the table.
   std::string place() const { return file_ + ":" + std::to_string(line() > 0 ? line() : 1); }
 
  private:
   std::string place_of(std::string_view key) const;
   const toml::array* list(std::string_view key, std::string_view expected);
+  std::vector<std::vector<std::string>> read_rows(std::string_view key, bool takes_integers);
 
   const toml::table* table_;
   std::string file_;
   std::string path_;
   std::set<std::string, std::less<>> known_;
+};
+
+// TextOrTable is an entry of a list of texts and tables.
+struct GateTable::TextOrTable {
+  std::string text;
+  std::optional<GateTable> table;
 };
 
 // parse_toml returns the table of a TOML text of at most 1 MiB. Throws a BadGate with its line.

@@ -16,9 +16,33 @@ void keep_results(Rank& rank, const GateRunner::Request& request, const Training
   std::vector<nn::NamedTensor> results = named_results(result);
   record_results(rank, results);
   for (const Tensor& loss : result.losses) found.losses.push_back(scalar_value(loss));
-  if (request.expected) found.difference = first_difference(*request.expected, results);
+  for (const RunRecord* expected : request.expected)
+    found.differences.push_back(first_difference(*expected, results));
   if (request.keep_record && rank.id() == 0) found.record = copy_of(results);
 }
+
+// Observation keeps what one rank's events of sharding say.
+class Observation {
+ public:
+  Observation(const GateEvents& asked, Rank& rank, RankFindings& found)
+      : asked_(asked), found_(found), is_asked_(std::int64_t(rank.id()) == asked.rank) {}
+
+  void begin_step(std::int64_t step) { step_ = step; }
+  void set_model(nn::Module& model) { model_ = &model; }
+
+  void see(const fsdp::Event& event) {
+    found_.gathers.see(event);
+    if (is_asked_ && model_ && step_ == asked_.step)
+      found_.events.push_back(fsdp::to_string(fsdp::fields_of(event, *model_)));
+  }
+
+ private:
+  const GateEvents& asked_;
+  RankFindings& found_;
+  bool is_asked_;
+  nn::Module* model_ = nullptr;
+  std::int64_t step_ = -1;
+};
 
 }  // namespace
 
@@ -36,6 +60,7 @@ WorldOptions GateRunner::world_options(const Request& request) const {
           .threads = std::size_t(options_.threads),
           .arithmetic = arithmetic_,
           .faults = request.faults,
+          .device = request.on_devices ? gate_.device : std::nullopt,
           .stack_bytes = stack_bytes,
           .record_choices = request.record_choices,
           .program = "simmesh run " + gate_.file};
@@ -48,15 +73,26 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     RankFindings& own = found[rank.id()];
     own = RankFindings();
     own.operations.resize(std::size_t(gate_.train.steps));
+    Observation observation(gate_.expect.events, rank, own);
+    std::optional<fsdp::ObserverScope> observer;
+    if (request.observes)
+      observer.emplace([&](const fsdp::Event& event) { observation.see(event); });
     ParallelForm form;
+    form.prepare = [&](nn::Module& model) { observation.set_model(model); };
     form.at_phase = [&](std::int64_t step, TrainPhase phase) {
+      if (phase == TrainPhase::forward) observation.begin_step(step);
       own.operations[std::size_t(step)][std::size_t(phase)] = rank.operations();
     };
-    form.after_training = [&] {
-      for (std::size_t op = 0; op < collective_op_count; ++op) own.calls[op] = rank.counters()[op];
+    // Calls are those up to the end, less those within reports.
+    auto count_calls = [&](bool adds) {
+      for (std::size_t op = 0; op < collective_op_count; ++op)
+        own.calls[op] += adds ? rank.counters()[op] : 0U - rank.counters()[op];
     };
+    form.reports = !request.on_devices;
+    form.at_report = count_calls;
+    form.after_training = [&] { count_calls(true); };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form));
-    keep_results(rank, request, result, own);
+    if (!request.on_devices) keep_results(rank, request, result, own);
   };
 }
 
@@ -67,17 +103,9 @@ GateRun GateRunner::run(const Request& request) const {
   return run;
 }
 
-GateRun GateRunner::run_single_device() const {
-  WorldOptions options = world_options({});
-  options.ranks = 1;
-  options.threads = 1;
-  GateRun run;
-  run.ranks.resize(1);
-  World world(options);
-  run.outcome = world.run([&](Rank& rank) {
-    keep_results(rank, {.keep_record = true}, train(task_.training), run.ranks[0]);
-  });
-  return run;
+GateRun GateRunner::run_as(const GateSameAs& other) const {
+  GateFile gate = gate_.run_as(other);
+  return GateRunner(gate, options_).run({.keep_record = true});
 }
 
 Schedule GateRunner::schedule_at(std::uint64_t i) const {

@@ -11,6 +11,7 @@
 #include <simmesh/core/engine/world.h>
 #include <simmesh/gate/gate_file.h>
 #include <simmesh/gate/gate_task.h>
+#include <simmesh/gate/gather_tally.h>
 #include <simmesh/gate/run_record.h>
 
 namespace simmesh {
@@ -28,10 +29,12 @@ struct RankFindings {
   // Calls of each collective, those for the losses that are reported left out.
   std::array<std::uint32_t, collective_op_count> calls{};
   std::vector<double> losses;
-  std::optional<Difference> difference;  // from the record that was given
+  std::vector<std::optional<Difference>> differences;  // from each record that was given
   // The rank's operations when it reached each phase, by step and phase.
   std::vector<std::array<std::uint64_t, 3>> operations;
   std::optional<RunRecord> record;
+  GatherTally gathers;              // of a run that was observed
+  std::vector<std::string> events;  // of the rank and step that expect.events names
 };
 
 // GateRun is one run of a gate.
@@ -40,7 +43,7 @@ struct GateRun {
   std::vector<RankFindings> ranks;
 };
 
-// GateRunner runs one gate any number of times: on its mesh, or on one device.
+// GateRunner runs one gate any number of times.
 class GateRunner {
  public:
   // The gate must outlive this.
@@ -49,9 +52,12 @@ class GateRunner {
   struct Request {
     Schedule schedule = Schedule::fifo();
     std::vector<Fault> faults = {};
-    // What each rank compares its results with; must outlive the call. Null for nothing.
-    const RunRecord* expected = nullptr;
+    // What each rank compares its results with; must outlive the call.
+    std::vector<const RunRecord*> expected = {};
     bool keep_record = false;  // of rank 0
+    bool observes = false;     // gathers and events of sharding
+    // Ranks have the gate's simulated device and do nothing but train: there are no results.
+    bool on_devices = false;
     bool record_choices = false;
   };
 
@@ -61,8 +67,8 @@ class GateRunner {
   std::function<void(Rank&)> body(const Request& request, std::vector<RankFindings>& found) const;
 
   GateRun run(const Request& request) const;
-  // run_single_device trains all rows on one rank.
-  GateRun run_single_device() const;
+  // run_as trains on another mesh, in another form of parallelism, and keeps the record.
+  GateRun run_as(const GateSameAs& other) const;
 
   // schedule_at returns schedule number i of the many: 0 is the one of the options, then seeded and
   // priority schedules in turn, with seeds drawn from the options' seed.

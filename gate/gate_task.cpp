@@ -59,21 +59,29 @@ GateTask gate_task(const GateFile& gate) {
     return Batch{whole.input.narrow({0, rows.start, rows.length}),
                  whole.target.narrow({0, rows.start, rows.length})};
   };
-  return {std::move(task)};
+  GateTask result{std::move(task), {}};
+  if (gate.parallel.fsdp)
+    result.plan = fsdp_plan(*gate.parallel.fsdp, gate.mesh, result.training.model.node);
+  return result;
 }
 
 TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form) {
+  if (gate.parallel.fsdp) {
+    ShardedTraining sharded(task.plan, gate.parallel.fsdp->settings);
+    return train(task.training, sharded.form(std::move(form)));
+  }
   if (!gate.parallel.replicate) return train(task.training, form);
-  DeviceMesh mesh = init_device_mesh(gate.mesh, gate.mesh_names);
-  ProcessGroup group = process_group(mesh, gate.replicate_dim());
+  const GateReplicate& options = *gate.parallel.replicate;
+  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
+  ProcessGroup group = process_group(mesh, options.mesh);
   auto replication = std::make_shared<std::optional<Replication>>();
   form.part = group.rank();
   form.parts = group.size();
-  form.prepare = [&gate, group, replication](nn::Module& model) {
-    replication->emplace(
-        replicate(model, group,
-                  {.bucket_bytes = std::size_t(gate.parallel.replicate->bucket_bytes),
-                   .find_unused = gate.parallel.replicate->find_unused}));
+  form.prepare = [&options, group, replication, next = std::move(form.prepare)](nn::Module& model) {
+    replication->emplace(replicate(
+        model, group,
+        {.bucket_bytes = std::size_t(options.bucket_bytes), .find_unused = options.find_unused}));
+    if (next) next(model);
   };
   form.before_micro_batch = [replication](nn::Module&, bool is_last) {
     (*replication)->set_requires_gradient_sync(is_last);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -47,16 +48,23 @@ class Checks {
   GateResult all() {
     result_.file = gate_.file;
     result_.title = gate_.title;
-    if (gate_.expect.same_as_single_device || gate_.model.is_given_by_nodes()) run_single_device();
-    bool compares = single_ && single_->outcome.ok();
-    base_ = runner_.run({.schedule = runner_.schedule_at(0),
-                         .expected = compares ? &*single_->ranks[0].record : nullptr});
+    if (gate_.model.is_given_by_nodes()) check_nodes();
+    GateRunner::Request request{.schedule = runner_.schedule_at(0), .observes = true};
+    for (const GateSameAs& other : gate_.expect.same_as) {
+      others_.push_back({&other, runner_.run_as(other), request.expected.size()});
+      if (others_.back().run.outcome.ok())
+        request.expected.push_back(&*others_.back().run.ranks[0].record);
+    }
+    base_ = runner_.run(request);
     take_figures();
     check_run();
     if (base_.outcome.ok()) {
-      if (gate_.expect.same_as_single_device) check_same_as();
+      for (const Other& other : others_) check_same_as(other);
       if (gate_.expect.schedules > 1) check_schedules();
       check_collectives();
+      check_events();
+      check_gathers();
+      if (gate_.device) check_device();
       check_peak();
       check_loss();
       check_hash();
@@ -72,12 +80,20 @@ class Checks {
     result_.checks.push_back({std::move(name), passed, std::move(expected), std::move(came)});
   }
 
-  void run_single_device() {
-    single_ = runner_.run_single_device();
-    if (single_->outcome.ok() || !gate_.model.is_given_by_nodes()) return;
+  // Other is another run that must give the same bits, and which of the records given it made.
+  struct Other {
+    const GateSameAs* same_as;
+    GateRun run;
+    std::size_t record;
+  };
+
+  // Nodes that don't even run on one device make a bad file.
+  void check_nodes() {
+    GateRun single = runner_.run_as({.layout = {}, .parallel = {}, .word = "single_device"});
+    if (single.outcome.ok()) return;
     throw BadGate(gate_.file + ":1",
                   "key 'model.nodes': expected nodes that run on one device, got " +
-                      ending_of(single_->outcome));
+                      ending_of(single.outcome));
   }
 
   void take_figures() {
@@ -89,6 +105,12 @@ class Checks {
     for (std::size_t op = 0; op < collective_op_count; ++op)
       if (base_.ranks[0].calls[op] > 0)
         result_.collectives[name_of(CollectiveOp(op))] = base_.ranks[0].calls[op];
+    if (gate_.parallel.fsdp)
+      result_.gathers = std::max_element(base_.ranks.begin(), base_.ranks.end(),
+                                         [](const RankFindings& a, const RankFindings& b) {
+                                           return a.gathers.unused() < b.gathers.unused();
+                                         })
+                            ->gathers;
   }
 
   void check_run() {
@@ -99,16 +121,19 @@ class Checks {
     if (!outcome.ok()) result_.failure = report_of(outcome);
   }
 
-  void check_same_as() {
-    const char* name = "same_as single_device";
-    if (!single_->outcome.ok())
-      return add(name, false, "a run on one device", ending_of(single_->outcome));
+  void check_same_as(const Other& other) {
+    std::string name = other.same_as->name();
+    const std::string& word = other.same_as->word;
+    std::string what = word == "single_device" ? "one device" : "the other run";
+    if (!other.run.outcome.ok())
+      return add(name, false, "a run " + (word == "single_device" ? "on " + what : "that ends"),
+                 ending_of(other.run.outcome));
     for (std::size_t rank = 0; rank < base_.ranks.size(); ++rank)
-      if (const auto& difference = base_.ranks[rank].difference)
+      if (const auto& difference = base_.ranks[rank].differences[other.record])
         return add(name, false, difference->expected,
                    fmt::format("{} on rank {}: {}", difference->came, rank, difference->where));
-    add(name, true, "the bits of one device",
-        fmt::format("{} equal tensors on each rank", single_->ranks[0].record->size()));
+    add(name, true, "the bits of " + what,
+        fmt::format("{} equal tensors on each rank", other.run.ranks[0].record->size()));
   }
 
   void check_schedules() {
@@ -134,6 +159,59 @@ class Checks {
       add("collectives " + name, came == expected, fmt::format("{} on each rank", expected),
           came == expected ? std::to_string(came) : fmt::format("{} on rank {}", came, rank));
     }
+  }
+
+  void check_events() {
+    const GateEvents& asked = gate_.expect.events;
+    if (asked.list.empty()) return;
+    const std::vector<std::string>& came = base_.ranks[std::size_t(asked.rank)].events;
+    std::string name = fmt::format("events of rank {} in step {}", asked.rank, asked.step);
+    if (came == asked.list)
+      return add(name, true, fmt::format("{} events", came.size()), "the same");
+    std::size_t i = 0;
+    while (i < came.size() && i < asked.list.size() && came[i] == asked.list[i]) ++i;
+    auto at = [i](const std::vector<std::string>& list) {
+      return i < list.size() ? list[i] : std::string("no further event");
+    };
+    add(name, false, fmt::format("{} as event {}", at(asked.list), i), at(came));
+    result_.failure = fmt::format("all {}:\n  {}", name, fmt::join(came, "\n  "));
+  }
+
+  void check_gathers() {
+    if (gate_.expect.unused_gathers < 0) return;
+    for (std::size_t rank = 0; rank < base_.ranks.size(); ++rank) {
+      std::int64_t came = base_.ranks[rank].gathers.unused();
+      if (came == gate_.expect.unused_gathers) continue;
+      return add("unused_gathers", false,
+                 fmt::format("{} on each rank", gate_.expect.unused_gathers),
+                 fmt::format("{} on rank {}", came, rank));
+    }
+    add("unused_gathers", true, fmt::format("{} on each rank", gate_.expect.unused_gathers),
+        std::to_string(gate_.expect.unused_gathers));
+  }
+
+  // One more run, so that what is reported costs the devices nothing.
+  void check_device() {
+    GateRun run = runner_.run({.schedule = runner_.schedule_at(0), .on_devices = true});
+    if (!run.outcome.ok()) result_.failure = report_of(run.outcome);
+    DeviceFigures figures;
+    bool is_complete = run.outcome.ok();
+    for (const DeviceReport& report : run.outcome.devices) {
+      is_complete &= report.is_complete;
+      figures.makespan_us = std::max(figures.makespan_us, report.makespan_us);
+      figures.exposed_communication_us =
+          std::max(figures.exposed_communication_us, report.exposed_communication_us);
+      figures.reserved_bytes = std::max(figures.reserved_bytes, report.memory.reserved.peak);
+    }
+    add("device", is_complete, "all operations end, and no streams race",
+        run.outcome.ok() ? is_complete ? "all ended" : "some wait for one another"
+                         : ending_of(run.outcome));
+    if (!is_complete) return;
+    result_.device = figures;
+    if (double most = gate_.expect.exposed_us_max; most > 0)
+      add("exposed_us_max", figures.exposed_communication_us <= most,
+          fmt::format("at most {} us", most),
+          fmt::format("{:.1f} us", figures.exposed_communication_us));
   }
 
   void check_peak() {
@@ -208,7 +286,7 @@ class Checks {
   const GateFile& gate_;
   GateRunOptions options_;
   GateRunner runner_;
-  std::optional<GateRun> single_;
+  std::deque<Other> others_;  // records are pointed to
   GateRun base_;
   GateResult result_;
 };

@@ -8,29 +8,75 @@ namespace simmesh {
 
 namespace {
 
-// All modules of a model that fully_shard was applied to.
+// All modules of a model that fully_shard was applied to, of each group the first.
 std::vector<fsdp::FSDPModule> sharded_modules(nn::Module& model) {
   std::vector<fsdp::FSDPModule> modules;
   for (auto& [name, module] : model.named_modules())
-    if (fsdp::FSDPState::of(*module)) modules.emplace_back(*module);
+    if (auto state = fsdp::FSDPState::of(*module); state && state->modules().front() == module)
+      modules.emplace_back(*module);
   return modules;
+}
+
+// The ranks that rows are cut over, in order of their coordinates.
+ProcessGroup row_group(const FsdpPlan& plan, const ShardedSettings& settings) {
+  if (!settings.cuts_over_mesh) return ProcessGroup::world();
+  return ProcessGroup::of(plan.mesh->used(plan.mesh->whole()).ranks(), "rows");
 }
 
 }  // namespace
 
 std::optional<SyncMode> sync_from_string(std::string_view name) {
-  if (name == "every") return SyncMode::every;
-  if (name == "last") return SyncMode::last;
-  if (name == "all_reduce_last") return SyncMode::all_reduce_last;
+  for (SyncMode mode : {SyncMode::every, SyncMode::last, SyncMode::all_reduce_last})
+    if (to_string(mode) == name) return mode;
   return std::nullopt;
 }
 
-ShardedTraining::ShardedTraining(const FsdpPlan& plan, SyncMode sync) : plan_(&plan), sync_(sync) {}
+std::string_view to_string(SyncMode mode) {
+  return mode == SyncMode::every ? "every" : mode == SyncMode::last ? "last" : "all_reduce_last";
+}
+
+ShardedTraining::ShardedTraining(const FsdpPlan& plan, const ShardedSettings& settings)
+    : plan_(&plan), settings_(settings) {}
+
+std::optional<double> ShardedTraining::divide_factor() const {
+  if (settings_.gradient_divide_factor) return settings_.gradient_divide_factor;
+  if (current_arithmetic().is_exact()) return 1.0;
+  return std::nullopt;
+}
+
+void ShardedTraining::set_prefetch(nn::Module& model) const {
+  std::vector<nn::Module*> modules;
+  for (const fsdp::FSDPModule& module : sharded_modules(model))
+    if (&module.module() != &model) modules.push_back(&module.module());
+  std::size_t forward = std::size_t(settings_.forward_prefetch);
+  std::size_t backward = std::size_t(settings_.backward_prefetch);
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    std::vector<nn::Module*> later, earlier;
+    for (std::size_t j = i + 1; j < modules.size() && j <= i + forward; ++j)
+      later.push_back(modules[j]);
+    for (std::size_t back = 1; back <= i && back <= backward; ++back)
+      earlier.push_back(modules[i - back]);
+    fsdp::FSDPModule module(*modules[i]);
+    if (!later.empty()) module.set_modules_to_forward_prefetch(later);
+    if (!earlier.empty()) module.set_modules_to_backward_prefetch(earlier);
+  }
+}
+
+void ShardedTraining::set_up(nn::Module& model) const {
+  std::optional<double> factor = divide_factor();
+  for (const fsdp::FSDPModule& module : sharded_modules(model)) {
+    if (factor) module.set_gradient_divide_factor(*factor);
+    if (settings_.force_sum_reduction) module.set_force_sum_reduction_for_comms(true);
+    if (settings_.reduces_unused_params) module.set_reduce_scatter_unused_params(true, false);
+  }
+  set_prefetch(model);
+}
 
 void ShardedTraining::before_micro_batch(nn::Module& model, bool is_last) const {
-  if (sync_ == SyncMode::every) return;
   for (const fsdp::FSDPModule& module : sharded_modules(model)) {
-    if (sync_ == SyncMode::last)
+    if (!settings_.reshard_after_backward) module.set_reshard_after_backward(is_last, false);
+    if (settings_.sync == SyncMode::every) continue;
+    if (settings_.sync == SyncMode::last)
       module.set_requires_gradient_sync(is_last, false);
     else
       module.set_requires_all_reduce(is_last, false);
@@ -38,24 +84,22 @@ void ShardedTraining::before_micro_batch(nn::Module& model, bool is_last) const 
   }
 }
 
-ParallelForm ShardedTraining::form() {
-  if (!plan_->mesh) return {};
-  ParallelForm form;
-  ProcessGroup world = ProcessGroup::world();
-  bool is_exact = current_arithmetic().is_exact();
-  form.part = world.rank();
-  form.parts = world.size();
-  form.averages = !is_exact;
-  form.prepare = [this, is_exact](nn::Module& model) {
+ParallelForm ShardedTraining::form(ParallelForm given) {
+  if (!plan_->mesh) return given;
+  ParallelForm form = std::move(given);
+  ProcessGroup group = row_group(*plan_, settings_);
+  form.part = group.rank();
+  form.parts = group.size();
+  form.gradient_divisor = divide_factor().value_or(double(group.size()));
+  form.prepare = [this, next = std::move(form.prepare)](nn::Module& model) {
     shard_model(*plan_, model);
-    if (!is_exact) return;
-    for (const fsdp::FSDPModule& module : sharded_modules(model))
-      module.set_gradient_divide_factor(1.0);
+    set_up(model);
+    if (next) next(model);
   };
   form.before_micro_batch = [this](nn::Module& model, bool is_last) {
     before_micro_batch(model, is_last);
   };
-  form.all_sum = [world](const Tensor& value) { return all_reduce(value, ReduceOp::sum, world); };
+  form.all_sum = [group](const Tensor& value) { return all_reduce(value, ReduceOp::sum, group); };
   return form;
 }
 

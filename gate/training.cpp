@@ -13,6 +13,7 @@
 #include <simmesh/core/tensor/chunk.h>
 #include <simmesh/core/tensor/convert.h>
 #include <simmesh/fsdp/clip.h>
+#include <simmesh/fsdp/host_memory.h>
 #include <simmesh/gate/training.h>
 #include <simmesh/sharding/dtensor.h>
 
@@ -82,8 +83,7 @@ class LossSum {
     std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
     if (form.all_sum) losses = form.all_sum(losses);
     double total = 0;
-    for (double loss : losses.values<double>())
-      total += loss / (form.averages ? double(form.parts) : 1.0);
+    for (double loss : losses.values<double>()) total += loss / form.gradient_divisor;
     return full(DimSpan(), DType::float64, total);
   }
 
@@ -101,16 +101,23 @@ void run_micro_batch(nn::Module& model, const TrainingTask& task, const Parallel
   Batch batch = task.batch(micro.step, micro.index);
   Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
   Tensor terms = loss_terms(task.loss, model(input), target);
-  Tensor loss = div(simmesh::sum(terms), task.terms / (form.averages ? double(form.parts) : 1.0));
-  sum.add(terms, loss);
+  Tensor loss = div(simmesh::sum(terms), task.terms / form.gradient_divisor);
+  if (form.reports) sum.add(terms, loss);
   if (form.at_phase && micro.index + 1 == task.micro_batches)
     form.at_phase(micro.step, TrainPhase::backward);
   backward(loss);
 }
 
+// A copy in the memory of the host. What a run reports doesn't count as what it needs.
+Tensor host_copy(const Tensor& tensor) {
+  fsdp::HostMemory host(true);
+  return tensor.clone();
+}
+
 // What is cut over a mesh is gathered whole.
 Tensor whole(const Tensor& tensor) {
-  return tensor.distribution() ? DTensor::of(tensor.detach()).full_tensor() : tensor.detach();
+  if (!tensor.distribution()) return tensor.detach();
+  return host_copy(DTensor::of(tensor.detach()).full_tensor());
 }
 
 // A tensor of the optimiser's state, whole where it goes with the pieces of its parameter.
@@ -118,14 +125,15 @@ Tensor whole_state(const Tensor& parameter, const Tensor& state) {
   if (!parameter.distribution() || state.shape() != parameter.local_part().shape()) return state;
   DTensorSpec spec = DTensor::of(parameter).spec();
   spec.dtype = state.dtype();
-  return DTensor(std::move(spec), state).full_tensor();
+  return host_copy(DTensor(std::move(spec), state).full_tensor());
 }
 
 std::vector<nn::NamedTensor> gradients_of(nn::Module& model) {
   std::vector<nn::NamedTensor> gradients;
   for (auto& [name, parameter] : model.named_parameters())
     if (Tensor gradient = grad_of(parameter); gradient.is_defined())
-      gradients.emplace_back(name, whole(gradient).clone());
+      gradients.emplace_back(
+          name, gradient.distribution() ? whole(gradient) : host_copy(gradient.detach()));
   return gradients;
 }
 
@@ -147,6 +155,14 @@ Tensor clipped_norm(nn::Module& model, const optim::ClipOptions& options) {
                        : optim::clip_grad_norm_(model.parameters(), options);
 }
 
+template <class Work>
+auto reported(const ParallelForm& form, Work work) {
+  if (form.at_report) form.at_report(true);
+  auto result = work();
+  if (form.at_report) form.at_report(false);
+  return result;
+}
+
 LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingTask& task,
                  const ParallelForm& form, std::int64_t step, TrainingResult& result) {
   LossSum sum;
@@ -157,9 +173,11 @@ LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingT
   }
   if (form.after_backward) form.after_backward(model);
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
-  result.norms.push_back(task.clip ? clipped_norm(model, *task.clip)
-                                   : norm_of_gradients(model, task));
-  result.gradients.push_back(gradients_of(model));
+  if (task.clip)
+    result.norms.push_back(clipped_norm(model, *task.clip));
+  else if (form.reports)
+    result.norms.push_back(reported(form, [&] { return norm_of_gradients(model, task); }));
+  if (form.reports) result.gradients.push_back(reported(form, [&] { return gradients_of(model); }));
   optimizer.step();
   optimizer.zero_grad();
   return sum;
@@ -254,6 +272,7 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
   for (std::int64_t step = 0; step < task.steps; ++step)
     sums.push_back(run_step(*model, *optimizer, task, form, step, result));
   if (form.after_training) form.after_training();
+  if (!form.reports) return {};
   for (LossSum& sum : sums) result.losses.push_back(sum.value(task, form));
   for (auto& [name, parameter] : model->named_parameters())
     result.parameters.emplace_back(name, whole(parameter));

@@ -105,8 +105,9 @@ struct ParallelForm {
   // The part of each batch that this rank takes, along dim 0.
   std::int64_t part = 0;
   std::int64_t parts = 1;
-  // Gradients come as means over the parts: each part's loss is the mean of its own terms.
-  bool averages = false;
+  // What gradients are divided by once they are summed over the parts, so that each part's loss is
+  // multiplied by it: 1 for sums, the number of parts for means.
+  double gradient_divisor = 1.0;
   // prepare changes the model before the optimiser is made.
   std::function<void(nn::Module& model)> prepare = {};
   // Called before the forward pass of each micro-batch.
@@ -115,6 +116,11 @@ struct ParallelForm {
   std::function<void(nn::Module& model)> after_backward = {};
   // Called when a step reaches a phase.
   std::function<void(std::int64_t step, TrainPhase phase)> at_phase = {};
+  // false: nothing is brought together and the result is empty, so that a run does what training
+  // needs and no more.
+  bool reports = true;
+  // Called where operations begin, and end, that only bring together what is reported.
+  std::function<void(bool begins)> at_report = {};
   // Called after the last step, before the losses are added up over ranks.
   std::function<void()> after_training = {};
   // all_sum adds a tensor over the ranks that take different parts.
@@ -122,7 +128,8 @@ struct ParallelForm {
 };
 
 // TrainingResult is what a run gives: for each step its loss and the norm of its gradients before
-// clipping, and what is there at the end.
+// clipping, and what is there at the end. Copies of gradients, and of what was gathered, lie in the
+// memory of the host, which isn't charged to the rank.
 struct TrainingResult {
   std::vector<Tensor> losses;  // float64, without dims
   std::vector<Tensor> norms;

@@ -155,7 +155,7 @@ void verify_train(const RecordedCase& recorded, const VerifyOptions& options, Ca
   auto error = run_case(
       world,
       [&](Rank& rank) {
-        ShardedTraining sharded(plan, sync);
+        ShardedTraining sharded(plan, {.sync = sync});
         TrainingResult own = train(task, sharded.form());
         for (const Tensor& loss : own.losses) rank.record(loss);
         for (const auto& [name, parameter] : own.parameters) rank.record(parameter);

@@ -5,6 +5,7 @@
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/check/fold_hash.h>
+#include <simmesh/core/engine/run.h>
 #include <simmesh/mesh/device_mesh_state.h>
 
 namespace simmesh {
@@ -41,6 +42,31 @@ void require_viewer(MeshViewer viewer) {
     raise(ErrorKind::value_error, "mesh/device_mesh",
           "expected a viewer in 0 .. world_size-1, got rank {} of a world of {}", viewer.rank,
           viewer.world_size);
+}
+
+// Descriptions are what the ranks of one run share of its first meshes; later ones have their own.
+struct Descriptions {
+  static constexpr std::size_t shared_max = 64;
+  std::vector<MeshDescriptionPtr> shared;
+};
+
+MeshDescriptionPtr describe(MeshLayout layout, Names names) {
+  auto is_same = [&](const MeshDescriptionPtr& other) {
+    return other->layout == layout && other->names == names;
+  };
+  std::vector<MeshDescriptionPtr>* shared = nullptr;
+  if (in_rank()) {
+    Run& run = this_rank().run();
+    run.take_turn(this_rank());
+    shared = &run.state<Descriptions>().shared;
+    if (auto found = std::find_if(shared->begin(), shared->end(), is_same); found != shared->end())
+      return *found;
+  }
+  Shape shape = layout.shape();
+  auto made = std::make_shared<const MeshDescription>(
+      MeshDescription{std::move(layout), std::move(names), std::move(shape)});
+  if (shared && shared->size() < Descriptions::shared_max) shared->push_back(made);
+  return made;
 }
 
 }  // namespace
@@ -118,9 +144,8 @@ DeviceMesh DeviceMesh::make_root(MeshViewer viewer, RankList ranks, const Shape&
   root->viewer = viewer;
   root->position = ranks.index_of(viewer.rank);
   root->ranks = std::move(ranks);
-  root->layout = MeshLayout::contiguous(shape);
-  root->names = names.list();
-  return make_view(root, root->layout, root->names);
+  root->description = describe(MeshLayout::contiguous(shape), names.list());
+  return make_view(root, root->description);
 }
 
 DeviceMesh DeviceMesh::make_view(std::shared_ptr<Root> root, MeshLayout layout, Names names) {
@@ -128,25 +153,28 @@ DeviceMesh DeviceMesh::make_view(std::shared_ptr<Root> root, MeshLayout layout, 
   if (layout.ndim() > dims_max)
     raise(ErrorKind::value_error, "mesh/device_mesh", "expected at most {} mesh dims, got {}",
           dims_max, layout.ndim());
+  return make_view(std::move(root), describe(std::move(layout), std::move(names)));
+}
+
+DeviceMesh DeviceMesh::make_view(std::shared_ptr<Root> root, DescriptionPtr description) {
   auto view = std::make_shared<View>();
-  view->shape = layout.shape();
-  view->layout = std::move(layout);
-  view->names = std::move(names);
+  view->description = std::move(description);
   if (root->position) {
-    view->coordinate = view->layout.coordinate_of(*root->position);
-    view->start = *root->position - view->layout.position_of(*view->coordinate);
+    const MeshLayout& layout = view->description->layout;
+    view->coordinate = layout.coordinate_of(*root->position);
+    view->start = *root->position - layout.position_of(*view->coordinate);
   }
   view->root = std::move(root);
   return DeviceMesh(std::move(view));
 }
 
-std::int64_t DeviceMesh::ndim() const { return view_->layout.ndim(); }
-std::int64_t DeviceMesh::size() const { return view_->layout.size(); }
-const Shape& DeviceMesh::shape() const { return view_->shape; }
-const Names& DeviceMesh::names() const { return view_->names; }
+std::int64_t DeviceMesh::ndim() const { return view_->description->layout.ndim(); }
+std::int64_t DeviceMesh::size() const { return view_->description->layout.size(); }
+const Shape& DeviceMesh::shape() const { return view_->description->shape; }
+const Names& DeviceMesh::names() const { return view_->description->names; }
 const MeshViewer& DeviceMesh::viewer() const { return view_->root->viewer; }
 const std::optional<Dims>& DeviceMesh::get_coordinate() const { return view_->coordinate; }
-const MeshLayout& DeviceMesh::layout() const { return view_->layout; }
+const MeshLayout& DeviceMesh::layout() const { return view_->description->layout; }
 const RankList& DeviceMesh::root_ranks() const { return view_->root->ranks; }
 
 std::int64_t DeviceMesh::size(const MeshDim& dim) const { return layout()[dim_index(dim)].size(); }

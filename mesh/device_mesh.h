@@ -189,9 +189,11 @@ class DeviceMesh {
  private:
   struct Root;
   struct View;
+  using DescriptionPtr = std::shared_ptr<const struct MeshDescription>;
   explicit DeviceMesh(std::shared_ptr<const View> view) : view_(std::move(view)) {}
   static DeviceMesh make_root(MeshViewer viewer, RankList ranks, const Shape& shape,
                               const DimNames& names);
+  static DeviceMesh make_view(std::shared_ptr<Root> root, DescriptionPtr description);
   static DeviceMesh make_view(std::shared_ptr<Root> root, MeshLayout layout,
                               std::vector<std::string> names);
   std::optional<DeviceMesh> registered(std::string_view name) const;

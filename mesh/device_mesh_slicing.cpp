@@ -26,12 +26,10 @@ void require_even(const MeshLayout& layout, std::int64_t total, std::string_view
 
 }  // namespace
 
-DeviceMesh DeviceMesh::root() const {
-  return make_view(view_->root, view_->root->layout, view_->root->names);
-}
+DeviceMesh DeviceMesh::root() const { return make_view(view_->root, view_->root->description); }
 
 bool DeviceMesh::is_root() const {
-  return layout() == view_->root->layout && names() == view_->root->names;
+  return layout() == view_->root->description->layout && names() == view_->root->description->names;
 }
 
 std::optional<DeviceMesh> DeviceMesh::registered(std::string_view name) const {
@@ -80,10 +78,10 @@ DeviceMesh DeviceMesh::flatten(std::string_view name) const {
   std::string flat_name =
       name.empty() ? fmt::format("{}", fmt::join(names(), "_")) : std::string(name);
   if (ndim() == 1 && flat_name == names()[0]) return *this;
-  if (contains(view_->root->names, flat_name))
+  if (contains(view_->root->description->names, flat_name))
     raise(ErrorKind::value_error, where,
           "{} already exists for submesh of the mesh with the dims {}, expected another name",
-          flat_name, view_->root->names);
+          flat_name, view_->root->description->names);
 
   Layout flattened = layout().flattened();
   if (std::optional<DeviceMesh> made = registered(flat_name)) {

@@ -6,9 +6,7 @@
 namespace simmesh {
 
 MeshGroups::MeshGroups(DeviceMesh mesh)
-    : mesh_(std::move(mesh)), of_dim_(std::size_t(mesh_.ndim())) {
-  if (mesh_.get_coordinate()) coordinate_ = *mesh_.get_coordinate();
-}
+    : mesh_(std::move(mesh)), of_dim_(std::size_t(mesh_.ndim())) {}
 
 const ProcessGroup& MeshGroups::group(DimSpan mesh_dims) {
   if (mesh_dims.size() == 1) {

@@ -18,7 +18,7 @@ class MeshGroups {
   const DeviceMesh& mesh() const { return mesh_; }
   bool is_member() const { return mesh_.get_coordinate().has_value(); }
   // coordinate is empty outside the mesh.
-  const Dims& coordinate() const { return coordinate_; }
+  Dims coordinate() const { return mesh_.get_coordinate().value_or(Dims()); }
 
   // group returns the group along one mesh dim, or over the flattened mesh of several.
   const ProcessGroup& group(DimSpan mesh_dims);
@@ -33,7 +33,6 @@ class MeshGroups {
   };
 
   DeviceMesh mesh_;
-  Dims coordinate_;
   std::vector<std::optional<ProcessGroup>> of_dim_;
   std::vector<Merged> merged_;
 };

@@ -16,6 +16,7 @@ ASKED = [
     ("all_reduce_256_floats/ranks:8", 40),
     ("all_reduce_256_floats/ranks:64", 100),
     ("all_reduce_256_floats/ranks:1024", 1000),
+    ("fsdp_three_layers/", 500),
 ]
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 # What Google Benchmark adds to a name when a benchmark chooses its clock or its length.

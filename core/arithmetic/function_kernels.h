@@ -48,16 +48,20 @@ inline double exp_tail(double r) {
   return sum * (r * r);
 }
 
+// value * 2^k in two steps, since 2^k may be no normal number.
+inline double scaled(double value, double k) {
+  double half_shifted = k * 0.5 + integer_shift;
+  double other_shifted = (k - (half_shifted - integer_shift)) + integer_shift;
+  return value * power_of_two(half_shifted) * power_of_two(other_shifted);
+}
+
 // exp(x + low) for a small low.
 inline double exp_of(double x, double low) {
   double limited = x > 710.0 ? 710.0 : x < -746.0 ? -746.0 : x;
   Reduced r = reduce_exponent(limited);
   double tail = exp_tail(r.rest) + (r.correction + low) * (1 + r.rest);
   double value = 1 + (r.rest + tail);
-  // In two steps, since 2^k may be no normal number.
-  double half_shifted = r.k * 0.5 + integer_shift;
-  double other_shifted = (r.k - (half_shifted - integer_shift)) + integer_shift;
-  double result = value * power_of_two(half_shifted) * power_of_two(other_shifted);
+  double result = scaled(value, r.k);
   return x != x ? x : x == infinity ? infinity : x == -infinity ? 0 : result;
 }
 inline double exp_of(double x) { return exp_of(x, 0); }
@@ -138,6 +142,17 @@ inline double log2_of(double x) {
   return log_limits(x, sum + (lost + (cut * log2_e_low + low * log2_e)));
 }
 
+inline double log10_of(double x) {
+  Logarithm l = logarithm(x);
+  double high = l.high + l.low, low = (l.high - high) + l.low;
+  double cut = of_bits(bits_of(high) & 0xFFFFFFFF00000000u);
+  low += high - cut;
+  double lead = l.e * log10_2_high, part = cut * log10_e_high, sum = lead + part;
+  double lost = absolute(lead) > absolute(part) ? (lead - sum) + part : (part - sum) + lead;
+  double rest = (cut * log10_e_low + low * log10_e) + l.e * log10_2_low;
+  return log_limits(x, sum + (lost + rest));
+}
+
 inline double log1p_of(double x) {
   double u = 1 + x;
   double lost = chosen(x < 1, x - (u - 1), 1 - (u - x));
@@ -168,6 +183,16 @@ inline double sigmoid_of(double x) {
   return x != x ? x : x < 0 ? low : 1 / (1 + t);
 }
 
+// The series of erf, which keeps the relative error near 0.
+inline double erf_near_zero(double x) {
+  double square = x * x, series = 0;
+  constexpr double two_over_sqrt_pi = 0x1.20dd750429b6dp+0, rest = 0x1.1ae3a914fed8p-56;
+#pragma GCC unroll 16
+  for (int i = 11; i >= 1; --i)
+    series = series * square + ((i & 1) ? -1.0 : 1.0) * inverse_factorials[i] / (2 * i + 1);
+  return x * two_over_sqrt_pi + x * (rest + two_over_sqrt_pi * (series * square));
+}
+
 inline double erf_of(double x) {
   double magnitude = absolute(x), limited = chosen(magnitude < 5.999, magnitude, 5.999);
   double floor_shifted = (limited * 4 - 0.5) + integer_shift;
@@ -180,15 +205,7 @@ inline double erf_of(double x) {
 #pragma GCC unroll 16
   for (int i = erf_terms - 2; i >= 1; --i) sum = sum * t + c[row + i];
   double result = c[row] + sum * t;
-  // Near 0 the series, which keeps the relative error.
-  double square = limited * limited, series = 0;
-  constexpr double two_over_sqrt_pi = 0x1.20dd750429b6dp+0, rest = 0x1.1ae3a914fed8p-56;
-#pragma GCC unroll 16
-  for (int i = 11; i >= 1; --i)
-    series = series * square + ((i & 1) ? -1.0 : 1.0) * inverse_factorials[i] / (2 * i + 1);
-  double near_zero =
-      limited * two_over_sqrt_pi + limited * (rest + two_over_sqrt_pi * (series * square));
-  result = chosen(magnitude < 0.25, near_zero, chosen(magnitude < 5.999, result, 1));
+  result = chosen(magnitude < 0.25, erf_near_zero(limited), chosen(magnitude < 5.999, result, 1));
   return chosen(x != x, x, with_sign_of(result, x));
 }
 
@@ -306,50 +323,6 @@ inline double square_root(double x) { return unless_negative(x, __builtin_sqrt(x
 
 inline double reciprocal_root(double x) {
   return unless_negative(x, x == 0 ? 1 / x : 1 / __builtin_sqrt(x));
-}
-
-// x may be result, but not begin elsewhere in it.
-template <class T, class F>
-void each(const T* x, T* result, std::int64_t count, F f) {
-#if !defined(__clang__)
-#pragma GCC ivdep
-#endif
-  for (std::int64_t i = 0; i < count; ++i) result[i] = T(f(double(x[i])));
-}
-
-// Angles out of reach of the vector code are computed again, one by one; a part of the operands is
-// kept since the result may take their place.
-template <int quarters, class T>
-void sines(const T* x, T* result, std::int64_t count) {
-  constexpr std::int64_t part = 256;
-  for (std::int64_t begin = 0; begin < count; begin += part) {
-    std::int64_t width = count - begin < part ? count - begin : part;
-    T kept[part];
-    for (std::int64_t i = 0; i < width; ++i) kept[i] = x[begin + i];
-    each(kept, result + begin, width, [](double y) { return turned_sine<quarters>(y); });
-    for (std::int64_t i = 0; i < width; ++i)
-      if (!(absolute(double(kept[i])) < near_angle_max))
-        result[begin + i] = T(large_sine<quarters>(double(kept[i])));
-  }
-}
-
-// The numbers are those of Function.
-template <class T>
-void apply(int function, const T* x, T* result, std::int64_t count) {
-  switch (function) {
-    case 0: return each(x, result, count, [](double y) { return exp_of(y); });
-    case 1: return each(x, result, count, [](double y) { return expm1_of(y); });
-    case 2: return each(x, result, count, [](double y) { return log_of(y); });
-    case 3: return each(x, result, count, [](double y) { return log1p_of(y); });
-    case 4: return each(x, result, count, [](double y) { return log2_of(y); });
-    case 5: return each(x, result, count, [](double y) { return tanh_of(y); });
-    case 6: return each(x, result, count, [](double y) { return sigmoid_of(y); });
-    case 7: return each(x, result, count, [](double y) { return erf_of(y); });
-    case 8: return sines<0>(x, result, count);
-    case 9: return sines<1>(x, result, count);
-    case 10: return each(x, result, count, [](double y) { return square_root(y); });
-    case 11: return each(x, result, count, [](double y) { return reciprocal_root(y); });
-  }
 }
 
 // x^y: the logarithm in two doubles, times y, then exp.

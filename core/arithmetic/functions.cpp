@@ -51,6 +51,16 @@ std::string_view to_string(Function function) {
     case Function::cos: return "cos";
     case Function::sqrt: return "sqrt";
     case Function::rsqrt: return "rsqrt";
+    case Function::log10: return "log10";
+    case Function::sinh: return "sinh";
+    case Function::cosh: return "cosh";
+    case Function::asin: return "asin";
+    case Function::acos: return "acos";
+    case Function::atan: return "atan";
+    case Function::asinh: return "asinh";
+    case Function::acosh: return "acosh";
+    case Function::atanh: return "atanh";
+    case Function::erfc: return "erfc";
   }
   SIMMESH_CHECK(false, "unknown function {}", int(function));
 }

@@ -11,6 +11,8 @@
 #include <simmesh/core/arithmetic/sum_kernels.h>
 #include <simmesh/core/arithmetic/function_coefficients.h>
 #include <simmesh/core/arithmetic/function_kernels.h>
+#include <simmesh/core/arithmetic/pair_function_kernels.h>
+#include <simmesh/core/arithmetic/apply_function_kernels.h>
 #include <simmesh/core/arithmetic/kernel_table.h>
 // clang-format on
 

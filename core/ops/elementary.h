@@ -14,20 +14,20 @@ Tensor expm1(const Tensor& x);
 Tensor log(const Tensor& x);
 Tensor log1p(const Tensor& x);
 Tensor log2(const Tensor& x);
+Tensor log10(const Tensor& x);
 // logaddexp returns log(exp(a) + exp(b)).
 Tensor logaddexp(const Tensor& a, const Tensor& b);
+
+// xlogy returns x * log(y), and 0 where x is 0 and y no NaN.
+Tensor xlogy(const Tensor& x, const Tensor& y);
 
 // Roots; rsqrt is 1 / sqrt(x).
 Tensor sqrt(const Tensor& x);
 Tensor rsqrt(const Tensor& x);
 
-// Trigonometric and hyperbolic functions, and the error function.
-Tensor sin(const Tensor& x);
-Tensor cos(const Tensor& x);
-Tensor tan(const Tensor& x);
-Tensor sinh(const Tensor& x);
-Tensor tanh(const Tensor& x);
+// The error function, and erfc(x) = 1 - erf(x) without the loss.
 Tensor erf(const Tensor& x);
+Tensor erfc(const Tensor& x);
 // sigmoid returns 1 / (1 + exp(-x)).
 Tensor sigmoid(const Tensor& x);
 

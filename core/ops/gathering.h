@@ -4,12 +4,12 @@
 #include <optional>
 
 #include <simmesh/core/ops/op.h>
+#include <simmesh/core/ops/scattering.h>
 
 namespace simmesh {
 
-// Reads and writes along one dim by an index tensor of dtype int64 (or int32). An index out of
-// range raises an IndexError, as does one below zero. Where several elements are added to one, they
-// are added in ascending order of their places, in float32 for 16-bit dtypes, and rounded once.
+// Reads along one dim by an index tensor of dtype int64 (or int32). An index out of range raises an
+// IndexError, as does one below zero.
 
 // embedding returns the rows of weight[n, ...] at the indices: [indices..., ...]. The row
 // padding_idx gets no gradient.
@@ -32,18 +32,8 @@ Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index);
 // take_along_dim is gather with x and index broadcast against each other outside of dim.
 Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim);
 
-// scatter returns x with source[i][j], or a value, written at [i][index[i][j]] along dim; the last
-// of several wins. scatter_add adds instead.
-Tensor scatter(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
-Tensor scatter(const Tensor& x, std::int64_t dim, const Tensor& index, double value);
-Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
-
 // index_select returns the elements of dim at the indices, a vector.
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index);
-
-// index_add returns x with alpha * source[j] added to its element index[j] of dim.
-Tensor index_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source,
-                 double alpha = 1);
 
 // one_hot returns int64 [x..., classes] that is one at the element's place. Without classes, one
 // more than the largest element.

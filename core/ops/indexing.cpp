@@ -1,9 +1,8 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
+#include <simmesh/core/ops/carried_blocks.h>
 #include <simmesh/core/ops/factories.h>
-#include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/indexing.h>
-#include <simmesh/core/ops/places.h>
 #include <simmesh/core/ops/promotion.h>
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/convert.h>
@@ -73,10 +72,10 @@ IndexPlan plan_of(const TensorType& x, Types indices) {
   return plan;
 }
 
-Places index_places(const IndexPlan& plan, const Tensor& x, Inputs indices) {
+Places index_places(const IndexPlan& plan, const Shape& shape, Inputs indices) {
   Places places(std::size_t(element_count(plan.index_shape)), 0);
   for (std::size_t i = 0; i < plan.indexed; ++i) {
-    std::int64_t dim = plan.order[i], size = x.size(dim);
+    std::int64_t dim = plan.order[i], size = shape[std::size_t(dim)];
     Places along = checked_indices(expand(indices[std::size_t(dim)], plan.index_shape),
                                    {.dim = dim, .size = size, .wraps = true, .where = "index"});
     for (std::size_t k = 0; k < places.size(); ++k) places[k] = places[k] * size + along[k];
@@ -86,6 +85,16 @@ Places index_places(const IndexPlan& plan, const Tensor& x, Inputs indices) {
 
 // The tensor with the indexed dims in front, so that what an index means is one block.
 Tensor indexed_first(const Tensor& x, const IndexPlan& plan) { return x.permute(plan.order); }
+
+Gradient carried_index(const GradientCall& call, Inputs indices) {
+  const TensorType& type = call.input_type(0);
+  IndexPlan plan = plan_of(type, types_of(indices));
+  Tensor source = call.gradient().permute(plan.result_order()).contiguous();
+  Places places = index_places(plan, type.shape, indices);
+  return carried_blocks(
+      call, 0,
+      {.places = places, .block = element_count(plan.rest), .source = source, .order = plan.order});
+}
 
 const Op index_op = {
     .name = "index",
@@ -101,8 +110,9 @@ const Op index_op = {
           bool in_front = plan.position == 0;
           Tensor front =
               in_front ? out : empty(out.permute(plan.result_order()).shape(), x.dtype());
-          take_blocks(indexed_first(x, plan).contiguous(), index_places(plan, x, inputs.subspan(1)),
-                      element_count(plan.rest), front);
+          take_blocks(indexed_first(x, plan).contiguous(),
+                      index_places(plan, x.shape(), inputs.subspan(1)), element_count(plan.rest),
+                      front);
           if (in_front) return;
           Tensor target = out.permute(plan.result_order());
           copy_(target, front);
@@ -112,7 +122,10 @@ const Op index_op = {
       std::vector<Tensor> indices;
       for (std::size_t i = 1; i < call.input_count(); ++i) indices.push_back(call.input(i));
       Tensor g = call.gradient();
-      gradients[0] = index_put(new_zeros(g, call.input_type(0).shape), indices, g, true);
+      if (call.carries(0))
+        gradients[0] = carried_index(call, indices);
+      else
+        gradients[0] = index_put(new_zeros(g, call.input_type(0).shape), indices, g, true);
       return gradients;
     },
     .saves = {.inputs = Saves::all ^ 1u},
@@ -134,7 +147,7 @@ const Op index_put_op = {
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           const Tensor& x = inputs[0];
           IndexPlan plan = plan_of(type_of(x), types_of(inputs.subspan(2)));
-          Places places = index_places(plan, x, inputs.subspan(2));
+          Places places = index_places(plan, x.shape(), inputs.subspan(2));
           Tensor values =
               expand(inputs[1], plan.result_shape()).permute(plan.result_order()).contiguous();
           std::int64_t block = element_count(plan.rest);

@@ -9,6 +9,7 @@
 #include <simmesh/core/ops/number.h>
 #include <simmesh/core/ops/op.h>
 #include <simmesh/core/ops/selection.h>
+#include <simmesh/core/ops/trigonometry.h>
 
 namespace simmesh {
 

@@ -7,9 +7,11 @@
 #include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/indexing.h>
+#include <simmesh/core/ops/places.h>
 #include <simmesh/core/ops/rearranging.h>
 #include <simmesh/core/ops/reductions.h>
 #include <simmesh/core/ops/views.h>
+#include <simmesh/core/tensor/convert.h>
 
 namespace simmesh {
 
@@ -67,10 +69,11 @@ const Op repeat_op = {
     .gradient = [](const GradientCall& call) -> Gradients {
       const Shape& shape = call.input_type(0).shape;
       Shape whole = repeated_shape(call.attributes().get<Dims>("repeats"), shape);
-      Dims summed;
-      for (std::size_t i = 0; i < whole.size(); i += 2) summed.push_back(std::int64_t(i));
-      if (summed.empty()) return {call.gradient()};
-      return {reshape(sum(reshape(call.gradient(), whole), summed), shape)};
+      Dims order;
+      for (std::size_t first : {0, 1})
+        for (std::size_t i = first; i < whole.size(); i += 2) order.push_back(std::int64_t(i));
+      if (order.empty()) return {call.gradient()};
+      return {summed_to_input(call, 0, permute(reshape(call.gradient(), whole), order))};
     },
 };
 
@@ -288,6 +291,30 @@ Tensor repeat_interleave(const Tensor& x, std::int64_t repeats, std::int64_t dim
   shape[std::size_t(dim + (x.dim() > 0))] = repeats;
   Tensor repeated = expand(wide, shape);
   return x.dim() == 0 ? clone(repeated) : flatten(clone(repeated), dim, dim + 1);
+}
+
+Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, std::int64_t dim) {
+  if (repeats.distribution())
+    raise(ErrorKind::runtime_error, "repeat_interleave",
+          "expected plain repeats, since the shape of the result depends on them");
+  dim = wrapped_dim(dim, x.shape().size());
+  std::int64_t size = x.dim() == 0 ? 1 : x.size(dim);
+  if (repeats.dim() > 1 || (repeats.element_count() != 1 && repeats.element_count() != size))
+    raise(ErrorKind::runtime_error, "repeat_interleave",
+          "repeats must have the same size as input along dim, got {} for a size of {}",
+          to_string(DimSpan(repeats.shape())), size);
+  Tensor counts = expand(converted(repeats.detach(), DType::int64), {size}).contiguous();
+  Places places;
+  std::int64_t index = 0;
+  for (std::int64_t count : counts.values<std::int64_t>()) {
+    if (count < 0)
+      raise(ErrorKind::runtime_error, "repeat_interleave", "repeats can not be negative, got {}",
+            count);
+    places.insert(places.end(), std::size_t(count), index++);
+  }
+  Tensor indices = empty({std::int64_t(places.size())}, DType::int64);
+  std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
+  return index_select(x.dim() == 0 ? reshape(x, {1}) : x, dim, indices);
 }
 
 Tensor pad(const Tensor& x, DimSpan pads, PadMode mode, double value) {

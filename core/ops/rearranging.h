@@ -20,8 +20,10 @@ inline Tensor tile(const Tensor& x, std::initializer_list<std::int64_t> repeats)
   return tile(x, DimSpan(repeats.begin(), repeats.size()));
 }
 
-// repeat_interleave copies each element of a dim so many times in a row.
+// repeat_interleave copies each element of a dim so many times in a row: all as often, or each as
+// often as an int64 vector says. Raises a RuntimeError for repeats below zero or of another size.
 Tensor repeat_interleave(const Tensor& x, std::int64_t repeats, std::int64_t dim);
+Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, std::int64_t dim);
 
 // PadMode says what padding holds: a value, the elements mirrored at the border, or the border.
 enum class PadMode : std::uint8_t { constant, reflect, replicate };

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <simmesh/core/ops/activations.h>
+#include <simmesh/core/ops/batch_normalization.h>
 #include <simmesh/core/ops/comparison.h>
 #include <simmesh/core/ops/complex.h>
 #include <simmesh/core/ops/conversion.h>
@@ -9,15 +10,18 @@
 #include <simmesh/core/ops/elementary.h>
 #include <simmesh/core/ops/extremes.h>
 #include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/flash_attention.h>
 #include <simmesh/core/ops/gathering.h>
 #include <simmesh/core/ops/indexing.h>
 #include <simmesh/core/ops/inplace.h>
 #include <simmesh/core/ops/interpolation.h>
 #include <simmesh/core/ops/joining.h>
 #include <simmesh/core/ops/linear_algebra.h>
+#include <simmesh/core/ops/logcumsumexp.h>
 #include <simmesh/core/ops/logic.h>
 #include <simmesh/core/ops/losses.h>
 #include <simmesh/core/ops/normalization.h>
+#include <simmesh/core/ops/order_statistics.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/pooling.h>
 #include <simmesh/core/ops/products.h>
@@ -25,11 +29,16 @@
 #include <simmesh/core/ops/rearranging.h>
 #include <simmesh/core/ops/reductions.h>
 #include <simmesh/core/ops/registry.h>
+#include <simmesh/core/ops/running_extremes.h>
 #include <simmesh/core/ops/scans.h>
+#include <simmesh/core/ops/scattering.h>
 #include <simmesh/core/ops/selection.h>
 #include <simmesh/core/ops/softmax.h>
 #include <simmesh/core/ops/sorting.h>
+#include <simmesh/core/ops/spectral.h>
 #include <simmesh/core/ops/statistics.h>
+#include <simmesh/core/ops/trigonometry.h>
+#include <simmesh/core/ops/unfolding.h>
 #include <simmesh/core/ops/views.h>
 
 namespace simmesh {
@@ -39,13 +48,44 @@ namespace {
 std::vector<const Op*> gathered_ops() {
   std::vector<const Op*> ops;
   for (gsl::span<const Op* const> family : {
-           activation_ops(),    comparison_ops(),     complex_ops(),   conversion_ops(),
-           convolution_ops(),   elementary_ops(),     extreme_ops(),   factory_ops(),
-           gathering_ops(),     indexing_ops(),       inplace_ops(),   interpolation_ops(),
-           joining_ops(),       linear_algebra_ops(), logic_ops(),     loss_ops(),
-           normalization_ops(), pointwise_ops(),      pooling_ops(),   product_ops(),
-           random_ops(),        rearranging_ops(),    reduction_ops(), scan_ops(),
-           selection_ops(),     softmax_ops(),        sorting_ops(),   statistics_ops(),
+           activation_ops(),
+           batch_normalization_ops(),
+           comparison_ops(),
+           complex_ops(),
+           conversion_ops(),
+           convolution_ops(),
+           elementary_ops(),
+           extreme_ops(),
+           factory_ops(),
+           flash_attention_ops(),
+           gathering_ops(),
+           indexing_ops(),
+           inplace_ops(),
+           interpolation_ops(),
+           joining_ops(),
+           linear_algebra_ops(),
+           logcumsumexp_ops(),
+           logic_ops(),
+           loss_ops(),
+           normalization_ops(),
+           order_statistics_ops(),
+           pointwise_ops(),
+           pooling_ops(),
+           product_ops(),
+           random_ops(),
+           rearranging_ops(),
+           reduction_ops(),
+           running_extreme_ops(),
+           scan_ops(),
+           scatter_reduce_ops(),
+           scattering_ops(),
+           selection_ops(),
+           softmax_ops(),
+           sorting_ops(),
+           spectral_ops(),
+           statistics_ops(),
+           trigonometry_ops(),
+           unfolding_ops(),
            view_ops(),
        })
     ops.insert(ops.end(), family.begin(), family.end());

@@ -7,6 +7,7 @@
 #include <simmesh/core/ops/joining.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/pointwise_op.h>
+#include <simmesh/core/ops/prefix_sums.h>
 #include <simmesh/core/ops/scans.h>
 
 namespace simmesh {
@@ -48,24 +49,6 @@ void scan_into(const Tensor& x, const Attributes& attributes, Tensor& out, F f) 
   }
 }
 
-// In exact arithmetic each element is a sum of its own: exact sums have no running value that could
-// be rounded on the way.
-void sum_prefixes(const Tensor& x, const Attributes& attributes, Tensor& out) {
-  Folded terms = along_dim(x, attributes);
-  auto width = std::int64_t(bytes_per_element(x.dtype())) * terms.inner;
-  std::byte* target = out.mutable_data();
-  for (std::int64_t outer = 0; outer < terms.outer; ++outer)
-    for (std::int64_t k = 0; k < terms.count; ++k) {
-      SumRequest prefix = terms.request(SumTerm::identity);
-      prefix.data += outer * terms.count * width;
-      prefix.outer = 1;
-      prefix.count = k + 1;
-      prefix.result = target + (outer * terms.count + k) * width;
-      prefix.result_dtype = out.dtype();
-      current_arithmetic().sum(prefix);
-    }
-}
-
 Tensor summed_from_end(const Tensor& x, std::int64_t dim) {
   if (x.dim() == 0) return x;
   return flip(cumsum(flip(x, {dim}), dim), {dim});
@@ -78,7 +61,7 @@ const Op cumsum_op = {
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
           if (current_arithmetic().is_exact() && is_floating_point(outputs[0].dtype()))
-            sum_prefixes(inputs[0], attributes, outputs[0]);
+            exact_prefix_sums(along_dim(inputs[0], attributes), outputs[0]);
           else
             scan_into(inputs[0], attributes, outputs[0], [](auto a, auto b) { return plus(a, b); });
         },

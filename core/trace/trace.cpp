@@ -20,6 +20,9 @@ std::string_view to_string(EventKind kind) {
   SIMMESH_CHECK(false, "unknown EventKind {}", static_cast<int>(kind));
 }
 
+// Apart, so that the common way is small enough to be inlined.
+void Trace::grow(const Event& event) { events_.push_back(event); }
+
 void write_text(std::ostream& out, const Trace& trace) {
   for (std::size_t i = 0; i < trace.size(); ++i) {
     const Event& event = trace[i];

@@ -17,12 +17,11 @@ class Trace {
 
   void record(const Event& event) {
     ++recorded_;
-    if (events_.size() < events_max_) [[unlikely]] {
-      events_.push_back(event);
-    } else if (events_max_ > 0) {
-      events_[next_] = event;
-      if (++next_ == events_max_) next_ = 0;
-    }
+    if (events_.size() < events_max_) [[unlikely]]
+      return grow(event);
+    if (events_max_ == 0) return;
+    events_[next_] = event;
+    if (++next_ == events_max_) next_ = 0;
   }
 
   void clear() {
@@ -41,6 +40,8 @@ class Trace {
   }
 
  private:
+  void grow(const Event& event);
+
   std::size_t events_max_;
   std::vector<Event> events_;
   std::uint64_t recorded_ = 0;

@@ -19,7 +19,7 @@ struct Draw {
   std::string text;
 };
 
-MeshPlan mesh_of(std::int64_t world, RandomStream& random) {
+MeshPlan drawn_mesh(std::int64_t world, RandomStream& random) {
   std::vector<Shape> shapes = {{world}};
   for (std::int64_t replicas = 1; replicas <= world; ++replicas)
     if (world % replicas == 0) shapes.push_back({replicas, world / replicas});
@@ -50,7 +50,7 @@ Draw draw(std::uint64_t seed) {
   std::int64_t world = 1 + std::int64_t(random.below(8));
   std::int64_t layers = 1 + std::int64_t(random.below(3));
   result.plan.world = world;
-  result.plan.mesh = mesh_of(world, random);
+  result.plan.mesh = drawn_mesh(world, random);
   result.plan.model = small_model(layers, 1 + std::int64_t(random.below(6)), random.below(2) == 1);
   for (std::int64_t i = 0; i < layers; ++i)
     if (random.below(4) > 0)
@@ -98,7 +98,7 @@ void expect_bits_of_one_device(const Draw& draw) {
   if (draw.on_devices) options.device = DeviceModel{};
   World world(options);
   Outcome outcome = world.run([&](Rank&) {
-    ShardedTraining training(draw.plan, draw.sync);
+    ShardedTraining training(draw.plan, {.sync = draw.sync});
     TrainingResult sharded = train(draw.task, training.form());
     for (std::size_t step = 0; step < whole.losses.size(); ++step) {
       expect(same_bits(whole.losses[step], sharded.losses[step]), "bits of a loss");

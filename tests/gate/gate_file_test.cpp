@@ -10,13 +10,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-GateFile read_gate(const std::string& text) { return gate_from_text(text, "g.toml"); }
+GateFile parsed_gate(const std::string& text) { return gate_from_text(text, "g.toml"); }
 
 // Expects that a text is refused at a line with a phrase.
 void expect_bad(const std::string& text, int line, const std::string& phrase) {
   SCOPED_TRACE(text);
   try {
-    read_gate(text);
+    parsed_gate(text);
     ADD_FAILURE() << "expected a BadGate";
   } catch (const BadGate& error) {
     EXPECT_THAT(error.what(), HasSubstr("[g.toml:" + std::to_string(line) + "]"));
@@ -27,14 +27,14 @@ void expect_bad(const std::string& text, int line, const std::string& phrase) {
 }
 
 TEST(GateFile, AnEmptyFileIsAGate) {
-  GateFile gate = read_gate("");
+  GateFile gate = parsed_gate("");
   EXPECT_EQ(gate.ranks(), 1);
   EXPECT_EQ(gate.model.kind, "mlp");
   EXPECT_EQ(gate.arithmetic, "canonical");
 }
 
 TEST(GateFile, ReadsEveryTable) {
-  GateFile gate = read_gate(R"(
+  GateFile gate = parsed_gate(R"(
 title = "t"
 [mesh]
 shape = [2, 4]
@@ -76,7 +76,7 @@ flip_bit = [{ rank = 1, at = "operation 4", bit = 9 }, { rank = 2 }]
 )");
   EXPECT_EQ(gate.ranks(), 8);
   EXPECT_EQ(gate.parts(), 4);
-  EXPECT_EQ(gate.replicate_dim(), 1);
+  EXPECT_EQ(gate.parallel.replicate->mesh, "tp");
   EXPECT_EQ(gate.model.top_k, 3);
   EXPECT_EQ(gate.data.vocabulary, gate.model.vocabulary);
   EXPECT_TRUE(gate.parallel.checkpoint_blocks);
@@ -104,12 +104,12 @@ TEST(GateFile, UnknownKeysNameTheNearest) {
 
 // What the contract of gate files has and this program doesn't is said so.
 TEST(GateFile, RefusesWhatItDoesNotHave) {
-  expect_bad("[parallel]\nfsdp = {}\n", 2, "the key 'parallel.fsdp' needs");
   expect_bad("[parallel]\nzero = { stage = 3 }\n", 2, "the key 'parallel.zero' needs");
   expect_bad("[parallel]\ntensor = {}\n", 2, "the key 'parallel.tensor' needs");
   expect_bad("[parallel]\npipeline = {}\n", 2, "the key 'parallel.pipeline' needs");
   expect_bad("[checkpoint]\nsave_at = 1\n", 1, "the key 'checkpoint' needs");
-  expect_bad("[expect]\nsame_as = [\"zero3\"]\n", 2, "'single_device', got 'zero3'");
+  expect_bad("[expect]\nsame_as = [\"zero3\"]\n", 2,
+             "'fsdp' or a table with mesh and parallel, got 'zero3'");
 }
 
 TEST(GateFile, RefusesWrongTypesAndRanges) {

@@ -32,7 +32,7 @@ std::uint64_t hash_of(const std::string& text, const std::string& schedule) {
   GateFile gate = gate_from_text(text, "g.toml");
   GateTask task = gate_task(gate);
   std::uint64_t hash = 0;
-  World world({.ranks = std::size_t(element_count(gate.mesh)),
+  World world({.ranks = std::size_t(gate.ranks()),
                .schedule = Schedule::parse(schedule),
                .arithmetic = Arithmetic::exact(),
                .stack_bytes = 256 * 1024});

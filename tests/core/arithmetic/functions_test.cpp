@@ -1,5 +1,6 @@
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <limits>
@@ -11,8 +12,9 @@
 namespace simmesh {
 namespace {
 
-// The C library in extended precision, which the functions share nothing with.
-long double oracle(Function function, long double x) {
+// The C library, which the functions share nothing with.
+template <class T>
+T oracle(Function function, T x) {
   switch (function) {
     case Function::exp: return std::exp(x);
     case Function::expm1: return std::expm1(x);
@@ -26,6 +28,16 @@ long double oracle(Function function, long double x) {
     case Function::cos: return std::cos(x);
     case Function::sqrt: return std::sqrt(x);
     case Function::rsqrt: return 1 / std::sqrt(x);
+    case Function::log10: return std::log10(x);
+    case Function::sinh: return std::sinh(x);
+    case Function::cosh: return std::cosh(x);
+    case Function::asin: return std::asin(x);
+    case Function::acos: return std::acos(x);
+    case Function::atan: return std::atan(x);
+    case Function::asinh: return std::asinh(x);
+    case Function::acosh: return std::acosh(x);
+    case Function::atanh: return std::atanh(x);
+    case Function::erfc: return std::erfc(x);
   }
   return 0;
 }
@@ -47,42 +59,58 @@ double ulps(T got, long double expected) {
   return double(std::fabs(static_cast<long double>(got) - expected) / unit);
 }
 
-// The largest error over every step-th float.
+// The error of a float against the C library in double: within 2^-28 units of that of ulps where it
+// is below 2^20 and the expected value is normal, else infinite.
+double close_ulps(float got, double expected) {
+  constexpr std::uint64_t exponent_mask = 0x7FF0000000000000u;
+  double power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(expected) & exponent_mask);
+  bool is_normal = power >= 0x1p-126 && power < 0x1p127;
+  double error = std::fabs(double(got) - expected) / (power * 0x1p-23);
+  return is_normal && error < 0x1p20 ? error : std::numeric_limits<double>::infinity();
+}
+
+// The largest error over every step-th float; extended precision decides where it could matter.
 double float_sweep(Function function, std::uint64_t step) {
   constexpr std::size_t part = 1 << 14;
   std::vector<float> x(part), y(part);
-  double worst = 0;
+  double worst = 0.4999;
   for (std::uint64_t bits = 0; bits < (std::uint64_t(1) << 32);) {
     std::size_t count = 0;
     for (; count < part && bits < (std::uint64_t(1) << 32); bits += step)
       x[count++] = std::bit_cast<float>(std::uint32_t(bits));
     apply_function<float>(function, {x.data(), count}, {y.data(), count});
-    for (std::size_t i = 0; i < count; ++i)
-      worst = std::max(worst, ulps(y[i], oracle(function, x[i])));
+    for (std::size_t i = 0; i < count; ++i) {
+      double expected = oracle<double>(function, x[i]);
+      bool same = y[i] == expected || (std::isnan(y[i]) && std::isnan(expected));
+      if (same || close_ulps(y[i], expected) < worst - 0x1p-20) continue;
+      worst = std::max(worst, ulps(y[i], oracle<long double>(function, x[i])));
+    }
   }
   return worst;
 }
 
-// Rounded once from double: at most half a unit, and what double's own errors add.
+// Rounded once from double: at most half a unit, and what double's own errors add, 3 * 2^-29.
+constexpr double float_bound = 0.50000001;
+
 TEST(Functions, FloatsAreWithinHalfAUnit) {
   for (Function function : all_functions)
-    EXPECT_LE(float_sweep(function, 40993), 0.5001) << to_string(function);
+    EXPECT_LE(float_sweep(function, 40993), float_bound) << to_string(function);
 }
 
 // Run by --gtest_also_run_disabled_tests: all floats take minutes a function.
 TEST(Functions, DISABLED_EveryFloat) {
   for (Function function : all_functions) {
     double worst = float_sweep(function, 1);
-    fmt::print("{}: {} ulp\n", to_string(function), worst);
-    EXPECT_LE(worst, 0.5001) << to_string(function);
+    fmt::print("{}: {:.12f} ulp\n", to_string(function), worst);
+    EXPECT_LE(worst, float_bound) << to_string(function);
   }
 }
 
-TEST(Functions, DoublesAreWithinTwoUnits) {
+TEST(Functions, DoublesAreWithinTwoUnitsOrThree) {
   for (Function function : all_functions) {
     double worst = 0, at = 0;
     auto check = [&](double x) {
-      double error = ulps(apply_function(function, x), oracle(function, x));
+      double error = ulps(apply_function(function, x), oracle<long double>(function, x));
       if (error > worst) worst = error, at = x;
     };
     // Every exponent with some mantissas, and a dense part around 1.
@@ -91,7 +119,7 @@ TEST(Functions, DoublesAreWithinTwoUnits) {
         check(std::bit_cast<double>(bits | sign));
     for (int i = -20000; i <= 20000; ++i) check(double(i) * 0x1.23456789abcdp-10);
     for (int i = -2000; i <= 2000; ++i) check(double(i) * 0x1.921fb54442d18p0);
-    EXPECT_LE(worst, 2) << to_string(function) << " at " << at;
+    EXPECT_LE(worst, function == Function::erfc ? 3 : 2) << to_string(function) << " at " << at;
   }
 }
 
@@ -103,7 +131,8 @@ TEST(Functions, SpecialValues) {
         << to_string(function) << "(" << x << ") = " << got;
   };
   for (Function function : {Function::expm1, Function::log1p, Function::tanh, Function::erf,
-                            Function::sin, Function::sqrt})
+                            Function::sin, Function::sqrt, Function::sinh, Function::asin,
+                            Function::atan, Function::asinh, Function::atanh})
     for (double zero : {0.0, -0.0}) is(function, zero, zero);
   is(Function::exp, infinity, infinity);
   is(Function::exp, -infinity, 0);
@@ -118,12 +147,34 @@ TEST(Functions, SpecialValues) {
   is(Function::erf, infinity, 1);
   is(Function::cos, 0, 1);
   is(Function::rsqrt, 0, infinity);
+  for (int power = -3; power <= 22; ++power)
+    is(Function::log10, std::strtod(fmt::format("1e{}", power).c_str(), nullptr), power);
+  is(Function::log10, 0, -infinity);
+  is(Function::sinh, -infinity, -infinity);
+  is(Function::cosh, -infinity, infinity);
+  is(Function::cosh, 0, 1);
+  is(Function::asin, -1, -0x1.921fb54442d18p0);
+  is(Function::acos, 1, 0);
+  is(Function::acos, -1, 0x1.921fb54442d18p1);
+  is(Function::atan, -infinity, -0x1.921fb54442d18p0);
+  is(Function::asinh, -infinity, -infinity);
+  is(Function::acosh, 1, 0);
+  is(Function::acosh, infinity, infinity);
+  is(Function::atanh, -1, -infinity);
+  is(Function::erfc, -infinity, 2);
+  is(Function::erfc, 0, 1);
+  is(Function::erfc, infinity, 0);
   for (Function function : all_functions)
     EXPECT_TRUE(std::isnan(apply_function(function, std::nan("")))) << to_string(function);
   for (Function function : {Function::sin, Function::cos})
     EXPECT_TRUE(std::isnan(apply_function(function, infinity)));
-  for (Function function : {Function::log, Function::log2, Function::sqrt, Function::rsqrt})
+  for (Function function : {Function::log, Function::log2, Function::log10, Function::sqrt,
+                            Function::rsqrt, Function::acosh})
     EXPECT_TRUE(std::isnan(apply_function(function, -1)));
+  for (Function function : {Function::asin, Function::acos, Function::atanh})
+    for (double outside : {-1.5, 1.0 + 0x1p-52, infinity})
+      EXPECT_TRUE(std::isnan(apply_function(function, outside))) << to_string(function);
+  EXPECT_TRUE(std::isnan(apply_function(Function::acosh, 1 - 0x1p-53)));
 }
 
 TEST(Functions, EveryInstructionSetGivesTheSameBits) {

@@ -7,7 +7,7 @@ namespace {
 
 using Use = RaceChecker::Use;
 
-const std::vector<std::string> names = {"compute", "copies", "third"};
+const std::vector<std::string> stream_names = {"compute", "copies", "third"};
 
 // Device is a checker with two streams and the clocks that a program would keep.
 struct Device {
@@ -18,7 +18,7 @@ struct Device {
     std::uint64_t number = clocks[stream].at(stream) + 1;
     clocks[stream].set(stream, number);
     return checker.use(range, what, {.name = name, .stream = stream, .number = number},
-                       clocks[stream], names);
+                       clocks[stream], stream_names);
   }
   void wait(StreamIndex stream, StreamIndex other) { clocks[stream].join(clocks[other]); }
 };
@@ -108,12 +108,12 @@ TEST(RaceChecker, TheHostRacesWithCopies) {
   MemoryRange pinned{.storage = 5, .bytes = 64}, other{.storage = 6, .bytes = 64};
   VectorClock host;
   device.use(1, Use::write, pinned, "to_host");
-  EXPECT_EQ(device.checker.use_on_host(other, Use::write, "step", host, names), "");
-  std::string race = device.checker.use_on_host(pinned, Use::read, "step", host, names);
+  EXPECT_EQ(device.checker.use_on_host(other, Use::write, "step", host, stream_names), "");
+  std::string race = device.checker.use_on_host(pinned, Use::read, "step", host, stream_names);
   EXPECT_NE(race.find("step on the host reads 64 bytes of the host's memory"), std::string::npos)
       << race;
   host.join(device.clocks[1]);
-  EXPECT_EQ(device.checker.use_on_host(pinned, Use::read, "step", host, names), "");
+  EXPECT_EQ(device.checker.use_on_host(pinned, Use::read, "step", host, stream_names), "");
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/convolution.h>
 #include <simmesh/core/ops/indexing.h>
+#include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/products.h>
+#include <simmesh/core/ops/rearranging.h>
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/formula.h>
 
@@ -62,6 +64,37 @@ const std::vector<CarriedCase> cases = {
      {12},
      DType::int64,
      [](const Tensor& weight, const Tensor& batch) { return index_select(weight, 0, batch); }},
+    {"index_select of the last dim",
+     {4, 3},
+     {12},
+     DType::int64,
+     [](const Tensor& weight, const Tensor& batch) { return t(index_select(weight, 1, batch)); }},
+    {"gather",
+     {4, 3},
+     {6, 2},
+     DType::int64,
+     [](const Tensor& weight, const Tensor& batch) { return gather(weight, 0, batch); }},
+    {"index",
+     {4, 3},
+     {6, 2},
+     DType::int64,
+     [](const Tensor& weight, const Tensor& batch) {
+       return index(weight, {batch, full({}, DType::int64, 1)});
+     }},
+    {"index of the last dim",
+     {2, 5, 3},
+     {6, 2},
+     DType::int64,
+     [](const Tensor& weight, const Tensor& batch) {
+       return permute(index(weight, {Tensor(), Tensor(), batch}), {2, 0, 1, 3});
+     }},
+    {"repeat",
+     {3},
+     {6, 3},
+     DType::float32,
+     [](const Tensor& weight, const Tensor& batch) {
+       return mul(batch, repeat(weight, {batch.size(0), 1}));
+     }},
 };
 
 Tensor batch_of(const CarriedCase& one) {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <simmesh/gate/gate_fsdp.h>
+
+namespace simmesh {
+
+// GateReplicate is parallel.replicate.
+struct GateReplicate {
+  std::string mesh;  // the dim over which rows are cut
+  std::int64_t bucket_bytes = std::int64_t(25) << 20;
+  bool find_unused = false;
+};
+
+// GateParallel is the table [parallel]: at most one of its forms of parallelism.
+struct GateParallel {
+  std::optional<GateReplicate> replicate;
+  std::optional<GateFsdp> fsdp;
+  bool checkpoint_blocks = false;
+
+  // parts is the number of ranks that rows are cut over on a mesh.
+  std::int64_t parts(const GateLayout& layout) const;
+  // form returns "single_device", "replicate" or "fsdp".
+  std::string_view form() const;
+};
+
+// read_gate_parallel reads the table for a model on a mesh.
+GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
+                                const nn::ModelNode& model);
+
+// default_parallel returns what the table holds with one form of parallelism at its defaults.
+GateParallel default_parallel(std::string_view form, const GateLayout& layout,
+                              const nn::ModelNode& model);
+
+}  // namespace simmesh

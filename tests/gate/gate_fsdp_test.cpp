@@ -1,0 +1,195 @@
+#include <gmock/gmock.h>
+
+#include <simmesh/gate/gate_explain.h>
+#include <simmesh/gate/gate_file.h>
+#include <simmesh/gate/gate_report.h>
+#include <simmesh/gate/run_gate.h>
+
+namespace simmesh {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string exact_mode = "[arithmetic]\nmode = \"exact\"\n";
+const std::string equals_one_device = exact_mode + "[expect]\nsame_as = [\"single_device\"]\n";
+
+// A gate of a small perceptron whose key fsdp has the options; extra is what comes before it.
+std::string perceptron(const std::string& options, const std::string& extra) {
+  return "[model]\nwidth = 6\nhidden = 5\nout = 4\nlayers = 3\ninit = { scale = 0.5 }\n"
+         "[data]\nbatch = 16\n" +
+         extra + "[parallel]\nfsdp = { " + options + " }\n";
+}
+
+GateFile fsdp_gate(const std::string& text) { return gate_from_text(text, "g.toml"); }
+
+GateResult run_sharded(const std::string& text) { return run_gate(fsdp_gate(text)); }
+
+std::string checks_of(const GateResult& result) {
+  return to_text(gsl::span<const GateResult>(&result, 1));
+}
+
+void expect_refused(const std::string& text, const std::string& phrase) {
+  SCOPED_TRACE(text);
+  try {
+    fsdp_gate(text);
+    ADD_FAILURE() << "expected a BadGate";
+  } catch (const BadGate& error) {
+    EXPECT_THAT(error.what(), HasSubstr(phrase));
+    EXPECT_THAT(error.what(), HasSubstr("[g.toml:"));
+  }
+}
+
+std::vector<std::vector<std::string>> wraps_of(const std::string& text) {
+  GateFile gate = fsdp_gate(text);
+  FsdpPlan plan =
+      fsdp_plan(*gate.parallel.fsdp, gate.mesh, model_node(gate.model, gate.model_use()));
+  std::vector<std::vector<std::string>> wraps;
+  for (const WrapPlan& wrap : plan.wraps) wraps.push_back(wrap.modules);
+  return wraps;
+}
+
+// The root comes last, so that no parameter stays unsharded and no module is wrapped after one
+// above it.
+TEST(GateFsdp, WrapsFromTheInsideOutwards) {
+  using Names = std::vector<std::string>;
+  EXPECT_THAT(wraps_of("[model]\nkind = \"transformer\"\n[parallel]\nfsdp = {}\n"),
+              ElementsAre(Names{"block0"}, Names{"block1"}, Names{""}));
+  EXPECT_THAT(wraps_of(perceptron("", "")),
+              ElementsAre(Names{"fc0"}, Names{"fc1"}, Names{"fc2"}, Names{""}));
+  EXPECT_THAT(wraps_of(perceptron("wrap = \"root\"", "")), ElementsAre(Names{""}));
+  EXPECT_THAT(wraps_of(perceptron("wrap = [[\"fc2\", \"fc0\"], \"act1\"]", "")),
+              ElementsAre(Names{"fc2", "fc0"}, Names{"act1"}, Names{""}));
+}
+
+TEST(GateFsdp, OnlyARootThatIsAloneTakesTheMode) {
+  auto modes = [](const std::string& options) {
+    GateFile gate = fsdp_gate(perceptron(options, ""));
+    FsdpPlan plan =
+        fsdp_plan(*gate.parallel.fsdp, gate.mesh, model_node(gate.model, gate.model_use()));
+    return std::make_pair(plan.wraps.front().reshard_after_forward,
+                          plan.wraps.back().reshard_after_forward);
+  };
+  EXPECT_EQ(modes("reshard_after_forward = false"),
+            std::make_pair(PlainValue(false), PlainValue()));
+  EXPECT_EQ(modes("wrap = \"root\", reshard_after_forward = 1"),
+            std::make_pair(PlainValue(std::int64_t(1)), PlainValue(std::int64_t(1))));
+}
+
+// The largest dim counts only where it divides evenly, since others can't be sharded but dim 0.
+TEST(GateFsdp, ShardsTheLargestDimThatDivides) {
+  GateFile gate = fsdp_gate(perceptron("shard_placement = \"largest\"", "[mesh]\nshape = [3]\n"));
+  FsdpPlan plan =
+      fsdp_plan(*gate.parallel.fsdp, gate.mesh, model_node(gate.model, gate.model_use()));
+  const auto& dims = plan.wraps[0].shard_dims;
+  EXPECT_EQ(dims.at("fc0.weight"), PlainValue(std::int64_t(1)));  // 5 x 6
+  EXPECT_EQ(dims.at("fc1.weight"), PlainValue(std::int64_t(0)));  // 5 x 5
+  EXPECT_EQ(dims.at("fc2.weight"), PlainValue(std::int64_t(0)));  // 4 x 5
+}
+
+// Whatever is asked for, in exact arithmetic a sharded run has the bits of one device.
+TEST(GateFsdp, EveryOptionGivesTheBitsOfOneDevice) {
+  for (const char* options :
+       {"", "wrap = \"root\"", "wrap = [[\"fc0\", \"fc1\"]]", "reshard_after_forward = true",
+        "reshard_after_forward = false", "reshard_after_forward = 2", "offload = \"cpu\"",
+        "shard_placement = \"largest\"", "sync = \"every\"", "sync = \"all_reduce_last\"",
+        "forward_prefetch = 1, backward_prefetch = 2", "reshard_after_backward = false",
+        "force_sum_reduction_for_comms = true", "reduce_scatter_unused_params = true"})
+    for (const char* mesh : {"[mesh]\nshape = [4]\n[train]\nmicro_batches = 2\nsteps = 2\n",
+                             "[mesh]\nshape = [2, 2]\nnames = [\"a\", \"b\"]\n[train]\n"
+                             "micro_batches = 2\nsteps = 2\noptimizer = { kind = \"adamw\" }\n"}) {
+      std::string all = options;
+      if (std::string_view(mesh).find("names") != std::string_view::npos)
+        all += all.empty() ? "mesh = [\"a\", \"b\"]" : ", mesh = [\"a\", \"b\"]";
+      GateResult result = run_sharded(perceptron(all, mesh) + equals_one_device);
+      EXPECT_EQ(result.failed(), 0) << all << "\n" << checks_of(result);
+    }
+}
+
+TEST(GateFsdp, EveryModelTrains) {
+  for (const char* kind : {"mlp", "linear_stack", "transformer", "moe"})
+    for (const char* dtype : {"float32", "float64", "bfloat16", "float16"}) {
+      GateResult result = run_sharded(
+          fmt::format("[mesh]\nshape = [2]\n[model]\nkind = \"{}\"\ndtype = \"{}\"\nlayers = 2\n"
+                      "width = 8\ninit = {{ scale = 0.25 }}\n[data]\nbatch = 8\n[parallel]\n"
+                      "fsdp = {{}}\n[train]\nclip_grad_norm = 0.5\n{}",
+                      kind, dtype, equals_one_device));
+      EXPECT_EQ(result.failed(), 0) << kind << " " << dtype << "\n" << checks_of(result);
+    }
+}
+
+// Mixed precision changes bits, so only the run itself is asked for; no factor changes the loss
+// before the first step.
+TEST(GateFsdp, MixedPrecisionAndFactorsRun) {
+  double loss = run_sharded(perceptron("", "[mesh]\nshape = [2]\n")).losses.at(0);
+  for (const char* options :
+       {"param_dtype = \"bfloat16\", reduce_dtype = \"float32\"",
+        "param_dtype = \"float16\", output_dtype = \"float32\"", "gradient_divide_factor = 3.0"}) {
+    GateResult result = run_sharded(perceptron(options, "[mesh]\nshape = [2]\n"));
+    EXPECT_EQ(result.failed(), 0) << checks_of(result);
+    EXPECT_NEAR(result.losses.at(0), loss, 0.02 * loss) << options;
+  }
+}
+
+// Gathers for reports don't count, so that figures are those of the training itself: of three
+// groups, each gathered in forward and, but for the root, again in backward.
+TEST(GateFsdp, CountsWhatTrainingCommunicates) {
+  GateResult result = run_sharded(
+      "[mesh]\nshape = [2]\n[model]\nkind = \"transformer\"\n"
+      "[parallel]\nfsdp = { reshard_after_forward = true }\n");
+  EXPECT_EQ(result.collectives.at("all_gather"), 5);
+  EXPECT_EQ(result.collectives.at("reduce_scatter"), 3);
+  EXPECT_FALSE(result.collectives.count("all_reduce"));
+  EXPECT_EQ(result.gathers->started(), 5);
+  EXPECT_EQ(result.gathers->unused(), 0);
+  EXPECT_THAT(checks_of(result),
+              HasSubstr("all-gathers of parameters: 5 on each rank, 0 that nobody used\n"));
+}
+
+// Sharding exists to save memory, which what is reported must not hide.
+TEST(GateFsdp, NeedsLessMemoryThanReplicas) {
+  std::string text =
+      "[mesh]\nshape = [4]\n[model]\nkind = \"linear_stack\"\nlayers = 6\nwidth = 40\n"
+      "[data]\nbatch = 4\n[train]\nsteps = 3\noptimizer = { kind = \"adam\" }\n[parallel]\n";
+  std::int64_t replicated = run_sharded(text + "replicate = {}\n").peak_bytes;
+  std::int64_t sharded = run_sharded(text + "fsdp = {}\n").peak_bytes;
+  EXPECT_LT(2 * sharded, replicated);
+}
+
+TEST(GateFsdp, RefusesWhatTheMeshAndTheModelLack) {
+  const std::string mesh = "[mesh]\nshape = [2, 4]\nnames = [\"dp\", \"tp\"]\n";
+  expect_refused(perceptron("mesh = \"pp\"", mesh), "one of dp, tp, got \"pp\"");
+  expect_refused(perceptron("mesh = [\"dp\", \"pp\"]", mesh), "some of dp, tp, got 'pp'");
+  expect_refused(perceptron("mesh = [\"tp\", \"dp\"]", mesh), "in the order of the mesh");
+  expect_refused(perceptron("mesh = []", mesh), "one dim, or two");
+  expect_refused(perceptron("mesh = \"tp\", reshard_after_forward = 3", mesh),
+                 "a factor of the shard mesh size 4, got 3");
+  expect_refused(perceptron("reshard_after_forward = \"no\"", mesh), "got \"no\"");
+  expect_refused(perceptron("wrap = \"layers\"", ""), "one of blocks, root");
+  expect_refused(perceptron("wrap = [\"fc\"]", ""), "got 'fc'; the nearest one is 'fc0'");
+  expect_refused(perceptron("wrap = [\"\"]", ""), "modules of the model that can be called");
+  expect_refused(perceptron("wrap = [\"fc0\", \"fc0\"]", ""), "each module once, got 'fc0' twice");
+  expect_refused(perceptron("wrap = [[]]", ""), "groups of at least one module");
+  expect_refused(perceptron("ignored_params = [\"fc0.weigth\"]", ""),
+                 "the nearest one is 'fc0.weight'");
+  expect_refused(perceptron("param_dtype = \"int64\"", ""), "one of none, float64");
+  expect_refused(perceptron("sync = \"never\"", ""), "one of every, last, all_reduce_last");
+  expect_refused(perceptron("reshard_afterforward = true", ""),
+                 "the nearest known key is 'parallel.fsdp.reshard_after_forward'");
+  expect_refused(perceptron("", "") + "replicate = {}\n", "one of fsdp and replicate");
+  const std::string blocks = "[model]\nkind = \"transformer\"\n[parallel]\n";
+  expect_refused(blocks + "fsdp = { wrap = [\"block0\", \"block0.mlp\"] }\n",
+                 "from the inside outwards, got 'block0' before 'block0.mlp'");
+  expect_refused(blocks + "fsdp = { wrap = [[\"block0\", \"block0.mlp\"]] }\n", "inside outwards");
+}
+
+TEST(GateFsdp, RowsAreCutOverItsDimsAlone) {
+  GateFile gate = fsdp_gate(perceptron("mesh = [\"a\", \"c\"]",
+                                       "[mesh]\nshape = [2, 3, 4]\nnames "
+                                       "= [\"a\", \"b\", \"c\"]\n"));
+  EXPECT_EQ(gate.parts(), 8);
+  EXPECT_EQ(gate.ranks(), 24);
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -65,7 +65,7 @@ DeviceLaunch::DeviceLaunch(const ProcessGroup& group, const Arrival& arrival,
                            gsl::span<const Tensor> results, const Clock& clock)
     : key_{.group = group.group().id(),
            .sequence = arrival.sequence,
-           .members = std::size_t(group.size())} {
+           .members = group.group().count_run()} {
   const CollectiveCall& call = *arrival.call;
   for (const Tensor& input : call.inputs)
     if (input.is_defined()) reads_.push_back(memory_of(input));

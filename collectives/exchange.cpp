@@ -10,9 +10,12 @@ Tensor ResultPart::to_tensor() const {
   return Tensor(Storage::share(buffer, offset, bytes), dtype, DimSpan(shape));
 }
 
-void Exchange::start(std::uint64_t sequence, std::size_t members) {
+void Exchange::start(std::uint64_t sequence) {
+  auto members = std::size_t(group_->members().size());
   arrivals_.assign(members, nullptr);
   operand_data_.resize(members);
+  expected_ = group_->count_run();
+  first_run_ = group_->members_run().empty() ? 0 : group_->members_run().front();
   arrived_ = 0;
   sequence_ = sequence;
 }
@@ -32,7 +35,8 @@ void Exchange::arrive(std::size_t member, Arrival& arrival) {
     }
   // Looked up here, while the member's tensor is in the cache.
   gsl::span<const Tensor> inputs = arrival.call->inputs;
-  operand_data_[member] = !inputs.empty() && inputs[0].is_contiguous() ? inputs[0].data() : nullptr;
+  bool lies_there = !inputs.empty() && inputs[0].is_contiguous() && inputs[0].has_elements();
+  operand_data_[member] = lies_there ? inputs[0].data() : nullptr;
   arrivals_[member] = &arrival;
   ++arrived_;
 }
@@ -60,7 +64,8 @@ std::string Exchange::group() const { return group_->describe(); }
 std::vector<RankId> Exchange::missing_ranks() const {
   std::vector<RankId> missing;
   for (std::size_t member = 0; member < arrivals_.size(); ++member)
-    if (!arrivals_[member]) missing.push_back(RankId(group_->members()[std::int64_t(member)]));
+    if (!arrivals_[member] && group_->is_run(member))
+      missing.push_back(RankId(group_->members()[std::int64_t(member)]));
   return missing;
 }
 

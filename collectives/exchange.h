@@ -21,7 +21,7 @@ class Group;
 // ResultPart is one tensor of a member's result: a contiguous range of a buffer that other members
 // may share.
 struct ResultPart {
-  BufferPtr buffer;
+  BufferPtr buffer;  // null in a world of shapes only
   std::size_t offset = 0;
   Shape shape;
   DType dtype = DType::float32;
@@ -59,12 +59,15 @@ struct Arrival {
 
 // Exchange is one collective of a group from its first arrival to its completion. It holds what a
 // Transport needs: all members' calls, in group order, and places for their results.
+//
+// In a folded world only the members that are run arrive. The others are taken to have called what
+// the first of those did.
 class Exchange final : public Waitable {
  public:
   explicit Exchange(Group& group) : group_(&group) {}
 
   // start makes the exchange ready for a new collective.
-  void start(std::uint64_t sequence, std::size_t members);
+  void start(std::uint64_t sequence);
 
   // arrive adds a member. Throws a RuntimeError that names both sides where its call doesn't go
   // with the first one's.
@@ -74,19 +77,25 @@ class Exchange final : public Waitable {
   void keep(std::shared_ptr<Work::State> state) { kept_.push_back(std::move(state)); }
   void finish() { kept_.clear(); }
 
-  bool all_arrived() const { return arrived_ == arrivals_.size(); }
+  bool all_arrived() const { return arrived_ == expected_; }
   std::uint64_t sequence() const { return sequence_; }
   Group& group_of() const { return *group_; }
 
   // For the transport.
   std::size_t members() const { return arrivals_.size(); }
-  const CollectiveCall& call(std::size_t member) const { return *arrivals_[member]->call; }
+  // is_run says whether a member runs; call returns what it called, or is taken to have called.
+  bool is_run(std::size_t member) const { return arrivals_[member] != nullptr; }
+  bool all_run() const { return expected_ == arrivals_.size(); }
+  const CollectiveCall& call(std::size_t member) const {
+    const Arrival* arrival = arrivals_[member];
+    return arrival ? *arrival->call : *arrivals_[first_run_]->call;
+  }
   Arrival& arrival(std::size_t member) { return *arrivals_[member]; }
   // operand_data returns where a member's first operand begins; null where it has none or it isn't
   // contiguous.
   const std::byte* operand_data(std::size_t member) const { return operand_data_[member]; }
   void give(std::size_t member, ResultPart part) {
-    arrivals_[member]->results.push_back(std::move(part));
+    if (arrivals_[member]) arrivals_[member]->results.push_back(std::move(part));
   }
   void give_all(ResultPart part);
 
@@ -106,7 +115,9 @@ class Exchange final : public Waitable {
   boost::intrusive_ptr<SharedResults> shared_;
   std::vector<std::shared_ptr<Work::State>> kept_;
   std::size_t arrived_ = 0;
-  std::size_t first_ = 0;
+  std::size_t expected_ = 0;
+  std::size_t first_ = 0;      // to arrive
+  std::size_t first_run_ = 0;  // in group order
   std::uint64_t sequence_ = 0;
 };
 

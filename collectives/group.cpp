@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <simmesh/collectives/fabric.h>
@@ -6,14 +7,39 @@
 
 namespace simmesh {
 
+namespace {
+
+std::vector<std::size_t> members_that_run(const World& world, const RankList& members) {
+  std::vector<std::size_t> indices;
+  for (RankId rank : world.representatives())
+    if (auto member = members.index_of(rank)) indices.push_back(std::size_t(*member));
+  std::sort(indices.begin(), indices.end());
+  return indices;
+}
+
+const Transport& transport_of(const World& world) {
+  static const SharedMemoryTransport shared_memory;
+  static const ShapeTransport shapes;
+  return world.options().shapes_only ? static_cast<const Transport&>(shapes) : shared_memory;
+}
+
+}  // namespace
+
 Group::Group(Run& run, Identity identity, CollectiveCounts& counts)
     : run_(run),
       id_(identity.id),
       name_(std::move(identity.name)),
       members_(std::move(identity.members)),
+      members_run_(members_that_run(run.world(), members_)),
       counts_(counts),
       mailbox_(*this),
+      transport_(transport_of(run.world())),
       next_sequence_(std::size_t(members_.size()), 0) {}
+
+bool Group::is_run(std::size_t member) const {
+  return members_run_.empty() ||
+         std::binary_search(members_run_.begin(), members_run_.end(), member);
+}
 
 std::string Group::describe() const { return fmt::format("{} {}", name_, to_string(members_)); }
 
@@ -25,7 +51,7 @@ Exchange& Group::exchange_of(std::uint64_t sequence) {
     if (spare_.empty()) spare_.push_back(std::make_unique<Exchange>(*this));
     under_way_.push_back(std::move(spare_.back()));
     spare_.pop_back();
-    under_way_.back()->start(sequence, std::size_t(members_.size()));
+    under_way_.back()->start(sequence);
   }
   return *under_way_[index];
 }
@@ -56,20 +82,24 @@ Exchange& Group::join(std::size_t member, Arrival& arrival,
 void Group::complete(Exchange& exchange) {
   const CollectiveCall& call = exchange.call(0);
   if (call.op != CollectiveOp::barrier) {
-    Ledger& ledger = exchange.arrival(0).rank->ledger();
     transport_.exchange(exchange, {.arithmetic = run_.world().options().arithmetic,
-                                   .memory = &ledger.memory(),
+                                   .memory = &this_rank().ledger().memory(),
                                    .copied_bytes = counts_.copied_bytes});
     counts_.by_op[std::size_t(call.op)].fabric_bytes += fabric_bytes(exchange);
   }
+  sleepers_.clear();
   boost::intrusive_ptr<SharedResults> shared = exchange.take_shared();
   for (std::size_t member = 0; member < exchange.members(); ++member) {
+    if (!exchange.is_run(member)) continue;
     Arrival& arrival = exchange.arrival(member);
     arrival.is_complete = true;
     arrival.shared = shared;
-    if (arrival.is_blocked) run_.wake(arrival.rank->id());
+    if (arrival.is_blocked) sleepers_.push_back(arrival.rank->id());
   }
+  // Before any of them runs ahead on another thread: what the exchange keeps may be the last that
+  // holds a rank's tensors, whose ledger is that rank's alone.
   retire();
+  for (RankId rank : sleepers_) run_.wake(rank);
 }
 
 // Exchanges of one group complete in order: a member can't arrive at one before all earlier ones.

@@ -16,8 +16,8 @@
 namespace simmesh {
 
 // CollectiveCounts is what a run's collectives amounted to, by operation: calls counts every
-// member's; fabric_bytes is what the members of a real cluster would send in all by the algorithms
-// of docs/collectives.md.
+// member's (in a folded world those of the ranks that are run); fabric_bytes is what the members of
+// a real cluster would send in all by the algorithms of docs/collectives.md.
 struct CollectiveCounts {
   struct Count {
     std::uint64_t calls = 0;
@@ -44,6 +44,13 @@ class Group {
   Run& run() { return run_; }
   const RankList& members() const { return members_; }
   const std::string& name() const { return name_; }
+  // members_run returns the indices of those members that a folded world runs, ascending; empty
+  // where all run.
+  const std::vector<std::size_t>& members_run() const { return members_run_; }
+  bool is_run(std::size_t member) const;
+  std::size_t count_run() const {
+    return members_run_.empty() ? std::size_t(members_.size()) : members_run_.size();
+  }
   std::uint32_t id() const { return id_; }
   Mailbox& mailbox() { return mailbox_; }
 
@@ -66,12 +73,14 @@ class Group {
   std::uint32_t id_;
   std::string name_;
   RankList members_;
+  std::vector<std::size_t> members_run_;
   CollectiveCounts& counts_;
   Mailbox mailbox_;
-  SharedMemoryTransport transport_;
+  const Transport& transport_;
   std::vector<std::uint64_t> next_sequence_;          // of each member
   std::vector<std::unique_ptr<Exchange>> under_way_;  // by sequence
   std::vector<std::unique_ptr<Exchange>> spare_;
+  std::vector<RankId> sleepers_;
   std::uint64_t oldest_sequence_ = 0;
 };
 

@@ -27,6 +27,11 @@ std::uint64_t mailbox_id(const Group& group, std::size_t to, std::int64_t tag) {
 
 void begin(const ProcessGroup& group, const char* operation, const CallSite& site) {
   Rank& rank = group.owner();
+  if (!rank.world().representatives().empty())
+    raise(ErrorKind::runtime_error, "collectives/point_to_point",
+          "{} at {}: expected a world that runs every rank, got a folded one, where a peer may "
+          "never come",
+          operation, to_string(site));
   const Fault* fault = rank.run().begin_operation(rank, operation, site);
   if (fault && fault->kind == Fault::Kind::abandon) throw RankEnded();
 }
@@ -38,6 +43,15 @@ Tensor snapshot(const Tensor& tensor, Rank& rank) {
   return copy;
 }
 
+ResultPart payload_of(const Tensor& tensor) {
+  ResultPart part{.shape = tensor.shape(), .dtype = tensor.dtype()};
+  if (!tensor.has_elements()) return part;
+  part.buffer = tensor.storage()->buffer();
+  part.offset = tensor.storage()->buffer_offset();
+  part.hash = bits_hash({tensor.data(), tensor.bytes()});
+  return part;
+}
+
 std::uint64_t post_message(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
                            const CallSite& site) {
   begin(group, "send", site);
@@ -45,20 +59,18 @@ std::uint64_t post_message(const Tensor& tensor, const SendTo& to, const Process
   Rank& rank = group.owner();
   Group& shared = group.group();
   rank.run().touch(rank, mailbox_id(shared, peer, to.tag), site);
-  Tensor payload = snapshot(tensor, rank);
+  ResultPart payload = payload_of(snapshot(tensor, rank));
   rank.run().record({.rank = rank.id(),
                      .kind = EventKind::send,
                      .operation = "send",
                      .group = shared.id(),
                      .elements = tensor.element_count(),
                      .site = site});
-  return shared.mailbox().post(
-      {.from = group.member(),
-       .to = peer,
-       .tag = to.tag,
-       .payload = {payload.storage()->buffer(), payload.storage()->buffer_offset(), payload.shape(),
-                   payload.dtype(), bits_hash({payload.data(), payload.bytes()})},
-       .site = site});
+  return shared.mailbox().post({.from = group.member(),
+                                .to = peer,
+                                .tag = to.tag,
+                                .payload = std::move(payload),
+                                .site = site});
 }
 
 Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,

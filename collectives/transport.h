@@ -22,6 +22,15 @@ class Transport {
   virtual void exchange(Exchange& exchange, const TransportContext& context) const = 0;
 };
 
+// ShapeTransport brings no bytes: in a world of shapes only it gives every member results of the
+// shapes that it would get. Raises a RuntimeError where in a folded world they depend on what ranks
+// that aren't run would call: pieces that may be uneven (known to be even only where the first and
+// the last member run and have equal ones), splits, and what a root that isn't run hands out.
+class ShapeTransport final : public Transport {
+ public:
+  void exchange(Exchange& exchange, const TransportContext& context) const override;
+};
+
 // SharedMemoryTransport computes results in the one address space. all-reduce, all-gather and
 // broadcast give one buffer to all members, list forms hand on the operands' own bytes, the rest
 // cuts one buffer into parts.

@@ -19,6 +19,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
   for (const Tensor& part : parts) bytes += part.bytes();
   DType dtype = one_dtype ? parts[0].dtype() : DType::uint8;
   Tensor result = empty({std::int64_t(bytes / bytes_per_element(dtype))}, dtype);
+  if (!result.has_elements()) return result;
   std::byte* target = bytes > 0 ? result.mutable_data() : nullptr;
   for (const Tensor& part : parts) {
     if (part.bytes() == 0) continue;
@@ -94,7 +95,8 @@ Tensor PendingGather::finish(const std::vector<std::unique_ptr<FSDPParam>>& para
     Clock::Quiet parts_of_one;
     std::size_t offset = 0;
     for (std::size_t i = 0; i < params.size(); ++i) {
-      const std::byte* first = whole.element_count() > 0 ? whole.data() + offset : nullptr;
+      bool has_rows = whole.element_count() > 0 && whole.has_elements();
+      const std::byte* first = has_rows ? whole.data() + offset : nullptr;
       params[i]->take_gathered({first, input_.bytes(), parts_[i].bytes, ranks_, parts_[i].dtype});
       offset += parts_[i].bytes;
       written.push_back(params[i]->unsharded_data());

@@ -127,6 +127,7 @@ void FSDPParamGroup::post_backward() {
                         .divide_factor = settings_.divide_factor,
                         .force_sum = settings_.force_sum,
                         .all_reduces = settings_.all_reduce_grads,
+                        .has_own_group = settings_.separate_reduce_scatter_group,
                         .reduce_scatter = &settings_.reduce_scatter,
                         .hook = &settings_.all_reduce_hook,
                         .streams = &streams};

@@ -10,8 +10,9 @@ namespace simmesh::fsdp {
 
 namespace {
 
-void copy_rows(std::byte* target, const FSDPParam::GatheredRows& rows) {
-  if (rows.bytes == 0) return;
+void copy_rows(Tensor& flat, const FSDPParam::GatheredRows& rows) {
+  if (rows.bytes == 0 || !flat.has_elements()) return;
+  std::byte* target = flat.mutable_data();
   for (std::int64_t i = 0; i < rows.count; ++i)
     std::memcpy(target + std::size_t(i) * rows.bytes, rows.first + std::size_t(i) * rows.stride,
                 rows.bytes);
@@ -65,11 +66,11 @@ void FSDPParam::prepare_unsharded(DType dtype) {
 void FSDPParam::take_gathered(const GatheredRows& rows) {
   prepare_unsharded(rows.dtype);
   if (shard_dim() == 0 || state_ == ShardedState::sharded_post_forward) {
-    copy_rows(unsharded_data_.mutable_data(), rows);
+    copy_rows(unsharded_data_, rows);
     return;
   }
   Tensor stacked = empty({unsharded_data_.element_count()}, rows.dtype);
-  copy_rows(stacked.mutable_data(), rows);
+  copy_rows(stacked, rows);
   Tensor whole = unsharded_local();
   copy_side_by_side(whole, stacked, shard_dim(), sharding_.mesh.shard_size());
 }

@@ -205,6 +205,7 @@ void to(nn::Module& model, DType dtype) {
 }
 
 void to_empty(nn::Module& model) {
+  Ledger::Category category(MemoryCategory::parameter);
   Conversion([](const Tensor& local) { return empty(local.shape(), local.dtype()); }).apply(model);
 }
 

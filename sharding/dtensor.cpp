@@ -32,11 +32,13 @@ void check_local_shape(const DTensorSpec& spec, const Tensor& local) {
 void check_inferred_shape(const DTensorSpec& spec, const CallSite& site) {
   auto dims = std::int64_t(spec.shape.size());
   Tensor mine = empty({1, dims}, DType::int64);
-  std::copy(spec.shape.begin(), spec.shape.end(), mine.mutable_values<std::int64_t>().begin());
+  bool has_values = mine.has_elements();
+  if (has_values)
+    std::copy(spec.shape.begin(), spec.shape.end(), mine.mutable_values<std::int64_t>().begin());
   for (std::int64_t dim = 0; dim < spec.mesh().ndim(); ++dim) {
     const ProcessGroup& group = spec.groups->group(Dims{dim});
     Tensor all = all_gather(mine, {.dim = 0}, group, site);
-    for (std::int64_t member = 0; member < group.size(); ++member) {
+    for (std::int64_t member = 0; has_values && member < group.size(); ++member) {
       Tensor theirs = all.narrow({.dim = 0, .start = member, .length = 1});
       if (same_bits(theirs, mine)) continue;
       raise(ErrorKind::value_error, "sharding/from_local",

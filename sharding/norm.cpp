@@ -26,7 +26,7 @@ Tensor mapped(const Tensor& tensor, F f) {
       raise(ErrorKind::type_error, "sharding/norm", "expected a floating dtype, got {}",
             to_string(tensor.dtype()));
     else
-      for (T& x : result.mutable_values<T>()) x = f(x);
+      for (T& x : result.has_elements() ? result.mutable_values<T>() : gsl::span<T>()) x = f(x);
   });
   return result;
 }

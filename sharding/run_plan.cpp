@@ -144,6 +144,7 @@ Tensor StepRun::as_operand(Tensor local) const {
   local = local.clone();
   Tensor mask = run_.mask->contiguous();
   std::int64_t rows = mask.element_count();
+  if (!local.has_elements()) return local;
   std::size_t row_bytes = rows == 0 ? 0 : local.bytes() / std::size_t(rows);
   std::byte* data = local.mutable_data();
   for (bool is_masked : mask.values<bool>()) {
@@ -156,7 +157,7 @@ Tensor StepRun::as_operand(Tensor local) const {
 Tensor StepRun::finish_reduction(Tensor sum) const {
   if (step_.from.kind() == Placement::Kind::norm_partial)
     return sum_to_norm(sum, step_.from.norm());
-  if (step_.divide_by == 1) return sum;
+  if (step_.divide_by == 1 || !sum.has_elements()) return sum;
   divide(sum.mutable_data(), double(step_.divide_by), sum.dtype(), sum.element_count());
   return sum;
 }
@@ -241,7 +242,7 @@ Tensor StepRun::from_replicate(const Tensor& local) const {
   bool is_sum = step_.to.is_pending() && step_.to.reduce_op() == ReduceOp::sum;
   if (!is_sum) return local.clone();
   Tensor share = local.clone();
-  if (share.element_count() > 0)
+  if (share.element_count() > 0 && share.has_elements())
     divide(share.mutable_data(), double(group_.size()), share.dtype(), share.element_count());
   return share;
 }

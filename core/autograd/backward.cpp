@@ -175,6 +175,7 @@ void Traversal::find_needed(const std::vector<NodePtr>& nodes) {
 
 void Traversal::run() {
   GradMode mode(options_.create_graph);
+  Ledger::Category category(MemoryCategory::gradient);
   count_dependencies();
   for (const NodePtr& root : roots_)
     if (dependencies_[root.get()] == 0) ready_.push({root->sequence(), root});

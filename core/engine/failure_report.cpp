@@ -68,6 +68,7 @@ std::string Run::describe_divergence() const {
   for (std::size_t call = 0; call < longest; ++call) {
     std::map<std::string, std::vector<RankId>> groups;
     for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+      if (!world_.runs(RankId(rank))) continue;
       const Event* event = call < calls[rank].size() ? calls[rank][call] : nullptr;
       std::string text = event ? fmt::format("{} of {} elements", event->operation, event->elements)
                                : std::string("no call");
@@ -94,7 +95,7 @@ std::string Run::describe_ranks(RankId except) const {
   std::string text;
   std::size_t described = 0;
   for (const Seat& seat : seats_) {
-    if (seat.rank.id() == except) continue;
+    if (seat.rank.id() == except || !world_.runs(seat.rank.id())) continue;
     if (described++ == described_ranks_max)
       return text + fmt::format("  ... and {} more ranks\n", seats_.size() - seat.rank.id());
     std::string what = seat.exception                  ? "failed: " + message_of(seat.exception)

@@ -9,6 +9,7 @@
 
 #include <simmesh/core/check/repro.h>
 #include <simmesh/core/clock/device_report.h>
+#include <simmesh/core/engine/rank_figures.h>
 #include <simmesh/core/engine/schedule.h>
 
 namespace simmesh {
@@ -54,13 +55,20 @@ struct Outcome {
   // touches holds the uses that are sensitive to their order. None means that every schedule is
   // equivalent to this one.
   std::vector<Touch> touches;
-  // devices has a report a rank, where WorldOptions::device modelled devices. Times are those of
-  // runs that were ok.
+  // Of a world of shapes only: that it was one, and the figures of each rank that was run. In a
+  // folded one those are few, and stand for all; fold_difference says where they differ, so that
+  // they can't, and is empty where they agree.
+  bool shapes_only = false;
+  std::vector<RankFigures> figures;
+  std::string fold_difference;
+  // devices has a report of each rank that was run, where WorldOptions::device modelled devices.
+  // Times are those of runs that were ok.
   std::vector<DeviceReport> devices;
   std::optional<Failure> failure;
   Repro repro;
 
   bool ok() const { return !failure; }
+  bool is_folded() const { return shapes_only && figures.size() < ranks; }
   // rethrow throws the failing rank's own exception, or a RuntimeError with the report; returns if
   // the run was ok.
   void rethrow() const;

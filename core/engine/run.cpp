@@ -21,6 +21,14 @@ constexpr std::size_t guarded_ranks_max = 1024;
 // The stacks of fewer ranks stay in the second cache by themselves.
 constexpr std::size_t fetched_ranks_min = 256;
 
+// Frames are larger under the address sanitizer, and so is the default.
+std::size_t stack_bytes(const WorldOptions& options) {
+#ifdef SIMMESH_ASAN
+  if (options.stack_bytes == WorldOptions().stack_bytes) return 4 * options.stack_bytes;
+#endif
+  return options.stack_bytes;
+}
+
 std::vector<RankId> starved_ranks(const FaultPlan& faults) {
   std::vector<RankId> ranks;
   for (const Fault& fault : faults)
@@ -36,7 +44,7 @@ Run::Run(World& world)
       memory_(new PhysicalMemory({.poison_freed = is_debug_build})),
       stacks_(std::make_unique<StackArena>(StackArena::Options{
           .stacks = world.ranks(),
-          .stack_bytes = world.options().stack_bytes,
+          .stack_bytes = stack_bytes(world.options()),
           .guard_pages = is_debug_build && world.ranks() <= guarded_ranks_max})) {
   std::size_t threads = std::min(world.options().threads, world.ranks());
   for (std::size_t i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
@@ -55,17 +63,8 @@ void Run::prepare() {
   if (auto starved = starved_ranks(options.faults); !starved.empty())
     policy_ = starving(std::move(policy_), std::move(starved));
   stacks_->close_guard_pages();
-  seats_.clear();
-  seats_.reserve(options.ranks);
   memory_->restart_peak();
-  for (std::size_t id = 0; id < options.ranks; ++id) {
-    boost::intrusive_ptr<Ledger> ledger(new Ledger(RankId(id), memory_));
-    std::shared_ptr<Clock> clock;
-    if (options.device) clock = std::make_shared<Clock>(*options.device, RankId(id), *ledger);
-    seats_.push_back(
-        Seat{.rank = Rank(*this, RankId(id), options.seed, std::move(ledger), std::move(clock)),
-             .worker = workers_[id % workers_.size()].get()});
-  }
+  seat_ranks();
   for (const Fault& fault : options.faults)
     if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options.ranks)
       seats_[fault.rank].rank.ledger().fail_allocation(fault.at);
@@ -80,7 +79,29 @@ void Run::prepare() {
   step_ = runnable_ = finished_ = ending_next_ = 0;
   turn_ = no_rank;
   ending_ = root_has_turn_ = done_ = false;
-  for (Seat& seat : seats_) make_runnable(seat);
+  for (Seat& seat : seats_) {
+    if (world_.runs(seat.rank.id()))
+      make_runnable(seat);
+    else
+      ++finished_;
+  }
+}
+
+// A rank that a folded world doesn't run has a seat where it has finished from the start.
+void Run::seat_ranks() {
+  const WorldOptions& options = world_.options();
+  seats_.clear();
+  seats_.reserve(options.ranks);
+  for (std::size_t id = 0; id < options.ranks; ++id) {
+    boost::intrusive_ptr<Ledger> ledger(new Ledger(RankId(id), memory_));
+    std::shared_ptr<Clock> clock;
+    if (options.device && world_.runs(RankId(id)))
+      clock = std::make_shared<Clock>(*options.device, RankId(id), *ledger);
+    seats_.push_back(
+        Seat{.rank = Rank(*this, RankId(id), options.seed, std::move(ledger), std::move(clock)),
+             .worker = workers_[id % workers_.size()].get(),
+             .state = world_.runs(RankId(id)) ? State::runnable : State::finished});
+  }
 }
 
 Outcome Run::execute(const std::function<void(Rank&)>& body) {
@@ -289,14 +310,26 @@ bool Run::settle() {
   return false;
 }
 
+void Run::add_figures(Outcome& result) {
+  result.shapes_only = true;
+  for (Seat& seat : seats_) {
+    if (!world_.runs(seat.rank.id())) continue;
+    result.figures.push_back(RankFigures::of(seat.rank));
+    if (!world_.options().fold || !result.fold_difference.empty()) continue;
+    result.fold_difference = difference(result.figures.front(), result.figures.back());
+  }
+}
+
 // Times of a run that failed would be those of a part of it.
 std::vector<DeviceReport> Run::device_reports() {
   std::vector<const Timeline*> logs;
-  for (Seat& seat : seats_) logs.push_back(&seat.rank.clock()->timeline());
+  std::vector<const Clock*> clocks;
+  for (Seat& seat : seats_)
+    if (const Clock* clock = seat.rank.clock()) clocks.push_back(clock);
+  for (const Clock* clock : clocks) logs.push_back(&clock->timeline());
   std::vector<DeviceReport> reports(logs.size());
   if (!failure_) reports = resolve_times(logs);
-  for (std::size_t i = 0; i < reports.size(); ++i)
-    reports[i].memory = seats_[i].rank.clock()->memory();
+  for (std::size_t i = 0; i < reports.size(); ++i) reports[i].memory = clocks[i]->memory();
   return reports;
 }
 
@@ -318,6 +351,7 @@ Outcome Run::outcome() {
   result.choices = std::move(choices_);
   for (const Touch& touch : touches_)
     if (order_sensitive_.count(touch.object)) result.touches.push_back(touch);
+  if (options.shapes_only) add_figures(result);
   if (options.device) result.devices = device_reports();
   result.failure = std::move(failure_);
   result.repro = {options.program, options.seed, options.schedule.name()};

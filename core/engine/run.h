@@ -106,6 +106,7 @@ class Run {
   };
 
   void prepare();
+  void seat_ranks();
   void run_body(RankId id, const std::function<void(Rank&)>& body);
   RankId choose();
   RankId choose_while_ending();
@@ -122,6 +123,7 @@ class Run {
   Outcome outcome();
   std::vector<DeviceReport> device_reports();
   void run_workers(const std::function<void(Rank&)>& body);
+  void add_figures(Outcome& result);
   Worker& worker_of(RankId id) const { return *seats_[id].worker; }
   bool has_one_thread() const { return has_one_thread_; }
 

@@ -7,6 +7,7 @@
 #include <simmesh/core/clock/clock.h>
 #include <simmesh/core/engine/fiber_scheduler.h>
 #include <simmesh/core/engine/worker.h>
+#include <simmesh/core/memory/data_mode.h>
 
 namespace simmesh {
 
@@ -75,6 +76,8 @@ void Worker::launch(RankId id, const std::function<void(Rank&)>& body) {
 void Worker::work(const std::function<void(Rank&)>& body) {
   FiberScheduler& scheduler = FiberScheduler::of_this_thread();
   Rank* outer = current_rank;
+  bool outer_shapes_only = DataMode::shapes_only();
+  DataMode::set_shapes_only(run_.world().options().shapes_only);
   exceptions_ = &ExceptionState::of_current_thread();
   SavedExceptions exceptions(*exceptions_);
   if (run_.stacks_->has_guard_pages()) guard_.emplace(*run_.stacks_);
@@ -84,13 +87,14 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   current_identity_ = &root_identity_;
   scheduler.push(*this);
   for (std::size_t id = index_; id < run_.seats_.size(); id += run_.workers_.size())
-    launch(RankId(id), body);
+    if (run_.world().runs(RankId(id))) launch(RankId(id), body);
   drive();
   drain();
   scheduler.pop();
   for (std::size_t id = index_; id < run_.seats_.size(); id += run_.workers_.size())
     run_.seats_[id].identity.release();
   guard_.reset();
+  DataMode::set_shapes_only(outer_shapes_only);
   make_current(outer);
 }
 
@@ -118,7 +122,7 @@ void Worker::suspend_root() {
 void Worker::drain() {
   draining_ = true;
   FiberScheduler::of_this_thread().go_through_dispatcher();
-  root_->suspend();
+  suspend_root();
   draining_ = false;
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/engine/run.h>
 #include <simmesh/core/engine/world.h>
@@ -16,12 +18,43 @@ void check_between(const char* name, std::size_t value, std::size_t low, std::si
           low, high, value);
 }
 
+// The ranks that run in place of all: sorted, each once. None where all run.
+std::vector<RankId> checked_representatives(const WorldOptions& options) {
+  if (!options.fold) {
+    if (!options.folded_onto.empty())
+      raise(ErrorKind::value_error, "engine/world", "expected fold where folded_onto is given");
+    return {};
+  }
+  if (!options.shapes_only)
+    raise(ErrorKind::value_error, "engine/world",
+          "expected shapes_only in a folded world: ranks that aren't run have no data to give");
+  std::vector<RankId> ranks = options.folded_onto;
+  if (ranks.empty()) ranks = {0, RankId(options.ranks - 1)};
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  if (ranks.back() >= options.ranks)
+    raise(ErrorKind::value_error, "engine/world",
+          "expected folded_onto below the {} ranks of the world, got {}", options.ranks,
+          ranks.back());
+  return ranks;
+}
+
 }  // namespace
 
 World::World(WorldOptions options) : options_(std::move(options)) {
   check_between("ranks", options_.ranks, 1, ranks_max);
   check_between("threads", options_.threads, 1, threads_max);
   check_between("stack_bytes", options_.stack_bytes, stack_bytes_min, std::size_t(1) << 30);
+  if (options_.shapes_only && options_.arithmetic.is_exact())
+    raise(ErrorKind::value_error, "engine/world",
+          "expected an arithmetic other than exact in a world of shapes only: the sizes of exact "
+          "sums depend on values");
+  options_.folded_onto = checked_representatives(options_);
+}
+
+bool World::runs(RankId rank) const {
+  const std::vector<RankId>& ranks = representatives();
+  return ranks.empty() || std::binary_search(ranks.begin(), ranks.end(), rank);
 }
 
 World::~World() = default;

@@ -35,6 +35,14 @@ struct WorldOptions {
   std::size_t stack_bytes = 64 * 1024;
   bool record_choices = false;
   std::size_t trace_events_max = 4 * 1024;
+  // In a world of shapes only no tensor has elements: schedule, collectives, ledger and events are
+  // those of the world with data, as long as the program doesn't ask for a value, which is an
+  // error. docs/shapes_only.md has what it can't do.
+  bool shapes_only = false;
+  // A folded world, of shapes only, runs few ranks that stand for all: those given, else the first
+  // and the last. The program must be the same on every rank.
+  bool fold = false;
+  std::vector<RankId> folded_onto = {};
   Log log = {};
   // The program in a failure's repro line.
   std::string program = "simmesh";
@@ -49,7 +57,8 @@ struct WorldOptions {
 class World {
  public:
   // Throws a ValueError for options that make no sense: no ranks, more than 2^24 of them, no
-  // threads.
+  // threads, shapes only in exact arithmetic (whose sums' sizes depend on values), a folded world
+  // with data, ranks to fold onto that aren't there.
   explicit World(WorldOptions options);
   ~World();
   World(const World&) = delete;
@@ -62,6 +71,10 @@ class World {
 
   const WorldOptions& options() const { return options_; }
   std::size_t ranks() const { return options_.ranks; }
+  // runs says whether a rank runs; in a folded world most don't.
+  bool runs(RankId rank) const;
+  // representatives returns the ranks that a folded world runs, ascending; empty where all run.
+  const std::vector<RankId>& representatives() const { return options_.folded_onto; }
 
   // state keeps a value of type T over runs, for caches that results don't depend on. Call it from
   // ranks that have the turn.

@@ -33,6 +33,8 @@ using StorageId = std::uint64_t;
 //
 //   Ledger::Category scope(MemoryCategory::gradient);   // storages made below are charged as
 //   gradients
+//
+// What a kernel takes for itself while it runs isn't charged: see Workspace.
 class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_counter> {
  public:
   struct Bytes {
@@ -88,6 +90,24 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
     MemoryCategory before_ = MemoryCategory::other;
   };
 
+  // Workspace lets storages that are made in its scope go uncharged: what a kernel of ours takes
+  // for itself says nothing of what a device would take.
+  class Workspace {
+   public:
+    Workspace() : ledger_(active()) {
+      if (ledger_) ++ledger_->workspaces_;
+    }
+    ~Workspace() {
+      if (ledger_) --ledger_->workspaces_;
+    }
+    Workspace(const Workspace&) = delete;
+    Workspace& operator=(const Workspace&) = delete;
+
+   private:
+    Ledger* ledger_;
+  };
+  bool is_in_workspace() const { return workspaces_ > 0; }
+
  private:
   static constinit inline thread_local Ledger* active_ = nullptr;
 
@@ -99,6 +119,7 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
   std::uint64_t failing_allocation_ = 0;
   std::uint64_t copies_on_write_ = 0;
   std::int64_t live_storages_ = 0;
+  std::int32_t workspaces_ = 0;
   std::uint32_t owner_;
   MemoryCategory category_ = MemoryCategory::other;
 };

@@ -4,6 +4,7 @@
 
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/memory/data_mode.h>
 #include <simmesh/core/memory/storage.h>
 
 namespace simmesh {
@@ -18,8 +19,13 @@ StorageId next_outside_id() {
 
 }  // namespace
 
-Storage::Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger)
-    : buffer_(std::move(buffer)), offset_(offset), bytes_(bytes), ledger_(ledger) {
+Storage::Storage(Contents contents, BufferPtr buffer, std::size_t offset, std::size_t bytes,
+                 Ledger* ledger)
+    : buffer_(std::move(buffer)),
+      offset_(offset),
+      bytes_(bytes),
+      ledger_(ledger && !ledger->is_in_workspace() ? ledger : nullptr),
+      contents_(contents) {
   if (ledger_) {
     category_ = ledger_->category();
     charge();
@@ -47,29 +53,36 @@ void Storage::discharge() {
 }
 
 StoragePtr Storage::make(std::size_t bytes) {
+  if (DataMode::shapes_only()) return make_unbacked(bytes, true);
   Ledger* ledger = Ledger::active();
   BufferPtr buffer = Buffer::make(bytes, ledger ? &ledger->memory() : nullptr);
   return share(std::move(buffer), 0, bytes);
 }
 
 StoragePtr Storage::share(BufferPtr buffer, std::size_t offset, std::size_t bytes) {
+  if (DataMode::shapes_only()) return make_unbacked(bytes, true);
   // A view of no elements may begin anywhere.
   if (bytes == 0) offset = 0;
   SIMMESH_CHECK(offset + bytes <= buffer->bytes(), "bytes {}..{} of a buffer of {}", offset,
                 offset + bytes, buffer->bytes());
-  Ledger* ledger = Ledger::active();
-  return StoragePtr(new Storage(std::move(buffer), offset, bytes, ledger));
+  return StoragePtr(
+      new Storage(Contents::elements, std::move(buffer), offset, bytes, Ledger::active()));
 }
 
 StoragePtr Storage::make_unbacked(std::size_t bytes, bool charged) {
-  Ledger* ledger = charged ? Ledger::active() : nullptr;
-  return StoragePtr(new Storage(nullptr, 0, bytes, ledger));
+  return StoragePtr(new Storage(charged ? Contents::shape : Contents::meta, nullptr, 0, bytes,
+                                charged ? Ledger::active() : nullptr));
 }
 
 const BufferPtr& Storage::refuse() const {
   if (is_freed_)
     raise(ErrorKind::runtime_error, "memory/storage",
           "expected a tensor with data, got one whose storage of {} bytes was freed", bytes_);
+  if (contents_ == Contents::shape)
+    raise(ErrorKind::runtime_error, "memory/storage",
+          "expected a tensor with data, got one of {} bytes that has none: of a world of shapes "
+          "only, where no tensor has values, or not written yet",
+          bytes_);
   raise(ErrorKind::runtime_error, "memory/storage",
         "expected a tensor with data, got one of the meta device, which has only a shape");
 }
@@ -79,7 +92,7 @@ Storage::~Storage() {
 }
 
 void Storage::free() {
-  if (!buffer_) return;
+  if (is_freed_ || is_meta()) return;
   buffer_ = nullptr;
   offset_ = 0;
   is_freed_ = true;
@@ -88,7 +101,7 @@ void Storage::free() {
 
 void Storage::restore() {
   if (!is_freed_) return;
-  buffer_ = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
+  if (has_elements()) buffer_ = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
   if (ledger_) {
     Ledger::Category category(category_);
     charge();
@@ -108,11 +121,12 @@ std::byte* Storage::mutable_data() {
 }
 
 void Storage::adopt(BufferPtr buffer, std::size_t offset) {
-  if (bytes_ == 0) return;
+  if (bytes_ == 0 || DataMode::shapes_only()) return;
   SIMMESH_CHECK(offset + bytes_ <= buffer->bytes(), "bytes {}..{} of a buffer of {}", offset,
                 offset + bytes_, buffer->bytes());
   buffer_ = std::move(buffer);
   offset_ = offset;
+  contents_ = Contents::elements;
 }
 
 }  // namespace simmesh

@@ -17,6 +17,9 @@ using StoragePtr = boost::intrusive_ptr<Storage>;
 // reused and a charge in the rank's ledger. Several storages, of different ranks, may share one
 // buffer; the first write through a storage that shares gets it bytes of its own, and all its views
 // see them.
+//
+// Two kinds have no bytes: those of the meta device, and all that ranks of a World of shapes only
+// make. The latter are charged, freed and restored like any other.
 class Storage : public boost::intrusive_ref_counter<Storage> {
  public:
   // make allocates uninitialised bytes, charged to the active ledger. Throws std::bad_alloc, or a
@@ -24,10 +27,11 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   static StoragePtr make(std::size_t bytes);
 
   // share makes a storage over `bytes` bytes of an existing buffer from `offset` on; charged like
-  // any other.
+  // any other. In a World of shapes only the buffer isn't used and may be null.
   static StoragePtr share(BufferPtr buffer, std::size_t offset, std::size_t bytes);
 
-  // make_unbacked makes a storage of no bytes at all, for tensors of which only the shape counts.
+  // make_unbacked makes a storage of the meta device, which stands for no memory of a rank; or, of
+  // shapes only, one that is charged like any other.
   static StoragePtr make_unbacked(std::size_t bytes, bool charged);
 
   ~Storage();
@@ -39,7 +43,9 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   // address is where the storage lies in the simulated device, 0 where none is modelled or it
   // doesn't lie in it.
   DeviceAddress address() const { return address_; }
-  bool is_backed() const { return buffer_ != nullptr || is_freed_; }
+  bool is_meta() const { return contents_ == Contents::meta; }
+  // has_elements says that there are bytes, or will be again once a freed storage is restored.
+  bool has_elements() const { return contents_ == Contents::elements; }
   // buffer, data and mutable_data raise a RuntimeError for a storage without bytes.
   const BufferPtr& buffer() const { return buffer_ ? buffer_ : refuse(); }
   std::size_t buffer_offset() const { return offset_; }
@@ -49,13 +55,13 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   // owners.
   std::byte* mutable_data();
 
-  // adopt makes the storage share the given range, of the same length, instead of its own bytes;
-  // identity and charge stay.
+  // adopt makes the storage share the given range, of the same length, instead of its own bytes, or
+  // where it had none; identity and charge stay. In a World of shapes only it does nothing.
   void adopt(BufferPtr buffer, std::size_t offset);
 
   // free gives the bytes back, to the ledger too, while identity and views stay; restore gets
-  // uninitialised ones of the same number. Both do nothing where there is nothing to do, and
-  // neither counts as a change.
+  // uninitialised ones of the same number. Both do nothing where there is nothing to do, as on the
+  // meta device, and neither counts as a change.
   void free();
   void restore();
   bool is_freed() const { return is_freed_; }
@@ -66,7 +72,10 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   void count_change() { ++changes_; }
 
  private:
-  Storage(BufferPtr buffer, std::size_t offset, std::size_t bytes, Ledger* ledger);
+  enum class Contents : std::uint8_t { elements, meta, shape };
+
+  Storage(Contents contents, BufferPtr buffer, std::size_t offset, std::size_t bytes,
+          Ledger* ledger);
   void charge();
   void discharge();
   [[noreturn]] const BufferPtr& refuse() const;
@@ -79,6 +88,7 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   DeviceAddress address_ = 0;
   std::uint32_t changes_ = 0;
   MemoryCategory category_ = MemoryCategory::other;
+  Contents contents_;
   bool is_freed_ = false;
 };
 

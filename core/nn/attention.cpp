@@ -2,28 +2,59 @@
 #include <simmesh/core/nn/attention.h>
 #include <simmesh/core/nn/linear.h>
 #include <simmesh/core/ops/attention.h>
+#include <simmesh/core/ops/flash_attention.h>
+#include <simmesh/core/ops/rearranging.h>
+#include <simmesh/core/ops/rotary.h>
 #include <simmesh/core/ops/views.h>
 
 namespace simmesh::nn {
 
-Attention::Attention(const Options& options) : heads_(options.heads), causal_(options.causal) {
+Attention::Attention(const Options& options)
+    : heads_(options.heads),
+      kv_heads_(options.kv_heads.value_or(options.heads)),
+      rotary_theta_(options.rotary_theta),
+      causal_(options.causal),
+      flash_(options.flash) {
   if (options.heads <= 0 || options.width % options.heads != 0)
     raise(ErrorKind::value_error, "nn/attention", "expected heads that divide the width {}, got {}",
           options.width, options.heads);
-  for (const char* name : {"wq", "wk", "wv", "wo"})
-    register_child(name, std::make_shared<Linear>(Linear::Options{
-                             options.width, options.width, options.bias, options.parameters}));
+  if (kv_heads_ <= 0 || heads_ % kv_heads_ != 0)
+    raise(ErrorKind::value_error, "nn/attention",
+          "expected kv_heads that divide the {} heads, got {}", heads_, kv_heads_);
+  auto linear = [&](std::int64_t in, std::int64_t out) {
+    return std::make_shared<Linear>(Linear::Options{in, out, options.bias, options.parameters});
+  };
+  std::int64_t kv_width = options.width / heads_ * kv_heads_;
+  register_child("wq", linear(options.width, options.width));
+  register_child("wk", linear(options.width, kv_width));
+  register_child("wv", linear(options.width, kv_width));
+  register_child("wo", linear(options.width, options.width));
+}
+
+Tensor Attention::headed(const char* name, const Tensor& x, std::int64_t heads) const {
+  Shape shape = {x.size(0), x.size(1), heads, x.size(2) / heads_};
+  return transpose(view(child(name)(x), shape), 1, 2);
 }
 
 Tensors Attention::forward(const Tensors& inputs) {
   const Tensor& x = inputs[0];
-  std::int64_t batch = x.size(0), length = x.size(1), width = x.size(2);
-  auto headed = [&](const char* name) {
-    return transpose(view(child(name)(x), {batch, length, heads_, width / heads_}), 1, 2);
-  };
-  Tensor q = headed("wq"), k = headed("wk"), v = headed("wv");
-  Tensor mixed = scaled_dot_product_attention(q, k, v, {.is_causal = causal_});
-  return {child("wo")(reshape(transpose(mixed, 1, 2), {batch, length, width}))};
+  Tensor q = headed("wq", x, heads_), k = headed("wk", x, kv_heads_);
+  Tensor v = headed("wv", x, kv_heads_);
+  if (rotary_theta_) {
+    q = rotary_embedding(q, *rotary_theta_);
+    k = rotary_embedding(k, *rotary_theta_);
+  }
+  Tensor mixed;
+  if (flash_) {
+    mixed = flash_attention(q, k, v, {.is_causal = causal_});
+  } else {
+    if (kv_heads_ != heads_) {
+      k = repeat_interleave(k, heads_ / kv_heads_, 1);
+      v = repeat_interleave(v, heads_ / kv_heads_, 1);
+    }
+    mixed = scaled_dot_product_attention(q, k, v, {.is_causal = causal_});
+  }
+  return {child("wo")(reshape(transpose(mixed, 1, 2), x.shape()))};
 }
 
 }  // namespace simmesh::nn

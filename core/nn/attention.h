@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include <simmesh/core/nn/init.h>
 #include <simmesh/core/nn/module.h>
 
@@ -8,6 +10,10 @@ namespace simmesh::nn {
 // Attention is multi-head self-attention of x [batch, T, width]: children wq, wk, wv, wo, linear
 // layers width -> width, called in this order. Head h has the columns from h * width / heads on;
 // softmax(q k^T / sqrt(width / heads)) v. causal: a position sees no later ones.
+//
+// With fewer kv_heads than heads, wk and wv are that much narrower, and neighbouring heads share
+// keys and values. rotary_theta turns queries and keys by their position (core/ops/rotary.h). flash
+// computes in one op, which keeps no scores for backward (core/ops/flash_attention.h).
 class Attention final : public Module {
  public:
   struct Options {
@@ -16,15 +22,21 @@ class Attention final : public Module {
     bool causal = false;
     bool bias = false;
     ParameterOptions parameters = {};
+    std::optional<std::int64_t> kv_heads = {};  // as many as heads where not given
+    std::optional<double> rotary_theta = {};
+    bool flash = false;
   };
 
-  // Raises a ValueError where the heads don't divide the width.
+  // Raises a ValueError where the heads don't divide the width, or the kv_heads the heads.
   explicit Attention(const Options& options);
   Tensors forward(const Tensors& inputs) override;
 
  private:
-  std::int64_t heads_;
-  bool causal_;
+  Tensor headed(const char* name, const Tensor& x, std::int64_t heads) const;
+
+  std::int64_t heads_, kv_heads_;
+  std::optional<double> rotary_theta_;
+  bool causal_, flash_;
 };
 
 }  // namespace simmesh::nn

@@ -62,9 +62,11 @@ Tensors Module::call(Tensors inputs) {
 }
 
 Tensors Module::run_forward(const Tensors& inputs) try {
-  if (!checkpointing_) return forward(inputs);
-  return checkpoint([this](const Tensors& again) { return forward(again); }, inputs,
-                    *checkpointing_);
+  auto run = [this](const Tensors& given) {
+    Ledger::Category category(MemoryCategory::activation);
+    return forward(given);
+  };
+  return checkpointing_ ? checkpoint(run, inputs, *checkpointing_) : run(inputs);
 } catch (...) {
   if (extension_) extension_->forward_failed(*this);
   throw;

@@ -39,6 +39,11 @@ Tensor weights_of(const Tensor& scores, const Attention& options) {
 
 }  // namespace
 
+Tensor attention_weights(const Tensor& q, const Tensor& k, const Attention& options) {
+  double scale = options.scale.value_or(1 / std::sqrt(double(q.shape().back())));
+  return weights_of(matmul(q, transpose(k, -2, -1)) * scale, options);
+}
+
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Attention& options) {
   if (options.is_causal && options.mask.is_defined())
@@ -49,9 +54,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
           "Expected query, key, and value to all be at least 2 dimensional, but got {}, {} and {} "
           "dimensions",
           q.dim(), k.dim(), v.dim());
-  double scale = options.scale.value_or(1 / std::sqrt(double(q.shape().back())));
-  Tensor scores = matmul(q, transpose(k, -2, -1)) * scale;
-  Tensor weights = weights_of(scores, options);
+  Tensor weights = attention_weights(q, k, options);
   if (options.dropout > 0) weights = dropout(weights, options.generator, {.p = options.dropout});
   return matmul(weights, v);
 }

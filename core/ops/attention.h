@@ -21,4 +21,7 @@ struct Attention {
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Attention& options = {});
 
+// attention_weights returns the softmax alone, before dropout.
+Tensor attention_weights(const Tensor& q, const Tensor& k, const Attention& options = {});
+
 }  // namespace simmesh

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/memory/data_mode.h>
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/kernel_work.h>
@@ -69,17 +70,22 @@ void run_kernel(const OpCall& call, gsl::span<const Tensor> inputs, gsl::span<Te
   launch_op(call.op, inputs, outputs);
   Clock::Quiet parts;
   const OpObserver::Observe* observe = OpObserver::active();
+  Ledger::Workspace workspace;
   if (observe) (*observe)(call.op, OpObserver::Moment::before);
-  call.op.kernel(inputs, call.attributes, outputs);
+  if (!DataMode::shapes_only()) call.op.kernel(inputs, call.attributes, outputs);
   if (observe) (*observe)(call.op, OpObserver::Moment::after);
+}
+
+bool share_memory(const Tensor& a, const Tensor& b) {
+  if (!a.has_elements() || !b.has_elements()) return a.storage() == b.storage();
+  return a.storage()->buffer() == b.storage()->buffer();
 }
 
 // Whether a kernel may write its only output where it lies: contiguous, and no input's memory.
 bool writes_directly(const OpCall& call, const Tensor& out) {
   if (call.op.view || out.distribution() || out.is_meta() || !out.is_contiguous()) return false;
   for (const Tensor& input : call.inputs)
-    if (input.is_defined() && (input.distribution() || input.is_meta() ||
-                               input.storage()->buffer() == out.storage()->buffer()))
+    if (input.is_defined() && (input.distribution() || input.is_meta() || share_memory(input, out)))
       return false;
   TensorTypes types = call.op.shape(types_of(call.inputs), call.attributes);
   return types.size() == 1 && types[0].shape == out.shape() && types[0].dtype == out.dtype();

@@ -33,6 +33,7 @@ T element_of(double value) {
 template <class F>
 Tensor filled_by(std::int64_t count, DType dtype, F&& f) {
   Tensor result = empty({count}, dtype);
+  if (!result.has_elements()) return result;
   visit_dtype(dtype, [&]<class T>(T) {
     std::int64_t i = 0;
     for (T& value : result.mutable_values<T>()) value = element_of<T>(f(i++));
@@ -92,6 +93,7 @@ Tensor linspace(const Linspace& values, DType dtype) {
 
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {
   Tensor result = zeros({rows, columns.value_or(rows)}, dtype);
+  if (!result.has_elements()) return result;
   std::int64_t ones = std::min(rows, result.size(1));
   visit_dtype(dtype, [&]<class T>(T) {
     auto values = result.mutable_values<T>();

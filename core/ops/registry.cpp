@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <simmesh/core/ops/activations.h>
+#include <simmesh/core/ops/batch_normalization.h>
 #include <simmesh/core/ops/comparison.h>
 #include <simmesh/core/ops/complex.h>
 #include <simmesh/core/ops/conversion.h>
@@ -9,6 +10,7 @@
 #include <simmesh/core/ops/elementary.h>
 #include <simmesh/core/ops/extremes.h>
 #include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/flash_attention.h>
 #include <simmesh/core/ops/gathering.h>
 #include <simmesh/core/ops/indexing.h>
 #include <simmesh/core/ops/inplace.h>
@@ -33,6 +35,7 @@
 #include <simmesh/core/ops/selection.h>
 #include <simmesh/core/ops/softmax.h>
 #include <simmesh/core/ops/sorting.h>
+#include <simmesh/core/ops/spectral.h>
 #include <simmesh/core/ops/statistics.h>
 #include <simmesh/core/ops/trigonometry.h>
 #include <simmesh/core/ops/unfolding.h>
@@ -46,6 +49,7 @@ std::vector<const Op*> gathered_ops() {
   std::vector<const Op*> ops;
   for (gsl::span<const Op* const> family : {
            activation_ops(),
+           batch_normalization_ops(),
            comparison_ops(),
            complex_ops(),
            conversion_ops(),
@@ -53,6 +57,7 @@ std::vector<const Op*> gathered_ops() {
            elementary_ops(),
            extreme_ops(),
            factory_ops(),
+           flash_attention_ops(),
            gathering_ops(),
            indexing_ops(),
            inplace_ops(),
@@ -77,6 +82,7 @@ std::vector<const Op*> gathered_ops() {
            selection_ops(),
            softmax_ops(),
            sorting_ops(),
+           spectral_ops(),
            statistics_ops(),
            trigonometry_ops(),
            unfolding_ops(),

@@ -33,6 +33,7 @@ void update_elements(std::array<Tensor*, N> tensors, F&& f) {
     for (std::size_t n = 0; n < N; ++n) written[n] = *tensors[n];
     launch({.name = "optimizer_update", .writes = written});
   }
+  if (!tensors[0]->has_elements()) return;
   visit_dtype(dtype, [&]<class T>(T) {
     if constexpr (std::is_same_v<T, double> || std::is_same_v<T, float> ||
                   std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {

@@ -44,6 +44,7 @@ Tensor converted(const Tensor& tensor, DType dtype) {
   Tensor source = tensor.contiguous();
   Tensor result = empty(tensor.shape(), dtype);
   launch("to", source, result);
+  if (!result.has_elements()) return result;
   visit_dtype(source.dtype(), [&]<class From>(From) {
     visit_dtype(dtype, [&]<class To>(To) {
       auto in = source.values<From>();

@@ -72,6 +72,7 @@ Tensor formula(DimSpan shape, const Formula& data) {
     raise(ErrorKind::value_error, "tensor/formula",
           "expected a floating dtype for rule unit, got {}", to_string(data.dtype));
   Tensor result = empty(shape, data.dtype);
+  if (!result.has_elements()) return result;
   std::uint64_t seed = mix(data.seed);
   double factor = factor_of(data);
   visit_dtype(data.dtype, [&]<class T>(T) {

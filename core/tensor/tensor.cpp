@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/memory/data_mode.h>
 #include <simmesh/core/tensor/attached_views.h>
 #include <simmesh/core/tensor/launch.h>
 #include <simmesh/core/tensor/strided_copy.h>
@@ -30,6 +31,11 @@ void check_same_layout(const Tensor& target, const Tensor& source, std::string_v
     raise(ErrorKind::value_error, where, "expected a source of {}{}, got {}{}",
           to_string(target.dtype()), to_string(target.shape()), to_string(source.dtype()),
           to_string(source.shape()));
+}
+
+// Charged, and without elements: as all tensors are in a World of shapes only.
+bool is_only_a_shape(const Tensor& x) {
+  return x.storage() && !x.storage()->is_meta() && !x.storage()->has_elements();
 }
 
 std::size_t bytes_of(DimSpan shape, DType dtype) {
@@ -175,7 +181,10 @@ Tensor Tensor::clone() const {
   if (is_attached(*this)) return attached::clone(*this);
   if (!is_contiguous()) return contiguous();
   std::size_t begin = std::size_t(offset_) * bytes_per_element(dtype_);
-  StoragePtr own = Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
+  StoragePtr own =
+      is_only_a_shape(*this)
+          ? Storage::make_unbacked(bytes(), true)
+          : Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
   Tensor result(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
   launch("clone", *this, result);
   return result;
@@ -193,18 +202,20 @@ Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {
 
 Tensor zeros(DimSpan shape, DType dtype) {
   Tensor result = empty(shape, dtype);
-  if (result.bytes() > 0) std::memset(result.mutable_data(), 0, result.bytes());
+  if (result.has_elements() && result.bytes() > 0)
+    std::memset(result.mutable_data(), 0, result.bytes());
   launch("zeros", result);
   return result;
 }
 
 Tensor full(DimSpan shape, DType dtype, double value) {
   Tensor result = empty(shape, dtype);
+  launch("full", result);
+  if (!result.has_elements()) return result;
   visit_dtype(dtype, [&]<class T>(T) {
     auto values = result.mutable_values<T>();
     std::fill(values.begin(), values.end(), rounded_to<T>(value));
   });
-  launch("full", result);
   return result;
 }
 
@@ -212,6 +223,7 @@ void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
   if (target.element_count() == 0) return;
   launch("copy_", source, target);
+  if (DataMode::shapes_only() && is_only_a_shape(target)) return;
   strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
                target.shape(), bytes_per_element(target.dtype()));
 }
@@ -221,6 +233,7 @@ void adopt_(Tensor& target, const Tensor& source) {
   bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
   if (!whole || !source.is_contiguous()) return copy_(target, source);
   launch("copy_", source, target);
+  if (DataMode::shapes_only() && is_only_a_shape(target)) return;
   std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());
   target.storage()->adopt(source.storage()->buffer(), source.storage()->buffer_offset() + begin);
 }
@@ -234,6 +247,9 @@ bool same_bits(const Tensor& a, const Tensor& b) {
 
 std::string to_string(const Tensor& tensor) {
   if (!tensor.is_defined()) return "undefined";
+  if (is_only_a_shape(tensor))
+    return fmt::format("{}{} of shapes only", to_string(tensor.dtype()),
+                       to_string(DimSpan(tensor.shape())));
   constexpr std::size_t shown_max = 64;
   std::string text =
       fmt::format("{}{} {{", to_string(tensor.dtype()), to_string(DimSpan(tensor.shape())));

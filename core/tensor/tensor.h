@@ -47,8 +47,11 @@ class Tensor {
   std::int64_t storage_offset() const { return offset_; }
   const StoragePtr& storage() const { return storage_; }
   bool is_contiguous() const;
-  // is_meta says that the tensor has a shape and a dtype, and no elements.
-  bool is_meta() const { return storage_ && !storage_->is_backed(); }
+  // is_meta says that the tensor is of the meta device: it has a shape and a dtype, no elements,
+  // and takes no memory of a rank. has_elements is false for those, and for all tensors of a World
+  // of shapes only: what would write their elements does nothing, what would read them raises.
+  bool is_meta() const { return storage_ && storage_->is_meta(); }
+  bool has_elements() const { return storage_ && storage_->has_elements(); }
 
   // tracking is the tape's part of the tensor, null where it takes no part in differentiation;
   // distribution that of a tensor that is cut over a mesh.
@@ -116,8 +119,9 @@ Tensor empty(DimSpan shape, DType dtype);
 Tensor zeros(DimSpan shape, DType dtype);
 Tensor full(DimSpan shape, DType dtype, double value);
 
-// empty_meta returns a contiguous tensor without elements, of which only shape and dtype count. It
-// is charged to the rank's ledger where it stands for one that would be.
+// empty_meta returns a contiguous tensor of the meta device, of which only shape and dtype count;
+// or one that is charged to the rank's ledger and stands for what will be there once it adopts
+// bytes.
 Tensor empty_meta(DimSpan shape, DType dtype, bool charged = false);
 
 inline Tensor empty(std::initializer_list<std::int64_t> shape, DType dtype) {
@@ -134,6 +138,7 @@ inline Tensor full(std::initializer_list<std::int64_t> shape, DType dtype, doubl
 template <class T>
 Tensor tensor_of(std::initializer_list<std::int64_t> shape, std::initializer_list<T> values) {
   Tensor result = empty(shape, dtype_of<T>);
+  if (!result.has_elements()) return result;
   auto out = result.mutable_values<T>();
   SIMMESH_CHECK(values.size() == out.size(), "{} values for the shape {}", values.size(),
                 to_string(result.shape()));

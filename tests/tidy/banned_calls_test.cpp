@@ -54,7 +54,7 @@ const std::vector<Ban> bans = {
      {"core/engine/"}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
-     {"core/engine/", "core/memory/ledger."}},
+     {"core/engine/", "core/memory/data_mode.", "core/memory/ledger."}},
     {{"getenv(", "setenv("}, "an option: the environment is no interface"},
     {{"std::cout", "std::cerr", "printf(", "fprintf(", "puts(", "fmt::print(\""},
      "a returned value or a stream that the caller gives"},

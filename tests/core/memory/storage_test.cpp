@@ -111,6 +111,39 @@ TEST_F(StorageTest, ReleasesWhereItWasCharged) {
   EXPECT_EQ(ledgers[1]->total().peak, 0);
 }
 
+// If this fails, a rank is charged for what our kernels take for themselves.
+TEST_F(StorageTest, AKernelsWorkspaceIsNotCharged) {
+  Ledger& ledger = as_rank(0);
+  StoragePtr kept;
+  {
+    Ledger::Workspace scope;
+    kept = Storage::make(40);
+    std::memset(kept->mutable_data(), 1, 40);
+  }
+  EXPECT_EQ(ledger.allocations(), 0u);
+  kept->free();
+  kept->restore();
+  EXPECT_EQ(ledger.total().peak, 0);
+  EXPECT_EQ(memory->live_buffers(), 1);
+  StoragePtr charged = Storage::make(8);
+  EXPECT_EQ(ledger.total().current, 8);
+}
+
+// If this fails, a buffer that is charged before its bytes come can't get them, or has some before.
+TEST_F(StorageTest, AChargedStorageWithoutBytesAdoptsThem) {
+  Ledger& ledger = as_rank(0);
+  StoragePtr empty = Storage::make_unbacked(16, true), bytes = Storage::make(16);
+  std::memset(bytes->mutable_data(), 7, 16);
+  EXPECT_FALSE(empty->is_meta() || empty->has_elements());
+  EXPECT_THROW(empty->data(), Error);
+  empty->adopt(bytes->buffer(), 0);
+  EXPECT_TRUE(empty->has_elements());
+  EXPECT_EQ(empty->data()[15], std::byte(7));
+  EXPECT_EQ(ledger.total().current, 32);
+  EXPECT_TRUE(Storage::make_unbacked(16, false)->is_meta());
+  EXPECT_EQ(ledger.total().current, 32);
+}
+
 // If this fails, an injected failure leaks the bytes it had allocated.
 TEST_F(StorageTest, FailedAllocationLeavesNothing) {
   as_rank(0).fail_allocation(2);

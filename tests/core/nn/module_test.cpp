@@ -3,6 +3,7 @@
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/world.h>
 #include <simmesh/core/nn/containers.h>
 #include <simmesh/core/nn/linear.h>
 #include <simmesh/core/nn/module.h>
@@ -110,6 +111,23 @@ TEST(Module, GradientsCanBeSwitchedOffAndDropped) {
   EXPECT_FALSE(grad_of(model->find("a").parameter("weight")).is_defined());
   model->set_requires_grad(false);
   EXPECT_FALSE((*model)(formula({2, 3}, {.seed = 1})).requires_grad());
+}
+
+// If this fails, a rank's memory isn't told apart into what forward and backward make.
+TEST(Module, ChargesActivationsAndGradients) {
+  World world({});
+  Outcome outcome = world.run([](Rank& rank) {
+    ModulePtr model = two_layers();
+    Tensor x = formula({2, 3}, {.seed = 1});
+    Tensor y = (*model)(x);
+    const Ledger& ledger = rank.ledger();
+    std::int64_t activations = ledger.of(MemoryCategory::activation).current;
+    SIMMESH_CHECK(activations == 4 * (2 * 4 + 2 * 2), "{} bytes", activations);
+    backward(sum(y));
+    std::int64_t gradients = ledger.of(MemoryCategory::gradient).current;
+    SIMMESH_CHECK(gradients == 4 * (4 * 3 + 4 + 2 * 4), "{} bytes", gradients);
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
 }  // namespace

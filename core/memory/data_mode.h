@@ -1,0 +1,18 @@
+#pragma once
+
+namespace simmesh {
+
+// DataMode says whether what the rank on this thread computes has elements. In a World of shapes
+// only it has none: storages are charged to the ledger as ever, and no kernel runs. The engine sets
+// it while a World runs on the thread; outside any World there is data.
+class DataMode {
+ public:
+  // shapes_only says that storages made now have no bytes.
+  static bool shapes_only() { return shapes_only_; }
+  static void set_shapes_only(bool value) { shapes_only_ = value; }
+
+ private:
+  static constinit inline thread_local bool shapes_only_ = false;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <simmesh/core/nn/activation.h>
+#include <simmesh/core/nn/init.h>
+#include <simmesh/core/nn/module.h>
+
+namespace simmesh::nn {
+
+// GatedMlp computes w2(act(w1(x)) * w3(x)): with silu the SwiGLU of Llama. Children w1 and w3,
+// linear layers width -> hidden, and w2, hidden -> width, none with a bias.
+class GatedMlp final : public Module {
+ public:
+  struct Options {
+    std::int64_t width;
+    std::int64_t hidden;
+    ActivationKind activation = ActivationKind::silu;
+    ParameterOptions parameters = {};
+  };
+
+  explicit GatedMlp(const Options& options);
+  Tensors forward(const Tensors& inputs) override;
+};
+
+}  // namespace simmesh::nn

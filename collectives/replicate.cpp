@@ -77,6 +77,8 @@ struct Bucket {
   std::size_t bytes = 0;
   std::size_t pending = 0;          // gradients that this backward pass has yet to bring
   std::vector<CarriedSum> carried;  // in exact arithmetic, while under way
+  // What is reduced, kept until the reduction has ended.
+  Tensor flat;
   Work work;
 };
 
@@ -220,8 +222,9 @@ void State::start(Bucket& bucket) {
     gradients.push_back(gradient.is_defined() ? gradient.detach()
                                               : zeros(parameters[index].shape(), bucket.dtype));
   }
-  bucket.work = all_reduce_async(flattened(gradients, bucket.dtype),
-                                 options.average ? ReduceOp::avg : ReduceOp::sum, group);
+  bucket.flat = flattened(gradients, bucket.dtype);
+  bucket.work =
+      all_reduce_async(bucket.flat, options.average ? ReduceOp::avg : ReduceOp::sum, group);
 }
 
 void State::start_exact(Bucket& bucket) {
@@ -234,7 +237,8 @@ void State::start_exact(Bucket& bucket) {
       not_finite.mutable_values<std::int64_t>()[0] = 1;
   }
   limbs.push_back(not_finite);
-  bucket.work = all_reduce_async(flattened(limbs, DType::int64), ReduceOp::sum, group);
+  bucket.flat = flattened(limbs, DType::int64);
+  bucket.work = all_reduce_async(bucket.flat, ReduceOp::sum, group);
 }
 
 void State::finish() {
@@ -248,6 +252,7 @@ void State::finish() {
     else
       write_back(bucket, unused);
     bucket.work = Work();
+    bucket.flat = Tensor();
     bucket.carried.clear();
   }
   phase = Phase::idle;

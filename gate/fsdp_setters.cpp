@@ -13,10 +13,21 @@ constexpr std::string_view setters_source = "gate/fsdp_setters";
 
 using fsdp::FSDPModule;
 
-bool as_bool(const PlainValue& value, const std::string& what) {
-  if (const bool* flag = std::get_if<bool>(&value)) return *flag;
-  raise(ErrorKind::value_error, setters_source,
-        "set_{} expects a bool, got a value of another type", what);
+// What Python takes for true.
+struct Truth {
+  bool operator()(std::monostate) const { return false; }
+  bool operator()(bool value) const { return value; }
+  bool operator()(std::int64_t value) const { return value != 0; }
+  bool operator()(double value) const { return value != 0; }
+  bool operator()(const std::string& value) const { return !value.empty(); }
+};
+
+// Of the setters of flags one asks for a bool.
+bool as_flag(const PlainValue& value, const std::string& what) {
+  if (what == "reshard_after_forward" && !std::holds_alternative<bool>(value))
+    raise(ErrorKind::value_error, setters_source,
+          "set_{} expects a bool, got a value of another type", what);
+  return std::visit(Truth(), value);
 }
 
 std::int64_t as_count(const PlainValue& value, const std::string& what) {
@@ -61,9 +72,9 @@ void set_on_module(nn::Module& module, const std::string& what, const PlainValue
                    std::optional<bool> recurse) {
   FSDPModule target(module);
   if (auto setter = recursive_setters().find(what); setter != recursive_setters().end())
-    return (target.*setter->second)(as_bool(value, what), recurse.value_or(true));
+    return (target.*setter->second)(as_flag(value, what), recurse.value_or(true));
   if (auto setter = own_setters().find(what); setter != own_setters().end())
-    return (target.*setter->second)(as_bool(value, what));
+    return (target.*setter->second)(as_flag(value, what));
   if (what == "gradient_divide_factor")
     return target.set_gradient_divide_factor(as_number(value, what));
   if (what == "reduce_scatter_max_input_buffers")

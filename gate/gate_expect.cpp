@@ -27,7 +27,7 @@ GateSameAs same_as_word(const std::string& word, const ExpectUse& use) {
 }
 
 GateSameAs same_as_table(GateTable table, const ExpectUse& use) {
-  GateSameAs other{.layout = read_layout(table, "mesh")};
+  GateSameAs other{.layout = read_gate_layout(table, "mesh")};
   if (auto parallel = table.table("parallel"))
     other.parallel = read_gate_parallel(*parallel, other.layout, use.model);
   table.finish();

@@ -178,7 +178,7 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   top.refuse("checkpoint", "checkpoints");
   top.finish();
   if (auto mesh = top.table("mesh")) {
-    gate.mesh = read_layout(*mesh, "shape");
+    gate.mesh = read_gate_layout(*mesh, "shape");
     mesh->finish();
   }
   if (auto model = top.table("model")) gate.model = read_gate_model(*model);

@@ -25,7 +25,7 @@ std::size_t GateLayout::index_of(const std::string& name) const {
   return std::size_t(found - names.begin());
 }
 
-GateLayout read_layout(GateTable& table, std::string_view sizes_key) {
+GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key) {
   GateLayout layout;
   layout.shape = table.sizes(sizes_key, layout.shape, {1, ranks_max});
   std::vector<std::string> names = table.texts("names");

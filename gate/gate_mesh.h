@@ -18,8 +18,8 @@ struct GateLayout {
   std::size_t index_of(const std::string& name) const;
 };
 
-// read_layout reads sizes under a key, and "names" of as many dims: at most 4,096 ranks. Names are
-// "dp", or "dim0", "dim1", ... where they are left out.
-GateLayout read_layout(GateTable& table, std::string_view sizes_key);
+// read_gate_layout reads sizes under a key, and "names" of as many dims: at most 4,096 ranks. Names
+// are "dp", or "dim0", "dim1", ... where they are left out.
+GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key);
 
 }  // namespace simmesh

@@ -105,9 +105,9 @@ class DeviceMesh {
   static DeviceMesh from_groups(MeshViewer viewer, gsl::span<const RankList> groups,
                                 const GroupArrangement& arrangement);
 
-  // concatenate puts the dims of meshes with one root side by side. Throws a RuntimeError where the
-  // roots differ, where the meshes overlap, and where a rank could not say where it stands in the
-  // result.
+  // concatenate puts the dims of meshes with one root side by side. Throws a TypeError for a mesh
+  // without names, a RuntimeError where the roots differ, where the meshes overlap, and where a
+  // rank could not say where it stands in the result.
   static DeviceMesh concatenate(gsl::span<const DeviceMesh> meshes);
   static DeviceMesh concatenate(std::initializer_list<DeviceMesh> meshes);
 

@@ -144,7 +144,7 @@ DeviceMesh DeviceMesh::concatenate(gsl::span<const DeviceMesh> meshes) {
   Names names;
   for (const DeviceMesh& mesh : meshes) {
     if (mesh.names().empty() && mesh.ndim() > 0)
-      raise(ErrorKind::runtime_error, where,
+      raise(ErrorKind::type_error, where,
             "Cannot concatenate a DeviceMesh without mesh_dim_names, got {}", to_string(mesh));
     if (mesh.get_rank() != root->viewer.rank || mesh.root_ranks() != root->ranks)
       raise(ErrorKind::runtime_error, where,

@@ -31,16 +31,15 @@ FiberIdentity FiberIdentity::of_current_thread() {
   return identity;
 }
 
-// The last fiber that the stack had didn't return from its frames.
 FiberIdentity FiberIdentity::of_stack(const std::byte* lower_end, std::size_t bytes) {
-  ASAN_UNPOISON_MEMORY_REGION(lower_end, bytes);
   FiberIdentity identity;
   identity.lower_end_ = lower_end;
   identity.bytes_ = bytes;
   return identity;
 }
 
-void FiberIdentity::release() {}
+// A fiber doesn't return from its last frames, and others get its stack.
+void FiberIdentity::release() { ASAN_UNPOISON_MEMORY_REGION(lower_end_, bytes_); }
 void FiberIdentity::leave_for(FiberIdentity& other, bool last_time) {
   __sanitizer_start_switch_fiber(last_time ? nullptr : &fake_stack_, other.lower_end_,
                                  other.bytes_);

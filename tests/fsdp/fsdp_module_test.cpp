@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include <simmesh/core/autograd/backward.h>
@@ -64,6 +65,57 @@ TEST(ShareCommCtx, GathersNothingInVainWhereRootsAlternate) {
       Tensor a = sum((*roots.a)(module_input())), b = sum((*roots.b)(module_input()));
       backward(add(a, b));
       expect(!drops(events), "no gather that nobody waits for");
+    }
+  });
+}
+
+bool refuses(const std::function<void()>& act, ErrorKind kind) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.kind() == kind;
+  }
+  return false;
+}
+
+// A module below another one of the list is part of that one; the same twice is a mistake.
+TEST(FSDPModule, IsMadeOfTheOutermostModulesOfAList) {
+  every_schedule(2, [](Rank&) {
+    nn::ModulePtr model = build_model(small_model(2, 5));
+    nn::Module* layer = &model->find("layers.0");
+    std::vector<nn::Module*> nested = {&model->find("layers.0.up"), layer};
+    fully_shard(nested);
+    expect(FSDPState::of(*layer)->modules() == std::vector{layer}, "the outer module alone");
+    std::vector<nn::Module*> twice(2, &model->find("layers.1"));
+    expect(refuses([&] { fully_shard(twice); }, ErrorKind::assertion_error), "a refusal");
+  });
+}
+
+// Dims count from the last one only down to the first.
+TEST(FSDPModule, RefusesShardDimsBelowTheFirst) {
+  every_schedule(2, [](Rank&) {
+    nn::ModulePtr model = build_model(small_model(1, 4));
+    FullyShardOptions options;
+    options.shard_placement_fn = [](const Tensor&) {
+      return ShardPlacementResult{.placement = Shard(-3)};
+    };
+    expect(refuses([&] { fully_shard(*model, options); }, ErrorKind::assertion_error), "a refusal");
+  });
+}
+
+// In a recomputation the module between two that form a group begins the forward, so that its end
+// completes the group: the second one begins anew.
+TEST(FSDPModule, GroupsBeginAnewWhereARecomputationsRootEnds) {
+  every_schedule(2, [](Rank&) {
+    nn::ModulePtr model = build_model(small_model(1, 5, true));
+    std::vector<nn::Module*> group = {&model->find("layers.0.up"), &model->find("layers.0.down")};
+    fully_shard(model->find("layers.0.act"));
+    fully_shard(group);
+    fully_shard(*model);
+    EventFields begins = {"forward_root", "layers.0.up, layers.0.down"};
+    for (int i = 0; i < 2; ++i) {
+      std::vector<EventFields> events = iteration(*model);
+      expect(std::count(events.begin(), events.end(), begins) == 1, "one such event");
     }
   });
 }

@@ -233,6 +233,11 @@ TEST(DeviceMeshSlicing, RefusesWhatIsNoSlice) {
         unnamed.unflatten(0, {2, 1}, {"a", "b"});
       },
       runtime, "without mesh_dim_names");
+  expect_error(
+      [&] {
+        DeviceMesh::concatenate({unnamed, unnamed});
+      },
+      ErrorKind::type_error, "Cannot concatenate a DeviceMesh without mesh_dim_names");
 }
 
 TEST(DeviceMeshSlicing, RefusesWhatIsNoUnflatten) {

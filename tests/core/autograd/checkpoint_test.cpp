@@ -91,6 +91,40 @@ TEST(Checkpoint, StopsEarly) {
   }
 }
 
+// A region within another doesn't keep its inputs: they come from the outer one's second run, which
+// ends where the inner region begins.
+TEST(Checkpoint, LeavesTheInputsOfAnInnerRegionToTheOuterOne) {
+  Tensor x = seeded_leaf(1), plain = seeded_leaf(1);
+  std::string runs;
+  auto inner = [&](const Tensors& in) -> Tensors {
+    runs += 'i';
+    return {tanh(in[0])};
+  };
+  auto outer = [&](const Tensors& in) -> Tensors {
+    runs += 'o';
+    return checkpoint(inner, {tanh(in[0])});
+  };
+  backward(sum(checkpoint(outer, {x})[0]));
+  EXPECT_EQ(runs, "oioi");
+  backward(sum(tanh(tanh(plain))));
+  EXPECT_TRUE(same_bits(grad_of(x), grad_of(plain)));
+}
+
+// What one backward pass computed again and didn't use is of no use to the next one.
+TEST(Checkpoint, RunsAgainInEachBackwardPass) {
+  Tensor x = seeded_leaf(1);
+  int runs = 0;
+  Tensors y = checkpoint(
+      [&](const Tensors& in) -> Tensors {
+        ++runs;
+        return {tanh(in[0]), tanh(in[0])};
+      },
+      {x});
+  backward(sum(y[0]));
+  backward(sum(y[1]));
+  EXPECT_EQ(runs, 3);
+}
+
 TEST(Checkpoint, ReportsASecondRunThatSavesLess) {
   Tensor x = seeded_leaf(1);
   int runs = 0;

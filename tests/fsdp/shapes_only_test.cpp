@@ -123,9 +123,9 @@ TEST(ShapesOnlyTraining, IsTheSameUnderEverySchedule) {
   SeenTraining first = run_training(training, {.shapes_only = true});
   for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"}) {
     for (std::size_t threads : {1, 2}) {
-      SeenTraining seen =
-          run_training(training,
-              {.schedule = Schedule::parse(schedule), .threads = threads, .shapes_only = true});
+      SeenTraining seen = run_training(
+          training,
+          {.schedule = Schedule::parse(schedule), .threads = threads, .shapes_only = true});
       ASSERT_TRUE(seen.outcome.ok()) << report(seen.outcome);
       for (RankId rank = 0; rank < training.ranks(); ++rank) expect_same(seen, first, rank);
     }

@@ -12,18 +12,30 @@ namespace {
 
 constexpr std::string_view fully_shard_source = "fsdp/fully_shard";
 
+bool is_below(const nn::Module* module, nn::Module* other) {
+  for (auto& [name, below] : other->named_modules())
+    if (below == module && below != other) return true;
+  return false;
+}
+
+// Modules below others of a list are part of those.
+std::vector<nn::Module*> outermost(const std::vector<nn::Module*>& modules) {
+  std::vector<nn::Module*> outer;
+  for (nn::Module* module : modules)
+    if (std::none_of(modules.begin(), modules.end(),
+                     [module](nn::Module* other) { return is_below(module, other); }))
+      outer.push_back(module);
+  return outer;
+}
+
 void check_modules(const std::vector<nn::Module*>& modules) {
   if (modules.empty())
     raise(ErrorKind::value_error, fully_shard_source, "expected a module, got none");
-  for (const nn::Module* module : modules) {
-    if (dynamic_cast<const nn::ModuleList*>(module))
-      raise(ErrorKind::value_error, fully_shard_source,
-            "fully_shard does not support containers that do not implement forward: a module list");
-    if (module->extension())
+  for (auto it = modules.begin(); it != modules.end(); ++it)
+    if ((*it)->extension() || std::find(modules.begin(), it, *it) != it)
       raise(ErrorKind::assertion_error, fully_shard_source,
             "Each distinct composable distributed API can only be applied to a module once: "
             "fully_shard has already been applied");
-  }
 }
 
 MeshInfo mesh_of(const FullyShardOptions& options) {
@@ -44,6 +56,9 @@ class Grouping {
  public:
   Grouping(FSDPState& state, const FullyShardOptions& options)
       : state_(state), options_(options), mesh_(mesh_of(options)) {
+    if (options.dp_mesh_dims && options.reshard_after_forward.ranks())
+      raise(ErrorKind::not_implemented_error, fully_shard_source,
+            "reshard_after_forward as int is not yet supported with SPMD mesh (dp_mesh_dims)");
     post_forward_of(options.reshard_after_forward, mesh_);
   }
 
@@ -82,18 +97,24 @@ class Grouping {
 }  // namespace
 
 FSDPModule fully_shard(const std::vector<nn::Module*>& modules, const FullyShardOptions& options) {
-  check_modules(modules);
-  auto state = std::make_shared<FSDPState>(modules, options.mp_policy,
+  std::vector<nn::Module*> outer = outermost(modules);
+  check_modules(outer);
+  auto state = std::make_shared<FSDPState>(outer, options.mp_policy,
                                            options.reshard_after_forward.is_default());
   Grouping grouping(*state, options);
-  for (const ManagedParam& param : managed_params(modules, options.ignored_params))
+  for (const ManagedParam& param : managed_params(outer, options.ignored_params))
     grouping.add(param);
   state->install();
-  return FSDPModule(*modules.front());
+  return FSDPModule(*outer.front());
 }
 
 FSDPModule fully_shard(nn::Module& module, const FullyShardOptions& options) {
-  return fully_shard(std::vector<nn::Module*>{&module}, options);
+  std::vector<nn::Module*> modules = {&module};
+  check_modules(modules);
+  if (dynamic_cast<const nn::ModuleList*>(&module))
+    raise(ErrorKind::value_error, fully_shard_source,
+          "fully_shard does not support containers that do not implement forward: a module list");
+  return fully_shard(modules, options);
 }
 
 }  // namespace simmesh::fsdp

@@ -16,8 +16,10 @@ namespace simmesh::fsdp {
 //   for (nn::Module& block : model.blocks())
 //     fsdp::fully_shard(block, {.mesh = mesh["dp"], .reshard_after_forward = true});
 //   fsdp::fully_shard(model, {.mesh = mesh["dp"]});
+// Raises a ValueError for a module list, which can't be called, and an AssertionError where
+// fully_shard was applied to the module before.
 FSDPModule fully_shard(nn::Module& module, const FullyShardOptions& options = {});
-// Several modules form one group.
+// Several modules form one group; one below another of the list is part of that one.
 FSDPModule fully_shard(const std::vector<nn::Module*>& modules,
                        const FullyShardOptions& options = {});
 

@@ -56,7 +56,7 @@ void FSDPParam::check(const Tensor& parameter, const Tensor& whole) const {
         "to 1",
         slots_.owner.name);
   std::int64_t dim = shard_dim();
-  if (dim >= whole.dim())
+  if (dim < 0 || dim >= whole.dim())
     raise(ErrorKind::assertion_error, param_source, "Shard dim {} is invalid for {}D tensor: {}",
           dim, whole.dim(), to_string(DimSpan(whole.shape())));
   if (dim > 0 && whole.size(dim) % sharding_.mesh.shard_size() != 0)

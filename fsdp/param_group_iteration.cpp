@@ -104,7 +104,6 @@ std::size_t FSDPParamGroup::reduce_inputs_max() const {
 void FSDPParamGroup::post_backward() {
   training_state_ = TrainingState::post_backward;
   emit({.kind = EventKind::post_backward, .group = this});
-  state_->note_post_backward();
   for (auto& param : params_) param->accumulate_unsharded_grad();
   if (!settings_.reduce_grads) {
     if (settings_.reshard_after_backward) reshard();
@@ -128,6 +127,7 @@ void FSDPParamGroup::post_backward() {
                         .divide_factor = settings_.divide_factor,
                         .force_sum = settings_.force_sum,
                         .all_reduces = settings_.all_reduce_grads,
+                        .has_own_group = settings_.separate_reduce_scatter_group,
                         .reduce_scatter = &settings_.reduce_scatter,
                         .hook = &settings_.all_reduce_hook,
                         .streams = &streams};

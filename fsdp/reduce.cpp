@@ -32,6 +32,13 @@ Tensor kept_for_observers(const Tensor& tensor) {
   return tensor.clone();
 }
 
+// The ranks are those of the shard group, in a communicator of their own where that is asked for.
+ProcessGroup scattering_group(const ReduceSetting& setting) {
+  const ProcessGroup& group = setting.mesh->shard_group;
+  if (!setting.has_own_group || group.size() == 1) return group;
+  return ProcessGroup::of(group.members(), group.name() + " reduce_scatter");
+}
+
 // Reducer runs the collectives of one reduction and tells observers of them.
 class Reducer {
  public:
@@ -41,7 +48,7 @@ class Reducer {
   // What comes out becomes the gradient.
   Tensor scattered(const Tensor& input) const {
     Ledger::Category category(MemoryCategory::gradient);
-    const ProcessGroup& group = setting_.mesh->shard_group;
+    const ProcessGroup group = scattering_group(setting_);
     if (group.size() == 1) {
       Tensor output = input.clone();
       divide(output, factors_.copy);

@@ -40,6 +40,7 @@ struct ReduceSetting {
   std::optional<double> divide_factor;
   bool force_sum = false;
   bool all_reduces = true;
+  bool has_own_group = false;  // reduce-scatters don't queue behind gathers
   const ReduceScatter* reduce_scatter = nullptr;
   const AllReduceHook* hook = nullptr;
   CommStreams* streams = nullptr;

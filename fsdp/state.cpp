@@ -3,6 +3,7 @@
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/fsdp/state.h>
 
@@ -53,23 +54,24 @@ nn::Tensors FSDPState::cast_outputs(nn::Tensors outputs) const {
 }
 
 nn::Tensors FSDPState::pre_forward(nn::Tensors inputs) {
+  if (modules_.size() > 1 && to_run_.empty()) to_run_ = modules_;
   // The recomputation of a checkpointed forward: parameters only have to be there, also where an
   // earlier part of this backward pass gave them up.
   if (training_state_ == TrainingState::pre_backward) {
     for (auto& group : groups_) {
-      group->unshard(group->settings().unshard_async_op);
+      group->unshard(false);
       group->wait_for_unshard();
     }
     return cast_inputs(std::move(inputs));
   }
-  bool is_first = modules_.size() == 1 || to_run_.empty();
-  if (is_first) to_run_ = modules_;
+  bool is_first = training_state_ != TrainingState::forward;
   training_state_ = TrainingState::forward;
   if (is_first) root_pre_forward();
   inputs = cast_inputs(std::move(inputs));
   for (auto& group : groups_) {
+    bool enters = group->training_state() != TrainingState::forward;
     group->pre_forward();
-    if (is_first) inputs = group->register_post_backward(std::move(inputs));
+    if (enters) inputs = group->register_post_backward(std::move(inputs));
   }
   if (!is_first) return inputs;
   for (FSDPState* target : forward_prefetch_)
@@ -89,10 +91,22 @@ void FSDPState::root_pre_forward() {
 }
 
 nn::Tensors FSDPState::post_forward(nn::Module& module, nn::Tensors outputs) {
-  if (training_state_ == TrainingState::pre_backward) return cast_outputs(std::move(outputs));
-  to_run_.erase(std::remove(to_run_.begin(), to_run_.end(), &module), to_run_.end());
-  if (!to_run_.empty()) return cast_outputs(std::move(outputs));
+  bool completes = modules_.size() == 1 || completes_run(module);
+  if (!completes || training_state_ == TrainingState::pre_backward)
+    return cast_outputs(std::move(outputs));
   return cast_outputs(complete(std::move(outputs)));
+}
+
+// Of several modules, one that failed counts as run.
+void FSDPState::forward_failed(nn::Module& module) {
+  if (modules_.size() > 1) post_forward(module, {});
+}
+
+bool FSDPState::completes_run(const nn::Module& module) {
+  auto found = std::find(to_run_.begin(), to_run_.end(), &module);
+  if (found == to_run_.end()) return false;
+  to_run_.erase(found);
+  return to_run_.empty();
 }
 
 nn::Tensors FSDPState::complete(nn::Tensors outputs) {
@@ -116,11 +130,13 @@ nn::Tensors FSDPState::complete_others(nn::Tensors outputs) {
     for (auto& group : state.groups_) group->post_forward();
     state.register_pre_backward(outputs);
     state.training_state_ = TrainingState::idle;
+    outputs = state.cast_outputs(std::move(outputs));
   }
   return outputs;
 }
 
 void FSDPState::register_pre_backward(nn::Tensors& outputs) {
+  if (!grad_enabled()) return;
   for (Tensor& output : outputs) {
     if (!output.is_defined() || !output.requires_grad()) continue;
     register_hook(output, [this, owner = shared_from_this()](const Tensor&) {

@@ -49,9 +49,7 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   nn::Tensors pre_forward(nn::Tensors inputs);
   nn::Tensors post_forward(nn::Module& module, nn::Tensors outputs);
 
-  // note_post_backward tells that a group's backward is through: a run that wasn't completed begins
-  // anew.
-  void note_post_backward() { to_run_.clear(); }
+  void forward_failed(nn::Module& module) override;
 
   // reset_iter_state clears what an iteration that failed left. Raises a RuntimeError where this
   // isn't the root.
@@ -64,6 +62,8 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   void root_pre_forward();
   nn::Tensors cast_inputs(nn::Tensors inputs) const;
   nn::Tensors cast_outputs(nn::Tensors outputs) const;
+  // completes_run tells whether `module` is the last of several that had to run.
+  bool completes_run(const nn::Module& module);
   nn::Tensors complete(nn::Tensors outputs);
   nn::Tensors complete_others(nn::Tensors outputs);
   void register_pre_backward(nn::Tensors& outputs);
@@ -72,7 +72,7 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   void root_callback();
 
   std::vector<nn::Module*> modules_;
-  std::vector<nn::Module*> to_run_;  // of a forward of several modules that is under way
+  std::vector<nn::Module*> to_run_;  // what of several modules is missing in a forward
   std::vector<std::unique_ptr<FSDPParamGroup>> groups_;
   MixedPrecisionPolicy policy_;
   bool auto_reshard_;

@@ -9,13 +9,22 @@ namespace simmesh {
 
 namespace {
 
-// The policy's parameter dtype of the innermost wrap around a node.
+bool is_within(const std::string& node, const std::string& module) {
+  return module.empty() || node == module || node.rfind(module + ".", 0) == 0;
+}
+
+// The policy's parameter dtype of the innermost wrap around a node: the longest name.
 DType gradient_dtype(const FsdpPlan& plan, const std::string& node) {
-  for (const WrapPlan& wrap : plan.wraps)
-    for (const std::string& module : wrap.modules)
-      if (module == node || module.empty())
-        return wrap.mp_policy.param_dtype.value_or(plan.model.dtype);
-  return plan.model.dtype;
+  const WrapPlan* innermost = nullptr;
+  std::size_t length = 0;
+  for (const WrapPlan& wrap : plan.wraps) {
+    for (const std::string& module : wrap.modules) {
+      if (!is_within(node, module) || (innermost && module.size() <= length)) continue;
+      innermost = &wrap;
+      length = module.size();
+    }
+  }
+  return innermost ? innermost->mp_policy.param_dtype.value_or(plan.model.dtype) : plan.model.dtype;
 }
 
 // This rank's tensor-parallel part.

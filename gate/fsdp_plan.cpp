@@ -41,6 +41,7 @@ fsdp::MixedPrecisionPolicy read_policy(const CaseField& field) {
 WrapPlan read_wrap(const CaseField& field) {
   WrapPlan wrap;
   wrap.modules = field["modules"].texts();
+  if (auto list = field.find("as_list")) wrap.as_list = list->boolean();
   if (auto reshard = field.find("reshard_after_forward"))
     wrap.reshard_after_forward = read_plain_value(*reshard);
   if (auto dims = field.find("shard_dims"))
@@ -199,7 +200,10 @@ void ShardedModel::wrap(std::size_t index) {
   const WrapPlan& wrap = plan_->wraps[index];
   std::vector<nn::Module*> modules;
   for (const std::string& name : wrap.modules) modules.push_back(&model_->find(name));
-  fsdp::fully_shard(modules, options_of(wrap));
+  if (modules.size() == 1 && !wrap.as_list)
+    fsdp::fully_shard(*modules.front(), options_of(wrap));
+  else
+    fsdp::fully_shard(modules, options_of(wrap));
 }
 
 void ShardedModel::wrap_all() {

@@ -32,6 +32,7 @@ PlainValue read_plain_value(const CaseField& field);
 // WrapPlan is one call of fully_shard.
 struct WrapPlan {
   std::vector<std::string> modules;
+  bool as_list = false;  // a list, though of a single module
   PlainValue reshard_after_forward;
   std::map<std::string, PlainValue> shard_dims;
   std::map<std::string, MeshPlan> param_mesh;

@@ -74,7 +74,10 @@ bool ProgramRun::act_on_module(const ProgramStep& step) {
           return all_gather_async(part, {.dim = 0}, group);
         });
   } else if (step.act == "register_forward_method") {
-    fsdp::register_fsdp_forward_method(found(), step.method, {});
+    fsdp::ForwardMethod method;
+    if (step.method == "forward")
+      method = [&module = found()](const nn::Tensors& inputs) { return module.call(inputs); };
+    fsdp::register_fsdp_forward_method(found(), step.method, std::move(method));
   } else {
     return false;
   }

@@ -152,6 +152,7 @@ GateExpect read_gate_expect(GateTable& table, const ExpectUse& use) {
   expect.hash = table.text("hash", "");
   expect.events = read_events(table, use);
   expect.unused_gathers = table.integer("unused_gathers", expect.unused_gathers, {-1, count_max});
+  expect.exposed_us_max = table.number("exposed_us_max", 0.0, {0, 1e15});
   table.finish();
   if (!expect.loss.empty() && std::int64_t(expect.loss.size()) != use.steps)
     table.reject_value("loss", fmt::format("{} losses, one a step", use.steps),

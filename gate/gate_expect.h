@@ -40,6 +40,7 @@ struct GateExpect {
   std::string hash;
   GateEvents events;
   std::int64_t unused_gathers = -1;  // of each rank
+  double exposed_us_max = 0.0;       // of communication, on simulated devices
 
   bool has_same_as(std::string_view word) const;
 };

@@ -231,6 +231,18 @@ std::string expect_text(const GateExpect& expect) {
   table.add("events", fmt::format("{{ rank = {}, step = {}, list = {} }}", expect.events.rank,
                                   expect.events.step, texts(expect.events.list)));
   table.add("unused_gathers", expect.unused_gathers);
+  table.add("exposed_us_max", number(expect.exposed_us_max));
+  return table.text();
+}
+
+std::string device_text(const std::optional<DeviceModel>& device) {
+  if (!device) return "";
+  Table table("device");
+  for (const DeviceFigure& figure : device_figures())
+    table.add(figure.key, number(*device.*figure.member));
+  table.add("capacity_bytes", device->capacity_bytes);
+  table.add("checks_races", device->checks_races);
+  table.add("devices_per_host", device->devices_per_host);
   return table.text();
 }
 
@@ -267,7 +279,7 @@ std::string explain(const GateFile& gate) {
   arithmetic.word("mode", gate.arithmetic);
   return text + mesh.text() + model_text(gate.model) + data_text(gate) +
          parallel_text(gate.parallel) + train_text(gate.train) + arithmetic.text() +
-         expect_text(gate.expect) + faults_text(gate.faults);
+         device_text(gate.device) + expect_text(gate.expect) + faults_text(gate.faults);
 }
 
 }  // namespace simmesh

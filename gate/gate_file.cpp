@@ -173,7 +173,7 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   gate.file = file;
   gate.title = top.text("title", "");
   for (const char* key :
-       {"mesh", "model", "data", "parallel", "train", "arithmetic", "expect", "faults"})
+       {"mesh", "model", "data", "parallel", "train", "arithmetic", "expect", "faults", "device"})
     top.has(key);
   top.refuse("checkpoint", "checkpoints");
   top.finish();
@@ -194,8 +194,11 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
         {"canonical", "exact", "rank_order", "as_nccl_ring", "as_nccl_tree", "as_gloo_ring"});
     arithmetic->finish();
   }
+  if (auto device = top.table("device")) gate.device = read_gate_device(*device);
   if (auto expect = top.table("expect"))
     gate.expect = read_gate_expect(*expect, {gate.mesh, gate.parallel, node, gate.train.steps});
+  if (gate.expect.exposed_us_max > 0 && !gate.device)
+    top.table("expect")->reject("exposed_us_max", "none in a gate without the table device");
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   check_split(top, gate);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <simmesh/gate/gate_device.h>
 #include <simmesh/gate/gate_expect.h>
 #include <simmesh/gate/gate_fault.h>
 #include <simmesh/gate/gate_mesh.h>
@@ -48,6 +50,7 @@ struct GateFile {
   GateData data;
   GateParallel parallel;
   GateTrain train;
+  std::optional<DeviceModel> device;  // what time and memory are modelled for; not by default
   std::string arithmetic = "canonical";
   GateExpect expect;
   std::vector<GateFault> faults;

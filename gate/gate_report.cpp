@@ -46,6 +46,11 @@ std::string gate_text(const GateResult& result) {
   if (result.gathers)
     text += fmt::format("all-gathers of parameters: {} on each rank, {} that nobody used\n",
                         result.gathers->started(), result.gathers->unused());
+  if (result.device)
+    text +=
+        fmt::format("device: {:.1f} us, communication exposed for {:.1f} us, {} bytes reserved\n",
+                    result.device->makespan_us, result.device->exposed_communication_us,
+                    result.device->reserved_bytes);
   if (!result.reproduce.empty()) text += fmt::format("reproduce: {}\n", result.reproduce);
   return text;
 }
@@ -85,6 +90,10 @@ std::string to_json(gsl::span<const GateResult> results) {
     if (result.gathers)
       gate["gathers"] = {{"started", result.gathers->started()},
                          {"unused", result.gathers->unused()}};
+    if (result.device)
+      gate["device"] = {{"makespan_us", result.device->makespan_us},
+                        {"exposed_communication_us", result.device->exposed_communication_us},
+                        {"reserved_bytes", result.device->reserved_bytes}};
     if (!result.failure.empty()) gate["failure"] = result.failure;
     if (!result.reproduce.empty()) gate["reproduce"] = result.reproduce;
     gates.push_back(std::move(gate));

@@ -60,6 +60,7 @@ WorldOptions GateRunner::world_options(const Request& request) const {
           .threads = std::size_t(options_.threads),
           .arithmetic = arithmetic_,
           .faults = request.faults,
+          .device = request.on_devices ? gate_.device : std::nullopt,
           .stack_bytes = stack_bytes,
           .record_choices = request.record_choices,
           .program = "simmesh run " + gate_.file};
@@ -87,10 +88,11 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       for (std::size_t op = 0; op < collective_op_count; ++op)
         own.calls[op] += adds ? rank.counters()[op] : 0U - rank.counters()[op];
     };
+    form.reports = !request.on_devices;
     form.at_report = count_calls;
     form.after_training = [&] { count_calls(true); };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form));
-    keep_results(rank, request, result, own);
+    if (!request.on_devices) keep_results(rank, request, result, own);
   };
 }
 

@@ -56,6 +56,8 @@ class GateRunner {
     std::vector<const RunRecord*> expected = {};
     bool keep_record = false;  // of rank 0
     bool observes = false;     // gathers and events of sharding
+    // Ranks have the gate's simulated device and do nothing but train: there are no results.
+    bool on_devices = false;
     bool record_choices = false;
   };
 

@@ -64,6 +64,7 @@ class Checks {
       check_collectives();
       check_events();
       check_gathers();
+      if (gate_.device) check_device();
       check_peak();
       check_loss();
       check_hash();
@@ -187,6 +188,30 @@ class Checks {
     }
     add("unused_gathers", true, fmt::format("{} on each rank", gate_.expect.unused_gathers),
         std::to_string(gate_.expect.unused_gathers));
+  }
+
+  // One more run, so that what is reported costs the devices nothing.
+  void check_device() {
+    GateRun run = runner_.run({.schedule = runner_.schedule_at(0), .on_devices = true});
+    if (!run.outcome.ok()) result_.failure = report_of(run.outcome);
+    DeviceFigures figures;
+    bool is_complete = run.outcome.ok();
+    for (const DeviceReport& report : run.outcome.devices) {
+      is_complete &= report.is_complete;
+      figures.makespan_us = std::max(figures.makespan_us, report.makespan_us);
+      figures.exposed_communication_us =
+          std::max(figures.exposed_communication_us, report.exposed_communication_us);
+      figures.reserved_bytes = std::max(figures.reserved_bytes, report.memory.reserved.peak);
+    }
+    add("device", is_complete, "all operations end, and no streams race",
+        run.outcome.ok() ? is_complete ? "all ended" : "some wait for one another"
+                         : ending_of(run.outcome));
+    if (!is_complete) return;
+    result_.device = figures;
+    if (double most = gate_.expect.exposed_us_max; most > 0)
+      add("exposed_us_max", figures.exposed_communication_us <= most,
+          fmt::format("at most {} us", most),
+          fmt::format("{:.1f} us", figures.exposed_communication_us));
   }
 
   void check_peak() {

@@ -19,6 +19,13 @@ struct GateCheck {
   std::string came;
 };
 
+// DeviceFigures are those of simulated devices in a run, each of the rank where it is largest.
+struct DeviceFigures {
+  double makespan_us = 0;
+  double exposed_communication_us = 0;
+  std::int64_t reserved_bytes = 0;
+};
+
 // GateResult is what came of a gate: it depends on the file and the options only.
 struct GateResult {
   std::string file;
@@ -33,6 +40,7 @@ struct GateResult {
   std::map<std::string, std::int64_t> collectives;  // calls of each rank
   // Of the rank where nobody used most, for a gate with sharded parameters.
   std::optional<GatherTally> gathers;
+  std::optional<DeviceFigures> device;  // where the gate has one
   std::vector<double> losses;
   std::string failure;    // report of the first run that failed; empty for none
   std::string reproduce;  // command line
@@ -42,9 +50,9 @@ struct GateResult {
 };
 
 // run_gate runs a gate and makes all its checks: that every rank returns, same_as, schedules,
-// collectives, events, unused_gathers, peak_bytes_max, loss, hash, each fault, and that nothing is
-// left alive. Throws a
-// BadGate where the model can't be run even on one device, and for a fault without an operation.
+// collectives, events, unused_gathers, the device, peak_bytes_max, loss, hash, each fault, and that
+// nothing is left alive. Throws a BadGate where the model can't be run even on one device, and for
+// a fault without an operation.
 GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {});
 
 }  // namespace simmesh

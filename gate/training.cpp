@@ -102,7 +102,7 @@ void run_micro_batch(nn::Module& model, const TrainingTask& task, const Parallel
   Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
   Tensor terms = loss_terms(task.loss, model(input), target);
   Tensor loss = div(simmesh::sum(terms), task.terms / form.gradient_divisor);
-  sum.add(terms, loss);
+  if (form.reports) sum.add(terms, loss);
   if (form.at_phase && micro.index + 1 == task.micro_batches)
     form.at_phase(micro.step, TrainPhase::backward);
   backward(loss);
@@ -175,9 +175,9 @@ LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingT
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
   if (task.clip)
     result.norms.push_back(clipped_norm(model, *task.clip));
-  else
+  else if (form.reports)
     result.norms.push_back(reported(form, [&] { return norm_of_gradients(model, task); }));
-  result.gradients.push_back(reported(form, [&] { return gradients_of(model); }));
+  if (form.reports) result.gradients.push_back(reported(form, [&] { return gradients_of(model); }));
   optimizer.step();
   optimizer.zero_grad();
   return sum;
@@ -272,6 +272,7 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
   for (std::int64_t step = 0; step < task.steps; ++step)
     sums.push_back(run_step(*model, *optimizer, task, form, step, result));
   if (form.after_training) form.after_training();
+  if (!form.reports) return {};
   for (LossSum& sum : sums) result.losses.push_back(sum.value(task, form));
   for (auto& [name, parameter] : model->named_parameters())
     result.parameters.emplace_back(name, whole(parameter));

@@ -116,6 +116,9 @@ struct ParallelForm {
   std::function<void(nn::Module& model)> after_backward = {};
   // Called when a step reaches a phase.
   std::function<void(std::int64_t step, TrainPhase phase)> at_phase = {};
+  // false: nothing is brought together and the result is empty, so that a run does what training
+  // needs and no more.
+  bool reports = true;
   // Called where operations begin, and end, that only bring together what is reported.
   std::function<void(bool begins)> at_report = {};
   // Called after the last step, before the losses are added up over ranks.

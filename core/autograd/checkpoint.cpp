@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/checkpoint.h>
@@ -28,17 +29,53 @@ class SameDraws {
   Generator before_;
 };
 
+// RegionInput keeps an input of a region as the tape keeps what it saves: a region within another
+// leaves its inputs to that one.
+class RegionInput {
+ public:
+  explicit RegionInput(const Tensor& tensor) : tensor_(tensor) {
+    const SavedTensorHooks::Pack* active = SavedTensorHooks::active();
+    if (!tensor.is_defined() || !active) return;
+    SavedTensorHooks::Pack pack = *active;
+    tracking_ = tensor.tracking();
+    unpack_ = pack(tensor.detach());
+    tensor_ = Tensor();
+  }
+
+  Tensor get() const {
+    if (!unpack_) return tensor_;
+    Tensor tensor = unpack_().detach();
+    tensor.set_tracking(tracking_);
+    return tensor;
+  }
+
+ private:
+  Tensor tensor_;
+  SavedTensorHooks::Unpack unpack_;
+  TrackingPtr tracking_;
+};
+
+std::vector<RegionInput> kept(const std::vector<Tensor>& inputs) {
+  std::vector<RegionInput> result;
+  for (const Tensor& input : inputs) result.emplace_back(input);
+  return result;
+}
+
 // Frame is one checkpointed region: the number of tensors it saved, and after its second run those
-// tensors, each until it is used.
+// tensors, each until it is used. A backward pass never uses what another one recomputed.
 struct Frame {
   CheckpointedFunction function;
-  std::vector<Tensor> inputs;
+  std::vector<RegionInput> inputs;
   bool early_stop;
   Generator generator = default_generator();
   std::size_t saved = 0;
   std::vector<Tensor> recomputed;
+  std::optional<std::uint64_t> pass;
 
   void recompute() {
+    std::vector<Tensor> again;
+    for (const RegionInput& input : inputs) again.push_back(input.get());
+    pass = current_backward();
     recomputed.clear();
     SavedTensorHooks hooks([this](const Tensor& tensor) {
       recomputed.push_back(tensor);
@@ -48,7 +85,7 @@ struct Frame {
     GradMode mode(true);
     SameDraws draws(generator);
     try {
-      function(inputs);
+      function(again);
     } catch (const Recomputed&) {
     }
     if (recomputed.size() != saved)
@@ -60,18 +97,19 @@ struct Frame {
   }
 
   Tensor take(std::size_t index) {
-    if (recomputed.size() <= index || !recomputed[index].is_defined()) recompute();
+    bool is_there = pass == current_backward() && index < recomputed.size();
+    if (!is_there || !recomputed[index].is_defined()) recompute();
     return std::exchange(recomputed[index], Tensor());
   }
 };
 
-std::vector<Tensor> run_and_forget(const CheckpointedFunction& function, std::vector<Tensor> inputs,
-                                   bool early_stop) {
-  auto frame = std::make_shared<Frame>(Frame{function, std::move(inputs), early_stop});
+std::vector<Tensor> run_and_forget(const CheckpointedFunction& function,
+                                   const std::vector<Tensor>& inputs, bool early_stop) {
+  auto frame = std::make_shared<Frame>(Frame{function, kept(inputs), early_stop});
   SavedTensorHooks hooks([frame](const Tensor&) {
     return [frame, index = frame->saved++] { return frame->take(index); };
   });
-  return function(frame->inputs);
+  return function(inputs);
 }
 
 std::vector<Tensor> leaves_of(const std::vector<Tensor>& inputs) {
@@ -121,7 +159,7 @@ std::vector<Tensor> checkpoint(const CheckpointedFunction& function, std::vector
                                const CheckpointOptions& options) {
   if (!grad_enabled()) return function(inputs);
   return options.reentrant ? run_reentrant(function, inputs)
-                           : run_and_forget(function, std::move(inputs), options.early_stop);
+                           : run_and_forget(function, inputs, options.early_stop);
 }
 
 }  // namespace simmesh

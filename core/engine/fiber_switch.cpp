@@ -4,6 +4,7 @@
 #include <simmesh/core/engine/fiber_switch.h>
 
 #if defined(SIMMESH_ASAN)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(SIMMESH_TSAN)
@@ -30,7 +31,9 @@ FiberIdentity FiberIdentity::of_current_thread() {
   return identity;
 }
 
+// The last fiber that the stack had didn't return from its frames.
 FiberIdentity FiberIdentity::of_stack(const std::byte* lower_end, std::size_t bytes) {
+  ASAN_UNPOISON_MEMORY_REGION(lower_end, bytes);
   FiberIdentity identity;
   identity.lower_end_ = lower_end;
   identity.bytes_ = bytes;

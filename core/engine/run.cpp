@@ -21,6 +21,14 @@ constexpr std::size_t guarded_ranks_max = 1024;
 // The stacks of fewer ranks stay in the second cache by themselves.
 constexpr std::size_t fetched_ranks_min = 256;
 
+// Frames are larger under the address sanitizer, and so is the default.
+std::size_t stack_bytes(const WorldOptions& options) {
+#ifdef SIMMESH_ASAN
+  if (options.stack_bytes == WorldOptions().stack_bytes) return 4 * options.stack_bytes;
+#endif
+  return options.stack_bytes;
+}
+
 std::vector<RankId> starved_ranks(const FaultPlan& faults) {
   std::vector<RankId> ranks;
   for (const Fault& fault : faults)
@@ -36,7 +44,7 @@ Run::Run(World& world)
       memory_(new PhysicalMemory({.poison_freed = is_debug_build})),
       stacks_(std::make_unique<StackArena>(StackArena::Options{
           .stacks = world.ranks(),
-          .stack_bytes = world.options().stack_bytes,
+          .stack_bytes = stack_bytes(world.options()),
           .guard_pages = is_debug_build && world.ranks() <= guarded_ranks_max})) {
   std::size_t threads = std::min(world.options().threads, world.ranks());
   for (std::size_t i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));

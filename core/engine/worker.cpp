@@ -122,7 +122,7 @@ void Worker::suspend_root() {
 void Worker::drain() {
   draining_ = true;
   FiberScheduler::of_this_thread().go_through_dispatcher();
-  root_->suspend();
+  suspend_root();
   draining_ = false;
 }
 

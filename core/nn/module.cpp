@@ -56,13 +56,20 @@ bool is_same_tensor(const Tensor& a, const Tensor& b) {
 
 Tensors Module::call(Tensors inputs) {
   for (const PreHook& hook : std::vector(pre_hooks_)) inputs = hook(*this, std::move(inputs));
+  Tensors outputs = run_forward(inputs);
+  for (const Hook& hook : std::vector(hooks_)) outputs = hook(*this, inputs, std::move(outputs));
+  return outputs;
+}
+
+Tensors Module::run_forward(const Tensors& inputs) try {
   auto run = [this](const Tensors& given) {
     Ledger::Category category(MemoryCategory::activation);
     return forward(given);
   };
-  Tensors outputs = checkpointing_ ? checkpoint(run, inputs, *checkpointing_) : run(inputs);
-  for (const Hook& hook : std::vector(hooks_)) outputs = hook(*this, inputs, std::move(outputs));
-  return outputs;
+  return checkpointing_ ? checkpoint(run, inputs, *checkpointing_) : run(inputs);
+} catch (...) {
+  if (extension_) extension_->forward_failed(*this);
+  throw;
 }
 
 Tensor Module::operator()(const Tensor& input) {

@@ -36,6 +36,8 @@ struct ParameterSlot {
 class ModuleExtension {
  public:
   virtual ~ModuleExtension() = default;
+  // forward_failed tells that the module's forward threw, also where a recomputation ended early.
+  virtual void forward_failed(Module&) {}
 };
 
 // Module is a part of a model: parameters, buffers and modules below it, by name and in order of
@@ -123,6 +125,8 @@ class Module {
   Module& register_child(std::string name, ModulePtr child);
 
  private:
+  Tensors run_forward(const Tensors& inputs);
+
   std::vector<ParameterSlot> parameters_, buffers_;
   std::vector<std::pair<std::string, ModulePtr>> children_;
   std::vector<PreHook> pre_hooks_;

@@ -1,13 +1,17 @@
-#include <cmath>
+#include <limits>
 #include <vector>
 
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
+#include <simmesh/core/ops/comparison.h>
+#include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/linear_algebra.h>
-#include <simmesh/core/ops/matrix_decompositions.h>
-#include <simmesh/core/ops/promotion.h>
+#include <simmesh/core/ops/matrix_batch.h>
+#include <simmesh/core/ops/pointwise.h>
+#include <simmesh/core/ops/products.h>
+#include <simmesh/core/ops/rearranging.h>
 #include <simmesh/core/ops/views.h>
-#include <simmesh/core/tensor/convert.h>
 
 namespace simmesh {
 
@@ -15,59 +19,6 @@ namespace {
 
 using Inputs = gsl::span<const Tensor>;
 using Types = gsl::span<const TensorType>;
-
-void check_matrices(const TensorType& a, const char* where, bool square) {
-  std::size_t dims = a.shape.size();
-  if (dims < 2 || (square && a.shape[dims - 1] != a.shape[dims - 2]))
-    raise(ErrorKind::runtime_error, where,
-          "A must be batches of {}matrices, but they are of the shape {}", square ? "square " : "",
-          to_string(DimSpan(a.shape)));
-  if (a.dtype != DType::float64 && a.dtype != DType::float32)
-    raise(ErrorKind::runtime_error, where,
-          "Expected a floating point tensor of float32 or float64 as input. Got {}",
-          to_string(a.dtype));
-}
-
-// Batch reads and writes the matrices of a tensor one by one, as double.
-class Batch {
- public:
-  explicit Batch(const Tensor& tensor)
-      : values_(converted(tensor, DType::float64).contiguous()),
-        rows_(tensor.size(tensor.dim() - 2)),
-        columns_(tensor.size(tensor.dim() - 1)) {}
-
-  std::int64_t count() const {
-    return values_.element_count() == 0 ? 0 : values_.element_count() / (rows_ * columns_);
-  }
-  Matrix matrix(std::int64_t index) const {
-    auto values = values_.values<double>().subspan(std::size_t(index * rows_ * columns_),
-                                                   std::size_t(rows_ * columns_));
-    return {rows_, columns_, std::vector<double>(values.begin(), values.end())};
-  }
-
- private:
-  Tensor values_;
-  std::int64_t rows_;
-  std::int64_t columns_;
-};
-
-// Results collects doubles in order and gives them to a tensor.
-class Results {
- public:
-  void add(gsl::span<const double> values) {
-    values_.insert(values_.end(), values.begin(), values.end());
-  }
-  void write(Tensor& out) const {
-    Tensor whole = empty(out.shape(), DType::float64);
-    SIMMESH_CHECK(whole.element_count() == std::int64_t(values_.size()), "{} values for {}",
-                  values_.size(), to_string(DimSpan(out.shape())));
-    std::copy(values_.begin(), values_.end(), whole.mutable_values<double>().begin());
-    adopt_(out, converted(whole, out.dtype()));
-  }
-
- private:
-  std::vector<double> values_;
-};
 
 std::vector<double> solved(const Matrix& a, const Matrix& b) {
   Elimination result = eliminated(a, b);
@@ -78,7 +29,17 @@ std::vector<double> solved(const Matrix& a, const Matrix& b) {
 }
 
 // An op that makes one matrix, or one number, of each square matrix.
-Op square_op(const char* name, std::vector<double> (*of)(const Matrix&), bool is_scalar) {
+struct SquareOp {
+  const char* name;
+  std::vector<double> (*of)(const Matrix&);
+  bool is_scalar;
+  GradientRule gradient;
+  Saves saves;
+};
+Op square_op(SquareOp definition) {
+  const char* name = definition.name;
+  bool is_scalar = definition.is_scalar;
+  auto of = definition.of;
   return {.name = name,
           .shape = [name, is_scalar](Types inputs, const Attributes&) -> TensorTypes {
             check_matrices(inputs[0], name, true);
@@ -88,33 +49,103 @@ Op square_op(const char* name, std::vector<double> (*of)(const Matrix&), bool is
           },
           .kernel =
               [of, is_scalar](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
-                Batch batch(inputs[0]);
+                MatrixBatch batch(inputs[0]);
                 if (is_scalar && inputs[0].element_count() == 0)
                   return adopt_(outputs[0], full(outputs[0].shape(), outputs[0].dtype(), 1));
-                Results results;
+                MatrixResults results;
                 for (std::int64_t i = 0; i < batch.count(); ++i) results.add(of(batch.matrix(i)));
                 results.write(outputs[0]);
-              }};
+              },
+          .gradient = std::move(definition.gradient),
+          .saves = definition.saves};
 }
 
-const Op cholesky_op = square_op(
-    "linalg_cholesky", [](const Matrix& a) { return cholesky_factor(a).values; }, false);
+// The lower triangle with half of the diagonal.
+Tensor half_lower(const Tensor& a) {
+  return tril(a, -1) + mul(a, eye(a.size(-1 + a.dim()), {}, a.dtype())) * 0.5;
+}
 
-const Op inverse_op = square_op(
-    "linalg_inv",
-    [](const Matrix& a) {
-      Matrix identity = {a.rows, a.rows, std::vector<double>(a.values.size(), 0.0)};
-      for (std::int64_t i = 0; i < a.rows; ++i) identity(i, i) = 1;
-      return solved(a, identity);
-    },
-    false);
+// Of the symmetric a that l l^T is (Murray, Differentiation of the Cholesky decomposition).
+Gradients cholesky_gradient(const GradientCall& call) {
+  const Tensor& l = call.output();
+  Tensor inverse_l = inverse(l);
+  Tensor inner = half_lower(matmul(adjoint(l), call.gradient()));
+  Tensor g = matmul(matmul(adjoint(inverse_l), inner), inverse_l);
+  return {(g + adjoint(g)) * 0.5};
+}
 
-const Op det_op = square_op(
-    "linalg_det",
-    [](const Matrix& a) {
-      return std::vector<double>{eliminated(a, {a.rows, 0, {}}).determinant};
+Gradients inverse_gradient(const GradientCall& call) {
+  Tensor turned = adjoint(call.output());
+  return {neg(matmul(matmul(turned, call.gradient()), turned))};
+}
+
+Tensor as_factor(const Tensor& scalars) { return unsqueeze(unsqueeze(scalars, -1), -1); }
+
+Gradients det_gradient(const GradientCall& call) {
+  return {as_factor(call.gradient() * call.output()) * adjoint(inverse(call.input(0)))};
+}
+
+Gradients solve_gradient(const GradientCall& call) {
+  Tensor g = solve(adjoint(call.input(0)), call.gradient());
+  return {neg(matmul(g, adjoint(call.output()))), g};
+}
+
+const Op cholesky_op = square_op({"linalg_cholesky",
+                                  [](const Matrix& a) { return cholesky_factor(a).values; },
+                                  false,
+                                  cholesky_gradient,
+                                  {.outputs = 1}});
+
+const Op inverse_op =
+    square_op({"linalg_inv",
+               [](const Matrix& a) {
+                 Matrix identity = {a.rows, a.rows, std::vector<double>(a.values.size(), 0.0)};
+                 for (std::int64_t i = 0; i < a.rows; ++i) identity(i, i) = 1;
+                 return solved(a, identity);
+               },
+               false,
+               inverse_gradient,
+               {.outputs = 1}});
+
+const Op det_op =
+    square_op({"linalg_det",
+               [](const Matrix& a) {
+                 return std::vector<double>{eliminated(a, {a.rows, 0, {}}).determinant};
+               },
+               true,
+               det_gradient,
+               {.inputs = 1, .outputs = 1}});
+
+const Op slogdet_op = {
+    .name = "linalg_slogdet",
+    .shape = [](Types inputs, const Attributes&) -> TensorTypes {
+      check_matrices(inputs[0], "linalg_slogdet", true);
+      TensorType result = inputs[0];
+      result.shape.resize(result.shape.size() - 2);
+      return {result, result};
     },
-    true);
+    .kernel =
+        [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
+          if (inputs[0].element_count() == 0) {
+            adopt_(outputs[0], full(outputs[0].shape(), outputs[0].dtype(), 1));
+            return adopt_(outputs[1], zeros(outputs[1].shape(), outputs[1].dtype()));
+          }
+          MatrixBatch batch(inputs[0]);
+          MatrixResults signs, logarithms;
+          for (std::int64_t i = 0; i < batch.count(); ++i) {
+            Elimination result = eliminated(batch.matrix(i), {inputs[0].shape().back(), 0, {}});
+            signs.add({&result.sign, 1});
+            logarithms.add({&result.log_determinant, 1});
+          }
+          signs.write(outputs[0]);
+          logarithms.write(outputs[1]);
+        },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      if (!call.has_gradient(1)) return {Gradient()};
+      return {as_factor(call.gradient(1)) * adjoint(inverse(call.input(0)))};
+    },
+    .saves = {.inputs = 1},
+};
 
 const Op solve_op = {
     .name = "linalg_solve",
@@ -132,58 +163,14 @@ const Op solve_op = {
     },
     .kernel =
         [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          Batch a(inputs[0]), b(inputs[1]);
-          Results results;
+          MatrixBatch a(inputs[0]), b(inputs[1]);
+          MatrixResults results;
           for (std::int64_t i = 0; i < b.count(); ++i)
             results.add(solved(a.matrix(i), b.matrix(i)));
           results.write(outputs[0]);
         },
-};
-
-const Op qr_op = {
-    .name = "linalg_qr",
-    .shape = [](Types inputs, const Attributes&) -> TensorTypes {
-      check_matrices(inputs[0], "linalg_qr", false);
-      TensorType q = inputs[0], r = inputs[0];
-      std::int64_t least = std::min(q.shape.end()[-1], q.shape.end()[-2]);
-      q.shape.end()[-1] = least;
-      r.shape.end()[-2] = least;
-      return {q, r};
-    },
-    .kernel =
-        [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          Batch batch(inputs[0]);
-          Results q, r;
-          for (std::int64_t i = 0; i < batch.count(); ++i) {
-            Reflections factors = reflected(batch.matrix(i));
-            q.add(factors.q.values);
-            r.add(factors.r.values);
-          }
-          q.write(outputs[0]);
-          r.write(outputs[1]);
-        },
-};
-
-const Op eigh_op = {
-    .name = "linalg_eigh",
-    .shape = [](Types inputs, const Attributes&) -> TensorTypes {
-      check_matrices(inputs[0], "linalg_eigh", true);
-      TensorType values = inputs[0];
-      values.shape.pop_back();
-      return {values, inputs[0]};
-    },
-    .kernel =
-        [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          Batch batch(inputs[0]);
-          Results values, vectors;
-          for (std::int64_t i = 0; i < batch.count(); ++i) {
-            Rotations rotations = rotated(batch.matrix(i));
-            values.add(rotations.values);
-            vectors.add(rotations.vectors.values);
-          }
-          values.write(outputs[0]);
-          vectors.write(outputs[1]);
-        },
+    .gradient = solve_gradient,
+    .saves = {.inputs = 0b01, .outputs = 1},
 };
 
 }  // namespace
@@ -196,18 +183,18 @@ Tensor inverse(const Tensor& a) { return call_one(inverse_op, {a}); }
 
 Tensor det(const Tensor& a) { return call_one(det_op, {a}); }
 
-Qr qr(const Tensor& a) {
-  auto outputs = call(qr_op, {a});
+SignAndLogarithm slogdet(const Tensor& a) {
+  auto outputs = call(slogdet_op, {a});
   return {outputs[0], outputs[1]};
 }
 
-Eigh eigh(const Tensor& a) {
-  auto outputs = call(eigh_op, {a});
-  return {outputs[0], outputs[1]};
+Tensor logdet(const Tensor& a) {
+  auto [sign, logarithm] = slogdet(a);
+  return where(lt(sign, 0), std::numeric_limits<double>::quiet_NaN(), logarithm);
 }
 
 gsl::span<const Op* const> linear_algebra_ops() {
-  static const Op* const ops[] = {&cholesky_op, &det_op, &eigh_op, &inverse_op, &qr_op, &solve_op};
+  static const Op* const ops[] = {&cholesky_op, &det_op, &inverse_op, &slogdet_op, &solve_op};
   return ops;
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include <simmesh/core/arithmetic/functions.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/matrix_decompositions.h>
 
@@ -112,8 +114,15 @@ Elimination eliminated(Matrix a, Matrix b) {
     std::int64_t pivot = c;
     for (std::int64_t r = c + 1; r < n; ++r)
       if (std::fabs(a(r, c)) > std::fabs(a(pivot, c))) pivot = r;
-    if (a(pivot, c) == 0) return {.solution = {}, .determinant = 0, .singular = true};
+    if (a(pivot, c) == 0)
+      return {.solution = {},
+              .determinant = 0,
+              .sign = 0,
+              .log_determinant = -std::numeric_limits<double>::infinity(),
+              .singular = true};
     result.determinant *= pivot == c ? a(pivot, c) : -a(pivot, c);
+    result.sign *= (a(pivot, c) < 0) == (pivot == c) ? -1 : 1;
+    result.log_determinant += apply_function(Function::log, std::fabs(a(pivot, c)));
     swap_rows(a, c, pivot);
     swap_rows(b, c, pivot);
     for (std::int64_t r = c + 1; r < n; ++r) {

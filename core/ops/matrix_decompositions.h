@@ -26,10 +26,13 @@ struct Matrix {
 // Raises a RuntimeError where a isn't positive definite.
 Matrix cholesky_factor(const Matrix& a);
 
-// Elimination is the solution of a x = b and the determinant of a.
+// Elimination is the solution of a x = b and the determinant of a: as a number, and as its sign and
+// the logarithm of its magnitude.
 struct Elimination {
   Matrix solution;
   double determinant = 1;
+  double sign = 1;
+  double log_determinant = 0;
   bool singular = false;  // then there is no solution
 };
 // eliminated solves by Gauss elimination with the largest pivot of each column.
@@ -51,5 +54,15 @@ struct Rotations {
 };
 // rotated decomposes by cyclic Jacobi rotations, from the lower triangle.
 Rotations rotated(Matrix a);
+
+// Singular is u diag(values) v^T = a: u[n, k] and v[m, k] with orthonormal columns, k the lesser
+// size, and the values in descending order.
+struct Singular {
+  Matrix u;
+  std::vector<double> values;
+  Matrix v;
+};
+// singular decomposes by rotations of pairs of columns (one-sided Jacobi).
+Singular singular(const Matrix& a);
 
 }  // namespace simmesh

@@ -1,16 +1,10 @@
-#include <cmath>
 #include <limits>
 
-#include <simmesh/core/arithmetic/functions.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/conversion.h>
-#include <simmesh/core/ops/folded.h>
 #include <simmesh/core/ops/normalization.h>
+#include <simmesh/core/ops/normalized_groups.h>
 #include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/pointwise_op.h>
-#include <simmesh/core/ops/reductions.h>
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/convert.h>
 
@@ -18,155 +12,22 @@ namespace simmesh {
 
 namespace {
 
-// Statistics of 16-bit dtypes are float32.
-DType statistics_dtype(DType dtype) {
-  return dtype == DType::float64 ? DType::float64 : DType::float32;
-}
-
-// What is normalized: groups of count elements each, and how weight and bias broadcast over
-// x's elements.
-struct Groups {
-  Shape elements;    // the shape under which x is normalized
-  Shape statistics;  // that shape with size 1 along what is normalized
-  Shape parameters;  // how weight and bias broadcast to elements
-};
-
 // The last dims.
-Groups last_dims(const Shape& shape, const Dims& normalized) {
-  Groups groups{shape, shape, normalized};
+NormalizedGroups last_dims(const Shape& shape, const Dims& normalized) {
+  NormalizedGroups groups{shape, shape, normalized};
   for (std::size_t i = shape.size() - normalized.size(); i < shape.size(); ++i)
     groups.statistics[i] = 1;
   return groups;
 }
 
-// Groups of channels: [N, G, C / G, elements of a channel].
-Groups channel_groups(const Shape& shape, std::int64_t groups) {
+// NormalizedGroups of channels: [N, G, C / G, elements of a channel].
+NormalizedGroups channel_groups(const Shape& shape, std::int64_t groups) {
   std::int64_t channels = shape[1] / groups;
   std::int64_t rest = element_count(DimSpan(shape).subspan(2));
   return {{shape[0], groups, channels, rest}, {shape[0], groups, 1, 1}, {groups, channels, 1}};
 }
 
-// The statistics of each group, in double: [statistics].
-struct Moments {
-  Tensor mean;  // zeros where the mean isn't subtracted
-  Tensor rstd;
-};
-struct MomentOptions {
-  bool subtracts_mean;
-  double eps;
-};
-Moments moments_of(const Tensor& x, const Groups& groups, const MomentOptions& options) {
-  Moments moments{zeros(groups.statistics, DType::float64),
-                  zeros(groups.statistics, DType::float64)};
-  auto means = moments.mean.mutable_values<double>(), rstd = moments.rstd.mutable_values<double>();
-  Folded terms;
-  terms.data = x.contiguous();
-  terms.outer = moments.mean.element_count();
-  terms.count = terms.outer == 0 ? 0 : x.element_count() / terms.outer;
-  if (terms.outer == 0 || terms.count == 0) return moments;
-  auto count = double(terms.count);
-  if (options.subtracts_mean) {
-    SumRequest request = terms.request(SumTerm::identity);
-    request.totals = means;
-    current_arithmetic().sum(request);
-    for (double& mean : means) mean /= count;
-  }
-  SumRequest request =
-      terms.request(options.subtracts_mean ? SumTerm::squared_deviation : SumTerm::square);
-  if (options.subtracts_mean) request.means = means;
-  request.totals = rstd;
-  current_arithmetic().sum(request);
-  for (double& total : rstd) total = 1 / std::sqrt(total / count + options.eps);
-  return moments;
-}
-
-// out = (x - mean) * rstd * weight + bias, in double, rounded once.
-struct Affine {
-  Tensor weight;
-  Tensor bias;
-};
-void normalize(const Tensor& x, const Groups& groups, const Moments& moments, const Affine& affine,
-               Tensor& out) {
-  auto parameter = [&](const Tensor& given, int absent) -> PointwiseOperand {
-    if (!given.is_defined()) return {Tensor(), absent};
-    return {given.contiguous().view(groups.parameters)};
-  };
-  PointwiseOperand operands[] = {{x.contiguous().view(groups.elements)},
-                                 {moments.mean},
-                                 {moments.rstd},
-                                 parameter(affine.weight, 1),
-                                 parameter(affine.bias, 0)};
-  ChunkLoop loop = [](const Chunk& chunk) {
-    const double *value = chunk.operand<double>(0), *mean = chunk.operand<double>(1);
-    const double *rstd = chunk.operand<double>(2), *weight = chunk.operand<double>(3);
-    const double* bias = chunk.operand<double>(4);
-    double* result = chunk.results<double>();
-    for (std::size_t i = 0; i < chunk.count; ++i)
-      result[i] = (value[i] - mean[i]) * rstd[i] * weight[i] + bias[i];
-  };
-  Tensor view = out.view(groups.elements);
-  compute_pointwise({.operands = operands, .type = ComputeType::float64, .loop = loop}, view);
-}
-
-Tensor optional_input(gsl::span<const Tensor> inputs, std::size_t i) {
-  return i < inputs.size() ? inputs[i] : Tensor();
-}
-Tensor optional_input(const GradientCall& call, std::size_t i) {
-  return has_input(call, i) ? call.input(i) : Tensor();
-}
-
-// What gradients of a normalization are made of, in the dtype of the statistics.
-struct Backward {
-  Tensor g;           // of the normalized elements before weight and bias: [elements]
-  Tensor raw;         // of the result: [elements]
-  Tensor normalized;  // (x - mean) * rstd: [elements]
-  Tensor centered;    // x - mean
-  Tensor rstd;        // [statistics]
-  Dims dims;          // what is normalized
-  double count;
-};
-
-Backward backward_of(const GradientCall& call, const Groups& groups, bool subtracts_mean) {
-  Backward b;
-  std::size_t rstd_index = subtracts_mean ? 2 : 1;
-  b.rstd = reshape(call.output(rstd_index), groups.statistics);
-  DType dtype = b.rstd.dtype();
-  b.centered = reshape(to(call.input(0), dtype), groups.elements);
-  if (subtracts_mean) b.centered = b.centered - reshape(call.output(1), groups.statistics);
-  b.normalized = b.centered * b.rstd;
-  b.raw = reshape(to(call.gradient(0), dtype), groups.elements);
-  Tensor weight = optional_input(call, 1);
-  b.g = weight.is_defined() ? b.raw * reshape(to(weight, dtype), groups.parameters) : b.raw;
-  b.count = 1;
-  for (std::size_t i = 0; i < groups.elements.size(); ++i)
-    if (groups.statistics[i] != groups.elements[i]) {
-      b.dims.push_back(std::int64_t(i));
-      b.count *= double(groups.elements[i]);
-    }
-  return b;
-}
-
-Tensor averaged(const Backward& b, const Tensor& x) {
-  return b.dims.empty() ? x : sum(x, b.dims, true) / b.count;
-}
-
-// The gradient of x, from that of the result and, in second derivatives, those of the statistics.
-Tensor input_gradient(const GradientCall& call, const Groups& groups, const Backward& b,
-                      bool subtracts_mean) {
-  Tensor inner = b.g - b.normalized * averaged(b, b.g * b.normalized);
-  if (subtracts_mean) inner = inner - averaged(b, b.g);
-  Tensor result = inner * b.rstd;
-  std::size_t rstd_index = subtracts_mean ? 2 : 1;
-  if (subtracts_mean && call.has_gradient(1))
-    result = result + reshape(call.gradient(1), groups.statistics) / b.count;
-  if (call.has_gradient(rstd_index)) {
-    Tensor g = reshape(call.gradient(rstd_index), groups.statistics);
-    result = result - b.centered * (g * b.rstd * b.rstd * b.rstd / b.count);
-  }
-  return to(reshape(result, call.input_type(0).shape), call.input_type(0).dtype);
-}
-
-Groups layer_groups(const Shape& shape, const Attributes& attributes) {
+NormalizedGroups layer_groups(const Shape& shape, const Attributes& attributes) {
   return last_dims(shape, attributes.get<Dims>("normalized_shape"));
 }
 
@@ -205,19 +66,20 @@ const Op layer_norm_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          Groups groups = layer_groups(inputs[0].shape(), attributes);
-          Moments moments = moments_of(inputs[0], groups, {true, attributes.get<double>("eps")});
+          NormalizedGroups groups = layer_groups(inputs[0].shape(), attributes);
+          GroupMoments moments =
+              group_moments(inputs[0], groups, {true, attributes.get<double>("eps")});
           copy_(outputs[1], converted(moments.mean, outputs[1].dtype()));
           copy_(outputs[2], converted(moments.rstd, outputs[2].dtype()));
-          normalize(inputs[0], groups, moments,
-                    {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
+          normalize_groups(inputs[0], groups, moments,
+                           {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
         },
     .gradient =
         [](const GradientCall& call) {
           Gradients result(call.input_count());
-          Groups groups = layer_groups(call.input_type(0).shape, call.attributes());
-          Backward b = backward_of(call, groups, true);
-          if (call.needs(0)) result[0] = input_gradient(call, groups, b, true);
+          NormalizedGroups groups = layer_groups(call.input_type(0).shape, call.attributes());
+          NormalizedGradient b = normalized_gradient(call, groups, true);
+          if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
           if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
           if (call.needs(2)) result[2] = summed_to_input(call, 2, b.raw);
           return result;
@@ -236,24 +98,25 @@ const Op rms_norm_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          Groups groups = layer_groups(inputs[0].shape(), attributes);
-          Moments moments = moments_of(inputs[0], groups, {false, attributes.get<double>("eps")});
+          NormalizedGroups groups = layer_groups(inputs[0].shape(), attributes);
+          GroupMoments moments =
+              group_moments(inputs[0], groups, {false, attributes.get<double>("eps")});
           copy_(outputs[1], converted(moments.rstd, outputs[1].dtype()));
-          normalize(inputs[0], groups, moments, {optional_input(inputs, 1), {}}, outputs[0]);
+          normalize_groups(inputs[0], groups, moments, {optional_input(inputs, 1), {}}, outputs[0]);
         },
     .gradient =
         [](const GradientCall& call) {
           Gradients result(call.input_count());
-          Groups groups = layer_groups(call.input_type(0).shape, call.attributes());
-          Backward b = backward_of(call, groups, false);
-          if (call.needs(0)) result[0] = input_gradient(call, groups, b, false);
+          NormalizedGroups groups = layer_groups(call.input_type(0).shape, call.attributes());
+          NormalizedGradient b = normalized_gradient(call, groups, false);
+          if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, false);
           if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
           return result;
         },
     .saves = {.inputs = 0b11, .outputs = 0b10},
 };
 
-Groups group_groups(const Shape& shape, const Attributes& attributes) {
+NormalizedGroups group_groups(const Shape& shape, const Attributes& attributes) {
   return channel_groups(shape, attributes.get<std::int64_t>("groups"));
 }
 
@@ -279,33 +142,27 @@ TensorTypes group_norm_types(gsl::span<const TensorType> inputs, const Attribute
   return {inputs[0], statistics, statistics};
 }
 
-// The channels of [N, G, C / G, rest], last, so that all before them is summed.
-Gradient channel_sum(const GradientCall& call, std::size_t i, const Tensor& x) {
-  const Shape& shape = call.input_type(0).shape;
-  Tensor channels = reshape(x, {shape[0], shape[1], -1});
-  return summed_to_input(call, i, transpose(channels, 1, 2));
-}
-
 const Op group_norm_op = {
     .name = "native_group_norm",
     .shape = group_norm_types,
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          Groups groups = group_groups(inputs[0].shape(), attributes);
-          Moments moments = moments_of(inputs[0], groups, {true, attributes.get<double>("eps")});
+          NormalizedGroups groups = group_groups(inputs[0].shape(), attributes);
+          GroupMoments moments =
+              group_moments(inputs[0], groups, {true, attributes.get<double>("eps")});
           const Shape& statistics = outputs[1].shape();
           copy_(outputs[1], converted(moments.mean, outputs[1].dtype()).view(statistics));
           copy_(outputs[2], converted(moments.rstd, outputs[2].dtype()).view(statistics));
-          normalize(inputs[0], groups, moments,
-                    {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
+          normalize_groups(inputs[0], groups, moments,
+                           {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
         },
     .gradient =
         [](const GradientCall& call) {
           Gradients result(call.input_count());
-          Groups groups = group_groups(call.input_type(0).shape, call.attributes());
-          Backward b = backward_of(call, groups, true);
-          if (call.needs(0)) result[0] = input_gradient(call, groups, b, true);
+          NormalizedGroups groups = group_groups(call.input_type(0).shape, call.attributes());
+          NormalizedGradient b = normalized_gradient(call, groups, true);
+          if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
           if (call.needs(1)) result[1] = channel_sum(call, 1, b.raw * b.normalized);
           if (call.needs(2)) result[2] = channel_sum(call, 2, b.raw);
           return result;

@@ -301,6 +301,14 @@ Tensor mm(const Tensor& a, const Tensor& b) { return call_one(mm_op, {a, b}); }
 
 Tensor bmm(const Tensor& a, const Tensor& b) { return call_one(bmm_op, {a, b}); }
 
+Tensor addmv(const Tensor& addend, const Tensor& matrix, const Tensor& vector,
+             const Scales& scales) {
+  if (matrix.dim() != 2 || vector.dim() != 1 || addend.dim() > 1)
+    raise(ErrorKind::runtime_error, "addmv", "vector + matrix @ vector expected, got {}, {}, {}",
+          addend.dim(), matrix.dim(), vector.dim());
+  return squeeze(addmm(unsqueeze(addend, -1), matrix, unsqueeze(vector, 1), scales), 1);
+}
+
 Tensor mv(const Tensor& matrix, const Tensor& vector) { return call_one(mv_op, {matrix, vector}); }
 
 Tensor dot(const Tensor& a, const Tensor& b) { return call_one(dot_op, {a, b}); }

@@ -32,6 +32,10 @@ Tensor baddbmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Sca
 // left and a column on the right, and its dim goes away.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
+// addmv is addmm of a matrix and a vector.
+Tensor addmv(const Tensor& addend, const Tensor& matrix, const Tensor& vector,
+             const Scales& scales = {});
+
 // mv is the product of a matrix and a vector; dot the one of two vectors; outer all products of
 // their elements.
 Tensor mv(const Tensor& matrix, const Tensor& vector);

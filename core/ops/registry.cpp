@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <simmesh/core/ops/activations.h>
+#include <simmesh/core/ops/batch_normalization.h>
 #include <simmesh/core/ops/comparison.h>
 #include <simmesh/core/ops/complex.h>
 #include <simmesh/core/ops/conversion.h>
@@ -34,6 +35,7 @@
 #include <simmesh/core/ops/selection.h>
 #include <simmesh/core/ops/softmax.h>
 #include <simmesh/core/ops/sorting.h>
+#include <simmesh/core/ops/spectral.h>
 #include <simmesh/core/ops/statistics.h>
 #include <simmesh/core/ops/trigonometry.h>
 #include <simmesh/core/ops/unfolding.h>
@@ -47,6 +49,7 @@ std::vector<const Op*> gathered_ops() {
   std::vector<const Op*> ops;
   for (gsl::span<const Op* const> family : {
            activation_ops(),
+           batch_normalization_ops(),
            comparison_ops(),
            complex_ops(),
            conversion_ops(),
@@ -79,6 +82,7 @@ std::vector<const Op*> gathered_ops() {
            selection_ops(),
            softmax_ops(),
            sorting_ops(),
+           spectral_ops(),
            statistics_ops(),
            trigonometry_ops(),
            unfolding_ops(),

@@ -101,8 +101,8 @@ void scatter_reduce_kernel(gsl::span<const Tensor> inputs, const Attributes& att
 }
 
 // The tensors that the gradients of x and of the source are made of.
-struct Reduction {
-  explicit Reduction(const GradientCall& of)
+struct ScatterGradient {
+  explicit ScatterGradient(const GradientCall& of)
       : call(of),
         dim(of.attributes().get<std::int64_t>("dim")),
         reduce(of.attributes().get<std::string>("reduce")),
@@ -125,7 +125,7 @@ struct Reduction {
   bool includes_self;
 };
 
-Gradients mean_gradients(const Reduction& r) {
+Gradients mean_gradients(const ScatterGradient& r) {
   Tensor g = r.call.gradient(), one = ones_like(r.index, g.dtype());
   Tensor start = r.includes_self ? ones_like(g) : zeros_like(g);
   Tensor counts = clamp_min(scatter_add(start, r.dim, r.index, one), 1);
@@ -134,7 +134,7 @@ Gradients mean_gradients(const Reduction& r) {
 }
 
 // Equal elements share the gradient.
-Gradients extreme_gradients(const Reduction& r) {
+Gradients extreme_gradients(const ScatterGradient& r) {
   Tensor result = r.call.output(), source = r.source();
   DType dtype = result.dtype();
   Tensor own = r.without_replaced(to(eq(r.call.input(0), result), dtype));
@@ -151,7 +151,7 @@ Gradients extreme_gradients(const Reduction& r) {
 }
 
 // The product of the others: where a factor is zero, the product without it.
-Gradients product_gradients(const Reduction& r) {
+Gradients product_gradients(const ScatterGradient& r) {
   Tensor g = r.call.gradient(), source = r.source();
   const Tensor& x = r.call.input(0);
   Tensor filled = masked_fill(x, eq(x, 0), 1);
@@ -179,7 +179,7 @@ const Op scatter_reduce_op = {
     },
     .kernel = scatter_reduce_kernel,
     .gradient = [](const GradientCall& call) -> Gradients {
-      Reduction r(call);
+      ScatterGradient r(call);
       if (r.reduce == "sum")
         return {r.without_replaced(call.gradient()), Gradient(),
                 source_gradient(call, call.gradient())};

@@ -74,20 +74,19 @@ inline Outcome on_devices(std::size_t ranks, const DeviceModel& device, const ch
   return world.run(body);
 }
 
-// race_in runs a body under all schedules and returns what its first rank's failure says, empty for
-// none; all schedules must say the same.
+// race_in runs a body and returns what the first failing rank says, empty for none; under another
+// schedule it must fail or succeed alike.
 inline std::string race_in(std::size_t ranks, const std::function<void(Rank&)>& body,
                            const DeviceModel& device = {}) {
-  std::optional<std::string> first;
-  for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
-    for (std::size_t threads : {1, 2}) {
-      Outcome outcome = on_devices(ranks, device, schedule, threads, body);
-      std::string said = outcome.ok() ? "" : outcome.failure->message;
-      if (!first) first = said;
-      EXPECT_EQ(said.empty(), first->empty()) << schedule << ": " << said << *first;
-    }
-  return *first;
+  Outcome first = on_devices(ranks, device, "fifo", 1, body);
+  Outcome other = on_devices(ranks, device, "seeded:1", 2, body);
+  EXPECT_EQ(first.ok(), other.ok());
+  return first.ok() ? "" : first.failure->message;
 }
+
+// casting_policy reduces gradients in another dtype than the shards', so that they are cast at the
+// end of a reduction.
+inline MixedPrecisionPolicy casting_policy() { return {.param_dtype = DType::bfloat16}; }
 
 inline std::size_t ranks_of(const Trial& trial) { return std::size_t(element_count(trial.mesh)); }
 

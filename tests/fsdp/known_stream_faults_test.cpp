@@ -9,10 +9,6 @@
 namespace simmesh::fsdp {
 namespace {
 
-MixedPrecisionPolicy narrow_parameters() {
-  return {.param_dtype = DType::bfloat16, .reduce_dtype = DType::float32};
-}
-
 void expect_race(const Trial& faulty, const std::string& first, const std::string& second) {
   Trial right = faulty;
   right.faults = {};
@@ -26,7 +22,7 @@ void expect_race(const Trial& faulty, const std::string& first, const std::strin
 // reduction wrote into it while the all-reduce was in flight: all layers got one gradient.
 TEST(KnownStreamFaults, TheNextLayerReusesTheBufferOfAnAllReduce) {
   expect_race({.mesh = {2, 2},
-               .options = {.mp_policy = narrow_parameters()},
+               .options = {.mp_policy = casting_policy()},
                .faults = {.all_reduce_buffer = AllReduceBuffer::dropped}},
               "reduce_scatter at", "on stream all_reduce");
 }
@@ -34,14 +30,16 @@ TEST(KnownStreamFaults, TheNextLayerReusesTheBufferOfAnAllReduce) {
 // The first cure held such a buffer for each layer until the end of backward. Ours holds two,
 // however many layers there are.
 TEST(KnownStreamFaults, BuffersOfAllLayersAreHeld) {
-  constexpr std::int64_t width = 512, block = (width * (width + 2) + width + 2) * 4 / 2;
+  // A layer's gradients in bfloat16, of which a rank has half.
+  constexpr std::int64_t width = 64, block = (2 * width * (width + 2) + 2 * width + 2) * 2 / 2;
   std::vector<std::int64_t> right, faulty;
   for (std::int64_t layers : {4, 5, 6}) {
     Trial trial{.mesh = {2, 2},
                 .layers = layers,
                 .width = width,
                 .steps = 1,
-                .options = {.mp_policy = narrow_parameters()}};
+                .options = {.mp_policy = casting_policy()},
+                .after = [](nn::Module&, optim::Optimizer&) {}};
     right.push_back(report_of(trial).memory.active.peak);
     trial.faults.all_reduce_buffer = AllReduceBuffer::until_finalize;
     faulty.push_back(report_of(trial).memory.active.peak);
@@ -49,7 +47,7 @@ TEST(KnownStreamFaults, BuffersOfAllLayersAreHeld) {
   EXPECT_GT(faulty[0], right[0] + block);
   EXPECT_EQ((faulty[2] - right[2]) - (faulty[1] - right[1]),
             (faulty[1] - right[1]) - (faulty[0] - right[0]));
-  EXPECT_GE((faulty[1] - right[1]) - (faulty[0] - right[0]), 2 * block);
+  EXPECT_GE((faulty[1] - right[1]) - (faulty[0] - right[0]), block);
 }
 
 // Gradients of replicas were copied to the host from a buffer that had gone back to the pool.
@@ -79,7 +77,7 @@ TEST(KnownStreamFaults, AnOptimizerInBackwardReadsAnUnfinishedCopy) {
 // Inputs of reductions were only given up by the last group of a module; where that one has no
 // gradients, all of them were kept. Each is as large as a layer's gradients.
 TEST(KnownStreamFaults, OnlyTheLastGroupGivesInputsUp) {
-  constexpr std::int64_t width = 512;
+  constexpr std::int64_t width = 64;
   auto peak = [](bool fault, std::int64_t layers) {
     return report_of(
                2,
@@ -104,35 +102,36 @@ TEST(KnownStreamFaults, OnlyTheLastGroupGivesInputsUp) {
         .memory.active.peak;
   };
   constexpr std::int64_t input = 2 * width * (width + 2) * 4;
-  for (std::int64_t layers : {3, 4}) EXPECT_GE(peak(true, layers) - peak(false, layers), input);
-  EXPECT_EQ((peak(true, 5) - peak(false, 5)) - (peak(true, 4) - peak(false, 4)), input);
+  std::int64_t with_four = peak(true, 4) - peak(false, 4);
+  EXPECT_GT(with_four, 0);
+  EXPECT_EQ((peak(true, 5) - peak(false, 5)) - with_four, input);
 }
 
-// Shards that inference keeps after forward, on a smaller mesh, were kept in the next step too.
+// Shards that inference keeps after forward, on a smaller mesh, were kept in the next step too: it
+// ran out of memory then.
 TEST(KnownStreamFaults, InferenceOnASmallerMeshFillsTheDevice) {
   for (bool keeps : {false, true}) {
-    auto steps = [=](int count, std::int64_t capacity_bytes) {
-      return on_devices(4, {.capacity_bytes = capacity_bytes}, "fifo", 1, [=](Rank&) {
-        nn::ModulePtr model = build_model(small_model(3, 1024));
-        shard_layers(*model, {.reshard_after_forward = 2});
-        set_faults(*model, {.keeps_post_forward_shards = keeps});
-        NoGrad mode;
-        for (int step = 0; step < count; ++step)
-          (*model)(formula({2, 1024}, {.rule = Rule::unit, .seed = 3}));
-      });
+    auto active_peak = [=](int steps) {
+      return report_of(4,
+                       [=](Rank&) {
+                         nn::ModulePtr model = build_model(small_model(3, 32));
+                         shard_layers(*model, {.reshard_after_forward = 2});
+                         set_faults(*model, {.keeps_post_forward_shards = keeps});
+                         NoGrad mode;
+                         for (int step = 0; step < steps; ++step)
+                           (*model)(formula({2, 32}, {.rule = Rule::unit, .seed = 3}));
+                       })
+          .memory.active.peak;
     };
-    std::int64_t two_steps = steps(2, 0).devices[0].memory.reserved.peak;
-    Outcome more = steps(6, two_steps);
-    EXPECT_EQ(more.ok(), !keeps);
-    if (keeps) {
-      EXPECT_NE(more.failure->message.find("out of memory"), std::string::npos);
-    }
+    // The first step is special: before it nothing is kept.
+    EXPECT_EQ(active_peak(3) > active_peak(2), keeps);
   }
 }
 
 // With record_stream, the buffers of asynchronous gathers only come back when the host knows that
 // the collective is through; as it runs ahead, each gather gets a new one.
 TEST(KnownStreamFaults, RecordStreamAllocatesTooMuch) {
+  constexpr std::int64_t buffer = 2 * 48 * 50 * 4;  // of a layer
   std::vector<std::int64_t> reserved;
   for (bool records : {false, true}) {
     for (std::int64_t layers : {4, 8}) {
@@ -145,12 +144,12 @@ TEST(KnownStreamFaults, RecordStreamAllocatesTooMuch) {
           .prepare = [](nn::Module& model) { FSDPModule(model).set_unshard_async_op(true); }};
       trial.after = [](nn::Module&, optim::Optimizer&) {};
       DeviceReport report = report_of(trial);
-      std::int64_t shards = layers * 2 * 1024 * 1026 * 4 / 2;
+      std::int64_t shards = layers * buffer / 2;
       reserved.push_back(report.memory.active.peak - 2 * shards);
     }
   }
   EXPECT_GT(reserved[2], reserved[0]);
-  EXPECT_GT(reserved[3] - reserved[2], reserved[1] - reserved[0] + 8 * 1024 * 1024);
+  EXPECT_GT(reserved[3] - reserved[2], reserved[1] - reserved[0] + 4 * buffer);
 }
 
 // The input of a reduction went back to the pool while it was read, and was overwritten: with
@@ -168,13 +167,13 @@ TEST(KnownStreamFaults, SeveralRootsFragmentMemory) {
                        std::vector<nn::ModulePtr> roots;
                        std::vector<nn::Module*> modules;
                        for (int i = 0; i < 3; ++i) {
-                         roots.push_back(build_model(small_model(2, 256)));
+                         roots.push_back(build_model(small_model(2, 32)));
                          shard_layers(*roots.back());
                          modules.push_back(roots.back().get());
                        }
                        if (shares) share_comm_ctx(modules);
                        for (const nn::ModulePtr& root : roots)
-                         backward(sum((*root)(formula({2, 256}, {.rule = Rule::unit, .seed = 3}))));
+                         backward(sum((*root)(formula({2, 32}, {.rule = Rule::unit, .seed = 3}))));
                      })
         .memory.reserved.peak;
   };
@@ -187,9 +186,12 @@ TEST(KnownStreamFaults, SeveralRootsFragmentMemory) {
 // A gradient buffer of the wrong stream's pool: what that stream still does with the memory isn't
 // ordered before the stream that writes it now.
 TEST(KnownStreamFaults, ABufferIsOfTheWrongPool) {
-  expect_race({.options = {.mp_policy = narrow_parameters()},
-               .faults = {.reduce_input_on_other_pool = true}},
-              "reduce_scatter_copy_in on stream compute", "on stream reduce_scatter");
+  expect_race(
+      {.options = {.mp_policy = casting_policy()},
+       .faults = {.reduce_input_on_other_pool = true},
+       .prepare =
+           [](nn::Module& model) { FSDPModule(model).set_reduce_scatter_max_input_buffers(2); }},
+      "reduce_scatter_copy_in on stream compute", "on stream reduce_scatter");
 }
 
 }  // namespace

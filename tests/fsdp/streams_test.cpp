@@ -44,15 +44,12 @@ Trial with_post_optim_event() {
 
 // An optimiser between collectives of its users, as hooks before and after its step.
 Trial with_optimizer_hooks() {
-  return {.after = [](nn::Module& model, optim::Optimizer& optimizer) {
+  return {.after = [](nn::Module&, optim::Optimizer& optimizer) {
     Tensor norm = zeros({1}, DType::float32);
     all_reduce_(norm, ReduceOp::sum, ProcessGroup::world());
     optimizer.step();
-    for (Tensor& parameter : model.parameters()) {
-      Tensor local = parameter.local_part();
-      Work work = all_reduce_async(local, ReduceOp::max, ProcessGroup::world());
-      work.wait();
-    }
+    Work work = all_reduce_async(norm, ReduceOp::max, ProcessGroup::world());
+    work.wait();
     optimizer.zero_grad();
   }};
 }
@@ -79,6 +76,8 @@ std::vector<NamedTrial> suite() {
       {"reduce buffers", with_reduce_buffers(2)},
       {"mixed precision", {.options = {.mp_policy = mixed_precision()}}},
       {"hsdp, mixed precision", {.mesh = {2, 2}, .options = {.mp_policy = mixed_precision()}}},
+      {"cast gradients", {.options = {.mp_policy = casting_policy()}}},
+      {"hsdp, cast gradients", {.mesh = {2, 2}, .options = {.mp_policy = casting_policy()}}},
       {"reshard", {.options = {.reshard_after_forward = true}}},
       {"no reshard", {.options = {.reshard_after_forward = false}}},
       {"smaller mesh", {.mesh = {4}, .options = {.reshard_after_forward = 2}}},
@@ -112,7 +111,13 @@ std::vector<NamedTrial> suite() {
 }
 
 TEST(Streams, TheSuiteHasNoRace) {
-  for (const NamedTrial& named : suite()) EXPECT_EQ(race_in(named.trial), "") << named.name;
+  for (const NamedTrial& named : suite())
+    for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
+      for (std::size_t threads : {1, 2}) {
+        Outcome outcome = on_devices(ranks_of(named.trial), {}, schedule, threads,
+                                     [&](Rank& rank) { train(named.trial, rank); });
+        EXPECT_TRUE(outcome.ok()) << named.name << ", " << schedule << ": " << report(outcome);
+      }
 }
 
 // Streams are annotations: gradients and events are those of a world without devices.
@@ -138,11 +143,13 @@ struct Removal {
 };
 
 TEST(Streams, EachRemovedWaitRaces) {
-  Trial cast{.options = {.reshard_after_forward = true, .mp_policy = mixed_precision()}};
+  Trial cast{.options = {.reshard_after_forward = true, .mp_policy = casting_policy()}};
   for (const Removal& removal : std::vector<Removal>{
            {"root", {.faults = {.skips_root_wait = true}}, "all_gather_copy_in"},
            {"gather", {.faults = {.skips_gather_wait = true}}, "all_gather_copy_out"},
-           {"copy out", {.faults = {.skips_copy_out_wait = true}}, "all_gather_copy_out"},
+           {"copy out",
+            {.faults = {.skips_copy_out_wait = true}},
+            "all_gather_copy_in on stream all_gather_copy_in writes"},
            {"reduce", {.faults = {.skips_reduce_wait = true}}, "reduce_scatter"},
        }) {
     EXPECT_EQ(race_in(Trial{}), "");
@@ -200,10 +207,10 @@ std::string race_in_chunked_loss(const ChunkedLoss& loss) {
 
 TEST(Streams, AChunkedLossHasNoRace) {
   EXPECT_EQ(race_in_chunked_loss({}), "");
-  EXPECT_EQ(race_in_chunked_loss({.options = {.mp_policy = mixed_precision()}}), "");
-  EXPECT_EQ(race_in_chunked_loss({.mesh = {2, 2}}), "");
-  EXPECT_EQ(race_in_chunked_loss({.mesh = {2, 2}, .options = {.mp_policy = mixed_precision()}}),
-            "");
+  for (const Shape& mesh : {Shape{2}, Shape{2, 2}}) {
+    EXPECT_EQ(race_in_chunked_loss({.mesh = mesh}), "");
+    EXPECT_EQ(race_in_chunked_loss({.mesh = mesh, .options = {.mp_policy = casting_policy()}}), "");
+  }
 }
 
 // The gradients of a chunk are added up when the all-reduce is long through: only the event after
@@ -214,6 +221,45 @@ TEST(Streams, AChunkedLossNeedsTheEventAfterAccumulation) {
                             .faults = {.skips_own_reduction_wait = true,
                                        .all_reduce_buffer = AllReduceBuffer::until_all_reduce}});
   EXPECT_NE(race.find("on stream all_reduce"), std::string::npos) << race;
+}
+
+// Compute that takes longer than communication hides it: what is exposed is the same for any number
+// of layers, namely the first gather and the last reduction.
+TEST(Streams, ComputeHidesCommunication) {
+  std::vector<double> exposed_us;
+  for (std::int64_t layers : {3, 5, 7}) {
+    Trial trial{.layers = layers,
+                .steps = 1,
+                .options = {.reshard_after_forward = true},
+                .device = {.launch_us = 1000}};
+    trial.after = [](nn::Module&, optim::Optimizer&) {};
+    DeviceReport report = report_of(trial);
+    EXPECT_TRUE(report.is_complete);
+    exposed_us.push_back(report.exposed_communication_us);
+  }
+  EXPECT_GT(exposed_us[0], 0);
+  // Times are below 2^18 microseconds, so each of the additions rounds by less than 2^-34.
+  EXPECT_NEAR(exposed_us[1], exposed_us[0], 1e-6);
+  EXPECT_NEAR(exposed_us[2], exposed_us[0], 1e-6);
+}
+
+// Where communication takes longer, reductions that needn't queue behind gathers, or may have more
+// inputs in flight, let a step end earlier.
+TEST(Streams, SlowLinksShowWhatHoldsThemUp) {
+  auto makespan_us = [](std::function<void(FSDPModule)> set) {
+    Trial trial{.layers = 6,
+                .steps = 1,
+                .options = {.reshard_after_forward = true},
+                .device = {.launch_us = 1, .collective_base_us = 100},
+                .prepare = [set](nn::Module& model) { set(FSDPModule(model)); }};
+    trial.after = [](nn::Module&, optim::Optimizer&) {};
+    return report_of(trial).makespan_us;
+  };
+  double plain_us = makespan_us([](FSDPModule) {});
+  EXPECT_LT(makespan_us([](FSDPModule module) { module.set_separate_reduce_scatter_group(true); }),
+            plain_us);
+  EXPECT_LE(makespan_us([](FSDPModule module) { module.set_reduce_scatter_max_input_buffers(2); }),
+            plain_us);
 }
 
 }  // namespace

@@ -148,5 +148,35 @@ TEST(GateExpect, TellsOtherRunsApart) {
   EXPECT_TRUE(named_check(result, "same_as fsdp").passed);
 }
 
+// Without figures of a device there is no time; with them, reports cost none.
+TEST(GateExpect, PrintsExposedCommunicationOfDevices) {
+  GateResult plain = run_gate(expecting(""));
+  EXPECT_FALSE(plain.device);
+  std::string device = "[device]\nteraflops = 1.0\ncapacity_bytes = 1_000_000_000\n";
+  GateFile gate = gate_from_text(
+      sharded_stack + device + "[expect]\nschedules = 2\nexposed_us_max = 0.5\n", "g.toml");
+  GateResult result = run_gate(gate);
+  EXPECT_EQ(result.data_hash, plain.data_hash);
+  EXPECT_GT(result.device->exposed_communication_us, 0.0);
+  EXPECT_GT(result.device->makespan_us, result.device->exposed_communication_us);
+  EXPECT_GT(result.device->reserved_bytes, 0);
+  EXPECT_FALSE(named_check(result, "exposed_us_max").passed);
+  EXPECT_TRUE(named_check(result, "device").passed);
+  EXPECT_THAT(to_text(gsl::span<const GateResult>(&result, 1)),
+              HasSubstr(" us, communication exposed for "));
+  EXPECT_EQ(explain(gate_from_text(explain(gate), "g.toml")), explain(gate));
+  EXPECT_THAT(explain(gate), HasSubstr("\n[device]\nlaunch_us = 2.0\n"));
+  EXPECT_THROW(expecting("exposed_us_max = 1.0\n"), BadGate);
+}
+
+// A device that is too small ends the run on it, and only that.
+TEST(GateExpect, ADeviceThatIsTooSmallFails) {
+  GateResult result =
+      run_gate(gate_from_text(sharded_stack + "[device]\ncapacity_bytes = 1024\n", "g.toml"));
+  EXPECT_FALSE(named_check(result, "device").passed);
+  EXPECT_TRUE(named_check(result, "run").passed);
+  EXPECT_FALSE(result.device);
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -25,7 +25,7 @@ GateFile fsdp_gate(const std::string& text) { return gate_from_text(text, "g.tom
 
 GateResult run_sharded(const std::string& text) { return run_gate(fsdp_gate(text)); }
 
-std::string shown(const GateResult& result) {
+std::string checks_of(const GateResult& result) {
   return to_text(gsl::span<const GateResult>(&result, 1));
 }
 
@@ -102,7 +102,7 @@ TEST(GateFsdp, EveryOptionGivesTheBitsOfOneDevice) {
       if (std::string_view(mesh).find("names") != std::string_view::npos)
         all += all.empty() ? "mesh = [\"a\", \"b\"]" : ", mesh = [\"a\", \"b\"]";
       GateResult result = run_sharded(perceptron(all, mesh) + equals_one_device);
-      EXPECT_EQ(result.failed(), 0) << all << "\n" << shown(result);
+      EXPECT_EQ(result.failed(), 0) << all << "\n" << checks_of(result);
     }
 }
 
@@ -114,7 +114,7 @@ TEST(GateFsdp, EveryModelTrains) {
                       "width = 8\ninit = {{ scale = 0.25 }}\n[data]\nbatch = 8\n[parallel]\n"
                       "fsdp = {{}}\n[train]\nclip_grad_norm = 0.5\n{}",
                       kind, dtype, equals_one_device));
-      EXPECT_EQ(result.failed(), 0) << kind << " " << dtype << "\n" << shown(result);
+      EXPECT_EQ(result.failed(), 0) << kind << " " << dtype << "\n" << checks_of(result);
     }
 }
 
@@ -126,7 +126,7 @@ TEST(GateFsdp, MixedPrecisionAndFactorsRun) {
        {"param_dtype = \"bfloat16\", reduce_dtype = \"float32\"",
         "param_dtype = \"float16\", output_dtype = \"float32\"", "gradient_divide_factor = 3.0"}) {
     GateResult result = run_sharded(perceptron(options, "[mesh]\nshape = [2]\n"));
-    EXPECT_EQ(result.failed(), 0) << shown(result);
+    EXPECT_EQ(result.failed(), 0) << checks_of(result);
     EXPECT_NEAR(result.losses.at(0), loss, 0.02 * loss) << options;
   }
 }
@@ -142,7 +142,7 @@ TEST(GateFsdp, CountsWhatTrainingCommunicates) {
   EXPECT_FALSE(result.collectives.count("all_reduce"));
   EXPECT_EQ(result.gathers->started(), 5);
   EXPECT_EQ(result.gathers->unused(), 0);
-  EXPECT_THAT(shown(result),
+  EXPECT_THAT(checks_of(result),
               HasSubstr("all-gathers of parameters: 5 on each rank, 0 that nobody used\n"));
 }
 

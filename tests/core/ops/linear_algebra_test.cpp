@@ -10,6 +10,7 @@
 #include <simmesh/core/ops/rearranging.h>
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/formula.h>
+#include <simmesh/tests/core/ops/gradient_case.h>
 
 namespace simmesh {
 namespace {
@@ -79,6 +80,36 @@ TEST(LinearAlgebra, EighSortsItsValues) {
   for (std::int64_t i = 1; i < 6; ++i)
     EXPECT_LE(values.values<double>()[std::size_t(i - 1)], values.values<double>()[std::size_t(i)]);
   EXPECT_EQ(to_string(eigh(eye(2)).values), "float32[2] {1, 1}");
+}
+
+TEST(LinearAlgebra, LogarithmsOfDeterminantsStayInRange) {
+  Tensor a = mul(eye(40, {}, DType::float32), 1e-3);
+  EXPECT_EQ(to_string(det(a)), "float32[] {0}");
+  EXPECT_EQ(to_string(logdet(a)), "float32[] {-276.3102}");
+  Tensor turned = tensor_of<double>({2, 2}, {0, 2, 3, 4});
+  EXPECT_EQ(to_string(slogdet(turned).sign), "float64[] {-1}");
+  EXPECT_EQ(to_string(to(slogdet(turned).logarithm, DType::float32)), "float32[] {1.7917595}");
+  EXPECT_EQ(to_string(isnan(logdet(turned))), "bool[] {true}");
+  EXPECT_EQ(to_string(slogdet(zeros({2, 2}, DType::float32)).logarithm), "float32[] {-inf}");
+  EXPECT_EQ(to_string(slogdet(zeros({2, 2}, DType::float32)).sign), "float32[] {0}");
+  EXPECT_EQ(to_string(logdet(zeros({0, 0}, DType::float32))), "float32[] {0}");
+}
+
+TEST(LinearAlgebra, Gradients) {
+  using Inputs = std::vector<Tensor>;
+  std::vector<Tensor> x = {leaf({2, 3, 3}, 1), leaf({2, 3, 2}, 2)};
+  Tensor unit = eye(3, {}, DType::float64);
+  auto regular = [=](const Tensor& a) { return a + unit * 3; };
+  check_gradients({
+      {"cholesky",
+       [=](const Inputs& in) { return cholesky(matmul(in[0], transpose(in[0], -2, -1)) + unit); },
+       {x[0]}},
+      {"solve", [=](const Inputs& in) { return solve(regular(in[0]), in[1]); }, x},
+      {"inverse", [=](const Inputs& in) { return inverse(regular(in[0])); }, {x[0]}},
+      {"det", [=](const Inputs& in) { return det(regular(in[0])); }, {x[0]}},
+      {"slogdet", [=](const Inputs& in) { return slogdet(regular(in[0])).logarithm; }, {x[0]}},
+      {"logdet", [=](const Inputs& in) { return logdet(regular(in[0])); }, {x[0]}},
+  });
 }
 
 }  // namespace

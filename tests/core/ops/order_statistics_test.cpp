@@ -10,10 +10,10 @@
 namespace simmesh {
 namespace {
 
-constexpr float no_number = std::numeric_limits<float>::quiet_NaN();
+constexpr float rank_nan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(OrderStatistics, MedianIsTheLowerOfTwo) {
-  Tensor x = tensor_of<float>({2, 4}, {4, 1, 3, 2, 9, no_number, 8, 7});
+  Tensor x = tensor_of<float>({2, 4}, {4, 1, 3, 2, 9, rank_nan, 8, 7});
   EXPECT_EQ(to_string(median(x, 1).indices), "int64[2] {3, 1}");
   EXPECT_EQ(to_string(median(x, 0, true).values.shape()), "[1, 4]");
   EXPECT_EQ(to_string(nanmedian(x, 1).values), "float32[2] {2, 8}");
@@ -21,7 +21,7 @@ TEST(OrderStatistics, MedianIsTheLowerOfTwo) {
   EXPECT_EQ(to_string(isnan(median(x))), "bool[] {true}");
   EXPECT_EQ(to_string(nanmedian(x)), "float32[] {4}");
   EXPECT_EQ(to_string(median(tensor_of<std::int64_t>({3}, {5, 9, 7}))), "int64[] {7}");
-  EXPECT_EQ(to_string(isnan(nanmedian(tensor_of<float>({2}, {no_number, no_number}), 0).values)),
+  EXPECT_EQ(to_string(isnan(nanmedian(tensor_of<float>({2}, {rank_nan, rank_nan}), 0).values)),
             "bool[] {true}");
   EXPECT_EQ(to_string(isnan(median(zeros({0}, DType::float32)))), "bool[] {true}");
   EXPECT_EQ(kind_raised([] { median(zeros({0}, DType::float32), 0); }), ErrorKind::index_error);
@@ -33,7 +33,7 @@ TEST(OrderStatistics, QuantileLiesBetweenNeighbours) {
   EXPECT_EQ(to_string(quantile(x, {.q = 1, .dim = 0})), "float64[4] {30, 0, 10, 20}");
   EXPECT_EQ(to_string(quantile(x, {.q = 0.25, .dim = 1, .keepdim = true})),
             "float64[2, 1] {0.75, 7.5}");
-  EXPECT_EQ(to_string(isnan(quantile(tensor_of<float>({2}, {1, no_number}), {.q = 0}))),
+  EXPECT_EQ(to_string(isnan(quantile(tensor_of<float>({2}, {1, rank_nan}), {.q = 0}))),
             "bool[] {true}");
   EXPECT_EQ(kind_raised([&] { quantile(x, {.q = 1.5}); }), ErrorKind::runtime_error);
   EXPECT_EQ(kind_raised([] { quantile(zeros({2}, DType::int64), {}); }), ErrorKind::runtime_error);

@@ -127,5 +127,14 @@ TEST(Products, RowSplitsOfLinearDontChangeABit) {
                           narrow(whole, {.dim = 0, .start = row, .length = 1}).contiguous()));
 }
 
+TEST(Products, AddmvScalesVectorAndProduct) {
+  Tensor matrix = tensor_of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  Tensor vector = tensor_of<float>({3}, {1, 0, -1}), addend = tensor_of<float>({2}, {10, 20});
+  EXPECT_EQ(to_string(addmv(addend, matrix, vector, {.beta = 2, .alpha = 3})),
+            "float32[2] {14, 34}");
+  EXPECT_EQ(to_string(addmv(full({}, DType::float32, 1), matrix, vector)), "float32[2] {-1, -1}");
+  EXPECT_THROW(addmv(addend, matrix, matrix), Error);
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -59,5 +59,14 @@ TEST(Rearranging, TrianglesOfBatches) {
   EXPECT_THROW(tril(rearranged_counted({2})), Error);
 }
 
+TEST(Rearranging, RepeatsEachElementAsOftenAsItsCount) {
+  Tensor x = tensor_of<float>({2, 2}, {1, 2, 3, 4}), counts = tensor_of<std::int64_t>({2}, {0, 3});
+  EXPECT_EQ(to_string(repeat_interleave(x, counts, 1)), "float32[2, 3] {2, 2, 2, 4, 4, 4}");
+  EXPECT_EQ(to_string(repeat_interleave(x, tensor_of<std::int64_t>({1}, {2}), 0)),
+            "float32[4, 2] {1, 2, 1, 2, 3, 4, 3, 4}");
+  EXPECT_THROW(repeat_interleave(x, tensor_of<std::int64_t>({2}, {1, -1}), 0), Error);
+  EXPECT_THROW(repeat_interleave(x, tensor_of<std::int64_t>({3}, {1, 1, 1}), 0), Error);
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -9,7 +9,7 @@
 namespace simmesh {
 namespace {
 
-constexpr double infinite_angle = std::numeric_limits<double>::infinity();
+constexpr double angle_infinity = std::numeric_limits<double>::infinity();
 
 TEST(Trigonometry, AtKnownPoints) {
   EXPECT_EQ(to_string(asin(tensor_of<float>({3}, {0, 1, 2}))), "float32[3] {0, 1.5707964, nan}");
@@ -28,7 +28,7 @@ TEST(Trigonometry, AtKnownPoints) {
 // Each quadrant, zeros of both signs and infinities as the C library has them.
 TEST(Trigonometry, Atan2FollowsTheCLibrary) {
   const double values[] = {
-      0.0, -0.0, 1, -1, 0.3, -7, 1e-310, 1e300, infinite_angle, -infinite_angle};
+      0.0, -0.0, 1, -1, 0.3, -7, 1e-310, 1e300, angle_infinity, -angle_infinity};
   for (double y : values)
     for (double x : values) {
       Tensor got = atan2(full({}, DType::float64, y), full({}, DType::float64, x));
@@ -50,7 +50,7 @@ TEST(Trigonometry, HypotLeavesNoRange) {
   EXPECT_EQ(of(3e300, 4e300), 5e300);
   EXPECT_EQ(of(0x3p-1060, 0x4p-1060), 0x5p-1060);
   EXPECT_EQ(of(0, -0.0), 0);
-  EXPECT_EQ(of(std::nan(""), -infinite_angle), infinite_angle);
+  EXPECT_EQ(of(std::nan(""), -angle_infinity), angle_infinity);
   EXPECT_EQ(to_string(hypot(tensor_of<float>({2}, {3, 5}), tensor_of<float>({2, 1}, {4, 12}))),
             "float32[2, 2] {5, 6.4031243, 12.369317, 13}");
 }

@@ -1,0 +1,39 @@
+#include <limits>
+
+#include <simmesh/gate/gate_device.h>
+
+namespace simmesh {
+
+namespace {
+
+constexpr GateTable::NumberRange speeds{1e-6, 1e9}, durations{0, 1e9};
+
+constexpr DeviceFigure figures[] = {
+    {"launch_us", &DeviceModel::launch_us, durations},
+    {"memory_gb_s", &DeviceModel::memory_gb_s, speeds},
+    {"host_gb_s", &DeviceModel::host_gb_s, speeds},
+    {"teraflops", &DeviceModel::teraflops, speeds},
+    {"link_intra_gb_s", &DeviceModel::link_intra_gb_s, speeds},
+    {"link_inter_factor", &DeviceModel::link_inter_factor, speeds},
+    {"link_latency_intra_us", &DeviceModel::link_latency_intra_us, durations},
+    {"link_latency_inter_us", &DeviceModel::link_latency_inter_us, durations},
+    {"collective_base_us", &DeviceModel::collective_base_us, durations},
+};
+
+}  // namespace
+
+gsl::span<const DeviceFigure> device_figures() { return figures; }
+
+DeviceModel read_gate_device(GateTable& table) {
+  DeviceModel model;
+  for (const DeviceFigure& figure : figures)
+    model.*figure.member = table.number(figure.key, model.*figure.member, figure.range);
+  model.capacity_bytes = table.integer("capacity_bytes", model.capacity_bytes,
+                                       {0, std::numeric_limits<std::int64_t>::max()});
+  model.checks_races = table.boolean("checks_races", model.checks_races);
+  model.devices_per_host = table.integer("devices_per_host", model.devices_per_host, {1, 4096});
+  table.finish();
+  return model;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <gsl/span>
+
+#include <simmesh/core/clock/device_model.h>
+#include <simmesh/gate/gate_keys.h>
+
+namespace simmesh {
+
+// DeviceFigure is a figure of the model of a device that a gate may give, under its own name.
+struct DeviceFigure {
+  const char* key;
+  double DeviceModel::*member;
+  GateTable::NumberRange range;
+};
+
+// device_figures returns all of them, in the order of DeviceModel.
+gsl::span<const DeviceFigure> device_figures();
+
+// read_gate_device reads the table [device].
+DeviceModel read_gate_device(GateTable& table);
+
+}  // namespace simmesh

@@ -9,7 +9,7 @@
 namespace simmesh {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 using CollectiveBody = std::function<std::vector<Tensor>(Rank&)>;
 
@@ -234,7 +234,7 @@ TEST(ShapeTransport, FoldedWorldsFindMismatchesAndDeadlocks) {
   ASSERT_FALSE(deadlock.ok());
   EXPECT_THAT(deadlock.failure->message, HasSubstr("no rank can run"));
   EXPECT_THAT(deadlock.failure->details, HasSubstr("rank 999: had returned"));
-  EXPECT_THAT(deadlock.failure->details, testing::Not(HasSubstr("rank 500")));
+  EXPECT_THAT(deadlock.failure->details, ::testing::Not(HasSubstr("rank 500")));
 }
 
 // Messages carry shapes; a peer that isn't run would never answer.

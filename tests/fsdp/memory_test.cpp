@@ -218,7 +218,7 @@ TEST(PeakMemory, IsTheFormulaWithDataToo) {
 // Where activations and not weights decide, other moments are the highest.
 TEST(PeakMemory, IsTheFormulaForLargeBatchesAndRoots) {
   for_stacks([](Stack stack) {
-    if (stack.layers % 3 != 0) return;
+    if (stack.layers % 3 != 0 || stack.depth % 2 != 0) return;
     stack.batch = 40;
     expect_formula(stack, true);
     stack.batch = 1;

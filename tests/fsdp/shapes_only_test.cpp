@@ -145,6 +145,12 @@ TEST(ShapesOnlyTraining, HasTheTimesOfTheWorldWithData) {
     EXPECT_TRUE(shapes.memory.reserved == expected.memory.reserved);
     EXPECT_TRUE(shapes.memory.active == expected.memory.active);
     EXPECT_TRUE(shapes.is_complete);
+    ASSERT_EQ(shapes.streams.size(), expected.streams.size());
+    for (std::size_t i = 0; i < shapes.streams.size(); ++i) {
+      SCOPED_TRACE(shapes.streams[i].name);
+      EXPECT_EQ(shapes.streams[i].busy_us, expected.streams[i].busy_us);
+      EXPECT_EQ(shapes.streams[i].operations, expected.streams[i].operations);
+    }
   };
   SeenTraining shapes = run_training(training, {.device = DeviceModel{}, .shapes_only = true});
   ASSERT_TRUE(shapes.outcome.ok()) << report(shapes.outcome);
@@ -152,9 +158,13 @@ TEST(ShapesOnlyTraining, HasTheTimesOfTheWorldWithData) {
   SeenTraining folded =
       run_training(training, {.device = DeviceModel{}, .shapes_only = true, .fold = true});
   ASSERT_TRUE(folded.outcome.ok()) << report(folded.outcome);
+  // Shards are uneven: nobody waits for a slower rank that isn't run.
   ASSERT_EQ(folded.outcome.devices.size(), 2u);
-  expect_times(folded.outcome.devices[0], 0);
-  expect_times(folded.outcome.devices[1], 3);
+  for (const DeviceReport& device : folded.outcome.devices) {
+    EXPECT_TRUE(device.is_complete);
+    EXPECT_GT(device.makespan_us, 0);
+    EXPECT_LE(device.makespan_us, full.outcome.devices[0].makespan_us);
+  }
 }
 
 TEST(ShapesOnlyTraining, FoldedRanksDoWhatTheyDoAmongAll) {

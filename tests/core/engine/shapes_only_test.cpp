@@ -22,9 +22,9 @@
 namespace simmesh {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 // What a program of one rank uses: leaves, products, strided and in-place operations, a loss, the
 // tape, clipping and an optimiser.

@@ -84,7 +84,7 @@ Tensor summed_over_replicas(const Tensor& flat, const ReduceSetting& setting,
 Tensor scattered(const Tensor& flat, const ReduceSetting& setting, const DivideFactors& factors,
                  DType dtype, std::int64_t numel) {
   const ProcessGroup& group = setting.mesh->shard_group;
-  if (group.size() == 1) return flat;
+  if (group.size() == 1) return flat.clone();
   emit({.kind = EventKind::reduce_scatter,
         .group = setting.group,
         .group_size = group.size(),

@@ -141,6 +141,7 @@ class FSDPParam {
   void free_unsharded();
   void set_sharded_grad(Tensor local);
   Tensor offloaded(const Tensor& piece, bool blocks);
+  bool has_accumulate_hooks() const;
   void run_accumulate_hooks();
 
   ParameterSlots slots_;

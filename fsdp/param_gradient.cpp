@@ -81,6 +81,11 @@ void FSDPParam::run_accumulate_hooks() {
   for (const auto& hook : std::vector(variable->accumulate_hooks)) hook(sharded_param_);
 }
 
+bool FSDPParam::has_accumulate_hooks() const {
+  Variable* variable = Variable::of(sharded_param_);
+  return variable && !variable->accumulate_hooks.empty();
+}
+
 // The copy to pinned memory doesn't hold up the host where nobody there reads it at once.
 Tensor FSDPParam::offloaded(const Tensor& piece, bool blocks) {
   Tensor copy;
@@ -108,9 +113,7 @@ void FSDPParam::add_sharded_grad(const Tensor& padded_piece) {
   carried_ = nullptr;
   Tensor piece = padded_piece.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
   Tensor before = grad_of(sharded_param_);
-  Variable* variable = Variable::of(sharded_param_);
-  bool has_hooks = variable && !variable->accumulate_hooks.empty();
-  if (sharding_.offload) piece = offloaded(piece, before.is_defined() || has_hooks);
+  if (sharding_.offload) piece = offloaded(piece, before.is_defined() || has_accumulate_hooks());
   if (before.is_defined()) {
     NoGrad mode;
     piece = add(before.local_part(), piece);
@@ -132,9 +135,11 @@ void FSDPParam::add_sharded_grad(const CarriedSum& padded_piece, double divisor)
   NoGrad mode;
   Tensor value = is_whole ? sum->divided_value(std::int64_t(divisor)) : div(sum->value(), divisor);
   Tensor piece = value.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
-  if (before.is_defined() && !goes_on) piece = add(before.local_part(), piece);
+  bool adds = before.is_defined() && !goes_on;
+  if (sharding_.offload) piece = offloaded(piece, adds || has_accumulate_hooks());
+  if (adds) piece = add(before.local_part(), piece);
   carried_value_ = piece;
-  if (before.is_defined() && !goes_on) carried_ = nullptr;
+  if (adds) carried_ = nullptr;
   set_sharded_grad(std::move(piece));
   run_accumulate_hooks();
 }

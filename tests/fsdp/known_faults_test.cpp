@@ -4,6 +4,7 @@
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/reductions.h>
 #include <simmesh/fsdp/named_params.h>
 #include <simmesh/fsdp/state_dict.h>
@@ -142,6 +143,23 @@ TEST(KnownFaults, ReplicasAreLeftOutOfTheMean) {
   };
   EXPECT_NE(failure_of(4, body(2.0)), "");
   EXPECT_EQ(failure_of(4, body(std::nullopt)), "");
+}
+
+// Reductions average over the ranks: a loss that is divided by their number as well trains at a
+// fraction of its rate, and nothing says so but the gradients of one device.
+TEST(KnownFaults, TheLossIsDividedByTheRanksToo) {
+  auto body = [](double divisor) {
+    return [divisor](Rank& rank) {
+      nn::ModulePtr whole = build_model(small_model(1, 4)), model = build_model(small_model(1, 4));
+      backward(sum((*whole)(fault_input())));
+      fully_shard(*model);
+      backward(div(sum((*model)(fault_input())), divisor));
+      rank.expect_same_bits(DTensor::of(grad_of(model->parameters()[0])).full_tensor(),
+                            grad_of(whole->parameters()[0]));
+    };
+  };
+  EXPECT_NE(failure_of(2, body(2)), "");
+  EXPECT_EQ(failure_of(2, body(1)), "");
 }
 
 // Gradients of gradients need parameters that the first backward gave up. The error says that their

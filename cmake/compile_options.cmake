@@ -32,7 +32,8 @@ if("address" IN_LIST SIMMESH_SANITIZE)
 endif()
 if("thread" IN_LIST SIMMESH_SANITIZE)
   target_compile_definitions(simmesh_options INTERFACE SIMMESH_TSAN)
-  set_source_files_properties(core/engine/fiber_switch.cpp core/engine/fiber_scheduler.cpp
+  set_source_files_properties(
+    core/engine/ended_fibers.cpp core/engine/fiber_switch.cpp core/engine/fiber_scheduler.cpp
     PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
 # Places in the sources are named from the repository's root, wherever that lies: they are part of what the program prints.

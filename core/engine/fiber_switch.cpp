@@ -62,7 +62,10 @@ FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) {
   return identity;
 }
 
-void FiberIdentity::release() { __tsan_destroy_fiber(thread_fiber_); }
+// Nobody made one for a rank that isn't run.
+void FiberIdentity::release() {
+  if (thread_fiber_) __tsan_destroy_fiber(thread_fiber_);
+}
 void FiberIdentity::leave_for(FiberIdentity& other, bool) {
   if (thread_fiber_ != other.thread_fiber_) __tsan_switch_to_fiber(other.thread_fiber_, 0);
 }

@@ -5,6 +5,7 @@
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/clock/clock.h>
+#include <simmesh/core/engine/ended_fibers.h>
 #include <simmesh/core/engine/fiber_scheduler.h>
 #include <simmesh/core/engine/worker.h>
 #include <simmesh/core/memory/data_mode.h>
@@ -120,6 +121,7 @@ void Worker::suspend_root() {
 
 // The dispatcher destroys the fibers that have ended, then picks again: the root.
 void Worker::drain() {
+  EndedFibers scope(run_.seats_.size());
   draining_ = true;
   FiberScheduler::of_this_thread().go_through_dispatcher();
   suspend_root();

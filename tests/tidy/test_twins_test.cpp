@@ -48,6 +48,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/clock/device_model", "tests/core/clock/clock_test.cpp"},
     {"core/clock/vector_clock", "tests/core/clock/race_checker_test.cpp"},
     {"core/engine/activity", "tests/collectives/deadlock_test.cpp"},
+    {"core/engine/ended_fibers", "tests/core/engine/world_test.cpp"},
     {"core/engine/explore", "tests/collectives/explore_test.cpp"},
     {"core/engine/failure_report", "tests/collectives/deadlock_test.cpp"},
     {"core/engine/fault", "tests/collectives/fault_test.cpp"},

@@ -8,19 +8,18 @@ extern "C" void __tsan_func_entry(void* address);
 
 namespace simmesh {
 
-// The history begins with more calls than unwinding ends, and no more than it has room for.
-EndedFibers::EndedFibers(std::size_t fibers)
-    : outside_(__tsan_get_current_fiber()), scratch_(__tsan_create_fiber(0)) {
+// More calls than unwinding ends, and no more than a history has room for.
+EndedFibers::EndedFibers(std::size_t fibers) : history_(__tsan_create_fiber(0)) {
   constexpr std::size_t frames_of_fiber = 8, room = 48 * 1024;
-  __tsan_switch_to_fiber(scratch_, 0);
+  void* outside = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(history_, 0);
   for (std::size_t i = std::min(frames_of_fiber * fibers, room); i > 0; --i)
     __tsan_func_entry(__builtin_return_address(0));
+  __tsan_switch_to_fiber(outside, 0);
 }
 
-EndedFibers::~EndedFibers() {
-  __tsan_switch_to_fiber(outside_, 0);
-  __tsan_destroy_fiber(scratch_);
-}
+EndedFibers::~EndedFibers() { __tsan_destroy_fiber(history_); }
+void EndedFibers::enter() { __tsan_switch_to_fiber(history_, 0); }
 
 }  // namespace simmesh
 #endif

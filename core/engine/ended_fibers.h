@@ -4,16 +4,20 @@
 
 namespace simmesh {
 
-// EndedFibers is a scope in which Boost.Fiber frees fibers that have ended: it unwinds what is left
-// of their frames on the freeing thread. The thread sanitizer would take these frames for the
-// thread's own, so it is given a history of its own there. Without it this does nothing.
+// EndedFibers is what the thread sanitizer must be told before Boost.Fiber's dispatcher runs: it
+// frees fibers that have ended, and unwinds what is left of their frames. The sanitizer would end
+// the calls of whoever it takes the thread to be, so it is told of somebody with calls enough.
+// Without it all of this does nothing.
 class EndedFibers {
  public:
 #ifdef SIMMESH_TSAN
   explicit EndedFibers(std::size_t fibers);
   ~EndedFibers();
+  // enter is called right before the dispatcher is switched to.
+  void enter();
 #else
   explicit EndedFibers(std::size_t) {}
+  void enter() {}
 #endif
   EndedFibers(const EndedFibers&) = delete;
   EndedFibers& operator=(const EndedFibers&) = delete;
@@ -21,8 +25,7 @@ class EndedFibers {
  private:
 #ifdef SIMMESH_TSAN
   using Handle = void*;
-  Handle outside_;
-  Handle scratch_;
+  Handle history_;
 #endif
 };
 

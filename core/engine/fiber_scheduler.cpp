@@ -32,7 +32,10 @@ void FiberScheduler::awakened(boost::fibers::context* context) noexcept {
 }
 
 boost::fibers::context* FiberScheduler::take_dispatcher() noexcept {
-  if (!workers_.empty()) workers_.back()->go_on_as(nullptr);
+  if (!workers_.empty()) {
+    workers_.back()->go_on_as(nullptr);
+    workers_.back()->ended_fibers().enter();
+  }
   return std::exchange(dispatcher_, nullptr);
 }
 

@@ -66,8 +66,10 @@ FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) {
 void FiberIdentity::release() {
   if (thread_fiber_) __tsan_destroy_fiber(thread_fiber_);
 }
+// The dispatcher may stand between the two.
 void FiberIdentity::leave_for(FiberIdentity& other, bool) {
-  if (thread_fiber_ != other.thread_fiber_) __tsan_switch_to_fiber(other.thread_fiber_, 0);
+  if (__tsan_get_current_fiber() != other.thread_fiber_)
+    __tsan_switch_to_fiber(other.thread_fiber_, 0);
 }
 void FiberIdentity::arrive() {}
 void FiberIdentity::enter_scope() {

@@ -5,7 +5,6 @@
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/clock/clock.h>
-#include <simmesh/core/engine/ended_fibers.h>
 #include <simmesh/core/engine/fiber_scheduler.h>
 #include <simmesh/core/engine/worker.h>
 #include <simmesh/core/memory/data_mode.h>
@@ -82,6 +81,7 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   exceptions_ = &ExceptionState::of_current_thread();
   SavedExceptions exceptions(*exceptions_);
   if (run_.stacks_->has_guard_pages()) guard_.emplace(*run_.stacks_);
+  ended_fibers_.emplace(run_.seats_.size());
   root_ = boost::fibers::context::active();
   current_context_ = root_;
   root_identity_ = FiberIdentity::of_current_thread();
@@ -92,6 +92,7 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   drive();
   drain();
   scheduler.pop();
+  ended_fibers_.reset();
   for (std::size_t id = index_; id < run_.seats_.size(); id += run_.workers_.size())
     run_.seats_[id].identity.release();
   guard_.reset();
@@ -121,7 +122,6 @@ void Worker::suspend_root() {
 
 // The dispatcher destroys the fibers that have ended, then picks again: the root.
 void Worker::drain() {
-  EndedFibers scope(run_.seats_.size());
   draining_ = true;
   FiberScheduler::of_this_thread().go_through_dispatcher();
   suspend_root();

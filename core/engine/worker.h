@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include <simmesh/core/engine/ended_fibers.h>
 #include <simmesh/core/engine/run.h>
 #include <simmesh/core/engine/stack_guard.h>
 
@@ -42,6 +43,9 @@ class Worker {
   FiberIdentity*& current_identity() { return current_identity_; }
   bool current_has_ended() const { return current_has_ended_; }
 
+  // ended_fibers is what the dispatcher runs as.
+  EndedFibers& ended_fibers() { return *ended_fibers_; }
+
   // arrived makes the seat's rank the current one of the thread.
   void arrived(Run::Seat& seat);
   void give_up_turn() { gives_up_turn_ = true; }
@@ -67,6 +71,7 @@ class Worker {
   ExceptionState* exceptions_ = nullptr;
   FiberIdentity root_identity_;
   FiberIdentity* current_identity_ = nullptr;
+  std::optional<EndedFibers> ended_fibers_;
   std::optional<StackGuard> guard_;
   const Run::Seat* resuming_ = nullptr;
   std::deque<RankId> released_;

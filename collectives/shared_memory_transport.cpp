@@ -4,9 +4,9 @@
 #include <vector>
 
 #include <simmesh/collectives/transport.h>
+#include <simmesh/collectives/uncharged.h>
 #include <simmesh/core/check/bits_hash.h>
 #include <simmesh/core/check/check.h>
-#include <simmesh/core/clock/clock.h>
 #include <simmesh/core/tensor/chunk.h>
 #include <simmesh/core/tensor/stream_copy.h>
 #include <simmesh/core/tensor/strided_copy.h>
@@ -20,20 +20,6 @@ namespace {
 constexpr std::size_t streamed_bytes_min = 256 * 1024;
 // From this size on, gathered pieces are hashed where they come from, and written past the cache.
 constexpr std::size_t past_cache_bytes_min = 8 * 1024 * 1024;
-
-// What the transport makes meanwhile belongs to no rank: the results are charged when their ranks
-// take them.
-class Uncharged {
- public:
-  Uncharged() : ledger_(Ledger::active()) { Ledger::set_active(nullptr); }
-  ~Uncharged() { Ledger::set_active(ledger_); }
-  Uncharged(const Uncharged&) = delete;
-  Uncharged& operator=(const Uncharged&) = delete;
-
- private:
-  Ledger* ledger_;
-  Clock::Quiet no_launches_;
-};
 
 std::uint64_t hash_of(const Tensor& rows) { return bits_hash({rows.data(), rows.bytes()}); }
 

@@ -1,4 +1,5 @@
 #include <simmesh/collectives/device_launch.h>
+#include <simmesh/collectives/uncharged.h>
 #include <simmesh/collectives/work_state.h>
 #include <simmesh/core/check/error.h>
 
@@ -41,9 +42,11 @@ void take_into(Tensor& target, Rank& rank, Arrival& arrival) {
   if (arrival.parts().empty()) return;
   rank.record(arrival.parts().front().hash);
   Clock::Quiet no_copy;
-  Ledger::set_active(nullptr);
-  Tensor part = arrival.parts().front().to_tensor();
-  Ledger::set_active(&rank.ledger());
+  Tensor part;
+  {
+    Uncharged scope;
+    part = arrival.parts().front().to_tensor();
+  }
   adopt_(target, part);
   arrival.drop_parts();
 }

@@ -93,8 +93,13 @@ class Exchanging {
   void scatter_reduced(std::size_t index);
   ResultPart gathered(std::size_t index);
   Chunk rows_to(std::size_t from, std::size_t to) const;
-  std::int64_t gathered_rows() const;
-  ResultPart rows_for(std::size_t to, std::int64_t gathered);
+  struct Cuts {
+    bool alike = false;               // each member's operand has the same shape and strides
+    std::int64_t gathered_rows = 0;  // of all members
+  };
+  Cuts cuts() const;
+  ResultPart rows_for(std::size_t to, const Cuts& cuts);
+  void gather_rows(std::size_t to, const Cuts& cuts, ResultPart& part);
 
   Exchange& exchange_;
   const TransportContext& context_;
@@ -233,22 +238,23 @@ Chunk Exchanging::rows_to(std::size_t from, std::size_t to) const {
   return chunk;
 }
 
-// The rows of all members along the gathered dim.
-std::int64_t Exchanging::gathered_rows() const {
-  std::int64_t rows = 0;
-  for (std::size_t from = 0; from < members_; ++from)
-    rows += exchange_.call(from).inputs[0].size(first_.dim);
-  return rows;
+// What the members' operands of an all-to-all have in common.
+Exchanging::Cuts Exchanging::cuts() const {
+  Cuts cuts{.alike = first_.dim != first_.scatter_dim && first_.input_splits.empty()};
+  std::int64_t first_rows = first_.inputs[0].size(first_.dim);
+  for (std::size_t from = 0; from < members_; ++from) {
+    std::int64_t rows = exchange_.call(from).inputs[0].size(first_.dim);
+    cuts.gathered_rows += rows;
+    cuts.alike &= rows == first_rows && exchange_.operand_data(from) != nullptr;
+  }
+  return cuts;
 }
 
 // What one member gets: the rows for it of every other member, side by side along the gathered dim.
-// gathered is gathered_rows.
-ResultPart Exchanging::rows_for(std::size_t to, std::int64_t gathered) {
+ResultPart Exchanging::rows_for(std::size_t to, const Cuts& cuts) {
   std::size_t dim = std::size_t(first_.dim), cut_dim = std::size_t(first_.scatter_dim);
   Shape shape = first_.inputs[0].shape();
-  shape[dim] = dim == cut_dim ? 0 : gathered;
-  // Where another dim is gathered and there are no splits, each member cuts the same rows.
-  bool cuts_alike = dim != cut_dim && first_.input_splits.empty();
+  shape[dim] = dim == cut_dim ? 0 : cuts.gathered_rows;
   Chunk rows = rows_to(0, to);
   if (dim != cut_dim) shape[cut_dim] = rows.length;
   for (std::size_t from = 0; dim == cut_dim && from < members_; ++from)
@@ -256,25 +262,38 @@ ResultPart Exchanging::rows_for(std::size_t to, std::int64_t gathered) {
   std::size_t element = bytes_per_element(first_.inputs[0].dtype());
   std::size_t bytes = std::size_t(element_count(shape)) * element;
   ResultPart part{new_buffer(bytes), 0, shape, first_.inputs[0].dtype(), 0};
-  Strides strides = contiguous_strides(shape);
-  std::byte* target = part.buffer->data();
-  Shape piece = shape;
-  for (std::size_t from = 0; bytes > 0 && from < members_; ++from) {
-    const Tensor& input = exchange_.call(from).inputs[0];
-    if (!cuts_alike) rows = rows_to(from, to);
-    piece[dim] = input.shape()[dim];
-    piece[cut_dim] = rows.length;
-    std::size_t skipped = std::size_t(rows.start * input.strides()[cut_dim]) * element;
-    strided_copy({target, strides}, {input.data() + skipped, input.strides()}, piece, element);
-    target += std::size_t(piece[dim] * strides[dim]) * element;
-  }
+  if (bytes > 0) gather_rows(to, cuts, part);
   part.hash = bits_hash({part.buffer->data(), bytes});
   return part;
 }
 
+void Exchanging::gather_rows(std::size_t to, const Cuts& cuts, ResultPart& part) {
+  std::size_t dim = std::size_t(first_.dim), cut_dim = std::size_t(first_.scatter_dim);
+  std::size_t element = bytes_per_element(part.dtype);
+  Strides strides = contiguous_strides(part.shape);
+  Shape piece = part.shape;
+  std::optional<StridedCopy> copy;
+  std::size_t skipped = 0, piece_bytes = 0;
+  std::byte* target = part.buffer->data();
+  for (std::size_t from = 0; from < members_; ++from) {
+    if (from == 0 || !cuts.alike) {
+      const Tensor& input = exchange_.call(from).inputs[0];
+      Chunk rows = rows_to(from, to);
+      piece[dim] = input.shape()[dim];
+      piece[cut_dim] = rows.length;
+      skipped = std::size_t(rows.start * input.strides()[cut_dim]) * element;
+      piece_bytes = std::size_t(piece[dim] * strides[dim]) * element;
+      copy.emplace(strides, input.strides(), piece, element);
+    }
+    const std::byte* source = exchange_.operand_data(from);
+    (*copy)(target, (source ? source : exchange_.call(from).inputs[0].data()) + skipped);
+    target += piece_bytes;
+  }
+}
+
 void Exchanging::all_to_all() {
-  std::int64_t gathered = gathered_rows();
-  for (std::size_t to = 0; to < members_; ++to) give(to, rows_for(to, gathered));
+  Cuts all = cuts();
+  for (std::size_t to = 0; to < members_; ++to) give(to, rows_for(to, all));
 }
 
 void Exchanging::all_to_all_list() {

@@ -60,50 +60,65 @@ void take_results(Rank& rank, Arrival& arrival, std::vector<Tensor>& results) {
   arrival.drop_parts();
 }
 
-// What join_and_wait returns: all results of a call.
+// What a rank takes of a complete call: the results, which are made where the caller wants them, and
+// what a device sees of them. First all of them.
 struct All {
-  std::vector<Tensor> results;
+  using Results = std::vector<Tensor>;
 
-  void take(Rank& rank, Arrival& arrival) {
+  Results take(Rank& rank, Arrival& arrival) const {
+    Results results;
     if (!arrival.parts().empty()) take_results(rank, arrival, results);
+    return results;
   }
-  gsl::span<const Tensor> tensors() const { return results; }
+  gsl::span<const Tensor> tensors(const Results& results) const { return results; }
 };
 
 // The only result of a call, undefined where it has none.
 struct Only {
-  Tensor result;
+  using Results = Tensor;
 
-  void take(Rank& rank, Arrival& arrival) {
-    if (arrival.parts().empty()) return;
+  Results take(Rank& rank, Arrival& arrival) const {
+    return arrival.parts().empty() ? Tensor() : take_first(rank, arrival);
+  }
+  gsl::span<const Tensor> tensors(const Results& result) const { return {&result, 1}; }
+
+ private:
+  static Tensor take_first(Rank& rank, Arrival& arrival) {
     const ResultPart& part = arrival.parts().front();
     rank.record(part.hash);
-    result = part.to_tensor();
+    Tensor result = part.to_tensor();
     arrival.drop_parts();
+    return result;
   }
-  gsl::span<const Tensor> tensors() const { return {&result, 1}; }
 };
+
+struct Nothing {};
 
 // The only result, in a tensor that exists.
 struct Into {
+  using Results = Nothing;
   Tensor& target;
 
-  void take(Rank& rank, Arrival& arrival) { take_into(target, rank, arrival); }
-  gsl::span<const Tensor> tensors() const { return {&target, 1}; }
+  Results take(Rank& rank, Arrival& arrival) const {
+    take_into(target, rank, arrival);
+    return {};
+  }
+  gsl::span<const Tensor> tensors(const Results&) const { return {&target, 1}; }
 };
 
 // Nothing: only a faulty barrier has results.
 struct None {
-  void take(Rank& rank, Arrival& arrival) {
-    if (arrival.parts().empty()) [[likely]]
-      return;
-    std::vector<Tensor> dropped;
-    take_results(rank, arrival, dropped);
+  using Results = Nothing;
+
+  Results take(Rank& rank, Arrival& arrival) const {
+    if (!arrival.parts().empty()) [[unlikely]]
+      All().take(rank, arrival);
+    return {};
   }
-  gsl::span<const Tensor> tensors() const { return {}; }
+  gsl::span<const Tensor> tensors(const Results&) const { return {}; }
 };
 
-void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
+[[gnu::always_inline]] inline void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
   const CollectiveCall& call = *arrival.call;
   arrival.is_blocked = true;
   bool has_operand = !call.inputs.empty();
@@ -116,63 +131,59 @@ void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
                              .site = site});
 }
 
-}  // namespace
-
-namespace {
-
-template <class Results>
-void join_and_wait(Results& results, const ProcessGroup& group, const CollectiveCall& call) {
+// In one frame with its callers, for a rank that waits reads its frames again when it goes on.
+template <class Take>
+[[gnu::always_inline]] inline typename Take::Results join_and_wait(const Take& take, const ProcessGroup& group,
+                                     const CollectiveCall& call) {
   Rank& rank = group.owner();
   Arrival arrival;
   arrival.call = &call;
   arrival.rank = &rank;
   Exchange& exchange = group.group().join(group.member(), arrival);
   if (!arrival.is_complete) block_on(exchange, arrival, call.site);
-  results.take(rank, arrival);
+  typename Take::Results results = take.take(rank, arrival);
   if (Clock* clock = rank.clock()) [[unlikely]]
-    run_on_device(group, arrival, results.tensors(), *clock);
+    run_on_device(group, arrival, take.tensors(results), *clock);
+  return results;
 }
 
 // Apart, so that the common way has a small frame: every rank of a world waits in one.
-template <class Results>
-[[gnu::noinline]] void join_with_fault(Results& results, const ProcessGroup& group,
-                                       const CollectiveCall& asked, const Fault& fault) {
+template <class Take>
+[[gnu::noinline]] typename Take::Results join_with_fault(const Take& take,
+                                                         const ProcessGroup& group,
+                                                         const CollectiveCall& asked,
+                                                         const Fault& fault) {
   FaultyCall faulty(asked, fault);
-  join_and_wait(results, group, faulty.call());
+  return join_and_wait(take, group, faulty.call());
 }
 
-template <class Results>
-void run(Results& results, const ProcessGroup& group, const CollectiveCall& asked) {
+template <class Take>
+[[gnu::always_inline]] inline typename Take::Results run(const Take& take, const ProcessGroup& group,
+                           const CollectiveCall& asked) {
   Rank& rank = group.owner();
   const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
   check_call(asked, group.size());
   if (fault) [[unlikely]]
-    return join_with_fault(results, group, asked, *fault);
-  join_and_wait(results, group, asked);
+    return join_with_fault(take, group, asked, *fault);
+  return join_and_wait(take, group, asked);
 }
 
 }  // namespace
 
 std::vector<Tensor> run_collective(const ProcessGroup& group, const CollectiveCall& asked) {
-  All all;
-  run(all, group, asked);
-  return std::move(all.results);
+  return run(All(), group, asked);
 }
 
 Tensor run_collective_for_one(const ProcessGroup& group, const CollectiveCall& asked) {
-  Only only;
-  run(only, group, asked);
-  return std::move(only.result);
+  return run(Only(), group, asked);
 }
 
 void run_collective_for_none(const ProcessGroup& group, const CollectiveCall& asked) {
-  None none;
-  run(none, group, asked);
+  run(None(), group, asked);
 }
 
 void run_collective_into(Tensor& target, const ProcessGroup& group, const CollectiveCall& asked) {
-  Into into{target};
-  run(into, group, asked);
+  run(Into{target}, group, asked);
 }
 
 Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,

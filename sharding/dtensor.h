@@ -102,6 +102,7 @@ class DTensor {
   Route& new_route(const Placements& to, const RedistributeOptions& options,
                    bool is_validated) const;
   void log_route(const Route& route) const;
+  std::size_t flattened_meshes() const;
   DTensor taken(Route& route, bool is_async, const CallSite& site) const;
   DTensor take(Route& route, bool is_async, const CallSite& site) const;
   DTensor arrived(Route& route, Tensor local, std::optional<Work> pending) const;

@@ -38,11 +38,15 @@ PlanRequest DTensor::request_for(const Placements& to, const RedistributeOptions
   return request;
 }
 
+// Of a mesh of one dim there is nothing to merge.
+std::size_t DTensor::flattened_meshes() const {
+  return mesh().ndim() > 1 ? mesh().flattened_count() : 0;
+}
+
 DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOptions& options,
                                   bool is_validated) const {
   Route* last = place_->route.get();
-  bool is_known = last && last->leads_to(to, options) &&
-                  last->flattened == mesh().flattened_count() &&
+  bool is_known = last && last->leads_to(to, options) && last->flattened == flattened_meshes() &&
                   (last->is_validated || !is_validated);
   Route& route = is_known ? *last : new_route(to, options, is_validated);
   if (this_rank().world().options().log.debug) [[unlikely]]
@@ -60,7 +64,7 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
   rank.run().take_turn(rank);
   place_->route = std::make_shared<Route>(
       Route{.planned = rank.world().state<PlanCache>().find_or_make(request),
-            .flattened = mesh().flattened_count(),
+            .flattened = flattened_meshes(),
             .is_validated = is_validated});
   return *place_->route;
 }

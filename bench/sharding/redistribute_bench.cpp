@@ -1,19 +1,23 @@
+#include <algorithm>
 #include <benchmark/benchmark.h>
 #include <chrono>
 
 #include <simmesh/core/engine/world.h>
 #include <simmesh/sharding/dtensor.h>
 
-// One redistribution of a 512x16 float32 tensor by all ranks of a world, plan in the cache.
+// One redistribution of a 512x16 float32 tensor by all ranks of a world, plan in the cache. Of
+// several batches the least counts, as with the peer. Rank 0 times them: none of its redistributions
+// ends before all ranks have taken part.
 namespace simmesh {
 namespace {
 
 void redistribute(benchmark::State& state, const Placement& from, const Placement& to) {
+  constexpr int batches = 16;
   auto ranks = state.range(0);
-  std::int64_t repeats = std::max<std::int64_t>(4, 4096 / ranks);
+  std::int64_t repeats = std::max<std::int64_t>(4, 1024 / ranks);
   World world({.ranks = std::size_t(ranks)});
   for (auto _ : state) {
-    double seconds = 0;
+    double least = 1e9;
     Outcome outcome = world.run([&](Rank& rank) {
       DeviceMesh mesh = init_device_mesh({ranks}, {"dp"});
       DTensorSpec spec{.groups = std::make_shared<MeshGroups>(mesh),
@@ -21,15 +25,16 @@ void redistribute(benchmark::State& state, const Placement& from, const Placemen
                        .shape = {512, 16}};
       DTensor source(spec, zeros(spec.local_shape(), DType::float32));
       source.redistribute_local({to});
-      auto start = std::chrono::steady_clock::now();
-      for (std::int64_t i = 0; i < repeats; ++i)
-        benchmark::DoNotOptimize(source.redistribute_local({to}).to_local());
-      seconds = std::max(
-          seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-      static_cast<void>(rank);
+      for (int batch = 0; batch < batches; ++batch) {
+        auto start = std::chrono::steady_clock::now();
+        for (std::int64_t i = 0; i < repeats; ++i)
+          benchmark::DoNotOptimize(source.redistribute_local({to}).to_local());
+        std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+        if (rank.id() == 0) least = std::min(least, taken.count());
+      }
     });
     if (!outcome.ok()) state.SkipWithError(report(outcome).c_str());
-    state.SetIterationTime(seconds / double(repeats));
+    state.SetIterationTime(least / double(repeats));
   }
 }
 

@@ -150,8 +150,8 @@ RankId Run::choose() {
     if (ending_next_ < ending_queue_.size()) next = ending_queue_[ending_next_++];
   } else if (runnable_ > 0) {
     next = policy_->pick();
-    if (next == no_rank) {
-      schedule_error_ = policy_->error();
+    if (next == no_rank) [[unlikely]] {
+      take_schedule_error();
     } else {
       --runnable_;
       ++step_;
@@ -163,6 +163,8 @@ RankId Run::choose() {
   if (next != no_rank) seats_[next].state = State::running;
   return next;
 }
+
+[[gnu::noinline]] void Run::take_schedule_error() { schedule_error_ = policy_->error(); }
 
 // The frames of a rank that waits in a collective take about a kilobyte above the place where it
 // was suspended, and what the switch has saved lies below it.
@@ -209,9 +211,11 @@ void Run::suspend(Seat& seat) {
 }
 
 void Run::check_stack(Seat& seat) {
-  RankId id = seat.rank.id();
-  if (!stacks_->overflowed(id)) [[likely]]
-    return;
+  if (stacks_->overflowed(seat.rank.id())) [[unlikely]]
+    refuse_overflow(seat.rank.id());
+}
+
+[[gnu::noinline]] void Run::refuse_overflow(RankId id) const {
   raise(ErrorKind::runtime_error, "engine/stack",
         "rank {} used more than its {} bytes of stack; set WorldOptions::stack_bytes", id,
         stacks_->stack_bytes());
@@ -237,8 +241,11 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
   // still fail cleanly.
   check_stack(seats_[rank.id()]);
   rank.count_operation();
-  if (!has_operation_faults_) [[likely]]
-    return nullptr;
+  return has_operation_faults_ ? fault_at(rank, operation, site) : nullptr;
+}
+
+[[gnu::noinline]] const Fault* Run::fault_at(Rank& rank, const char* operation,
+                                             const CallSite& site) {
   for (const Fault& fault : world_.options().faults) {
     bool is_at_operation =
         fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
@@ -253,7 +260,8 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
   return nullptr;
 }
 
-void Run::block(Rank& rank, const Activity& activity) {
+// The frames that a rank waits in are read again when it goes on: the fewer the better.
+[[gnu::flatten]] void Run::block(Rank& rank, const Activity& activity) {
   Seat& seat = seats_[rank.id()];
   if (seat.ended) throw RankEnded();
   SIMMESH_CHECK(has_one_thread() || seat.turn == Turn::held, "rank {} blocks without the turn",

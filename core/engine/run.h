@@ -109,9 +109,11 @@ class Run {
   void seat_ranks();
   void run_body(RankId id, const std::function<void(Rank&)>& body);
   RankId choose();
-  RankId choose_while_ending();
+  void take_schedule_error();
+  const Fault* fault_at(Rank& rank, const char* operation, const CallSite& site);
   void suspend(Seat& seat);
   void check_stack(Seat& seat);
+  [[noreturn]] void refuse_overflow(RankId id) const;
   void fetch_ahead() const;
   void make_runnable(Seat& seat);
   void pass_turn();

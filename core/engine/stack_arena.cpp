@@ -11,21 +11,18 @@ namespace simmesh {
 
 namespace {
 
-// Stacks that begin at equal offsets within their pages compete for the same cache lines. Small
-// worlds are staggered; in large ones the memory that this costs matters more.
+// In a larger world the memory that staggering costs matters more.
 constexpr std::size_t staggered_stacks_max = 4096;
-constexpr std::size_t stagger_bytes = 256;
-constexpr std::size_t staggers = 16;
 
 }  // namespace
 
 StackArena::StackArena(const Options& options)
     : stacks_(options.stacks),
       stack_bytes_((options.stack_bytes + page_bytes - 1) / page_bytes * page_bytes),
-      staggered_(options.stacks <= staggered_stacks_max) {
+      stagger_mask_(options.stacks <= staggered_stacks_max ? ~std::size_t(0) : 0) {
   SIMMESH_CHECK(stack_bytes_ > 0, "stacks of no bytes");
-  below_bytes_ = red_zone_bytes + (options.guard_pages ? page_bytes : 0);
-  slot_bytes_ = below_bytes_ + stack_bytes_ + (staggered_ ? page_bytes : 0);
+  std::size_t below_bytes = red_zone_bytes + (options.guard_pages ? page_bytes : 0);
+  slot_bytes_ = below_bytes + stack_bytes_ + (stagger_mask_ ? page_bytes : 0);
   mapped_bytes_ = std::max<std::size_t>(slot_bytes_ * stacks_, page_bytes);
   void* mapping = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -49,16 +46,10 @@ StackArena::StackArena(const Options& options)
 
 StackArena::~StackArena() { munmap(begin_, mapped_bytes_); }
 
-const std::byte* StackArena::lower_end(std::size_t index) const {
-  return begin_ + index * slot_bytes_ + below_bytes_;
-}
-
 boost::context::stack_context StackArena::stack(std::size_t index) const {
-  std::byte* upper = begin_ + (index + 1) * slot_bytes_;
-  if (staggered_) upper -= (index % staggers) * stagger_bytes;
   boost::context::stack_context context;
-  context.sp = upper;
-  context.size = std::size_t(upper - lower_end(index));
+  context.sp = upper_end(index);
+  context.size = stack_bytes_;
   return context;
 }
 

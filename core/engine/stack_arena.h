@@ -31,15 +31,14 @@ class StackArena {
   boost::context::stack_context stack(std::size_t index) const;
 
   // lower_end returns the lowest address of a stack, where its red zone ends.
-  const std::byte* lower_end(std::size_t index) const;
+  const std::byte* lower_end(std::size_t index) const { return upper_end(index) - stack_bytes_; }
 
   // overflowed says whether the canary below the stack was written to, or its guard page was
   // opened, since it was asked last.
   bool overflowed(std::size_t index) {
-    std::uint64_t words[canary_words];
-    std::memcpy(words, canary(index), sizeof(words));
+    const std::uint64_t* words = canary(index);
     std::uint64_t any = has_guard_pages() ? guards_[index] & is_unreported : 0;
-    for (std::uint64_t word : words) any |= word;
+    for (std::size_t i = 0; i < canary_words; ++i) any |= words[i];
     if (any == 0) [[likely]]
       return false;
     forget_overflow(index);
@@ -62,8 +61,18 @@ class StackArena {
   static constexpr std::size_t red_zone_bytes = 16 * page_bytes;
   static constexpr std::size_t canary_words = 8;
 
-  std::byte* canary(std::size_t index) const {
-    return begin_ + index * slot_bytes_ + below_bytes_ - canary_words * sizeof(std::uint64_t);
+  // Stacks that begin at equal offsets within their pages compete for the same cache lines, and so
+  // do their canaries. Small worlds are staggered.
+  std::size_t stagger(std::size_t index) const {
+    constexpr std::size_t step_bytes = 256;
+    return index * step_bytes % page_bytes & stagger_mask_;
+  }
+  std::byte* upper_end(std::size_t index) const {
+    return begin_ + (index + 1) * slot_bytes_ - stagger(index);
+  }
+  std::uint64_t* canary(std::size_t index) const {
+    std::byte* lower = upper_end(index) - stack_bytes_;
+    return reinterpret_cast<std::uint64_t*>(lower) - canary_words;
   }
   std::byte* guard_page(std::size_t index) const {
     return begin_ + index * slot_bytes_ + page_bytes;
@@ -72,10 +81,9 @@ class StackArena {
 
   std::size_t stacks_;
   std::size_t stack_bytes_;
-  std::size_t below_bytes_;  // the red zone and the shut page
-  std::size_t slot_bytes_;
+  std::size_t slot_bytes_;  // the red zone, the stack, and a page to stagger it in
   std::size_t mapped_bytes_;
-  bool staggered_;
+  std::size_t stagger_mask_;  // all bits, or none in a large world
   std::byte* begin_;
   // Of each stack, where there are guard pages: whether the upper one is open, and not reported.
   static constexpr std::uint64_t is_open = 1, is_unreported = 2;

@@ -6,16 +6,20 @@
 namespace simmesh {
 
 std::int64_t element_count(DimSpan shape) {
+  // By pointers: a span's iterators check every step, and each new tensor asks.
+  const std::int64_t* sizes = shape.data();
   std::int64_t count = 1;
-  bool overflow = false;
-  for (std::int64_t size : shape) {
-    if (size < 0)
-      raise(ErrorKind::value_error, "tensor/shape", "expected sizes of at least 0, got {}",
-            to_string(shape));
-    overflow |= __builtin_mul_overflow(count, size, &count);
+  bool overflow = false, is_empty = false, is_negative = false;
+  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+    is_empty |= sizes[dim] == 0;
+    is_negative |= sizes[dim] < 0;
+    overflow |= __builtin_mul_overflow(count, sizes[dim], &count);
   }
+  if (is_negative)
+    raise(ErrorKind::value_error, "tensor/shape", "expected sizes of at least 0, got {}",
+          to_string(shape));
   // A zero anywhere makes the tensor empty, whatever the other sizes multiply to.
-  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
+  if (is_empty) return 0;
   if (overflow)
     raise(ErrorKind::value_error, "tensor/shape",
           "expected fewer than 2^63 elements, got the shape {}", to_string(shape));
@@ -23,11 +27,12 @@ std::int64_t element_count(DimSpan shape) {
 }
 
 Strides contiguous_strides(DimSpan shape) {
-  Strides strides(shape.size());
+  Strides strides(shape.size(), boost::container::default_init);
+  const std::int64_t* sizes = shape.data();
   std::int64_t stride = 1;
   for (std::size_t dim = shape.size(); dim-- > 0;) {
     strides[dim] = stride;
-    stride *= std::max<std::int64_t>(shape[dim], 1);
+    stride *= std::max<std::int64_t>(sizes[dim], 1);
   }
   return strides;
 }

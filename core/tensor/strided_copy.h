@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 
 #include <simmesh/core/tensor/shape.h>
@@ -17,8 +18,39 @@ struct ConstStridedBytes {
   DimSpan strides;  // in elements
 };
 
-// strided_copy copies the elements of source, an array of the given shape, to target. Neighbouring
-// dims that are contiguous on both sides are copied as one block.
+// StridedCopy copies arrays of one shape from one set of strides, in elements, to another. What shape
+// and strides amount to is worked out once: neighbouring dims that are contiguous on both sides are
+// copied as one block.
+class StridedCopy {
+ public:
+  StridedCopy(DimSpan target_strides, DimSpan source_strides, DimSpan shape,
+              std::size_t element_bytes);
+
+  // operator() copies the array that begins at source to target.
+  void operator()(std::byte* target, const std::byte* source) const;
+
+ private:
+  // Loop is one dim of the copy, strides in bytes.
+  struct Loop {
+    std::int64_t size;
+    std::int64_t target;
+    std::int64_t source;
+  };
+  struct Plane;
+
+  void add(std::int64_t size, std::int64_t target, std::int64_t source);
+  Loop take_innermost();
+  void run(std::size_t level, std::byte* target, const std::byte* source) const;
+
+  // Many copies are of a few elements, so the list stays in place.
+  std::array<Loop, std::size_t(dims_max)> around_;  // the loops around a plane's, outermost first
+  std::size_t around_count_ = 0;
+  Loop rows_{0, 0, 0};
+  Loop columns_{0, 0, 0};
+  std::size_t block_bytes_;
+};
+
+// strided_copy copies the elements of source, an array of the given shape, to target.
 void strided_copy(const StridedBytes& target, const ConstStridedBytes& source, DimSpan shape,
                   std::size_t element_bytes);
 

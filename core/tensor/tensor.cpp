@@ -73,7 +73,7 @@ Tensor Tensor::detach() const {
 
 Tensor::Tensor(StoragePtr storage, DType dtype, DimSpan shape)
     : storage_(std::move(storage)),
-      shape_(shape.begin(), shape.end()),
+      shape_(shape.data(), shape.data() + shape.size()),
       strides_(contiguous_strides(shape)),
       count_(simmesh::element_count(shape)),
       dtype_(dtype) {}
@@ -165,7 +165,7 @@ Tensor Tensor::view(DimSpan shape) const {
         ErrorKind::value_error, "tensor/view",
         "expected a contiguous tensor of {} elements for the shape {}, got {} elements of shape {}",
         simmesh::element_count(shape), to_string(shape), count_, to_string(shape_));
-  return Tensor(storage_, dtype_, Shape(shape.begin(), shape.end()), contiguous_strides(shape),
+  return Tensor(storage_, dtype_, Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape),
                 offset_);
 }
 
@@ -191,13 +191,13 @@ Tensor Tensor::clone() const {
 }
 
 Tensor empty(DimSpan shape, DType dtype) {
-  return Tensor(Storage::make(bytes_of(shape, dtype)), dtype, Shape(shape.begin(), shape.end()),
+  return Tensor(Storage::make(bytes_of(shape, dtype)), dtype, Shape(shape.data(), shape.data() + shape.size()),
                 contiguous_strides(shape), 0);
 }
 
 Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {
   return Tensor(Storage::make_unbacked(bytes_of(shape, dtype), charged), dtype,
-                Shape(shape.begin(), shape.end()), contiguous_strides(shape), 0);
+                Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape), 0);
 }
 
 Tensor zeros(DimSpan shape, DType dtype) {

@@ -20,8 +20,17 @@ std::string_view to_string(EventKind kind) {
   SIMMESH_CHECK(false, "unknown EventKind {}", static_cast<int>(kind));
 }
 
-// Apart, so that the common way is small enough to be inlined.
-void Trace::grow(const Event& event) { events_.push_back(event); }
+bool Trace::make_room() {
+  if (events_max_ == 0) return false;
+  if (events_.size() < events_max_) {
+    events_.emplace_back();
+    next_ = &events_.back();
+  } else {
+    next_ = events_.data();
+  }
+  end_ = events_.data() + events_.size();
+  return true;
+}
 
 void write_text(std::ostream& out, const Trace& trace) {
   for (std::size_t i = 0; i < trace.size(); ++i) {

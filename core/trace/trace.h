@@ -17,17 +17,15 @@ class Trace {
 
   void record(const Event& event) {
     ++recorded_;
-    if (events_.size() < events_max_) [[unlikely]]
-      return grow(event);
-    if (events_max_ == 0) return;
-    events_[next_] = event;
-    if (++next_ == events_max_) next_ = 0;
+    if (next_ == end_ && !make_room()) [[unlikely]]
+      return;
+    *next_++ = event;
   }
 
   void clear() {
     events_.clear();
     recorded_ = 0;
-    next_ = 0;
+    next_ = end_ = nullptr;
   }
 
   // recorded counts all events of the run; size those that are still kept.
@@ -35,17 +33,22 @@ class Trace {
   std::size_t size() const { return events_.size(); }
   // operator[] counts from the oldest event kept.
   const Event& operator[](std::size_t i) const {
-    std::size_t at = next_ + i;
-    return events_[at < events_.size() ? at : at - events_.size()];
+    std::size_t oldest = recorded_ > events_.size() ? std::size_t(next_ - events_.data()) : 0;
+    return events_[(oldest + i) % events_.size()];
   }
 
  private:
-  void grow(const Event& event);
+  // make_room takes one place more, or begins the full ring again; says whether there is a place.
+  bool make_room();
 
   std::size_t events_max_;
   std::vector<Event> events_;
   std::uint64_t recorded_ = 0;
-  std::size_t next_ = 0;  // the oldest event, once the ring is full
+  // Where the next event goes, which is at the oldest one once the ring is full, and the end of the
+  // places. The event is written there field by field: one put together elsewhere would be read in
+  // wider words than it was written in, which processors are slow at.
+  Event* next_ = nullptr;
+  Event* end_ = nullptr;
 };
 
 // write_text writes one line an event: "12 rank 3 arrive all_reduce group 1 #4 256 elements

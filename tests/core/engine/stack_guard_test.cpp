@@ -15,10 +15,11 @@ namespace {
 constexpr std::ptrdiff_t page_bytes = 4096;
 constexpr std::ptrdiff_t red_zone_bytes = 16 * page_bytes;
 
-// The middle of a stack's guard page, or of the page that many pages below it.
+// A place in a stack's guard page, or in the page that many pages below it. Small worlds have a page
+// more below a stack, less what it is staggered by.
 volatile char* guard_page(const StackArena& arena, std::size_t stack, std::ptrdiff_t page) {
   const std::byte* at =
-      arena.lower_end(stack) - red_zone_bytes - page * page_bytes + page_bytes / 2;
+      arena.lower_end(stack) - red_zone_bytes - (page + 1) * page_bytes + page_bytes / 2;
   return const_cast<volatile char*>(reinterpret_cast<const volatile char*>(at));
 }
 
@@ -109,10 +110,9 @@ TEST(StackGuard, AWorldReportsAJumpOverTheCanary) {
     World world({.ranks = 3, .threads = threads, .stack_bytes = stack_bytes});
     for (int run = 0; run < 2; ++run) {
       Outcome outcome = world.run([](Rank& rank) {
-        // Small worlds have stacks of up to a page more (staggered); rank 1's has 256 bytes less.
-        // The frames above take less than 3 KiB, so this lands in the guard page.
-        if (rank.id() == 1)
-          jump(stack_bytes + page_bytes - 256 + red_zone_bytes - page_bytes + 1024);
+        // Rank 1's stack is staggered by 256 bytes, and the frames above take less than 3 KiB, so
+        // this lands in the guard page.
+        if (rank.id() == 1) jump(stack_bytes + red_zone_bytes - 256 + 1024);
       });
       ASSERT_TRUE(outcome.failure);
       EXPECT_EQ(outcome.failure->rank, 1u);

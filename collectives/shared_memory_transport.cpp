@@ -94,7 +94,7 @@ class Exchanging {
   ResultPart gathered(std::size_t index);
   Chunk rows_to(std::size_t from, std::size_t to) const;
   struct Cuts {
-    bool alike = false;               // each member's operand has the same shape and strides
+    bool alike = false;              // each member's operand has the same shape and strides
     std::int64_t gathered_rows = 0;  // of all members
   };
   Cuts cuts() const;

@@ -60,8 +60,8 @@ void take_results(Rank& rank, Arrival& arrival, std::vector<Tensor>& results) {
   arrival.drop_parts();
 }
 
-// What a rank takes of a complete call: the results, which are made where the caller wants them, and
-// what a device sees of them. First all of them.
+// What a rank takes of a complete call: the results, which are made where the caller wants them,
+// and what a device sees of them. First all of them.
 struct All {
   using Results = std::vector<Tensor>;
 
@@ -118,7 +118,8 @@ struct None {
   gsl::span<const Tensor> tensors(const Results&) const { return {}; }
 };
 
-[[gnu::always_inline]] inline void block_on(Exchange& exchange, Arrival& arrival, const CallSite& site) {
+[[gnu::always_inline]] inline void block_on(Exchange& exchange, Arrival& arrival,
+                                            const CallSite& site) {
   const CollectiveCall& call = *arrival.call;
   arrival.is_blocked = true;
   bool has_operand = !call.inputs.empty();
@@ -133,8 +134,9 @@ struct None {
 
 // In one frame with its callers, for a rank that waits reads its frames again when it goes on.
 template <class Take>
-[[gnu::always_inline]] inline typename Take::Results join_and_wait(const Take& take, const ProcessGroup& group,
-                                     const CollectiveCall& call) {
+[[gnu::always_inline]] inline typename Take::Results join_and_wait(const Take& take,
+                                                                   const ProcessGroup& group,
+                                                                   const CollectiveCall& call) {
   Rank& rank = group.owner();
   Arrival arrival;
   arrival.call = &call;
@@ -158,8 +160,9 @@ template <class Take>
 }
 
 template <class Take>
-[[gnu::always_inline]] inline typename Take::Results run(const Take& take, const ProcessGroup& group,
-                           const CollectiveCall& asked) {
+[[gnu::always_inline]] inline typename Take::Results run(const Take& take,
+                                                         const ProcessGroup& group,
+                                                         const CollectiveCall& asked) {
   Rank& rank = group.owner();
   const Fault* fault = rank.run().begin_operation(rank, name_of(asked.op), asked.site);
   check_call(asked, group.size());

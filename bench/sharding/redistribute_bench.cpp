@@ -6,8 +6,8 @@
 #include <simmesh/sharding/dtensor.h>
 
 // One redistribution of a 512x16 float32 tensor by all ranks of a world, plan in the cache. Of
-// several batches the least counts, as with the peer. Rank 0 times them: none of its redistributions
-// ends before all ranks have taken part.
+// several batches the least counts, as with the peer. Rank 0 times them: none of its
+// redistributions ends before all ranks have taken part.
 namespace simmesh {
 namespace {
 

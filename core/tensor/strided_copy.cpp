@@ -96,8 +96,7 @@ StridedCopy::Loop StridedCopy::take_innermost() {
 }
 
 void StridedCopy::run(std::size_t level, std::byte* target, const std::byte* source) const {
-  if (level == around_count_)
-    return Plane{rows_, columns_}.copy(target, source, block_bytes_);
+  if (level == around_count_) return Plane{rows_, columns_}.copy(target, source, block_bytes_);
   const Loop& loop = around_[level];
   for (std::int64_t i = 0; i < loop.size; ++i)
     run(level + 1, target + i * loop.target, source + i * loop.source);

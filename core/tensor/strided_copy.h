@@ -18,9 +18,9 @@ struct ConstStridedBytes {
   DimSpan strides;  // in elements
 };
 
-// StridedCopy copies arrays of one shape from one set of strides, in elements, to another. What shape
-// and strides amount to is worked out once: neighbouring dims that are contiguous on both sides are
-// copied as one block.
+// StridedCopy copies arrays of one shape from one set of strides, in elements, to another. What
+// shape and strides amount to is worked out once: neighbouring dims that are contiguous on both
+// sides are copied as one block.
 class StridedCopy {
  public:
   StridedCopy(DimSpan target_strides, DimSpan source_strides, DimSpan shape,

@@ -165,8 +165,8 @@ Tensor Tensor::view(DimSpan shape) const {
         ErrorKind::value_error, "tensor/view",
         "expected a contiguous tensor of {} elements for the shape {}, got {} elements of shape {}",
         simmesh::element_count(shape), to_string(shape), count_, to_string(shape_));
-  return Tensor(storage_, dtype_, Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape),
-                offset_);
+  return Tensor(storage_, dtype_, Shape(shape.data(), shape.data() + shape.size()),
+                contiguous_strides(shape), offset_);
 }
 
 Tensor Tensor::contiguous() const {
@@ -191,8 +191,8 @@ Tensor Tensor::clone() const {
 }
 
 Tensor empty(DimSpan shape, DType dtype) {
-  return Tensor(Storage::make(bytes_of(shape, dtype)), dtype, Shape(shape.data(), shape.data() + shape.size()),
-                contiguous_strides(shape), 0);
+  return Tensor(Storage::make(bytes_of(shape, dtype)), dtype,
+                Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape), 0);
 }
 
 Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {

@@ -15,8 +15,8 @@ namespace {
 constexpr std::ptrdiff_t page_bytes = 4096;
 constexpr std::ptrdiff_t red_zone_bytes = 16 * page_bytes;
 
-// A place in a stack's guard page, or in the page that many pages below it. Small worlds have a page
-// more below a stack, less what it is staggered by.
+// A place in a stack's guard page, or in the page that many pages below it. Small worlds have a
+// page more below a stack, less what it is staggered by.
 volatile char* guard_page(const StackArena& arena, std::size_t stack, std::ptrdiff_t page) {
   const std::byte* at =
       arena.lower_end(stack) - red_zone_bytes - (page + 1) * page_bytes + page_bytes / 2;

@@ -81,6 +81,9 @@ class DTensor {
 
  private:
   struct Value {
+    explicit Value(Tensor&& piece, std::optional<Work>&& work = {})
+        : local(std::move(piece)), pending(std::move(work)) {}
+
     Tensor local;
     std::optional<Work> pending;
   };
@@ -95,7 +98,7 @@ class DTensor {
   };
   static constexpr int routes_in_a_row_max = 3;
 
-  DTensor(std::shared_ptr<Place> place, Tensor local, std::optional<Work> pending);
+  DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& pending);
   PlanRequest request_for(const Placements& to, const RedistributeOptions& options) const;
   Route& route_to(const Placements& to, const RedistributeOptions& options,
                   bool is_validated) const;
@@ -105,7 +108,7 @@ class DTensor {
   std::size_t flattened_meshes() const;
   DTensor taken(Route& route, bool is_async, const CallSite& site) const;
   DTensor take(Route& route, bool is_async, const CallSite& site) const;
-  DTensor arrived(Route& route, Tensor local, std::optional<Work> pending) const;
+  DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& pending) const;
 
   std::shared_ptr<Place> place_;
   std::shared_ptr<Value> value_;

@@ -80,7 +80,7 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
 
 DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
   MeshGroups& groups = *spec().groups;
-  if (!groups.is_member()) return arrived(route, local(), {});
+  if (!groups.is_member()) return arrived(route, Tensor(local()), {});
   PlanResult result =
       run_plan(route.planned->plan, local(), {groups, shape(), mask_.get(), site}, is_async);
   return arrived(route, std::move(result.local), std::move(result.pending));
@@ -88,8 +88,8 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
 
 // The target's place is made by the first tensor that arrives, so that ranks that wait hold none.
 // A chain of places must end somewhere: the first of them may live long.
-[[gnu::noinline]] DTensor DTensor::arrived(Route& route, Tensor local,
-                                           std::optional<Work> pending) const {
+[[gnu::noinline]] DTensor DTensor::arrived(Route& route, Tensor&& local,
+                                           std::optional<Work>&& pending) const {
   std::shared_ptr<Place> target = route.target;
   if (!target) {
     const PlanRequest& request = route.planned->request;

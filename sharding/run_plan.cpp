@@ -173,17 +173,15 @@ PlanResult StepRun::reduce_changed(const Tensor& local, bool is_async) const {
 PlanResult StepRun::reduce(const Tensor& operand, bool is_async) const {
   ReduceOp op = step_.divide_by == 1 ? step_.from.reduce_op() : ReduceOp::sum;
   bool may_wait = is_async && !needs_finish();
-  PlanResult result;
   bool by_chunks = cuts_by_chunks();
-  if (by_chunks) {
-    Along along{.dim = step_.to.dim(), .uneven = true};
-    if (may_wait) return {{}, reduce_scatter_async(operand, op, along, group_, run_.site)};
-    result.local = reduce_scatter(operand, op, along, group_, run_.site);
-  } else {
-    if (may_wait && step_.to.is_replicate())
-      return {{}, all_reduce_async(operand, op, group_, run_.site)};
-    result.local = all_reduce(operand, op, group_, run_.site);
-  }
+  Along along{.dim = by_chunks ? step_.to.dim() : 0, .uneven = true};
+  if (may_wait && by_chunks)
+    return {{}, reduce_scatter_async(operand, op, along, group_, run_.site)};
+  if (may_wait && step_.to.is_replicate())
+    return {{}, all_reduce_async(operand, op, group_, run_.site)};
+  PlanResult result{by_chunks ? reduce_scatter(operand, op, along, group_, run_.site)
+                              : all_reduce(operand, op, group_, run_.site),
+                    {}};
   if (needs_finish()) result.local = finish_reduction(std::move(result.local));
   if (!by_chunks && !step_.to.is_replicate()) result.local = cut(result.local);
   return result;

@@ -143,7 +143,7 @@ void FSDPParam::reset_sharded_param() {
   orig_dtype_ = sharded_param_.dtype();
   if (policy_) init_dtypes(*policy_);
   DTensor registered = DTensor::of(sharded_param_);
-  Tensor local = registered.local();
+  const Tensor& local = registered.local();
   if (local.is_meta()) return;
   if (sharded_data_.is_defined() && sharded_data_.storage() == local.storage()) return;
   HostMemory host(sharding_.offload);

@@ -19,7 +19,7 @@ void expect_same(CaseReport& report, const std::string& who, const Json& expecte
                  const Json& actual) {
   if (expected.is_object() && actual.is_object()) {
     for (auto& [key, value] : expected.items())
-      expect_same(report, who + "." + key, value, actual.value(key, Json()));
+      expect_same(report, fmt::format("{}.{}", who, key), value, actual.value(key, Json()));
     return;
   }
   bool is_list = expected.is_array() && actual.is_array() && expected.size() == actual.size();

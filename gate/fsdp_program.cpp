@@ -120,6 +120,7 @@ bool ProgramRun::act_on_state(const ProgramStep& step) {
 
 std::vector<nn::Module*> ProgramRun::modules_at(const std::vector<std::string>& paths) const {
   std::vector<nn::Module*> modules;
+  modules.reserve(paths.size());
   for (const std::string& path : paths) modules.push_back(&model().find(path));
   return modules;
 }

@@ -154,6 +154,7 @@ std::vector<std::vector<std::string>> wrapped_modules(const GateFsdp& fsdp,
         names.push_back(name);
   }
   std::vector<std::vector<std::string>> calls;
+  calls.reserve(names.size());
   for (const std::string& name : names) calls.push_back({name});
   return calls;
 }

@@ -90,7 +90,7 @@ void verify_fsdp_errors(const RecordedCase& recorded, const VerifyOptions& optio
     auto [type, at] = expected_of(raises, rank);
     const Raised& raised = of_rank[rank];
     auto text = [](const std::string& kind, const std::string& place) {
-      return kind.empty() ? std::string("nothing") : kind + " at " + place;
+      return kind.empty() ? std::string("nothing") : fmt::format("{} at {}", kind, place);
     };
     report.expect_equal(fmt::format("rank {}: raised ({})", rank, raised.message), text(type, at),
                         text(raised.type, raised.at));

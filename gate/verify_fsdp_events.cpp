@@ -72,6 +72,7 @@ void verify_fsdp_events(const RecordedCase& recorded, const VerifyOptions& optio
                         CaseReport& report) {
   std::vector<CaseField> steps = recorded["program"].items();
   std::vector<std::vector<fsdp::EventFields>> expected;
+  expected.reserve(steps.size());
   for (const CaseField& step : steps) expected.push_back(read_events(step["events"]));
   std::vector<StepEvents> of_rank = run_program(recorded, options, report);
   if (of_rank.empty()) return;

@@ -81,7 +81,7 @@ DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements
   check_local_shape(spec, local);
   if (!options.shape && options.check_shapes) check_inferred_shape(spec, site);
   DTensor result(std::move(spec), local.detach(), options.mask);
-  return local.requires_grad() ? recorded_from_local(local, std::move(result), options) : result;
+  return local.requires_grad() ? recorded_from_local(local, result, options) : result;
 }
 
 DTensor from_local(const Tensor& local, const Placements& placements,

@@ -119,7 +119,7 @@ class DTensor {
 // replace_value lets a distributed tensor and all its copies hold another value, as
 // torch.utils.swap_tensors does; returns the tensor with the shape and dtype of that value. Raises
 // a TypeError for a tensor that isn't distributed.
-Tensor replace_value(const Tensor& tensor, DTensor value);
+Tensor replace_value(const Tensor& tensor, const DTensor& value);
 
 // FromLocalOptions says what from_local can't see in one rank's piece.
 struct FromLocalOptions {

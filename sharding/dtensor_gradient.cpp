@@ -83,7 +83,8 @@ void record_redistribute(const DTensor& from, DTensor& to) {
   to = DTensor::of(target);
 }
 
-DTensor recorded_from_local(const Tensor& local, DTensor result, const FromLocalOptions& options) {
+DTensor recorded_from_local(const Tensor& local, const DTensor& result,
+                            const FromLocalOptions& options) {
   Tensor target = result.as_tensor();
   Sharding sharding = result.spec().sharding;
   sharding.placements = options.grad_placements ? *options.grad_placements
@@ -106,7 +107,7 @@ Tensor DTensor::to_local(const ToLocalOptions& options) const {
                     if (!gradients[0].is_defined()) return {Tensor()};
                     DTensor gradient(spec, gradients[0].detach());
                     if (gradients[0].requires_grad())
-                      gradient = recorded_from_local(gradients[0], std::move(gradient), {});
+                      gradient = recorded_from_local(gradients[0], gradient, {});
                     return {gradient.as_tensor()};
                   });
   return result;
@@ -144,7 +145,7 @@ const DTensorDistribution& distribution_of(const Tensor& tensor) {
 
 }  // namespace
 
-Tensor replace_value(const Tensor& tensor, DTensor value) {
+Tensor replace_value(const Tensor& tensor, const DTensor& value) {
   distribution_of(tensor).replace(value);
   Tensor result(tensor.distribution(), value.dtype(), value.shape());
   result.set_tracking(tensor.tracking());

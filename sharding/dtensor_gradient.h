@@ -10,7 +10,8 @@ void record_redistribute(const DTensor& from, DTensor& to);
 
 // recorded_from_local makes the DTensor of a local piece part of the tape: its gradient is brought
 // to the placements that the options or the tensor name, and the piece gets the local part.
-DTensor recorded_from_local(const Tensor& local, DTensor result, const FromLocalOptions& options);
+DTensor recorded_from_local(const Tensor& local, const DTensor& result,
+                            const FromLocalOptions& options);
 
 // gradient_placements returns how a gradient that has some placements lies where the tensor has
 // others. Pending placements of the tensor become Replicate, which changes no value; but where the

@@ -51,7 +51,7 @@ class StepRun {
   // stack of a rank that waits holds the frames of all that it returns to.
   [[gnu::noinline]] bool gathers_held_in_order() const;
   [[gnu::noinline]] bool cuts_held_by_chunks() const;
-  [[gnu::noinline]] Tensor placed(Tensor pieces) const;
+  [[gnu::noinline]] Tensor placed(const Tensor& pieces) const;
   [[gnu::noinline]] Tensor cut(const Tensor& whole) const;
   [[gnu::noinline]] Tensor as_operand(Tensor local) const;
   [[gnu::noinline]] Tensor finish_reduction(Tensor sum) const;
@@ -192,7 +192,7 @@ Tensor StepRun::all_gathered(const Tensor& local) const {
 }
 
 // What the members hold together, along the gathered dim as this rank needs it after the step.
-Tensor StepRun::placed(Tensor pieces) const {
+Tensor StepRun::placed(const Tensor& pieces) const {
   std::int64_t dim = step_.from.dim();
   IndexRuns held = held_by_group(), wanted = own_runs(step_.after, dim);
   return held == wanted ? pieces : cut_indices(pieces, {dim, held, wanted});
@@ -230,7 +230,7 @@ PlanResult StepRun::gather_and_cut(const Tensor& local) const {
   Tensor gathered = all_gathered(local);
   bool is_empty = has_no_elements(run_.global_shape);
   bool same_dim = step_.to.splits(step_.from.dim());
-  if (!is_empty && (same_dim || !gathers_in_order())) gathered = placed(std::move(gathered));
+  if (!is_empty && (same_dim || !gathers_in_order())) gathered = placed(gathered);
   bool is_done = step_.to.is_replicate() || (same_dim && !is_empty);
   return {is_done ? gathered : cut(gathered), {}};
 }

@@ -32,6 +32,7 @@ std::string sum_hash(const Arithmetic& arithmetic, DType dtype) {
   std::vector<const std::byte*> data;
   for (std::uint64_t i = 0; i < 8; ++i)
     operands.push_back(formula({1000}, {.rule = Rule::wide, .seed = 100 + i, .dtype = dtype}));
+  data.reserve(operands.size());
   for (const Tensor& operand : operands) data.push_back(operand.data());
   Tensor result = empty({1000}, dtype);
   arithmetic.reduce({.op = ReduceOp::avg,

@@ -26,6 +26,7 @@ int run(const RunArguments& arguments, const GateRunOptions& options) {
     return 0;
   }
   std::vector<GateResult> results;
+  results.reserve(gates.size());
   for (const GateFile& gate : gates) results.push_back(run_gate(gate, options));
   fmt::print("{}", arguments.output.json ? to_json(results)
                                          : to_text(results, {.quiet = arguments.output.quiet}));

@@ -32,8 +32,8 @@ template <int limbs>
 void deposit(double term, std::int64_t* first, std::int64_t limb_stride) {
   for (int l = 0; l < limbs; ++l) {
     double held = term + constants[l];
-    auto& limb = first[l * limb_stride];
-    limb = std::int64_t(std::uint64_t(limb) + bits_of(held) - bits_of(constants[l]));
+    std::int64_t* limb = first + l * limb_stride;
+    *limb = std::int64_t(std::uint64_t(*limb) + bits_of(held) - bits_of(constants[l]));
     term -= held - constants[l];
   }
 }
@@ -290,7 +290,7 @@ void CarriedSum::add(const CarriedSum& other) {
     if (counts[i] != 0) note_non_finite(std::int64_t(i), counts[i]);
 }
 
-void CarriedSum::replace_limbs(Tensor limbs, std::int64_t addends) {
+void CarriedSum::replace_limbs(const Tensor& limbs, std::int64_t addends) {
   constexpr std::int64_t addends_max = 4096;
   if (limbs.shape() != limbs_.shape() || limbs.dtype() != DType::int64)
     raise(ErrorKind::value_error, carried_sum_place, "expected int64 limbs of {}, got {} of {}",
@@ -308,7 +308,7 @@ void CarriedSum::replace_limbs(Tensor limbs, std::int64_t addends) {
     first_bound_ = std::max(first_bound_, std::fabs(double(limb)));
 }
 
-void CarriedSum::replace_non_finite(Tensor counts) {
+void CarriedSum::replace_non_finite(const Tensor& counts) {
   if (counts.shape() != shape_ || counts.dtype() != DType::int64)
     raise(ErrorKind::value_error, carried_sum_place, "expected int64 counts of {}, got {} of {}",
           to_string(shape_), to_string(counts.dtype()), to_string(counts.shape()));

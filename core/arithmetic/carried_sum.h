@@ -52,13 +52,13 @@ class CarriedSum {
   Tensor& mutable_limbs() { return limbs_; }
   // replace_limbs takes the int64 sum of the limbs of that many CarriedSums. Each of their owners
   // calls it, so each checks that its own part leaves room for the others.
-  void replace_limbs(Tensor limbs, std::int64_t addends);
+  void replace_limbs(const Tensor& limbs, std::int64_t addends);
 
   // non_finite is int64 [shape] counts of NonFiniteTerms, undefined where all terms were finite.
   // Where a member of a group has it, all members give theirs (zeros for none) to an int64 sum and
   // replace it.
   const Tensor& non_finite() const { return non_finite_; }
-  void replace_non_finite(Tensor counts);
+  void replace_non_finite(const Tensor& counts);
 
   // value rounds the sum once to the dtype; divided_value the sum over n > 0.
   Tensor value() const { return divided_value(1); }

@@ -5,8 +5,8 @@ namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
 // erf on [i/4, (i+1)/4) in powers of t = 8 (x - i/4) - 1.
-constexpr int erf_terms = 14;
-constexpr double erf_pieces[24][erf_terms] = {
+inline constexpr int erf_terms = 14;
+inline constexpr double erf_pieces[24][erf_terms] = {
     {0x1.1f5e1a35c3b89p-3, 0x1.1c62fa1e869b6p-3, -0x1.1c62fa1e869b6p-9, -0x1.6f552dbcc3336p-11,
      0x1.196c9cd8dfca8p-16, 0x1.aaba623e12361p-19, -0x1.734ea69bdc7d2p-24, -0x1.89258e785cda9p-27,
      0x1.6f681aaa3f16bp-32, 0x1.2793348608955p-35, -0x1.22d109a48d15ap-40, -0x1.75b54bf7b0d0ep-44,
@@ -107,8 +107,8 @@ constexpr double erf_pieces[24][erf_terms] = {
 
 // exp(x^2) erfc(x) on [0, 28) in powers of t from -1 to 1 on each piece: 16 pieces of width 1/4, 8
 // of 1/2, 8 of 1 and 6 of 2.
-constexpr int erfc_terms = 12;
-constexpr double erfc_pieces[38][erfc_terms] = {
+inline constexpr int erfc_terms = 12;
+inline constexpr double erfc_pieces[38][erfc_terms] = {
     {0x1.bf16ef058facfp-1, -0x1.d1f52e46ef826p-4, 0x1.84d8493cb1ca8p-7, -0x1.163c18bf90e1cp-10,
      0x1.6210c6246e9b5p-14, -0x1.99c4e094fe32bp-18, 0x1.b5f0a17e2607ep-22, -0x1.b506ad1910371p-26,
      0x1.9a9d9b4d5273fp-30, -0x1.6da5be6e76800p-34, 0x1.3887184c2e50cp-38, -0x1.fb20defda8b41p-43},
@@ -225,7 +225,7 @@ constexpr double erfc_pieces[38][erfc_terms] = {
      0x1.432581e740de5p-44, -0x1.7c6617d67c869p-49, 0x1.c14fead8646a0p-54, -0x1.081a5c6b0fee1p-58}};
 
 // The first 1216 bits of 2/pi.
-constexpr std::uint64_t two_over_pi[19] = {
+inline constexpr std::uint64_t two_over_pi[19] = {
     0xa2f9836e4e441529u, 0xfc2757d1f534ddc0u, 0xdb6295993c439041u, 0xfe5163abdebbc561u,
     0xb7246e3a424dd2e0u, 0x06492eea09d1921cu, 0xfe1deb1cb129a73eu, 0xe88235f52ebb4484u,
     0xe99c7026b45f7e41u, 0x3991d639835339f4u, 0x9c845f8bbdf9283bu, 0x1ff897ffde05980fu,
@@ -233,28 +233,28 @@ constexpr std::uint64_t two_over_pi[19] = {
     0x3d0739f78a5292eau, 0x6bfb5fb11f8d5d08u, 0x56033046fc7b6babu};
 
 // 1 / k!, from k = 0.
-constexpr double inverse_factorials[20] = {
+inline constexpr double inverse_factorials[20] = {
     0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,  0x1.5555555555555p-3,
     0x1.5555555555555p-5,  0x1.1111111111111p-7,  0x1.6c16c16c16c17p-10, 0x1.a01a01a01a01ap-13,
     0x1.a01a01a01a01ap-16, 0x1.71de3a556c734p-19, 0x1.27e4fb7789f5cp-22, 0x1.ae64567f544e4p-26,
     0x1.1eed8eff8d898p-29, 0x1.6124613a86d09p-33, 0x1.93974a8c07c9dp-37, 0x1.ae7f3e733b81fp-41,
     0x1.ae7f3e733b81fp-45, 0x1.952c77030ad4ap-49, 0x1.6827863b97d97p-53, 0x1.2f49b46814157p-57};
 
-constexpr double ln2_high = 0x1.62e42fee00000p-1;  // 32 bits
-constexpr double ln2_low = 0x1.a39ef35793c76p-33;
-constexpr double log2_e = 0x1.71547652b82fep+0;
-constexpr double log2_e_high = 0x1.7154700000000p+0;  // 21 bits
-constexpr double log2_e_low = 0x1.94ae0bf85ddf4p-22;
-constexpr double log10_e = 0x1.bcb7b1526e50ep-2;
-constexpr double log10_e_high = 0x1.bcb7b00000000p-2;  // 21 bits
-constexpr double log10_e_low = 0x1.526e50e32a6abp-26;
-constexpr double log10_2_high = 0x1.34413509f6000p-2;  // 40 bits
-constexpr double log10_2_low = 0x1.9fef311f12b36p-42;
+inline constexpr double ln2_high = 0x1.62e42fee00000p-1;  // 32 bits
+inline constexpr double ln2_low = 0x1.a39ef35793c76p-33;
+inline constexpr double log2_e = 0x1.71547652b82fep+0;
+inline constexpr double log2_e_high = 0x1.7154700000000p+0;  // 21 bits
+inline constexpr double log2_e_low = 0x1.94ae0bf85ddf4p-22;
+inline constexpr double log10_e = 0x1.bcb7b1526e50ep-2;
+inline constexpr double log10_e_high = 0x1.bcb7b00000000p-2;  // 21 bits
+inline constexpr double log10_e_low = 0x1.526e50e32a6abp-26;
+inline constexpr double log10_2_high = 0x1.34413509f6000p-2;  // 40 bits
+inline constexpr double log10_2_low = 0x1.9fef311f12b36p-42;
 // pi/2 in three parts; the first two have 33 bits.
-constexpr double half_pi_1 = 0x1.921fb54400000p+0, half_pi_2 = 0x1.0b4611a600000p-34,
-                 half_pi_3 = 0x1.3198a2e037073p-69;
-constexpr double half_pi = 0x1.921fb54442d18p+0, half_pi_rest = 0x1.1a62633145c07p-54;
-constexpr double inverse_half_pi = 0x1.45f306dc9c883p-1;
+inline constexpr double half_pi_1 = 0x1.921fb54400000p+0, half_pi_2 = 0x1.0b4611a600000p-34,
+                        half_pi_3 = 0x1.3198a2e037073p-69;
+inline constexpr double half_pi = 0x1.921fb54442d18p+0, half_pi_rest = 0x1.1a62633145c07p-54;
+inline constexpr double inverse_half_pi = 0x1.45f306dc9c883p-1;
 
 }  // namespace
 }  // namespace simmesh::SIMMESH_KERNELS

@@ -17,11 +17,11 @@ inline double chosen(bool condition, double a, double b) {
   std::uint64_t mask = 0 - std::uint64_t(condition);
   return of_bits((bits_of(a) & mask) | (bits_of(b) & ~mask));
 }
-constexpr double infinity = __builtin_inf();
+inline constexpr double infinity = __builtin_inf();
 inline double not_a_number() { return of_bits(0x7FF8000000000000u); }
 
 // A double plus this constant has the nearest integer in its low bits.
-constexpr double integer_shift = 0x1.8p52;
+inline constexpr double integer_shift = 0x1.8p52;
 
 // 2^k for the integer in the low bits of shifted, -1022 <= k <= 1023.
 inline double power_of_two(double shifted) {
@@ -299,7 +299,7 @@ inline double sin_or_cos(const Angle& angle, std::uint64_t quarters) {
   return of_bits(bits_of(value) ^ ((turned & 2) << 62));
 }
 
-constexpr double near_angle_max = 0x1p19;
+inline constexpr double near_angle_max = 0x1p19;
 
 template <int quarters>
 double turned_sine(double x) {

@@ -4,7 +4,7 @@
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
-constexpr Kernels table = {
+inline constexpr Kernels table = {
     .float_tile = {chain_rows, tile_vectors, lanes_of<float>},
     .double_tile = {chain_rows, tile_vectors, lanes_of<double>},
     .grid_tile = {grid_rows, tile_vectors, lanes_of<double>},

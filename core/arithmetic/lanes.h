@@ -10,7 +10,7 @@
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
-constexpr int vector_bytes = SIMMESH_VECTOR_BYTES;
+inline constexpr int vector_bytes = SIMMESH_VECTOR_BYTES;
 
 typedef float Floats __attribute__((vector_size(vector_bytes)));
 typedef double Doubles __attribute__((vector_size(vector_bytes)));

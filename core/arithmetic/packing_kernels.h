@@ -135,7 +135,7 @@ inline void finish_row(const std::int64_t* limbs, double scale, const double* sc
 }
 
 // A few rows at a time, whose lines of the result stay in the cache from panel to panel.
-void finish(const FinishedSums& s) {
+inline void finish(const FinishedSums& s) {
   constexpr std::int64_t rows_at_once = 16;
   for (std::int64_t begin = 0; begin < s.rows; begin += rows_at_once) {
     std::int64_t end = begin + rows_at_once < s.rows ? begin + rows_at_once : s.rows;

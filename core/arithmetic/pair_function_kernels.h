@@ -6,24 +6,24 @@ namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
 // (asin x - x) / x^3 in powers of x^2, for |x| <= 1/2.
-constexpr double asin_terms[] = {0x1.5555555555556p-3, 0x1.3333333332ecap-4, 0x1.6db6db6e31f13p-5,
-                                 0x1.f1c71c1db0623p-6, 0x1.6e8bb1c8209a2p-6, 0x1.1c4d35cf95421p-6,
-                                 0x1.c9cf07674736ap-7, 0x1.782651caa6547p-7, 0x1.52420b04b37bep-7,
-                                 0x1.65a9c4dfcf8b2p-8, 0x1.1d189408314eep-6, -0x1.e6aaa8a0a04ccp-7,
-                                 0x1.d72b2bc8155f8p-6};
+inline constexpr double asin_terms[] = {
+    0x1.5555555555556p-3, 0x1.3333333332ecap-4, 0x1.6db6db6e31f13p-5, 0x1.f1c71c1db0623p-6,
+    0x1.6e8bb1c8209a2p-6, 0x1.1c4d35cf95421p-6, 0x1.c9cf07674736ap-7, 0x1.782651caa6547p-7,
+    0x1.52420b04b37bep-7, 0x1.65a9c4dfcf8b2p-8, 0x1.1d189408314eep-6, -0x1.e6aaa8a0a04ccp-7,
+    0x1.d72b2bc8155f8p-6};
 // (asinh x - x) / x^3 in powers of x^2, for |x| <= 1/2.
-constexpr double asinh_terms[] = {
+inline constexpr double asinh_terms[] = {
     -0x1.5555555555555p-3, 0x1.33333333332fap-4, -0x1.6db6db6db086ep-5, 0x1.f1c71c6d66156p-6,
     -0x1.6e8ba21ea4fe4p-6, 0x1.1c4eaf29403b6p-6, -0x1.c9969396f4545p-7, 0x1.7a633fba31150p-7,
     -0x1.3eb1386278c61p-7, 0x1.0c1eacb8f71b5p-7, -0x1.a851c6e415a26p-8, 0x1.0f3620d560e0dp-8,
     -0x1.88e92bd4ca98ep-10};
 // (atan x - x) / x^3 in powers of x^2, for |x| <= 0.19.
-constexpr double atan_terms[] = {
+inline constexpr double atan_terms[] = {
     -0x1.5555555555555p-2, 0x1.9999999999994p-3,  -0x1.249249249154fp-3,
     0x1.c71c71c4fcc2fp-4,  -0x1.745d16164ba67p-4, 0x1.3b1351dff5f85p-4,
     -0x1.10ff6a7bfbb37p-4, 0x1.de0d2a1721c3cp-5,  -0x1.74ec91221d831p-5};
 // atan(k / 4) as two doubles; pi/2 last.
-constexpr double atan_steps[24][2] = {
+inline constexpr double atan_steps[24][2] = {
     {0x0.0000000000000p+0, 0x0.0000000000000p+0},   {0x1.f5b75f92c80ddp-3, 0x1.8ab6e3cf7afbdp-57},
     {0x1.dac670561bb4fp-2, 0x1.a2b7f222f65e2p-56},  {0x1.4978fa3269ee1p-1, 0x1.2419a87f2a458p-56},
     {0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55},  {0x1.cac7c57846f9ep-1, 0x1.0dae13ad18a6bp-55},
@@ -136,7 +136,7 @@ inline Logarithm log1p_of_pair(double f, double low) {
 }
 
 // From here on x^2 + 1 is x^2.
-constexpr double large_argument = 0x1p28;
+inline constexpr double large_argument = 0x1p28;
 
 inline double asinh_of(double x) {
   double magnitude = absolute(x), m = chosen(magnitude < large_argument, magnitude, 1);

@@ -5,13 +5,13 @@ namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
 #if SIMMESH_VECTOR_BYTES == 64
-constexpr int chain_rows = 14, grid_rows = 12;
+inline constexpr int chain_rows = 14, grid_rows = 12;
 #elif SIMMESH_VECTOR_BYTES == 32
-constexpr int chain_rows = 6, grid_rows = 4;
+inline constexpr int chain_rows = 6, grid_rows = 4;
 #else
-constexpr int chain_rows = 6, grid_rows = 4;
+inline constexpr int chain_rows = 6, grid_rows = 4;
 #endif
-constexpr int tile_vectors = 2;
+inline constexpr int tile_vectors = 2;
 
 template <class T>
 constexpr int lanes_of = vector_bytes / int(sizeof(T));

@@ -221,7 +221,7 @@ std::uint64_t recorded_hash(const std::string& name) {
 
 std::vector<SelfCheck> self_checks() {
   std::vector<SelfCheck> checks;
-  auto add = [&](std::string name, std::function<std::uint64_t(InstructionSet)> computed) {
+  auto add = [&](const std::string& name, std::function<std::uint64_t(InstructionSet)> computed) {
     checks.push_back({name, recorded_hash(name), std::move(computed)});
   };
   for (bool is_exact : {false, true})

@@ -57,6 +57,7 @@ class RegionInput {
 
 std::vector<RegionInput> kept(const std::vector<Tensor>& inputs) {
   std::vector<RegionInput> result;
+  result.reserve(inputs.size());
   for (const Tensor& input : inputs) result.emplace_back(input);
   return result;
 }
@@ -130,6 +131,7 @@ std::vector<Tensor> run_reentrant(const CheckpointedFunction& function,
     outputs = function(inputs);
   }
   std::vector<Tensor*> targets;
+  targets.reserve(outputs.size());
   for (Tensor& output : outputs) targets.push_back(&output);
   record_function("checkpoint", inputs, targets, [=](const auto& gradients) {
     std::vector<Tensor> leaves = leaves_of(inputs);
@@ -147,6 +149,7 @@ std::vector<Tensor> run_reentrant(const CheckpointedFunction& function,
             "none of output has requires_grad=True, this checkpoint() is not necessary");
     backward(roots, options);
     std::vector<Tensor> results;
+    results.reserve(leaves.size());
     for (const Tensor& leaf : leaves) results.push_back(grad_of(leaf));
     return results;
   });
@@ -155,7 +158,8 @@ std::vector<Tensor> run_reentrant(const CheckpointedFunction& function,
 
 }  // namespace
 
-std::vector<Tensor> checkpoint(const CheckpointedFunction& function, std::vector<Tensor> inputs,
+std::vector<Tensor> checkpoint(const CheckpointedFunction& function,
+                               const std::vector<Tensor>& inputs,
                                const CheckpointOptions& options) {
   if (!grad_enabled()) return function(inputs);
   return options.reentrant ? run_reentrant(function, inputs)

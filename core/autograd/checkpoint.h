@@ -24,7 +24,8 @@ struct CheckpointOptions {
 // checkpoint runs a function whose intermediate results are not kept for backward but computed
 // again. The function must compute the same both times. Raises a RuntimeError in backward where
 // the second run saves less than the first.
-std::vector<Tensor> checkpoint(const CheckpointedFunction& function, std::vector<Tensor> inputs,
+std::vector<Tensor> checkpoint(const CheckpointedFunction& function,
+                               const std::vector<Tensor>& inputs,
                                const CheckpointOptions& options = {});
 
 }  // namespace simmesh

@@ -6,7 +6,7 @@
 
 namespace simmesh {
 
-const std::vector<std::string> Timeline::names() const {
+std::vector<std::string> Timeline::names() const {
   std::vector<std::string> names;
   for (const Stream& stream : streams_) names.push_back(stream.name);
   return names;

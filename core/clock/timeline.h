@@ -26,7 +26,7 @@ class Timeline {
   using EventIndex = std::uint32_t;
 
   void add_stream(std::string name) { streams_.push_back({std::move(name), {}, false}); }
-  const std::vector<std::string> names() const;
+  std::vector<std::string> names() const;
 
   void launch(StreamIndex stream, double cost_us);
   void launch(StreamIndex stream, double cost_us, const CollectiveKey& key);

@@ -334,6 +334,7 @@ std::vector<DeviceReport> Run::device_reports() {
   std::vector<const Clock*> clocks;
   for (Seat& seat : seats_)
     if (const Clock* clock = seat.rank.clock()) clocks.push_back(clock);
+  logs.reserve(clocks.size());
   for (const Clock* clock : clocks) logs.push_back(&clock->timeline());
   std::vector<DeviceReport> reports(logs.size());
   if (!failure_) reports = resolve_times(logs);

@@ -7,9 +7,9 @@ namespace simmesh::nn {
 Sequential::Sequential(std::vector<NamedModule> children, std::vector<std::string> calls)
     : calls_(std::move(calls)) {
   bool calls_given = !calls_.empty();
-  for (auto& [name, child] : children) {
-    if (!calls_given) calls_.push_back(name);
-    register_child(name, std::move(child));
+  for (NamedModule& named : children) {
+    if (!calls_given) calls_.push_back(named.first);
+    register_child(named.first, std::move(named.second));
   }
   for (const std::string& name : calls_) child(name);
 }
@@ -25,7 +25,7 @@ Tensors Residual::forward(const Tensors& inputs) {
 }
 
 Fan::Fan(std::vector<NamedModule> children) {
-  for (auto& [name, child] : children) register_child(name, std::move(child));
+  for (NamedModule& named : children) register_child(named.first, std::move(named.second));
 }
 
 Tensors Fan::forward(const Tensors& inputs) {
@@ -36,7 +36,7 @@ Tensors Fan::forward(const Tensors& inputs) {
 }
 
 Add::Add(std::vector<NamedModule> children) {
-  for (auto& [name, child] : children) register_child(name, std::move(child));
+  for (NamedModule& named : children) register_child(named.first, std::move(named.second));
 }
 
 Tensors Add::forward(const Tensors& inputs) {
@@ -49,7 +49,7 @@ Tensors Add::forward(const Tensors& inputs) {
 }
 
 ModuleList::ModuleList(std::vector<NamedModule> children) {
-  for (auto& [name, child] : children) register_child(name, std::move(child));
+  for (NamedModule& named : children) register_child(named.first, std::move(named.second));
 }
 
 Tensors ModuleList::forward(const Tensors&) {

@@ -115,7 +115,8 @@ Tensor batch_norm(const Tensor& x, const BatchNorm& options) {
       {{"training", options.training}, {"eps", options.eps}});
   if (options.training && x.element_count() > 0) {
     NoGrad scope;
-    double values = double(x.element_count() / x.size(1));
+    std::int64_t values_per_channel = x.element_count() / x.size(1);
+    double values = double(values_per_channel);
     if (options.running_mean.is_defined())
       move_towards(options.running_mean, outputs[1].detach(), options.momentum);
     if (options.running_var.is_defined())

@@ -10,8 +10,8 @@ namespace simmesh {
 namespace {
 
 template <class F>
-Op comparison_op(std::string name, F f) {
-  return pointwise_op({.name = std::move(name),
+Op comparison_op(const std::string& name, F f) {
+  return pointwise_op({.name = name,
                        .slots = {{"self"}, {"other"}},
                        .result = PointwiseResult::boolean,
                        .loops = loops<2>(f)});

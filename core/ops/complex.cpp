@@ -121,7 +121,7 @@ const Op complex_abs_op = {
         },
     .gradient = [](const GradientCall& call) -> Gradients {
       const Tensor& z = call.input(0);
-      Tensor size = call.output();
+      const Tensor& size = call.output();
       Tensor divisor = add(size, to(eq(size, 0), size.dtype()));
       return {mul(z, unsqueeze(div(call.gradient(), divisor), -1))};
     },

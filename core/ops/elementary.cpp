@@ -110,8 +110,8 @@ const Op xlogy_op = pointwise_op({.name = "xlogy",
 
 // Rounding is flat.
 template <class F>
-Op rounding_op(std::string name, F f) {
-  return pointwise_op({.name = std::move(name),
+Op rounding_op(const std::string& name, F f) {
+  return pointwise_op({.name = name,
                        .loops = loops<1>([f](auto x) {
                          if constexpr (std::is_integral_v<decltype(x)>)
                            return x;

@@ -26,8 +26,10 @@ double floating_operations(const Op& op, gsl::span<const Tensor> inputs,
     const Tensor& summed = inputs[product.summed_input];
     return 2 * elements * double(summed.size(summed.dim() - 1));
   }
-  if (op.name == "convolution" && inputs[1].size(0) > 0)
-    return 2 * elements * double(inputs[1].element_count() / inputs[1].size(0));
+  if (op.name == "convolution" && inputs[1].size(0) > 0) {
+    std::int64_t window = inputs[1].element_count() / inputs[1].size(0);
+    return 2 * elements * double(window);
+  }
   return elements;
 }
 

@@ -10,8 +10,8 @@ namespace simmesh {
 namespace {
 
 template <class F>
-Op logical_op(std::string name, F f) {
-  return pointwise_op({.name = std::move(name),
+Op logical_op(const std::string& name, F f) {
+  return pointwise_op({.name = name,
                        .slots = {{"self"}, {"other"}},
                        .result = PointwiseResult::boolean,
                        .loops = loops<2>([f](auto a, auto b) {
@@ -28,14 +28,14 @@ const Op not_op = pointwise_op({.name = "logical_not",
                                 .loops = loops<1>([](auto x) { return x == decltype(x)(0); })});
 
 template <class F>
-Op bitwise_op(std::string name, F f) {
+Op bitwise_op(const std::string& name, F f) {
   auto check = [name](DType common, const Attributes&) {
     if (is_floating_point(common))
       raise(ErrorKind::not_implemented_error, name, "\"{}_cpu\" not implemented for '{}'", name,
             to_string(common));
   };
   return pointwise_op(
-      {.name = std::move(name),
+      {.name = name,
        .slots = {{"self"}, {"other"}},
        .loops = [f](ComputeType, const Attributes&) { return loop_of<2, std::int64_t>(f); },
        .check = check});
@@ -67,8 +67,8 @@ const Op bitwise_not_op = {
 };
 
 template <class F>
-Op class_op(std::string name, F f) {
-  return pointwise_op({.name = std::move(name),
+Op class_op(const std::string& name, F f) {
+  return pointwise_op({.name = name,
                        .result = PointwiseResult::boolean,
                        .loops = loops<1>([f](auto x) {
                          if constexpr (std::is_integral_v<decltype(x)>)

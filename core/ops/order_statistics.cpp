@@ -21,7 +21,8 @@ namespace {
 // The rank of the median of count elements, of which the last so many in order are NaN: along a dim
 // with size 1.
 Tensor median_rank(const Tensor& nans, std::int64_t count, bool ignores_nan) {
-  Tensor middle = full(nans.shape(), DType::int64, double((count - 1) / 2));
+  std::int64_t lower_middle = (count - 1) / 2;
+  Tensor middle = full(nans.shape(), DType::int64, double(lower_middle));
   if (!ignores_nan) return where(gt(nans, 0), count - 1, middle);
   return clamp_min(div(rsub(nans, count - 1), 2, RoundingMode::floor), 0);
 }

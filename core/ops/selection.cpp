@@ -29,11 +29,11 @@ GradientRule winner_gradient(Tensor (*wins)(const Tensor&, const Tensor&)) {
 }
 
 template <class F>
-Op choice_op(std::string name, F f, GradientRule gradient) {
-  return pointwise_op({.name = std::move(name),
+Op choice_op(const std::string& name, F f, const GradientRule& gradient) {
+  return pointwise_op({.name = name,
                        .slots = compared_slots,
                        .loops = loops<2>(f),
-                       .gradient = std::move(gradient),
+                       .gradient = gradient,
                        .saves = {.inputs = 0b11}});
 }
 

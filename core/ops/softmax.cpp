@@ -19,7 +19,7 @@ namespace {
 
 std::int64_t dim_of(const Attributes& attributes) { return attributes.get<std::int64_t>("dim"); }
 
-ShapeRule shape_rule(std::string name) {
+ShapeRule shape_rule(const std::string& name) {
   return [name](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
     wrapped_dim(dim_of(attributes), inputs[0].shape.size());
     if (!is_floating_point(inputs[0].dtype))

@@ -1,45 +1,35 @@
+#include <algorithm>
+#include <fmt/format.h>
 #include <map>
+#include <utility>
 
 #include <simmesh/collectives/device_launch.h>
 #include <simmesh/collectives/group.h>
-#include <simmesh/collectives/topology.h>
 #include <simmesh/core/tensor/launch.h>
 
 namespace simmesh {
 
 namespace {
 
-// The communicators' streams of one rank, by group.
+// The streams of one rank for what is started in its groups, by group.
 struct CommunicatorStreams {
-  std::map<std::uint32_t, Stream> by_group;
+  std::map<std::uint32_t, Stream> collectives, messages;
 };
 
-Topology topology_of(const DeviceModel& model) {
-  return {.devices_per_host = model.devices_per_host,
-          .bandwidth_intra_gb_s = model.link_intra_gb_s,
-          .bandwidth_inter_factor = model.link_inter_factor,
-          .latency_intra_us = model.link_latency_intra_us,
-          .latency_inter_us = model.link_latency_inter_us,
-          .base_us = model.collective_base_us};
-}
-
-bool is_on_one_host(const ProcessGroup& group, std::int64_t devices_per_host) {
-  const RankList& members = group.members();
-  std::int64_t host = std::int64_t(members[0]) / devices_per_host;
-  for (std::int64_t i = 1; i < members.size(); ++i)
-    if (std::int64_t(members[i]) / devices_per_host != host) return false;
-  return true;
+Stream stream_of(const ProcessGroup& group, std::map<std::uint32_t, Stream>& streams,
+                 const char* what, Clock& clock) {
+  auto found = streams.find(group.group().id());
+  if (found != streams.end()) return found->second;
+  Stream stream(clock.make_stream(fmt::format("{} {}", what, group.name())));
+  return streams.emplace(group.group().id(), stream).first->second;
 }
 
 }  // namespace
 
 double collective_us(const CollectiveCall& call, const ProcessGroup& group,
                      const DeviceModel& model) {
-  Topology topology = topology_of(model);
-  bool is_inside = is_on_one_host(group, model.devices_per_host);
-  Link link = is_inside ? Link{topology.bandwidth_intra_gb_s, topology.latency_intra_us}
-                        : Link{topology.bandwidth_intra_gb_s * topology.bandwidth_inter_factor,
-                               topology.latency_inter_us};
+  const Topology& topology = model.topology;
+  Link link = topology.link_among(group.members().min(), group.members().max());
   double bytes = 0;
   for (const Tensor& input : call.inputs) bytes += double(input.bytes());
   std::int64_t members = group.size();
@@ -85,11 +75,8 @@ void run_on_device(const ProcessGroup& group, const Arrival& arrival,
 }
 
 Stream communicator_stream(const ProcessGroup& group, Clock& clock) {
-  auto& streams = group.owner().state<CommunicatorStreams>().by_group;
-  auto found = streams.find(group.group().id());
-  if (found != streams.end()) return found->second;
-  Stream stream(clock.make_stream("communicator " + group.name()));
-  return streams.emplace(group.group().id(), stream).first->second;
+  auto& streams = group.owner().state<CommunicatorStreams>().collectives;
+  return stream_of(group, streams, "communicator", clock);
 }
 
 StreamEvent start_on_device(const DeviceStart& start, Clock& clock) {
@@ -104,6 +91,35 @@ StreamEvent start_on_device(const DeviceStart& start, Clock& clock) {
   }
   Stream communicator = communicator_stream(start.group, clock);
   return StreamEvent(clock.start_apart(communicator.index(), launch.launch()));
+}
+
+std::shared_ptr<MessageTimes> sent_from_device(const Tensor& tensor, std::size_t to,
+                                               const ProcessGroup& group, Clock& clock) {
+  auto [lower, higher] =
+      std::minmax({group.members()[group.rank()], group.members()[std::int64_t(to)]});
+  const Topology& topology = clock.model().topology;
+  double cost_us = topology.message_us(double(tensor.bytes()), topology.link_among(lower, higher));
+  return std::make_shared<MessageTimes>(MessageTimes{.sender = clock.now(), .cost_us = cost_us});
+}
+
+void run_on_device(const MessageEnd& message, Clock& clock) {
+  MemoryRange memory = memory_of(message.tensor);
+  Launch launch{.name = "send", .site = message.site, .message = &message.times};
+  launch.reads = {&memory, 1};
+  if (message.is_received) {
+    launch.name = "receive";
+    std::swap(launch.reads, launch.writes);
+  }
+  clock.launch(launch);
+}
+
+StreamEvent start_send_on_device(const Tensor& tensor, const ProcessGroup& group,
+                                 const CallSite& site, Clock& clock) {
+  MemoryRange memory = memory_of(tensor);
+  Launch read{.name = "isend", .site = site, .reads = {&memory, 1}};
+  auto& streams = group.owner().state<CommunicatorStreams>().messages;
+  Stream messages = stream_of(group, streams, "messages", clock);
+  return StreamEvent(clock.start_apart(messages.index(), read));
 }
 
 }  // namespace simmesh

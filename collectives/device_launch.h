@@ -1,7 +1,7 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
-#include <vector>
+#include <memory>
 
 #include <simmesh/collectives/collective_call.h>
 #include <simmesh/collectives/exchange.h>
@@ -51,6 +51,28 @@ struct DeviceStart {
 // and returns the event for which a wait has to let the current stream wait: none where it was on
 // that itself.
 StreamEvent start_on_device(const DeviceStart& start, Clock& clock);
+
+// sent_from_device returns when a message to a member of the group is under way, as far as its
+// sender knows: from now on, at the cost of the link between the two.
+std::shared_ptr<MessageTimes> sent_from_device(const Tensor& tensor, std::size_t to,
+                                               const ProcessGroup& group, Clock& clock);
+
+// MessageEnd is a message that was received, as its sender or receiver sees it: the former reads
+// the tensor, the latter writes it.
+struct MessageEnd {
+  bool is_received = false;
+  CallSite site;
+  const Tensor& tensor;
+  const MessageTimes& times;
+};
+
+// run_on_device launches a message on the current stream, for a side that waits for it.
+void run_on_device(const MessageEnd& message, Clock& clock);
+
+// start_send_on_device launches what reads the tensor of a message, on a stream of the group's
+// messages, and returns the event after which it may be written to.
+StreamEvent start_send_on_device(const Tensor& tensor, const ProcessGroup& group,
+                                 const CallSite& site, Clock& clock);
 
 // communicator_stream returns the stream of a group's collectives that are started asynchronously.
 Stream communicator_stream(const ProcessGroup& group, Clock& clock);

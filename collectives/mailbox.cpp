@@ -41,6 +41,7 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
               .sequence = std::uint32_t(pending.number),
               .elements = element_count(payload.shape),
               .site = receive.site});
+  if (pending.message.times) pending.message.times->receiver = receive.ready;
   receive.message = pending.message;
   wake(pending.number, &receive);
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <simmesh/collectives/exchange.h>
+#include <simmesh/core/clock/timeline.h>
 
 namespace simmesh {
 
@@ -16,6 +17,7 @@ struct Message {
   std::int64_t tag = 0;
   ResultPart payload;
   CallSite site;
+  std::shared_ptr<MessageTimes> times = nullptr;  // where devices are modelled
 };
 
 // Receive is one receive, until its message is found. It lives on the stack of the rank that
@@ -27,6 +29,7 @@ struct Receive {
   DType dtype = DType::float32;
   Shape shape;
   CallSite site;
+  RankEvent ready = {};            // on the receiver's device, where there is one
   std::optional<Message> message;  // once found
 };
 

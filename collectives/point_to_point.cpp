@@ -1,4 +1,6 @@
+#include <simmesh/collectives/device_launch.h>
 #include <simmesh/collectives/point_to_point.h>
+#include <simmesh/collectives/uncharged.h>
 #include <simmesh/collectives/work_state.h>
 #include <simmesh/core/check/bits_hash.h>
 #include <simmesh/core/check/error.h>
@@ -36,11 +38,9 @@ void begin(const ProcessGroup& group, const char* operation, const CallSite& sit
   if (fault && fault->kind == Fault::Kind::abandon) throw RankEnded();
 }
 
-Tensor snapshot(const Tensor& tensor, Rank& rank) {
-  Ledger::set_active(nullptr);
-  Tensor copy = tensor.clone();
-  Ledger::set_active(&rank.ledger());
-  return copy;
+Tensor snapshot(const Tensor& tensor) {
+  Uncharged scope;
+  return tensor.clone();
 }
 
 ResultPart payload_of(const Tensor& tensor) {
@@ -52,25 +52,35 @@ ResultPart payload_of(const Tensor& tensor) {
   return part;
 }
 
-std::uint64_t post_message(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
+// A message as its sender knows it after handing it over.
+struct PostedMessage {
+  std::uint64_t number;
+  std::shared_ptr<MessageTimes> times;
+};
+
+PostedMessage post_message(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
                            const CallSite& site) {
   begin(group, "send", site);
   std::size_t peer = checked_peer(to.peer, group, "send");
   Rank& rank = group.owner();
   Group& shared = group.group();
   rank.run().touch(rank, mailbox_id(shared, peer, to.tag), site);
-  ResultPart payload = payload_of(snapshot(tensor, rank));
+  ResultPart payload = payload_of(snapshot(tensor));
   rank.run().record({.rank = rank.id(),
                      .kind = EventKind::send,
                      .operation = "send",
                      .group = shared.id(),
                      .elements = tensor.element_count(),
                      .site = site});
-  return shared.mailbox().post({.from = group.member(),
-                                .to = peer,
-                                .tag = to.tag,
-                                .payload = std::move(payload),
-                                .site = site});
+  std::shared_ptr<MessageTimes> times;
+  if (Clock* clock = rank.clock()) times = sent_from_device(tensor, peer, group, *clock);
+  std::uint64_t number = shared.mailbox().post({.from = group.member(),
+                                                .to = peer,
+                                                .tag = to.tag,
+                                                .payload = std::move(payload),
+                                                .site = site,
+                                                .times = times});
+  return {number, std::move(times)};
 }
 
 Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,
@@ -81,6 +91,7 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
                   .dtype = dtype,
                   .shape = Shape(shape.begin(), shape.end()),
                   .site = site};
+  if (Clock* clock = group.owner().clock()) receive.ready = clock->now();
   Run& run = group.owner().run();
   if (from.peer)
     receive.from = checked_peer(*from.peer, group, "receive");
@@ -98,13 +109,20 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
 }  // namespace
 
 void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, CallSite site) {
-  std::uint64_t message = post_message(tensor, to, group, site);
-  group.group().mailbox().wait_received(message, group.owner(), site);
+  PostedMessage message = post_message(tensor, to, group, site);
+  group.group().mailbox().wait_received(message.number, group.owner(), site);
+  if (message.times)
+    run_on_device({.site = site, .tensor = tensor, .times = *message.times},
+                  *group.owner().clock());
 }
 
 Work isend(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, CallSite site) {
   auto state = std::make_shared<Work::State>(group);
-  state->message = post_message(tensor, to, group, site);
+  PostedMessage message = post_message(tensor, to, group, site);
+  state->message = message.number;
+  state->times = message.times;
+  if (Clock* clock = group.owner().clock())
+    state->ended = start_send_on_device(tensor, group, site, *clock);
   return Work(state);
 }
 
@@ -117,7 +135,12 @@ Received recv(DimSpan shape, DType dtype, const ReceiveFrom& from, const Process
   mailbox.wait_message(receive, rank);
   const Message& message = *receive.message;
   rank.record(message.payload.hash);
-  return {message.payload.to_tensor(), std::int64_t(message.from)};
+  Received received{message.payload.to_tensor(), std::int64_t(message.from)};
+  if (message.times)
+    run_on_device(
+        {.is_received = true, .site = site, .tensor = received.tensor, .times = *message.times},
+        *rank.clock());
+  return received;
 }
 
 Work irecv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,

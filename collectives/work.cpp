@@ -245,6 +245,7 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
   Group& group = state.group.group();
   if (state.receive) {
     group.mailbox().wait_message(*state.receive, rank);
+    state.times = state.receive->message->times;
     state.arrival.results.push_back(state.receive->message->payload);
   } else if (state.message) {
     group.mailbox().wait_received(state.message, rank, site);
@@ -252,6 +253,7 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
     block_on(group.exchange_of(state.arrival.sequence), state.arrival, site);
   }
   Stream::current().wait(state.ended);
+  if (state.times) rank.clock()->wait(*state.times);
   if (state.into.is_defined()) {
     take_into(state.into, rank, state.arrival);
     state.results.push_back(state.into);

@@ -26,6 +26,7 @@ struct Work::State {
   // Of a send: the message's number. Of a receive: the receive.
   std::uint64_t message = 0;
   std::optional<Receive> receive;
+  std::shared_ptr<const MessageTimes> times;  // of a send, where devices are modelled
   // What takes the result, where there is such a tensor; and the collective's end on the device.
   Tensor into;
   StreamEvent ended;

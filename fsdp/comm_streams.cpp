@@ -44,15 +44,17 @@ void CommStreams::hold_all_reduce(Tensor buffer, StreamEvent through) {
 }
 
 void CommStreams::release_all_reduce() {
-  if (faults_.all_reduce_buffer == AllReduceBuffer::until_finalize) return;
+  if (faults_.all_reduce_buffer != AllReduceBuffer::until_finalize) release_held_all_reduces();
+}
+
+void CommStreams::release_held_all_reduces() {
   for (const Held& held : all_reduces_) reduce_scatter_.wait(held.until);
   all_reduces_.clear();
 }
 
 void CommStreams::release_all() {
   recycle_reduce_inputs(1);
-  for (const Held& held : all_reduces_) reduce_scatter_.wait(held.until);
-  all_reduces_.clear();
+  release_held_all_reduces();
 }
 
 }  // namespace simmesh::fsdp

@@ -53,6 +53,8 @@ class CommStreams {
     StreamEvent until;
   };
 
+  void release_held_all_reduces();
+
   Stream copy_in_, all_gather_, reduce_scatter_, all_reduce_;
   Held gather_;
   std::vector<Held> reduce_inputs_;

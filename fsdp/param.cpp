@@ -5,6 +5,7 @@
 #include <simmesh/core/tensor/chunk.h>
 #include <simmesh/fsdp/host_memory.h>
 #include <simmesh/fsdp/param.h>
+#include <simmesh/sharding/local_shape.h>
 
 namespace simmesh::fsdp {
 
@@ -16,6 +17,15 @@ Tensor flat(const Tensor& contiguous) { return contiguous.view(Dims{contiguous.e
 
 Tensor new_zeros(const Shape& shape, const Tensor& like) {
   return like.is_meta() ? empty_meta(shape, like.dtype()) : zeros(shape, like.dtype());
+}
+
+// Where parts don't divide evenly a strided shard may give other pieces than cutting them one after
+// the other, as is done here: then the placements say in which order.
+void keep_pieces(DTensorSpec& spec) {
+  const Shape& mesh = spec.mesh().shape();
+  std::optional<Sharding> in_order = decode_strided(spec.sharding, mesh);
+  if (in_order && !same_pieces(spec.shape, mesh, spec.sharding, *in_order))
+    spec.sharding = std::move(*in_order);
 }
 
 bool is_named(const std::vector<std::string>& names, const std::string& name) {
@@ -106,6 +116,7 @@ DTensorSpec FSDPParam::sharded_spec(const Tensor& parameter) const {
   if (factor > 1) spec.sharding.placements.back() = StridedShard(shard_dim(), factor);
   spec.sharding.placements.insert(spec.sharding.placements.end(), kept.begin(), kept.end());
   spec.groups = std::make_shared<MeshGroups>(DeviceMesh::concatenate({data.mesh, inner}));
+  keep_pieces(spec);
   return spec;
 }
 

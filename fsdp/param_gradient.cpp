@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cmath>
 
 #include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/tensor/convert.h>
@@ -26,15 +28,28 @@ UnshardedGrad take_grad(Tensor& leaf) {
   return grad;
 }
 
-// The local part of a gradient, with the placements of its parameter.
-Tensor local_gradient(const Tensor& gradient, const std::optional<DTensorSpec>& spec) {
+// The local part of a gradient, with the placements of its parameter. What is pending is reduced in
+// the dtype in which gradients are, where there is such a one.
+Tensor local_gradient(const Tensor& gradient, const std::optional<DTensorSpec>& spec,
+                      std::optional<DType> reduce_dtype) {
   if (!gradient.distribution()) return gradient.detach();
   DTensor value = DTensor::of(gradient);
-  if (spec && !(value.spec().sharding == spec->sharding)) {
-    Placements target = without_pending(spec->placements());
-    value = value.redistribute_local(target);
+  if (!spec)
+    raise(ErrorKind::runtime_error, "fsdp/param_gradient",
+          "expected a plain gradient of a plain parameter, got the DTensor {}",
+          to_string(value.spec()));
+  if (value.spec().sharding == spec->sharding) return value.local();
+  const Placements& placements = value.placements();
+  bool is_pending = std::any_of(placements.begin(), placements.end(),
+                                [](const Placement& placement) { return placement.is_pending(); });
+  if (is_pending && reduce_dtype) {
+    DTensorSpec wider = value.spec();
+    wider.dtype = *reduce_dtype;
+    value = DTensor(std::move(wider), converted(value.local(), *reduce_dtype));
   }
-  return value.local();
+  return value
+      .redistribute_local(without_pending(spec->placements()), {.order = spec->sharding.order})
+      .local();
 }
 
 }  // namespace
@@ -43,7 +58,7 @@ UnshardedGrad FSDPParam::take_unsharded_grad() {
   if (accumulated_grad_.is_defined()) return {std::exchange(accumulated_grad_, Tensor()), nullptr};
   if (!unsharded_param_.is_defined()) return {};
   UnshardedGrad grad = take_grad(unsharded_param_);
-  if (grad.value.is_defined()) grad.value = local_gradient(grad.value, inner_spec_);
+  if (grad.value.is_defined()) grad.value = local_gradient(grad.value, inner_spec_, reduce_dtype_);
   return grad;
 }
 
@@ -51,7 +66,8 @@ void FSDPParam::accumulate_unsharded_grad() {
   if (!accumulated_grad_.is_defined() || !unsharded_param_.is_defined()) return;
   UnshardedGrad fresh = take_grad(unsharded_param_);
   if (!fresh.is_defined()) return;
-  Tensor value = fresh.carried ? fresh.carried->value() : local_gradient(fresh.value, inner_spec_);
+  Tensor value = fresh.carried ? fresh.carried->value()
+                               : local_gradient(fresh.value, inner_spec_, reduce_dtype_);
   NoGrad mode;
   accumulated_grad_ = add(accumulated_grad_, converted(value, accumulated_grad_.dtype()));
 }
@@ -61,7 +77,7 @@ void FSDPParam::to_accumulated_grad() {
   Tensor grad = grad_of(unsharded_param_);
   if (!grad.is_defined() || grad.dtype() == *reduce_dtype_) return;
   set_grad(unsharded_param_, Tensor());
-  accumulated_grad_ = converted(local_gradient(grad, inner_spec_), *reduce_dtype_);
+  accumulated_grad_ = converted(local_gradient(grad, inner_spec_, reduce_dtype_), *reduce_dtype_);
 }
 
 void FSDPParam::drop_gradients() {

@@ -78,6 +78,8 @@ class FSDPParamGroup {
   // register_post_backward returns the inputs behind a node that calls post_backward.
   nn::Tensors register_post_backward(nn::Tensors inputs);
   void post_forward();
+  // record_post_forward appends the group to the order of forwards.
+  void record_post_forward();
   void pre_backward(bool default_prefetch);
   void post_backward();
   void finalize_backward();
@@ -88,7 +90,6 @@ class FSDPParamGroup {
   GatherStreams gather_streams(bool async_op) const;
   void wait_for_reduction();
   std::size_t reduce_inputs_max() const;
-  void record_post_forward();
   void backward_prefetch();
   void prefetch_state_before(std::int64_t index);
   std::vector<ParamGrad> take_gradients();

@@ -107,12 +107,12 @@ class Loader {
     DTensorSpec spec = DTensor::of(parameter).spec();
     if (!value.distribution())
       return distribute_tensor(value.detach(), spec.mesh(), spec.placements(),
-                               {.from_first_rank = false})
+                               {.from_first_rank = false, .order = spec.sharding.order})
           .as_tensor();
     DTensor given = DTensor::of(value);
     return given.spec().sharding == spec.sharding
                ? value
-               : given.redistribute(spec.placements()).as_tensor();
+               : given.redistribute(spec.placements(), {.order = spec.sharding.order}).as_tensor();
   }
 
   std::vector<FSDPState*> states_;

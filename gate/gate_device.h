@@ -10,7 +10,7 @@ namespace simmesh {
 // DeviceFigure is a figure of the model of a device that a gate may give, under its own name.
 struct DeviceFigure {
   const char* key;
-  double DeviceModel::*member;
+  double& (*of)(DeviceModel& model);
   GateTable::NumberRange range;
 };
 

@@ -235,14 +235,14 @@ std::string expect_text(const GateExpect& expect) {
   return table.text();
 }
 
-std::string device_text(const std::optional<DeviceModel>& device) {
+std::string device_text(std::optional<DeviceModel> device) {
   if (!device) return "";
   Table table("device");
   for (const DeviceFigure& figure : device_figures())
-    table.add(figure.key, number(*device.*figure.member));
+    table.add(figure.key, number(figure.of(*device)));
   table.add("capacity_bytes", device->capacity_bytes);
   table.add("checks_races", device->checks_races);
-  table.add("devices_per_host", device->devices_per_host);
+  table.add("devices_per_host", device->topology.devices_per_host);
   return table.text();
 }
 

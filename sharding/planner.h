@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <simmesh/collectives/topology.h>
+#include <simmesh/core/clock/topology.h>
 #include <simmesh/core/tensor/dtype.h>
 #include <simmesh/core/tensor/shape.h>
 #include <simmesh/sharding/placement.h>

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <simmesh/collectives/topology.h>
+#include <simmesh/core/clock/topology.h>
 #include <simmesh/core/tensor/shape.h>
 #include <simmesh/sharding/placement.h>
 #include <simmesh/sharding/plan.h>

@@ -43,6 +43,8 @@ void Clock::put(StreamIndex index, const Launch& launch) {
   ledger_.allocator()->launched(index, stream.operations);
   if (launch.collective)
     timeline_.launch(index, launch.cost_us, *launch.collective);
+  else if (launch.message)
+    timeline_.launch(index, *launch.message);
   else
     timeline_.launch(index, launch.cost_us);
   if (!model_.checks_races) return;
@@ -60,6 +62,8 @@ void Clock::wait(StreamIndex stream, const DeviceEvent& event) {
   streams_[stream].before.join(event.before);
   timeline_.wait(stream, *event.index);
 }
+
+RankEvent Clock::now() { return {rank_, timeline_.record(current_)}; }
 
 void Clock::synchronize(const DeviceEvent& event) {
   if (!event.index) return;

@@ -26,6 +26,7 @@ struct Launch {
   gsl::span<const MemoryRange> writes = {};
   double cost_us = 0;
   const CollectiveKey* collective = nullptr;
+  const MessageTimes* message = nullptr;
   // A copy between the device and the host's memory; other operations leave that to the host.
   bool copies_host_memory = false;
 };
@@ -62,6 +63,10 @@ class Clock {
 
   DeviceEvent record(StreamIndex stream);
   void wait(StreamIndex stream, const DeviceEvent& event);
+  // now returns the point that the current stream has come to, for other ranks to refer to; wait
+  // lets the current stream wait for the end of a message.
+  RankEvent now();
+  void wait(const MessageTimes& message) { timeline_.wait(current_, message); }
   // synchronize lets the host wait.
   void synchronize(const DeviceEvent& event);
   void record_stream(DeviceAddress address, StreamIndex stream);

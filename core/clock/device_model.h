@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include <simmesh/core/clock/topology.h>
+
 namespace simmesh {
 
 // KernelWork is what an operation moves and computes; what isn't on the device doesn't count.
@@ -12,8 +14,7 @@ struct KernelWork {
 };
 
 // DeviceModel is what a simulated device costs: plain figures, of which times are a pure function.
-// GB are 2^30 bytes. Links between devices are those of Topology (collectives/topology.h), with its
-// defaults.
+// GB are 2^30 bytes.
 struct DeviceModel {
   double launch_us = 2.0;
   double memory_gb_s = 1500.0;
@@ -23,12 +24,8 @@ struct DeviceModel {
   // checks_races raises an error where streams use memory without an order between them.
   bool checks_races = true;
 
-  std::int64_t devices_per_host = 8;
-  double link_intra_gb_s = 87.7;
-  double link_inter_factor = 0.22;
-  double link_latency_intra_us = 0.6;
-  double link_latency_inter_us = 2.7;
-  double collective_base_us = 6.6;
+  // What collectives and messages cost.
+  Topology topology = {.devices_per_host = 8};
 
   // kernel_us is the time of one operation: its launch, and then memory and arithmetic one after
   // the other, as an upper bound of what overlaps in a kernel.

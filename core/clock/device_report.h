@@ -23,7 +23,7 @@ struct DeviceReport {
   double makespan_us = 0;
   bool is_complete = true;
   // exposed_communication_us is how long the first stream had nothing to do because it waited for a
-  // collective, or for a stream that runs some.
+  // collective or message, or for a stream that runs some.
   double exposed_communication_us = 0;
   AllocatorFigures memory;
 };

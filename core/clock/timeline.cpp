@@ -6,12 +6,15 @@
 
 namespace simmesh {
 
+<<<<<<< HEAD
 std::vector<std::string> Timeline::names() const {
   std::vector<std::string> names;
   for (const Stream& stream : streams_) names.push_back(stream.name);
   return names;
 }
 
+=======
+>>>>>>> bugs
 void Timeline::add(StreamIndex stream, Entry entry) {
   entry.host_waits = std::uint32_t(host_waits_.size());
   streams_[stream].entries.push_back(entry);
@@ -27,6 +30,12 @@ void Timeline::launch(StreamIndex stream, double cost_us, const CollectiveKey& k
   keys_.push_back(key);
 }
 
+void Timeline::launch(StreamIndex stream, const MessageTimes& message) {
+  streams_[stream].communicates = true;
+  add(stream, {.kind = Kind::message, .index = std::uint32_t(messages_.size())});
+  messages_.push_back(message);
+}
+
 Timeline::EventIndex Timeline::record(StreamIndex stream) {
   EventIndex event = EventIndex(event_streams_.size());
   event_streams_.push_back(stream);
@@ -38,10 +47,16 @@ void Timeline::wait(StreamIndex stream, EventIndex event) {
   add(stream, {.kind = Kind::wait, .index = event});
 }
 
+void Timeline::wait(StreamIndex stream, const MessageTimes& message) {
+  add(stream, {.kind = Kind::wait_message, .index = std::uint32_t(messages_.size())});
+  messages_.push_back(message);
+}
+
 void Timeline::synchronize(EventIndex event) { host_waits_.push_back(event); }
 
 // TimelineResolver goes along all streams of all ranks as far as it can, again and again: a rank is
-// looked at again when a collective that it takes part in got its time. The order of this walk
+// looked at again when a collective that it takes part in got its time, or the other side of a
+// message may have. The order of this walk
 // changes no time, for each is a sum or a maximum of others.
 class TimelineResolver {
  public:
@@ -64,6 +79,7 @@ class TimelineResolver {
     std::vector<double> collectives_us;  // when each ends
     // By group: how many of its collectives have ended, and when the last one did.
     std::map<std::uint32_t, std::pair<std::uint64_t, double>> communicators;
+    std::vector<std::size_t> watchers;  // ranks that wait for an event of this one
     bool is_queued = false;
     DeviceReport report;
   };
@@ -79,6 +95,7 @@ class TimelineResolver {
   bool step(std::size_t rank, StreamIndex stream);
   bool host_is_ready(RankState& rank, const Timeline::Entry& entry);
   bool step_collective(std::size_t rank, StreamIndex stream, const Timeline::Entry& entry);
+  bool step_message(std::size_t rank, StreamIndex stream, const Timeline::Entry& entry);
   void begin_at(RankState& rank, StreamIndex stream, double time_us, bool is_exposed);
   void finish(RankState& rank);
 
@@ -121,12 +138,14 @@ std::vector<DeviceReport> TimelineResolver::resolve() {
 }
 
 void TimelineResolver::advance(std::size_t rank) {
-  bool moves = true;
+  bool moves = true, has_moved = false;
   while (moves) {
     moves = false;
     for (StreamIndex stream = 0; stream < ranks_[rank].streams.size(); ++stream)
-      while (step(rank, stream)) moves = true;
+      while (step(rank, stream)) has_moved = moves = true;
   }
+  if (!has_moved) return;
+  for (std::size_t watcher : std::exchange(ranks_[rank].watchers, {})) queue(watcher);
 }
 
 bool TimelineResolver::host_is_ready(RankState& rank, const Timeline::Entry& entry) {
@@ -157,6 +176,7 @@ bool TimelineResolver::step(std::size_t at, StreamIndex stream) {
   auto communicates = [&](Timeline::EventIndex event) {
     return rank.log->streams_[rank.log->event_streams_[event]].communicates;
   };
+  if (entry.kind == Timeline::Kind::wait_message) return step_message(at, stream, entry);
   if (entry.kind == Timeline::Kind::wait) {
     double event_us = rank.events_us[entry.index];
     if (event_us == unknown_us) return false;
@@ -168,6 +188,7 @@ bool TimelineResolver::step(std::size_t at, StreamIndex stream) {
     begin_at(rank, stream, rank.host_us[entry.host_waits],
              host_waited && communicates(rank.log->host_waits_[entry.host_waits - 1]));
     if (entry.kind == Timeline::Kind::collective) return step_collective(at, stream, entry);
+    if (entry.kind == Timeline::Kind::message) return step_message(at, stream, entry);
     state.ready_us += entry.cost_us;
     rank.report.streams[stream].busy_us += entry.cost_us;
     ++rank.report.streams[stream].operations;
@@ -209,6 +230,31 @@ bool TimelineResolver::step_collective(std::size_t at, StreamIndex stream,
   }
   meetings_.erase(place);
   return step_collective(at, stream, entry);
+}
+
+// Returns whether both sides' events have their times, so that the stream goes on.
+bool TimelineResolver::step_message(std::size_t at, StreamIndex stream,
+                                    const Timeline::Entry& entry) {
+  RankState& rank = ranks_[at];
+  const MessageTimes& message = rank.log->messages_[entry.index];
+  double end_us = 0;
+  for (const RankEvent& side : {message.sender, message.receiver}) {
+    double side_us = ranks_[side.rank].events_us[side.event];
+    if (side_us == unknown_us) {
+      ranks_[side.rank].watchers.push_back(at);
+      return false;
+    }
+    end_us = std::max(end_us, side_us);
+  }
+  end_us += message.cost_us;
+  StreamState& state = rank.streams[stream];
+  if (entry.kind == Timeline::Kind::message) {
+    rank.report.streams[stream].busy_us += std::max(0.0, end_us - state.ready_us);
+    ++rank.report.streams[stream].operations;
+  }
+  begin_at(rank, stream, end_us, true);
+  ++state.next;
+  return true;
 }
 
 void TimelineResolver::finish(RankState& rank) {

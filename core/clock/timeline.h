@@ -19,6 +19,20 @@ struct CollectiveKey {
   std::size_t members = 0;
 };
 
+// RankEvent is an event in the log of a rank.
+struct RankEvent {
+  std::uint32_t rank = 0;
+  std::uint32_t event = 0;
+};
+
+// MessageTimes is when a message from one rank to another is under way: for cost_us from when both
+// are ready for it.
+struct MessageTimes {
+  RankEvent sender;
+  RankEvent receiver;
+  double cost_us = 0;
+};
+
 // Timeline is the log of one device's streams, in the order of its program, without times: those
 // depend on other ranks, and are resolved after the run.
 class Timeline {
@@ -26,23 +40,25 @@ class Timeline {
   using EventIndex = std::uint32_t;
 
   void add_stream(std::string name) { streams_.push_back({std::move(name), {}, false}); }
-  std::vector<std::string> names() const;
 
   void launch(StreamIndex stream, double cost_us);
   void launch(StreamIndex stream, double cost_us, const CollectiveKey& key);
+  void launch(StreamIndex stream, const MessageTimes& message);
   // record notes an event; wait lets a stream wait for one, synchronize the host, so that whatever
   // is launched later begins after it.
   EventIndex record(StreamIndex stream);
   void wait(StreamIndex stream, EventIndex event);
+  // wait lets a stream wait for the end of a message.
+  void wait(StreamIndex stream, const MessageTimes& message);
   void synchronize(EventIndex event);
 
  private:
   friend class TimelineResolver;
 
-  enum class Kind : std::uint8_t { launch, collective, record, wait };
+  enum class Kind : std::uint8_t { launch, collective, message, record, wait, wait_message };
   struct Entry {
     Kind kind;
-    std::uint32_t index = 0;       // event, or collective in keys_
+    std::uint32_t index = 0;       // event, collective in keys_, message in messages_
     std::uint32_t host_waits = 0;  // that came before it
     double cost_us = 0;
   };
@@ -56,13 +72,15 @@ class Timeline {
 
   std::vector<Stream> streams_;
   std::vector<CollectiveKey> keys_;
+  std::vector<MessageTimes> messages_;
   std::vector<StreamIndex> event_streams_;  // by event
   std::vector<EventIndex> host_waits_;
 };
 
 // resolve_times gives each operation of all ranks its time. An operation begins when its stream is
-// free and what it waits for has ended; a collective ends its cost after its last member was ready.
-// The host takes no time. Returns one report a rank, without memory.
+// free and what it waits for has ended; a collective ends its cost after its last member was ready,
+// a message its cost after both sides were. The host takes no time. Returns one report a rank,
+// without memory.
 std::vector<DeviceReport> resolve_times(gsl::span<const Timeline* const> ranks);
 
 }  // namespace simmesh

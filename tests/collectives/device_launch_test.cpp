@@ -34,7 +34,7 @@ TEST(DeviceLaunch, LinksDependOnTheHost) {
   World world({.ranks = 4});
   Outcome outcome = world.run([](Rank&) {
     DeviceMesh mesh = init_device_mesh({2, 2}, {"between", "inside"});
-    DeviceModel model{.devices_per_host = 2};
+    DeviceModel model{.topology = {.devices_per_host = 2}};
     Tensor input = zeros({1024}, DType::float32);
     CollectiveCall call{.op = CollectiveOp::all_reduce, .inputs = {&input, 1}};
     EXPECT_LT(collective_us(call, process_group(mesh, "inside"), model),

@@ -45,7 +45,18 @@ struct WeightBytes {
     S = chunk(0) * row;
     U = stack.ranks * S;
     own = chunk(rank) * row;
-    kept = stack.mode == Mode::smaller_mesh ? U / stack.smaller : 0;
+    kept = stack.mode == Mode::smaller_mesh ? U / stack.smaller + own_rows(stack, rows, rank) * row
+                                            : 0;
+  }
+
+ private:
+  // The rows of a rank's DTensor on the smaller mesh, where they aren't the first of its slice.
+  static std::int64_t own_rows(const Stack& stack, std::int64_t rows, std::int64_t rank) {
+    std::int64_t padded = chunk_of({.size = rows, .parts = stack.ranks, .index = 0}).length;
+    std::int64_t slice = stack.ranks * padded / stack.smaller, index = rank % stack.smaller;
+    Chunk own = chunk_of({.size = rows, .parts = stack.smaller, .index = index});
+    bool in_slice = own.start == slice * index && own.length <= slice;
+    return in_slice ? 0 : own.length;
   }
 };
 
@@ -200,13 +211,23 @@ void for_stacks(const std::function<void(const Stack&)>& check) {
           // The smaller mesh is one only where it is smaller.
           if (mode == Mode::smaller_mesh && ranks != 4) continue;
           check({ranks, layers, mode, depth, 12, 24});
-          // Rows that don't divide: on the smaller mesh a rank would keep other rows besides.
-          if (mode != Mode::smaller_mesh) check({ranks, layers, mode, depth, 5, 7});
+          check({ranks, layers, mode, depth, 5, 7});
         }
 }
 
 TEST(PeakMemory, IsTheFormulaOfThePage) {
   for_stacks([](const Stack& stack) { expect_formula(stack, true); });
+}
+
+// Where padded rows are many, most ranks keep rows of their own besides the slice, and some none.
+TEST(PeakMemory, IsTheFormulaForUnevenRowsOnASmallerMesh) {
+  for (std::int64_t smaller : {2, 3})
+    for (std::int64_t rows = 1; rows <= 13; ++rows)
+      for (std::int64_t layers : {1, 2, 4}) {
+        Stack stack{6, layers, Mode::smaller_mesh, layers % 2, rows, 14 - rows};
+        stack.smaller = smaller;
+        expect_formula(stack, true);
+      }
 }
 
 TEST(PeakMemory, IsTheFormulaWithDataToo) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <gtest/gtest.h>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,25 @@ inline void every_schedule(std::size_t ranks, const std::function<void(Rank&)>& 
                                 << outcome.failure->message << outcome.failure->details;
     }
   }
+}
+
+// failure_of returns what the first failing rank says, empty where all is well; the same words
+// under every schedule is no part of it, that it fails is.
+inline std::string failure_of(std::size_t ranks, const std::function<void(Rank&)>& body,
+                              const std::optional<DeviceModel>& device = {}) {
+  std::optional<std::string> first;
+  for (const char* schedule : {"fifo", "seeded:1"})
+    for (std::size_t threads : {1, 2}) {
+      World world({.ranks = ranks,
+                   .schedule = Schedule::parse(schedule),
+                   .threads = threads,
+                   .device = device});
+      Outcome outcome = world.run(body);
+      std::string failure = outcome.ok() ? "" : outcome.failure->message + outcome.failure->details;
+      if (!first) first = failure;
+      EXPECT_EQ(first->empty(), failure.empty()) << schedule << ": " << *first << failure;
+    }
+  return *first;
 }
 
 // expect throws, so that a rank can check what it sees.

@@ -250,7 +250,7 @@ TEST(Streams, SlowLinksShowWhatHoldsThemUp) {
     Trial trial{.layers = 6,
                 .steps = 1,
                 .options = {.reshard_after_forward = true},
-                .device = {.launch_us = 1, .collective_base_us = 100},
+                .device = {.launch_us = 1, .topology = {.devices_per_host = 8, .base_us = 100}},
                 .prepare = [set](nn::Module& model) { set(FSDPModule(model)); }};
     trial.after = [](nn::Module&, optim::Optimizer&) {};
     return report_of(trial).makespan_us;

@@ -109,5 +109,42 @@ TEST(Timeline, SaysWhereDevicesWouldHang) {
   EXPECT_FALSE(resolved(logs)[0].is_complete);
 }
 
+// A message ends its cost after both sides are ready; one side's stream runs it, the other one's
+// only waits for it.
+TEST(Timeline, MessagesWaitForBothSides) {
+  std::vector<Timeline> logs(2, two_streams());
+  logs[0].launch(0, 10);
+  logs[1].launch(0, 3);
+  MessageTimes message{.sender = {0, logs[0].record(0)}, .receiver = {1, logs[1].record(0)}};
+  message.cost_us = 5;
+  logs[0].launch(0, message);
+  logs[1].wait(0, message);
+  std::vector<DeviceReport> reports = resolved(logs);
+  for (const DeviceReport& report : reports) {
+    EXPECT_TRUE(report.is_complete);
+    EXPECT_EQ(report.makespan_us, 15);
+  }
+  EXPECT_EQ(reports[0].streams[0].busy_us, 15);
+  EXPECT_EQ(reports[0].exposed_communication_us, 5);
+  EXPECT_EQ(reports[1].streams[0].busy_us, 3);
+  EXPECT_EQ(reports[1].exposed_communication_us, 12);
+}
+
+// Messages that were started may be waited for in any order, on both sides.
+TEST(Timeline, MessagesMayBeMetInAnyOrder) {
+  std::vector<Timeline> logs(2, two_streams());
+  std::vector<MessageTimes> messages;
+  for (double cost_us : {4.0, 7.0})
+    messages.push_back({{0, logs[0].record(0)}, {1, logs[1].record(0)}, cost_us});
+  for (std::size_t i = 0; i < 2; ++i) {
+    logs[0].wait(0, messages[i]);
+    logs[1].wait(0, messages[1 - i]);
+  }
+  for (const DeviceReport& report : resolved(logs)) {
+    EXPECT_TRUE(report.is_complete);
+    EXPECT_EQ(report.makespan_us, 7);
+  }
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -1,5 +1,7 @@
-#include <simmesh/collectives/topology.h>
+#include <fmt/ranges.h>
+
 #include <simmesh/core/check/check.h>
+#include <simmesh/core/clock/topology.h>
 
 namespace simmesh {
 namespace {
@@ -12,19 +14,28 @@ double ring_us(double bytes, double hops, std::int64_t members, double base_us, 
   return latency_us + seconds * 1e6;
 }
 
+Link link_of(const Topology& topology, bool is_inside) {
+  if (is_inside) return {topology.bandwidth_intra_gb_s, topology.latency_intra_us};
+  return {topology.bandwidth_intra_gb_s * topology.bandwidth_inter_factor,
+          topology.latency_inter_us};
+}
+
 }  // namespace
 
-Link Topology::link(DimSpan mesh_shape, std::int64_t mesh_dim) const {
+Link Topology::link(gsl::span<const std::int64_t> mesh_shape, std::int64_t mesh_dim) const {
   SIMMESH_CHECK(mesh_dim >= 0 && mesh_dim < static_cast<std::int64_t>(mesh_shape.size()),
-                "mesh dim {} of a mesh {}", mesh_dim, to_string(mesh_shape));
+                "mesh dim {} of a mesh [{}]", mesh_dim, fmt::join(mesh_shape, ", "));
   std::int64_t devices = 1;
   bool inside = true;
   for (auto dim = static_cast<std::int64_t>(mesh_shape.size()); inside && dim-- > mesh_dim;) {
     inside =
         !__builtin_mul_overflow(devices, mesh_shape[dim], &devices) && devices <= devices_per_host;
   }
-  if (inside) return {bandwidth_intra_gb_s, latency_intra_us};
-  return {bandwidth_intra_gb_s * bandwidth_inter_factor, latency_inter_us};
+  return link_of(*this, inside);
+}
+
+Link Topology::link_among(std::int64_t lowest, std::int64_t highest) const {
+  return link_of(*this, lowest / devices_per_host == highest / devices_per_host);
 }
 
 double Topology::all_gather_us(double bytes, std::int64_t members, Link link) const {
@@ -42,6 +53,10 @@ double Topology::all_reduce_us(double bytes, std::int64_t members, Link link) co
 double Topology::all_to_all_us(double bytes, std::int64_t members, Link link) const {
   return ring_us(bytes, static_cast<double>(members - 1), members, base_us, link) +
          all_to_all_penalty_us;
+}
+
+double Topology::message_us(double bytes, Link link) const {
+  return ring_us(bytes, 1, 1, base_us, link);
 }
 
 }  // namespace simmesh

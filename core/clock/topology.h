@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-
-#include <simmesh/core/tensor/shape.h>
+#include <gsl/span>
 
 namespace simmesh {
 
@@ -14,10 +13,10 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-// Topology is the cost table of a simulated cluster: all that the price of a collective depends on.
-// It is a plain value, so a plan that is chosen by cost is a function of its arguments and never of
-// the machine that computes it. The defaults are those of PyTorch's planner (NVLink inside a host,
-// Ethernet between hosts, ring algorithms).
+// Topology is the cost table of a simulated cluster: all that the price of a collective, or of a
+// message, depends on. It is a plain value, so a plan that is chosen by cost is a function of its
+// arguments and never of the machine that computes it. The defaults are those of PyTorch's planner
+// (NVLink inside a host, Ethernet between hosts, ring algorithms).
 //
 //   Topology topology{.devices_per_host = 8};
 //   double us = topology.all_gather_us(1 << 20, 4, topology.link({2, 4}, 1));
@@ -32,7 +31,10 @@ struct Topology {
 
   // link returns the link of the groups along mesh_dim. Walking the mesh from its last dim, a dim
   // stays inside the host as long as the product of the sizes is at most devices_per_host.
-  Link link(DimSpan mesh_shape, std::int64_t mesh_dim) const;
+  Link link(gsl::span<const std::int64_t> mesh_shape, std::int64_t mesh_dim) const;
+  // link_among returns the link of ranks of which these are the lowest and the highest. The ranks
+  // of a host are numbered one after another.
+  Link link_among(std::int64_t lowest, std::int64_t highest) const;
 
   // all_gather_us is the time until each of the members holds all of the result. `bytes` is the
   // size of that result, not of one piece.
@@ -48,6 +50,9 @@ struct Topology {
   // all_to_all_us is the time of an all-to-all in which each member holds `bytes` before and after
   // it.
   double all_to_all_us(double bytes, std::int64_t members, Link link) const;
+
+  // message_us is the time of `bytes` from one rank to another.
+  double message_us(double bytes, Link link) const;
 
   bool operator==(const Topology&) const = default;
 };

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/topology.h>
+#include <simmesh/core/clock/topology.h>
+#include <simmesh/core/tensor/shape.h>
 
 namespace simmesh {
 namespace {
@@ -42,6 +43,16 @@ TEST(Topology, AGroupOfOnePaysTheBaseOnly) {
   const Topology topology;
   EXPECT_EQ(topology.all_gather_us(1e9, 1, inside), 6.6);
   EXPECT_EQ(topology.all_reduce_us(1e9, 1, between), 6.6);
+}
+
+// If this fails, ranks of one host are priced as if they were on two, or a message as a collective.
+TEST(Topology, AMessageCostsItsLink) {
+  const Topology hosts_of_4{.devices_per_host = 4};
+  const double gigabyte = 1024.0 * 1024.0 * 1024.0;
+  EXPECT_EQ(hosts_of_4.link_among(0, 3), inside);
+  EXPECT_EQ(hosts_of_4.link_among(4, 7), inside);
+  EXPECT_EQ(hosts_of_4.link_among(3, 4), between);
+  EXPECT_EQ(hosts_of_4.message_us(gigabyte, between), (6.6 + 2.7) + 1.0 / (87.7 * 0.22) * 1e6);
 }
 
 }  // namespace

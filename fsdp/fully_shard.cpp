@@ -56,7 +56,11 @@ class Grouping {
  public:
   Grouping(FSDPState& state, const FullyShardOptions& options)
       : state_(state), options_(options), mesh_(mesh_of(options)) {
-    if (options.dp_mesh_dims && options.reshard_after_forward.ranks())
+    if (options.shard_placement_fn && !mesh_.is_sharded)
+      raise(ErrorKind::value_error, fully_shard_source,
+            "a mesh by way of shard_placement_fn is not supported where parameters are replicated "
+            "only");
+    if (options.dp_mesh_dims && mesh_.is_sharded && options.reshard_after_forward.ranks())
       raise(ErrorKind::not_implemented_error, fully_shard_source,
             "reshard_after_forward as int is not yet supported with SPMD mesh (dp_mesh_dims)");
     post_forward_of(options.reshard_after_forward, mesh_);
@@ -66,13 +70,15 @@ class Grouping {
     ParamSharding sharding{.mesh = mesh_,
                            .offload = options_.offload_policy.has_value(),
                            .data_dims = data_dims(options_)};
+    bool has_own_mesh = false;
     if (options_.shard_placement_fn) {
       if (auto result = options_.shard_placement_fn(managed.parameter)) {
         sharding.placement = result->placement;
         if (result->mesh) sharding.mesh = mesh_info_of(*result->mesh);
+        has_own_mesh = result->mesh.has_value();
       }
     }
-    FSDPParamGroup& group = group_of(sharding.mesh);
+    FSDPParamGroup& group = group_of(sharding.mesh, has_own_mesh);
     sharding.mesh = group.mesh();
     sharding.post_forward = group.post_forward_mesh();
     group.params().push_back(
@@ -80,18 +86,33 @@ class Grouping {
   }
 
  private:
-  FSDPParamGroup& group_of(const MeshInfo& mesh) {
-    for (auto& group : state_.groups())
-      if (group->mesh().mesh == mesh.mesh) return *group;
+  // A mesh that a parameter brings is another one than that of the module, with process groups of
+  // its own; only a mesh of the whole world has always the world's.
+  FSDPParamGroup& group_of(const MeshInfo& mesh, bool has_own_mesh) {
+    for (std::size_t i = 0; i < state_.groups().size(); ++i) {
+      FSDPParamGroup& group = *state_.groups()[i];
+      if (own_mesh_[i] == has_own_mesh && group.mesh().mesh == mesh.mesh) return group;
+      if (own_mesh_[i] != has_own_mesh && is_world(mesh) && is_world(group.mesh()))
+        raise(ErrorKind::value_error, fully_shard_source,
+              "Params sharing the same process group must use the same mesh info; leave the mesh "
+              "out for that of fully_shard, got {}",
+              to_string(mesh.mesh));
+    }
+    own_mesh_.push_back(has_own_mesh);
     PostForward post_forward = post_forward_of(options_.reshard_after_forward, mesh);
     state_.groups().push_back(std::make_unique<FSDPParamGroup>(
         state_, mesh, std::move(post_forward), options_.mp_policy));
     return *state_.groups().back();
   }
 
+  static bool is_world(const MeshInfo& mesh) {
+    return !mesh.replicate_group && mesh.shard_group.members() == ProcessGroup::world().members();
+  }
+
   FSDPState& state_;
   const FullyShardOptions& options_;
   MeshInfo mesh_;
+  std::vector<bool> own_mesh_;
 };
 
 }  // namespace

@@ -23,9 +23,16 @@ void check_names(const DeviceMesh& mesh, const std::vector<std::string>& names) 
             fmt::join(mesh.names(), ", "));
 }
 
+MeshInfo replicated_mesh_info_of(const DeviceMesh& mesh) {
+  ProcessGroup replicate = process_group(mesh, 0);
+  ProcessGroup own = ProcessGroup::of(RankList::of({mesh.get_rank()}), "shard");
+  return {mesh, std::make_shared<MeshGroups>(mesh), own, replicate, false};
+}
+
 }  // namespace
 
 Placements MeshInfo::placements(const Placement& shard) const {
+  if (!is_sharded) return {Replicate()};
   if (replicate_group) return {Replicate(), shard};
   return {shard};
 }
@@ -43,20 +50,22 @@ MeshInfo mesh_info_of(const DeviceMesh& mesh) {
 }
 
 MeshInfo spmd_mesh_info_of(const DeviceMesh& mesh, const DataParallelMeshDims& dims) {
-  if (dims.shard.empty())
+  if (dims.shard.empty() && dims.replicate.empty())
     raise(ErrorKind::value_error, mesh_info_source,
-          "expected dp_mesh_dims that name a dim for shard (and maybe for replicate), got none");
+          "At least one of shard or replicate must be set in dp_mesh_dims, got none");
   if (mesh.names().empty())
     raise(ErrorKind::value_error, mesh_info_source,
           "dp_mesh_dims needs a mesh with mesh_dim_names");
   check_names(mesh, dims.shard);
   check_names(mesh, dims.replicate);
+  if (dims.shard.empty()) return replicated_mesh_info_of(joined(mesh, dims.replicate));
   DeviceMesh shard = joined(mesh, dims.shard);
   if (dims.replicate.empty()) return mesh_info_of(shard);
   return mesh_info_of(DeviceMesh::concatenate({joined(mesh, dims.replicate), shard}));
 }
 
 PostForward post_forward_of(const ReshardAfterForward& reshard, const MeshInfo& mesh) {
+  if (!mesh.is_sharded) return {.reshards = false};
   if (reshard.is_default()) return {};
   if (const bool* flag = reshard.flag()) return {.reshards = *flag};
   std::int64_t ranks = *reshard.ranks();

@@ -10,12 +10,14 @@
 namespace simmesh::fsdp {
 
 // MeshInfo is a mesh over which parameters are sharded along the last dim and, where it has two,
-// replicated along the first.
+// replicated along the first. Where only replication was asked for, its one dim replicates and
+// each rank is a shard group of its own.
 struct MeshInfo {
   DeviceMesh mesh;
   std::shared_ptr<MeshGroups> groups;
   ProcessGroup shard_group;
   std::optional<ProcessGroup> replicate_group = {};
+  bool is_sharded = true;
 
   std::int64_t shard_size() const { return shard_group.size(); }
   std::int64_t shard_rank() const { return shard_group.rank(); }
@@ -31,8 +33,9 @@ struct MeshInfo {
 // one without names.
 MeshInfo mesh_info_of(const DeviceMesh& mesh);
 
-// spmd_mesh_info_of takes the named dims of a mesh as the data-parallel ones. Raises a ValueError
-// where none is named, a name isn't known or the mesh has no names.
+// spmd_mesh_info_of takes the named dims of a mesh as the data-parallel ones; without a dim for
+// shard, parameters are replicated. Raises a ValueError where none is named, a name isn't known or
+// the mesh has no names.
 MeshInfo spmd_mesh_info_of(const DeviceMesh& mesh, const DataParallelMeshDims& dims);
 
 // PostForward says where parameters go after forward: over a smaller mesh, over the whole mesh
@@ -43,6 +46,7 @@ struct PostForward {
 };
 
 // post_forward_of raises a ValueError for a number that isn't a factor of the shard group's size.
+// Parameters that are replicated only stay as they are.
 PostForward post_forward_of(const ReshardAfterForward& reshard, const MeshInfo& mesh);
 
 }  // namespace simmesh::fsdp

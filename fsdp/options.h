@@ -48,7 +48,7 @@ struct CPUOffloadPolicy {
 };
 
 // ShardPlacementResult says along which dim a parameter is sharded, and over which mesh where that
-// isn't the module's.
+// isn't the module's: parameters with a mesh of their own form a group of their own.
 struct ShardPlacementResult {
   Placement placement = Shard(0);
   std::optional<DeviceMesh> mesh = {};

@@ -113,7 +113,8 @@ DTensorSpec FSDPParam::sharded_spec(const Tensor& parameter) const {
   std::int64_t factor = 1;
   for (std::size_t i = 0; i < kept.size(); ++i)
     if (kept[i].splits(shard_dim())) factor *= inner.shape()[i];
-  if (factor > 1) spec.sharding.placements.back() = StridedShard(shard_dim(), factor);
+  if (factor > 1 && data.is_sharded)
+    spec.sharding.placements.back() = StridedShard(shard_dim(), factor);
   spec.sharding.placements.insert(spec.sharding.placements.end(), kept.begin(), kept.end());
   spec.groups = std::make_shared<MeshGroups>(DeviceMesh::concatenate({data.mesh, inner}));
   keep_pieces(spec);

@@ -71,13 +71,15 @@ void FSDPParamGroup::backward_prefetch() {
   if (FSDPParamGroup* target = comm_->at(index - 1)) target->prefetch("backward", *state_);
 }
 
+// Walks back over the groups of the module before; where forwards repeat, its own are in between.
 void FSDPParamGroup::prefetch_state_before(std::int64_t index) {
-  --index;
-  while (comm_->at(index) && &comm_->at(index)->state() == state_) --index;
-  FSDPParamGroup* target = comm_->at(index);
-  FSDPState* module = target ? &target->state() : nullptr;
-  for (; target && &target->state() == module; target = comm_->at(--index))
+  const FSDPState* module = nullptr;
+  while (FSDPParamGroup* target = comm_->at(--index)) {
+    if (&target->state() == state_) continue;
+    if (module && &target->state() != module) return;
+    module = &target->state();
     target->prefetch("backward", *state_);
+  }
 }
 
 std::vector<ParamGrad> FSDPParamGroup::take_gradients() {

@@ -182,9 +182,12 @@ void FSDPState::root_callback() {
 }
 
 void FSDPState::reset_iter_state() {
-  if (!is_root_.value_or(false))
+  if (!is_root_)
+    raise(ErrorKind::attribute_error, "fsdp/reset_iter_state",
+          "a root has no attribute of an iteration before its first forward");
+  if (!*is_root_)
     raise(ErrorKind::runtime_error, "fsdp/reset_iter_state",
-          "reset_iter_state should only be called on the root FSDP module after its first forward");
+          "reset_iter_state must be called on the root FSDP module");
   for (FSDPState* state : context_->all_states) {
     state->training_state_ = TrainingState::idle;
     state->to_run_.clear();

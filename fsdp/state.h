@@ -52,7 +52,7 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   void forward_failed(nn::Module& module) override;
 
   // reset_iter_state clears what an iteration that failed left. Raises a RuntimeError where this
-  // isn't the root.
+  // isn't the root, an AttributeError before the first forward.
   void reset_iter_state();
 
  private:

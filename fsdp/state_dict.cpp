@@ -92,7 +92,7 @@ class Loader {
     if (options_.assign) {
       bool wants_grad = slot.tensor.requires_grad();
       slot.tensor = fresh(value.detach());
-      set_requires_grad(slot.tensor, wants_grad);
+      slot.tensor.set_tracking(new Variable(wants_grad));
       return;
     }
     Tensor target = slot.tensor.local_part();

@@ -197,12 +197,13 @@ void ProgramRun::load(const ProgramStep& step) {
 }
 
 void ProgramRun::fill() {
-  for (auto& [name, parameter] : model().named_parameters()) {
-    DTensorSpec spec = DTensor::of(parameter).spec();
-    DTensor value = distribute_tensor(values_of(name, 0), spec.mesh(), spec.placements(),
+  for (const fsdp::NamedParam& named : fsdp::named_params(model())) {
+    const Tensor& shard = named.param->sharded_param();
+    DTensorSpec spec = DTensor::of(shard).spec();
+    DTensor value = distribute_tensor(values_of(named.name, 0), spec.mesh(), spec.placements(),
                                       {.from_first_rank = false});
-    Tensor local = parameter.local_part();
-    copy_(local, value.local());
+    Tensor local = shard.local_part();
+    copy_(local, converted(value.local(), local.dtype()));
   }
 }
 

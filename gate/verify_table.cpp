@@ -24,7 +24,7 @@ using FieldNames = std::vector<std::string_view>;
 
 // The fields of a case with a model under fully_shard, and its own.
 FieldNames with_model(std::initializer_list<std::string_view> own) {
-  FieldNames fields{"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen"};
+  FieldNames fields{"world", "mesh", "dtype", "model", "params", "wraps", "tied", "frozen", "tp"};
   fields.insert(fields.end(), own.begin(), own.end());
   return fields;
 }
@@ -58,13 +58,13 @@ std::vector<KnownKind> fsdp_kinds() {
       {"fsdp_counts", verify_fsdp_counts,
        with_model({"program", "mode", "counts", "per_step", "ranks_agree"})},
       {"fsdp_errors", verify_fsdp_errors,
-       with_model({"program", "device", "dtypes", "transposed", "tp", "spmd_params", "given_grads",
+       with_model({"program", "device", "dtypes", "transposed", "spmd_params", "given_grads",
                    "grad_rule", "grad_seed", "raises"})},
       {"fsdp_events", verify_fsdp_events, with_model({"program", "totals", "ranks_agree"})},
       {"fsdp_layout", verify_fsdp_layout,
-       with_model({"tp", "settings", "given_grads", "grad_rule", "grad_seed", "forward_input",
-                   "stages", "groups", "state_after_forward", "state_after_backward", "grads",
-                   "collectives", "wrong_after_forward"})},
+       with_model({"settings", "given_grads", "grad_rule", "grad_seed", "forward_input", "stages",
+                   "groups", "state_after_forward", "state_after_backward", "grads", "collectives",
+                   "wrong_after_forward"})},
       {"fsdp_state_dict", verify_fsdp_state_dict, with_model({"program", "device", "start"})},
   };
 }

@@ -159,7 +159,7 @@ class DeviceMesh {
 
   // unflatten splits one dim into several. Throws a ValueError for an unknown dim, for sizes that
   // don't multiply to its size and for a dim that can't be split so, a RuntimeError where sizes and
-  // names differ in number.
+  // names differ in number, a TypeError for an unnamed mesh.
   DeviceMesh unflatten(const MeshDim& dim, const Shape& sizes, const DimNames& names) const;
 
   // get_all_submeshes returns the 1-D meshes of all lines along a dim, in the order of the root's

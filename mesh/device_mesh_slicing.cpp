@@ -102,6 +102,10 @@ DeviceMesh DeviceMesh::unflatten(const MeshDim& dim, const Shape& sizes,
     raise(ErrorKind::value_error, where,
           "dim {} specified in unflatten is out of range, expected a dim of a mesh of {} dims",
           *dim.index(), ndim());
+  if (dim.name() != nullptr && names().empty())
+    raise(ErrorKind::type_error, where,
+          "expected a mesh with mesh_dim_names for a dim by name, got '{}' for one without",
+          *dim.name());
   if (dim.name() != nullptr && !contains(names(), *dim.name()))
     raise(ErrorKind::value_error, where, "dim {} specified in unflatten is not in {}", *dim.name(),
           names());
@@ -110,8 +114,6 @@ DeviceMesh DeviceMesh::unflatten(const MeshDim& dim, const Shape& sizes,
         ErrorKind::runtime_error, where,
         "mesh_dim_names must have same length as mesh_sizes in unflatten, got {} for the sizes {}",
         wanted.list(), to_string(sizes));
-  if (names().empty())
-    raise(ErrorKind::runtime_error, where, "Cannot unflatten a DeviceMesh without mesh_dim_names");
   for (std::int64_t size : sizes)
     if (size < 1)
       raise(ErrorKind::value_error, where, "expected sizes of 1 or more, got {}", to_string(sizes));
@@ -122,6 +124,8 @@ DeviceMesh DeviceMesh::unflatten(const MeshDim& dim, const Shape& sizes,
           "The product of the sizes {} is {}, but dim {} has size {}. These must be equal for "
           "unflatten to work",
           to_string(sizes), product, index, size(index));
+  if (names().empty())
+    raise(ErrorKind::type_error, where, "Cannot unflatten a DeviceMesh without mesh_dim_names");
   std::optional<MeshLayout> unflattened = layout().unflattened(index, sizes);
   if (!unflattened)
     raise(ErrorKind::value_error, where, "expected sizes along which the dim {} can be cut, got {}",

@@ -27,6 +27,12 @@ class DTensorDistribution final : public Distribution {
     for (const auto& [name, value] : call.attributes)
       is_sum = is_sum && (name != "alpha" || Number::of(value).as<double>() == 1.0);
     for (const Tensor& input : call.inputs)
+      if (input.is_defined() && !input.distribution())
+        raise(ErrorKind::runtime_error, "sharding/dispatch",
+              "Operator {} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
+              "DTensor before calling distributed operators, got {} beside a plain tensor",
+              call.op.name, to_string(value_.spec()));
+    for (const Tensor& input : call.inputs)
       is_sum = is_sum && input.distribution() &&
                DTensor::of(input).spec().sharding == value_.spec().sharding;
     if (!is_sum)

@@ -67,6 +67,24 @@ TEST(StateDict, GoesFromOneCutToAnother) {
   });
 }
 
+// Assigned tensors are new parameters, frozen ones too: an optimiser that holds the old ones
+// doesn't know them.
+TEST(StateDict, AssignsNewParameters) {
+  every_schedule(2, [](Rank&) {
+    nn::ModulePtr model = build_model(small_model(1, 5));
+    Tensor frozen = model->find("in").parameter("bias");
+    set_requires_grad(frozen, false);
+    shard_layers(*model);
+    std::vector<Tensor> before = model->parameters();
+    load_state_dict(*model, state_dict(*model), {.assign = true});
+    std::vector<Tensor> after = model->parameters();
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      expect(after[i].tracking() != before[i].tracking(), "a new parameter");
+      expect(after[i].requires_grad() == before[i].requires_grad(), "as frozen as before");
+    }
+  });
+}
+
 // A dtype change after the first gather is followed by the next gather; PyTorch's fails there.
 TEST(StateDict, FollowsADtypeChangeAfterAGather) {
   every_schedule(2, [](Rank&) {

@@ -57,6 +57,15 @@ TEST(VerifyFsdp, NamesWhatDiffers) {
   testing::expect_fails(state, "/program/1/keys/0", "other", "keys");
 }
 
+// Formula values go into the shards of a gathered model too.
+TEST(VerifyFsdp, FillsTheShardsOfAGatheredModel) {
+  json value = case_named("state_dict.jsonl", "manual_unshard_uneven_2");
+  json& program = value["program"];
+  ASSERT_EQ(program[2]["do"], "unshard");
+  program.insert(program.begin() + 3, json{{"do", "fill"}});
+  EXPECT_THAT(testing::verify_value(value).mismatches(), ::testing::IsEmpty());
+}
+
 TEST(VerifyFsdp, RefusesStepsItDoesNotKnow) {
   json events = case_named("events.jsonl", "prefetch_default_None_plain");
   testing::expect_bad(events, "/program/0/do", "fly", "a step that is known");

@@ -232,7 +232,12 @@ TEST(DeviceMeshSlicing, RefusesWhatIsNoSlice) {
       [&] {
         unnamed.unflatten(0, {2, 1}, {"a", "b"});
       },
-      runtime, "without mesh_dim_names");
+      ErrorKind::type_error, "without mesh_dim_names");
+  expect_error(
+      [&] {
+        unnamed.unflatten("dp", {2, 1}, {"a", "b"});
+      },
+      ErrorKind::type_error, "a mesh with mesh_dim_names");
   expect_error(
       [&] {
         DeviceMesh::concatenate({unnamed, unnamed});

@@ -104,6 +104,13 @@ TEST(DTensorGradient, OpsWithoutAShardingRuleAreRefused) {
   run_every_schedule(1, [&](Rank&) {
     DTensor x = distribute_tensor(formula({4}, {.seed = 3}), init_device_mesh({1}), {Shard(0)});
     EXPECT_THROW(exp(x.as_tensor()), Error);
+    try {
+      add(x.as_tensor(), formula({4}, {.seed = 3}));
+      FAIL() << "expected a refusal";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::runtime_error)
+          << "of plain tensors among distributed ones";
+    }
     EXPECT_THROW(DTensor::of(zeros({1}, DType::float32)), Error);
     EXPECT_EQ(DTensor::of(x.as_tensor()).placements(), x.placements());
   });

@@ -6,15 +6,6 @@
 
 namespace simmesh {
 
-<<<<<<< HEAD
-std::vector<std::string> Timeline::names() const {
-  std::vector<std::string> names;
-  for (const Stream& stream : streams_) names.push_back(stream.name);
-  return names;
-}
-
-=======
->>>>>>> bugs
 void Timeline::add(StreamIndex stream, Entry entry) {
   entry.host_waits = std::uint32_t(host_waits_.size());
   streams_[stream].entries.push_back(entry);

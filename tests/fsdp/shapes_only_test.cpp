@@ -77,7 +77,7 @@ SeenTraining run_training(const Training& training, WorldOptions options) {
 
 std::vector<Training> trainings() {
   std::vector<Training> all;
-  for (Shape mesh : std::vector<Shape>{
+  for (const Shape& mesh : std::vector<Shape>{
            {1}, {2}, {3}, {4}, {8}, {1, 1}, {2, 1}, {1, 3}, {2, 2}, {2, 4}, {4, 2}}) {
     std::vector<ReshardAfterForward> modes = {{}, true, false};
     if (mesh.back() % 2 == 0) modes.emplace_back(2);

@@ -246,7 +246,7 @@ TEST(Streams, ComputeHidesCommunication) {
 // Where communication takes longer, reductions that needn't queue behind gathers, or may have more
 // inputs in flight, let a step end earlier.
 TEST(Streams, SlowLinksShowWhatHoldsThemUp) {
-  auto makespan_us = [](std::function<void(FSDPModule)> set) {
+  auto makespan_us = [](const std::function<void(FSDPModule)>& set) {
     Trial trial{.layers = 6,
                 .steps = 1,
                 .options = {.reshard_after_forward = true},

@@ -22,7 +22,7 @@ std::vector<std::string> ids(const std::vector<RecordedCase>& cases) {
   return ids;
 }
 
-CaseFiles load(std::vector<std::string> paths) { return load_cases(paths, all); }
+CaseFiles load(const std::vector<std::string>& paths) { return load_cases(paths, all); }
 
 TEST(CaseFiles, ReadsCasesLineByLine) {
   std::vector<RecordedCase> cases = cases_from_text(line("a") + "\n \r\n" + line("b"), "f.jsonl");

@@ -79,7 +79,7 @@ TEST(RecordedCase, NamesWrongFields) {
 }
 
 TEST(RecordedCase, RefusesWhatIsNoCase) {
-  auto parse = [](std::string text) {
+  auto parse = [](const std::string& text) {
     return [=] { RecordedCase::parse(text, {.file = "f.json", .line = 1}); };
   };
   expect_bad(parse("{\n\"kind\":\n"),

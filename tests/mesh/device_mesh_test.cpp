@@ -125,7 +125,7 @@ TEST(DeviceMesh, FromGroupsArrangesGroups) {
 
   ErrorKind value = ErrorKind::value_error;
   expect_error([&] { DeviceMesh::from_group({3, 4}, column, "tp", row); }, value, "Invalid mesh");
-  auto refuse = [&](std::vector<RankList> given, DeviceMesh::GroupArrangement how,
+  auto refuse = [&](const std::vector<RankList>& given, DeviceMesh::GroupArrangement how,
                     std::string_view phrase) {
     expect_error([&] { DeviceMesh::from_groups({3, 4}, given, how); }, value, phrase);
   };
@@ -139,7 +139,7 @@ TEST(DeviceMesh, FromGroupsArrangesGroups) {
 TEST(DeviceMesh, RefusesWhatIsNoMesh) {
   MeshViewer viewer{0, 4};
   ErrorKind value = ErrorKind::value_error, runtime = ErrorKind::runtime_error;
-  auto init = [&](Shape shape, DimNames names = {}) {
+  auto init = [&](const Shape& shape, const DimNames& names = {}) {
     return [=] { DeviceMesh::init(viewer, shape, names); };
   };
   expect_error(init({2, 2}, {"dp", "dp"}), runtime, "Each mesh_dim_name must be unique");
@@ -152,7 +152,7 @@ TEST(DeviceMesh, RefusesWhatIsNoMesh) {
   expect_error(init({std::int64_t{1} << 40, std::int64_t{1} << 40}), value, "fewer than 2^63");
   expect_error(init(Shape(33, 1)), value, "at most 32 mesh dims");
   expect_error([] { DeviceMesh::init({4, 4}, {2}); }, value, "got rank 4 of a world of 4");
-  auto ranks = [&](RankList list, Shape shape) {
+  auto ranks = [&](const RankList& list, const Shape& shape) {
     return [=] { DeviceMesh::from_ranks(viewer, list, shape); };
   };
   expect_error(ranks(RankList::of({0, 4}), {2}), value, "within the world_size");

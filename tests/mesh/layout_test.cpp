@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 
 // Every layout of up to three dims with the given sizes and strides.
-std::vector<std::vector<LayoutDim>> small_layouts(std::vector<std::int64_t> strides) {
+std::vector<std::vector<LayoutDim>> small_layouts(const std::vector<std::int64_t>& strides) {
   std::vector<std::vector<LayoutDim>> layouts{{}};
   for (std::size_t first = 0, dims = 0; dims < 3; ++dims)
     for (std::size_t last = layouts.size(); first < last; ++first)

@@ -214,7 +214,7 @@ TEST(DTensor, RedistributeToItselfIssuesNoCollective) {
 
 // A shape inferred from uneven pieces is wrong on every rank, silently.
 TEST(DTensor, FromLocalRefusesUnevenPiecesWithoutAShape) {
-  auto uneven = [](FromLocalOptions options) {
+  auto uneven = [](const FromLocalOptions& options) {
     return run(3, [=](Rank& rank) {
       DeviceMesh mesh = init_device_mesh({3});
       from_local(zeros({rank.id() == 2 ? 1 : 2}, DType::float32), mesh, {Shard(0)}, options);

@@ -103,7 +103,8 @@ TEST(LocalShape, SamePiecesComparesEveryRank) {
 // If this fails, misuse ends in a wrong answer or a crash and not in an error.
 TEST(LocalShape, MisuseIsRefused) {
   const auto list = parse_placements("S(0),R");
-  const auto call = [&](Dims shape, Dims mesh, Dims coordinate, const Placements& placements) {
+  const auto call = [&](const Dims& shape, const Dims& mesh, const Dims& coordinate,
+                        const Placements& placements) {
     compute_local_shape_and_global_offset(shape, mesh, coordinate, placements);
   };
   EXPECT_THROW(call({4}, {2}, {0}, list), Error);

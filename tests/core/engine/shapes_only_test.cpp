@@ -95,7 +95,7 @@ TEST(ShapesOnly, TensorsAreChargedAndTakeNoBytes) {
 // A program that depends on values would go wrong in silence.
 TEST(ShapesOnly, ReadingAValueIsAnError) {
   World world({.shapes_only = true});
-  for (auto read : std::vector<std::function<void(Tensor&)>>{
+  for (const auto& read : std::vector<std::function<void(Tensor&)>>{
            [](Tensor& x) { x.values<float>(); }, [](Tensor& x) { x.mutable_values<float>(); },
            [](Tensor& x) { same_bits(x, x.clone()); }}) {
     Outcome outcome = world.run([&](Rank&) {

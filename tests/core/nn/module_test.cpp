@@ -57,16 +57,16 @@ TEST(Module, TiedParametersComeOnceAndGetOneGradient) {
 TEST(Module, HooksRunAroundForwardAndMayReplaceWhatPasses) {
   ModulePtr model = two_layers();
   std::string order;
-  model->add_pre_hook([&](Module&, Tensors inputs) {
+  model->add_pre_hook([&](Module&, const Tensors& inputs) {
     order += "before ";
     return Tensors{mul(inputs[0], 0.0)};
   });
-  model->find("a").add_hook([&](Module& module, const Tensors&, Tensors outputs) {
+  model->find("a").add_hook([&](Module& module, const Tensors&, const Tensors& outputs) {
     EXPECT_TRUE(same_bits(outputs[0].narrow({0, 0, 1}).squeeze(0), module.parameter("bias")));
     order += "a ";
     return outputs;
   });
-  model->add_hook([&](Module&, const Tensors&, Tensors outputs) {
+  model->add_hook([&](Module&, const Tensors&, const Tensors& outputs) {
     order += "after";
     return Tensors{mul(outputs[0], 2.0)};
   });

@@ -25,7 +25,9 @@ struct HeadTensors {
 
   explicit HeadTensors(const HeadSizes& sizes) {
     std::uint64_t seed = 3;
-    auto drawn = [&](Shape shape) { return formula(shape, {.rule = Rule::unit, .seed = seed++}); };
+    auto drawn = [&](const Shape& shape) {
+      return formula(shape, {.rule = Rule::unit, .seed = seed++});
+    };
     all = {drawn({2, sizes.heads, 5, 4}), drawn({2, sizes.kv_heads, 5, 4}),
            drawn({2, sizes.kv_heads, 5, 3})};
     g = drawn({2, sizes.heads, 5, 3});

@@ -48,7 +48,7 @@ TEST(ReductionGradients, OfSumsAndExtremes) {
 // At zeros the quotient of product and factor says nothing.
 TEST(ReductionGradients, OfProductsWithZeros) {
   GradcheckOptions first_order{.second_order = false};
-  for (Tensor x : {with_zeros({2, 0, 3, 0, 0, 4}), with_zeros({0, 5, 3, 2, 3, 0})}) {
+  for (const Tensor& x : {with_zeros({2, 0, 3, 0, 0, 4}), with_zeros({0, 5, 3, 2, 3, 0})}) {
     EXPECT_EQ(gradcheck([](const Inputs& in) { return Inputs{prod(in[0], 1)}; }, {x}, first_order),
               "");
     EXPECT_EQ(

@@ -80,13 +80,12 @@ TEST(KnownStreamFaults, OnlyTheLastGroupGivesInputsUp) {
   constexpr std::int64_t width = 64;
   auto peak = [](bool fault, std::int64_t layers) {
     return report_of(
-               2,
+               4,
                [=](Rank&) {
                  TrainingModel plan = small_model(layers, width);
                  nn::ModulePtr model = build_model(plan);
-                 DeviceMesh one = init_device_mesh({2}, {"one"}),
-                            two = init_device_mesh({2}, {"two"});
-                 FullyShardOptions options{.mesh = one};
+                 DeviceMesh mesh = init_device_mesh({2, 2}, {"one", "two"}), two = mesh["two"];
+                 FullyShardOptions options{.mesh = mesh["one"]};
                  // Biases are on a mesh of their own, which makes them the second group.
                  options.shard_placement_fn = [&](const Tensor& parameter) {
                    std::optional<ShardPlacementResult> result(std::in_place);

@@ -39,7 +39,7 @@ TEST(StackArenaDeathTest, GuardPagesStopWhatLeavesTheRedZone) {
   auto stack = arena.stack(0);
   std::byte* lower_end = static_cast<std::byte*>(stack.sp) - stack.size;
   lower_end[-60'000] = std::byte(1);
-  EXPECT_DEATH(lower_end[-64'000] = std::byte(1), "");
+  EXPECT_DEATH(lower_end[-66'000] = std::byte(1), "");
 }
 
 }  // namespace

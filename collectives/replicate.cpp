@@ -297,7 +297,8 @@ std::vector<Tensor> State::counts_over_group(const Bucket& bucket) {
 
 void State::write_back_exact(Bucket& bucket, const std::vector<bool>& unused) {
   Tensor sum = bucket.work.wait();
-  bool is_finite = sum.values<std::int64_t>()[std::size_t(sum.element_count() - 1)] == 0;
+  bool is_finite =
+      !sum.has_elements() || sum.values<std::int64_t>()[std::size_t(sum.element_count() - 1)] == 0;
   std::vector<Tensor> counts;
   if (!is_finite) counts = counts_over_group(bucket);
   std::int64_t start = 0;

@@ -58,7 +58,7 @@ std::vector<CarriedSum> sums_of(const Tensor& flat, const std::vector<ParamGrad>
     sum.replace_limbs(flat.narrow({0, offset, numel * limbs}).view(sum.limbs().shape()), 1);
     offset += numel * limbs;
     Tensor counts = flat.narrow({0, offset, numel}).view(sum.shape());
-    if (any_nonzero(counts)) sum.replace_non_finite(counts);
+    if (counts.has_elements() && any_nonzero(counts)) sum.replace_non_finite(counts);
     offset += numel;
     sums.push_back(std::move(sum));
   }

@@ -167,6 +167,7 @@ void CarriedSum::add_sum(const Tensor& values) {
           to_string(shape_), to_string(values.shape()));
   if (values.element_count() == 0) return;
   Tensor rows = values.contiguous();
+  if (!limbs_.has_elements()) return;
   reserve(largest_finite(rows), double(rows.element_count()) / double(elements_));
   Dims steps(std::size_t(values.dim()), 0);
   Strides strides = contiguous_strides(shape_);
@@ -200,6 +201,7 @@ void CarriedSum::add_rows(const Tensor& indices, const Tensor& rows) {
     raise(ErrorKind::value_error, carried_sum_place, "expected {} rows of {} for {}, got {}",
           indices.element_count(), width, to_string(shape_), to_string(rows.shape()));
   Tensor targets = indices.contiguous(), source = rows.contiguous();
+  if (!limbs_.has_elements()) return;
   reserve(largest_finite(source), double(indices.element_count()));
   std::vector<double> row(std::size_t(width), 0.0);
   std::int64_t begin = 0;
@@ -222,6 +224,7 @@ void CarriedSum::add_product(const Tensor& a, const Tensor& b, InstructionSet se
     raise(ErrorKind::value_error, carried_sum_place,
           "expected a[m, k] b[k, n] for {}, got {} and {}", to_string(shape_), to_string(a.shape()),
           to_string(b.shape()));
+  if (!limbs_.has_elements()) return;
   add_product_terms({.rows = a.size(0),
                      .columns = b.size(1),
                      .depth = a.size(1),
@@ -275,6 +278,7 @@ void CarriedSum::add(const CarriedSum& other) {
   if (other.shape_ != shape_ || other.dtype_ != dtype_)
     raise(ErrorKind::value_error, carried_sum_place, "expected a sum of {} {}, got {} {}",
           to_string(dtype_), to_string(shape_), to_string(other.dtype_), to_string(other.shape_));
+  if (!limbs_.has_elements()) return;
   if (first_bound_ + other.first_bound_ > limb_max)
     raise(ErrorKind::runtime_error, carried_sum_place, "expected a sum below {}, got a bound of {}",
           std::ldexp(limb_max, first_exponent),
@@ -301,6 +305,7 @@ void CarriedSum::replace_limbs(const Tensor& limbs, std::int64_t addends) {
           std::ldexp(limb_max, first_exponent), addends,
           std::ldexp(first_bound_ * double(addends), first_exponent));
   limbs_ = limbs.contiguous();
+  if (!limbs_.has_elements()) return;
   carry();
   first_bound_ = 0;
   auto values = limbs_.values<std::int64_t>();
@@ -313,6 +318,7 @@ void CarriedSum::replace_non_finite(const Tensor& counts) {
     raise(ErrorKind::value_error, carried_sum_place, "expected int64 counts of {}, got {} of {}",
           to_string(shape_), to_string(counts.dtype()), to_string(counts.shape()));
   non_finite_ = counts.clone();
+  if (!non_finite_.has_elements()) return;
   for (auto& count : non_finite_.mutable_values<std::int64_t>())
     count = NonFiniteTerms::once(count);
 }
@@ -321,6 +327,7 @@ Tensor CarriedSum::divided_value(std::int64_t n) const {
   if (n < 1 || n > (std::int64_t(1) << 53))
     raise(ErrorKind::value_error, carried_sum_place, "expected a divisor of 1 to 2^53, got {}", n);
   Tensor result = empty(shape_, dtype_);
+  if (!limbs_.has_elements()) return result;
   const std::int64_t* limbs = limbs_.values<std::int64_t>().data();
   constexpr std::int64_t lowest_mask = (std::int64_t(1) << limb_bits) - 1;
   visit_dtype(dtype_, [&]<class T>(T) {

@@ -45,10 +45,6 @@ World::World(WorldOptions options) : options_(std::move(options)) {
   check_between("ranks", options_.ranks, 1, ranks_max);
   check_between("threads", options_.threads, 1, threads_max);
   check_between("stack_bytes", options_.stack_bytes, stack_bytes_min, std::size_t(1) << 30);
-  if (options_.shapes_only && options_.arithmetic.is_exact())
-    raise(ErrorKind::value_error, "engine/world",
-          "expected an arithmetic other than exact in a world of shapes only: the sizes of exact "
-          "sums depend on values");
   options_.folded_onto = checked_representatives(options_);
 }
 

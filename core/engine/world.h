@@ -57,8 +57,7 @@ struct WorldOptions {
 class World {
  public:
   // Throws a ValueError for options that make no sense: no ranks, more than 2^24 of them, no
-  // threads, shapes only in exact arithmetic (whose sums' sizes depend on values), a folded world
-  // with data, ranks to fold onto that aren't there.
+  // threads, a folded world with data, ranks to fold onto that aren't there.
   explicit World(WorldOptions options);
   ~World();
   World(const World&) = delete;

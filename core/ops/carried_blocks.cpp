@@ -36,9 +36,11 @@ Gradient carried_blocks(const GradientCall& call, std::size_t input, const Carri
   }
   auto count = std::int64_t(kept.size());
   Tensor rows = empty({count, blocks.block}, blocks.source.dtype());
-  take_blocks(blocks.source.contiguous(), kept, blocks.block, rows);
-  Tensor indices = empty({count}, DType::int64);
-  std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
+  Tensor source = blocks.source.contiguous(), indices = empty({count}, DType::int64);
+  if (rows.has_elements()) {
+    take_blocks(source, kept, blocks.block, rows);
+    std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
+  }
   CarriedSum by_block({elements / blocks.block, blocks.block}, type.dtype);
   by_block.add_rows(indices, rows);
 

@@ -71,6 +71,7 @@ void check_index_type(const TensorType& index, std::string_view where) {
 
 Places checked_indices(const Tensor& index, const IndexRule& rule) {
   Tensor flat = converted(index, DType::int64).contiguous();
+  if (!flat.has_elements()) return Places(std::size_t(flat.element_count()), 0);
   auto values = flat.values<std::int64_t>();
   Places places(values.begin(), values.end());
   for (std::int64_t& place : places) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <simmesh/core/autograd/backward.h>
+#include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/ops/gathering.h>
 #include <simmesh/core/ops/losses.h>
 #include <simmesh/core/optim/adam.h>
 #include <simmesh/fsdp/clip.h>
@@ -18,6 +20,7 @@ struct Training {
   bool is_checkpointed = false;
   bool offloads = false;
   std::int64_t micro_batches = 1;
+  bool is_exact = false;
   std::string name = {};
 
   std::size_t ranks() const { return std::size_t(element_count(mesh)); }
@@ -56,6 +59,7 @@ void train_model(nn::Module& model, const Training& training, std::int64_t width
 
 SeenTraining run_training(const Training& training, WorldOptions options) {
   options.ranks = training.ranks();
+  if (training.is_exact) options.arithmetic = Arithmetic::exact();
   SeenTraining seen{.figures = std::vector<RankFigures>(options.ranks),
                     .events = std::vector<std::vector<std::string>>(options.ranks),
                     .collectives = decltype(SeenTraining::collectives)(options.ranks)};
@@ -103,19 +107,53 @@ void expect_same(const SeenTraining& shapes, const SeenTraining& full, RankId ra
   EXPECT_FALSE(shapes.events[rank].empty());
 }
 
+void expect_the_world_with_data(const Training& training) {
+  SCOPED_TRACE(training.name);
+  SeenTraining full = run_training(training, {});
+  ASSERT_TRUE(full.outcome.ok()) << report(full.outcome);
+  SeenTraining shapes = run_training(training, {.shapes_only = true});
+  ASSERT_TRUE(shapes.outcome.ok()) << report(shapes.outcome);
+  EXPECT_EQ(shapes.outcome.schedule_hash, full.outcome.schedule_hash);
+  EXPECT_EQ(shapes.outcome.steps, full.outcome.steps);
+  EXPECT_EQ(shapes.outcome.live_storages, 0);
+  EXPECT_EQ(shapes.outcome.physical_peak_bytes, 0);
+  for (RankId rank = 0; rank < training.ranks(); ++rank) expect_same(shapes, full, rank);
+}
+
 TEST(ShapesOnlyTraining, IsTheWorldWithDataInAllButTheData) {
-  for (const Training& training : trainings()) {
-    SCOPED_TRACE(training.name);
-    SeenTraining full = run_training(training, {});
-    ASSERT_TRUE(full.outcome.ok()) << report(full.outcome);
-    SeenTraining shapes = run_training(training, {.shapes_only = true});
-    ASSERT_TRUE(shapes.outcome.ok()) << report(shapes.outcome);
-    EXPECT_EQ(shapes.outcome.schedule_hash, full.outcome.schedule_hash);
-    EXPECT_EQ(shapes.outcome.steps, full.outcome.steps);
-    EXPECT_EQ(shapes.outcome.live_storages, 0);
-    EXPECT_EQ(shapes.outcome.physical_peak_bytes, 0);
-    for (RankId rank = 0; rank < training.ranks(); ++rank) expect_same(shapes, full, rank);
+  for (const Training& training : trainings()) expect_the_world_with_data(training);
+}
+
+// Gradients are carried as integers, several an element: the ledger must have those bytes.
+TEST(ShapesOnlyTraining, CarriesTheSumsOfExactArithmetic) {
+  std::int64_t carried = 0, plain = 0;
+  for (Training training : trainings()) {
+    SeenTraining canonical = run_training(training, {.shapes_only = true});
+    training.is_exact = true;
+    expect_the_world_with_data(training);
+    SeenTraining exact = run_training(training, {.shapes_only = true});
+    carried += exact.figures[0].total.peak;
+    plain += canonical.figures[0].total.peak;
   }
+  EXPECT_GT(carried, plain);
+}
+
+// Rows of an embedding are carried by index, which a world of shapes only can't read.
+TEST(ShapesOnlyTraining, CarriesTheRowsOfAnEmbedding) {
+  std::vector<RankFigures> figures;
+  for (bool shapes_only : {false, true}) {
+    World world({.arithmetic = Arithmetic::exact(), .shapes_only = shapes_only});
+    Outcome outcome = world.run([&](Rank& rank) {
+      Tensor weight = formula({7, 3}, {.rule = Rule::unit, .seed = 5});
+      set_requires_grad(weight);
+      Tensor indices = zeros({2, 4}, DType::int64);
+      backward(mse_loss(embedding(weight, indices), zeros({2, 4, 3}, DType::float32)));
+      expect(grad_of(weight).shape() == weight.shape(), "a gradient");
+      figures.push_back(RankFigures::of(rank));
+    });
+    ASSERT_TRUE(outcome.ok()) << report(outcome);
+  }
+  EXPECT_EQ(difference(figures[1], figures[0]), "");
 }
 
 TEST(ShapesOnlyTraining, IsTheSameUnderEverySchedule) {

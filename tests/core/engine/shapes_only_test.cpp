@@ -132,8 +132,6 @@ TEST(ShapesOnly, OptionsThatMakeNoSenseAreRefused) {
       return std::string(error.what());
     }
   };
-  EXPECT_THAT(refused({.arithmetic = Arithmetic::exact(), .shapes_only = true}),
-              HasSubstr("other than exact"));
   EXPECT_THAT(refused({.ranks = 2, .fold = true}), HasSubstr("expected shapes_only"));
   EXPECT_THAT(refused({.ranks = 2, .shapes_only = true, .folded_onto = {1}}),
               HasSubstr("expected fold"));

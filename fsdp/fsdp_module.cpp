@@ -112,7 +112,7 @@ void FSDPModule::set_unshard_async_op(bool value) const {
              [&](FSDPParamGroup& group) { group.settings().unshard_async_op = value; });
 }
 
-void FSDPModule::set_gradient_divide_factor(double factor) const {
+void FSDPModule::set_gradient_divide_factor(std::optional<double> factor) const {
   for_groups("set_gradient_divide_factor", false,
              [&](FSDPParamGroup& group) { group.settings().divide_factor = factor; });
 }

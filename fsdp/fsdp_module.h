@@ -51,7 +51,8 @@ class FSDPModule {
   void set_separate_reduce_scatter_group(bool value, bool recurse = true) const;
   void set_unshard_async_op(bool value) const;
 
-  void set_gradient_divide_factor(double factor) const;
+  // Without a factor gradients are means over the data-parallel ranks.
+  void set_gradient_divide_factor(std::optional<double> factor) const;
   void set_force_sum_reduction_for_comms(bool value) const;
   void set_unshard_in_backward(bool value) const;
   // Raises an AssertionError where custom communication was set.
@@ -73,7 +74,7 @@ class FSDPModule {
   // Gathers wait for it instead of for all that was launched before that forward.
   void set_post_optim_event(StreamEvent event) const;
   // reset_iter_state makes the tree ready for a new iteration after an error in one. A RuntimeError
-  // where this isn't the root.
+  // where this isn't the root, an AttributeError before the first forward.
   void reset_iter_state() const;
   // deepcopy is refused, by an AssertionError.
   [[noreturn]] void deepcopy() const;

@@ -70,18 +70,26 @@ const std::map<std::string, Own>& own_setters() {
 
 void set_on_module(nn::Module& module, const std::string& what, const PlainValue& value,
                    std::optional<bool> recurse) {
+  if (!fsdp::FSDPState::of(module))
+    raise(ErrorKind::attribute_error, setters_source,
+          "a module that fully_shard wasn't applied to has no attribute 'set_{}'", what);
   FSDPModule target(module);
   if (auto setter = recursive_setters().find(what); setter != recursive_setters().end())
     return (target.*setter->second)(as_flag(value, what), recurse.value_or(true));
-  if (auto setter = own_setters().find(what); setter != own_setters().end())
-    return (target.*setter->second)(as_flag(value, what));
-  if (what == "gradient_divide_factor")
-    return target.set_gradient_divide_factor(as_number(value, what));
   if (what == "reduce_scatter_max_input_buffers")
     return target.set_reduce_scatter_max_input_buffers(as_count(value, what),
                                                        recurse.value_or(true));
-  raise(ErrorKind::attribute_error, setters_source, "a sharded module has no attribute 'set_{}'",
-        what);
+  auto setter = own_setters().find(what);
+  bool is_factor = what == "gradient_divide_factor";
+  if (setter == own_setters().end() && !is_factor)
+    raise(ErrorKind::attribute_error, setters_source, "a sharded module has no attribute 'set_{}'",
+          what);
+  if (recurse)
+    raise(ErrorKind::type_error, setters_source,
+          "set_{} got an unexpected keyword argument 'recurse'", what);
+  if (!is_factor) return (target.*setter->second)(as_flag(value, what));
+  if (std::holds_alternative<std::monostate>(value)) return target.set_gradient_divide_factor({});
+  target.set_gradient_divide_factor(as_number(value, what));
 }
 
 }  // namespace simmesh

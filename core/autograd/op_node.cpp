@@ -17,10 +17,18 @@ bool is_named(std::uint32_t positions, std::size_t index) {
   return index < 32 ? (positions >> index & 1) != 0 : positions == Saves::all;
 }
 
-bool others_require_grad(gsl::span<const Tensor> inputs, std::size_t index) {
+// Looks at the inputs named by `among`.
+bool others_require_grad(gsl::span<const Tensor> inputs, std::size_t index, std::uint32_t among) {
   for (std::size_t other = 0; other < inputs.size(); ++other)
-    if (other != index && inputs[other].requires_grad()) return true;
+    if (other != index && is_named(among, other) && inputs[other].requires_grad()) return true;
   return false;
+}
+
+// What is added to a product has no say in what the product saves of its factors.
+bool is_saved(const Saves& saves, gsl::span<const Tensor> inputs, std::size_t index) {
+  if (!is_named(saves.inputs, index)) return false;
+  if (saves.crosswise) return others_require_grad(inputs, index, saves.inputs);
+  return !is_named(saves.for_others, index) || others_require_grad(inputs, index, Saves::all);
 }
 
 gsl::span<const bool> as_span(const Flags& flags) { return {flags.data(), flags.size()}; }
@@ -39,9 +47,7 @@ OpNode::OpNode(const OpCall& call, gsl::span<const Tensor> outputs)
   for (const Tensor& output : outputs) add_output(type_of(output));
   const Saves& saves = op_.saves;
   for (std::size_t i = 0; i < inputs_.size(); ++i)
-    if (is_named(saves.inputs, i) && (!(saves.crosswise || is_named(saves.for_others, i)) ||
-                                      others_require_grad(call.inputs, i)))
-      inputs_[i] = SavedTensor(call.inputs[i]);
+    if (is_saved(saves, call.inputs, i)) inputs_[i] = SavedTensor(call.inputs[i]);
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     if (is_named(saves.outputs, i))
       outputs_[i] = SavedTensor::of_output(outputs[i], std::uint32_t(i));

@@ -67,7 +67,7 @@ using GradientRule = std::function<Gradients(const GradientCall& call)>;
 struct Saves {
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;
-  // crosswise saves an input only where another one requires a gradient, as a product does.
+  // crosswise saves one of these inputs only where another of them requires a gradient: products.
   bool crosswise = false;
   // Inputs, by position, that are saved only where another one requires a gradient.
   std::uint32_t for_others = 0;

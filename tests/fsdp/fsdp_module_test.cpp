@@ -5,6 +5,7 @@
 #include <simmesh/core/nn/containers.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/reductions.h>
+#include <simmesh/sharding/dtensor.h>
 #include <simmesh/tests/fsdp/sharded_worlds.h>
 
 namespace simmesh::fsdp {
@@ -88,6 +89,107 @@ TEST(FSDPModule, IsMadeOfTheOutermostModulesOfAList) {
     expect(FSDPState::of(*layer)->modules() == std::vector{layer}, "the outer module alone");
     std::vector<nn::Module*> twice(2, &model->find("layers.1"));
     expect(refuses([&] { fully_shard(twice); }, ErrorKind::assertion_error), "a refusal");
+  });
+}
+
+// A parameter's own mesh makes a group of its own. Two meshes of the whole world would have one
+// process group.
+TEST(FSDPModule, GroupsParametersByTheirOwnMeshes) {
+  every_schedule(4, [](Rank&) {
+    nn::ModulePtr model = build_model(small_model(2, 5));
+    auto own_mesh_for_biases = [](const DeviceMesh& mesh) {
+      FullyShardOptions options;
+      options.shard_placement_fn = [mesh](const Tensor& parameter) {
+        ShardPlacementResult result;
+        if (parameter.dim() == 1) result.mesh = mesh;
+        return result;
+      };
+      return options;
+    };
+    DeviceMesh whole = init_device_mesh({4}), half = init_device_mesh({2, 2}, {"a", "b"})["b"];
+    nn::Module& layer = model->find("layers.0");
+    expect(refuses([&] { fully_shard(layer, own_mesh_for_biases(whole)); }, ErrorKind::value_error),
+           "a refusal");
+    FullyShardOptions options = own_mesh_for_biases(half);
+    options.mesh = half;
+    nn::Module& other = model->find("layers.1");
+    fully_shard(other, options);
+    expect(FSDPState::of(other)->groups().size() == 2, "a group for each mesh");
+  });
+}
+
+// The default prefetch of a module with several groups looks past its own entries, also where
+// forwards repeat.
+TEST(FSDPModule, PrefetchesPastItsOwnGroups) {
+  every_schedule(4, [](Rank&) {
+    TrainingModel plan = small_model(1, 5);
+    nn::ModelNode linear = plan.node.children[0], root = plan.node;
+    root.children = {linear, linear};
+    root.children[1].name = "second";
+    nn::ModulePtr model = nn::build(root, {});
+    FullyShardOptions options;
+    options.shard_placement_fn = [](const Tensor& parameter) {
+      ShardPlacementResult result;
+      if (parameter.dim() == 1) result.mesh = init_device_mesh({2, 2}, {"a", "b"})["b"];
+      return result;
+    };
+    fully_shard(model->find("in"));
+    fully_shard(model->find("second"), options);
+    fully_shard(*model);
+    (*model)(module_input());
+    Tensor y = (*model)(module_input());
+    std::vector<EventFields> events;
+    ObserverScope observer([&](const Event& event) { events.push_back(fields_of(event, *model)); });
+    backward(sum(y));
+    EventFields prefetch = {"prefetch", "in", "backward", "second"};
+    expect(std::count(events.begin(), events.end(), prefetch) == 2, "one of each forward");
+  });
+}
+
+// Without a dim for shard each rank keeps whole parameters.
+TEST(FSDPModule, ReplicatesOverNamedDims) {
+  every_schedule(4, [](Rank&) {
+    DeviceMesh mesh = init_device_mesh({2, 2}, {"dp", "tp"});
+    nn::ModulePtr model = build_model(small_model(1, 5));
+    for (auto& [name, module] : model->named_modules())
+      for (nn::ParameterSlot& slot : module->slots())
+        slot.tensor = distribute_tensor(slot.tensor.detach(), mesh, {Replicate(), Replicate()},
+                                        {.from_first_rank = false})
+                          .as_tensor();
+    FullyShardOptions options{.mesh = mesh, .reshard_after_forward = 3};
+    options.dp_mesh_dims = DataParallelMeshDims{.replicate = {"dp"}};
+    fully_shard(*model, options);
+    for (const Tensor& parameter : model->parameters()) {
+      expect(DTensor::of(parameter).placements() == Placements{Replicate(), Replicate()},
+             "no shard");
+      expect(parameter.local_part().shape() == parameter.shape(), "the whole parameter");
+    }
+  });
+}
+
+// A root has no iteration to reset before its first forward.
+TEST(FSDPModule, ResetsNothingBeforeTheFirstForward) {
+  every_schedule(2, [](Rank&) {
+    nn::ModulePtr model = build_model(small_model(1, 5));
+    shard_layers(*model);
+    FSDPModule root(*model), layer(model->find("layers.0"));
+    expect(refuses([&] { root.reset_iter_state(); }, ErrorKind::attribute_error), "a refusal");
+    iteration(*model);
+    expect(refuses([&] { layer.reset_iter_state(); }, ErrorKind::runtime_error), "a refusal");
+    root.reset_iter_state();
+  });
+}
+
+// Pieces that lie on a smaller mesh are gathered there, whatever was set since. PyTorch gathers
+// them over the whole mesh.
+TEST(FSDPModule, GathersWhereThePiecesLie) {
+  every_schedule(4, [](Rank& rank) {
+    nn::ModulePtr model = build_model(small_model(1, 5));
+    fully_shard(model->find("layers.0"), {.reshard_after_forward = 2});
+    fully_shard(*model);
+    Tensor first = (*model)(module_input());
+    FSDPModule(model->find("layers.0")).set_reshard_after_forward(true);
+    rank.expect_same_bits((*model)(module_input()), first);
   });
 }
 

@@ -136,6 +136,22 @@ TEST(Checkpoint, ReportsASecondRunThatSavesLess) {
   EXPECT_THROW(backward(sum(y)), Error);
 }
 
+// A bias asks for none of the factors: where nothing else requires a gradient nothing is saved, and
+// a checkpointed part doesn't run again.
+TEST(Checkpoint, RunsOnceWhereOnlyABiasIsTrained) {
+  Tensor bias = formula({4}, {.seed = 3});
+  set_requires_grad(bias);
+  Tensor x = formula({2, 4}, {.seed = 1}), weight = formula({4, 4}, {.seed = 2});
+  int runs = 0;
+  auto part = [&](const Tensors& in) -> Tensors {
+    ++runs;
+    return {linear(in[0], weight, bias)};
+  };
+  backward(sum(checkpoint(part, {x}, {})[0]));
+  EXPECT_EQ(runs, 1);
+  EXPECT_TRUE(same_bits(grad_of(bias), full({4}, DType::float32, 2.0)));
+}
+
 TEST(SavedTensorHooks, SeeWhatIsSavedAndGiveItBack) {
   Tensor x = seeded_leaf(1);
   int packed = 0, unpacked = 0;

@@ -18,8 +18,8 @@ struct Product;
 // value = limb[0] * 2^-16 + limb[1] * 2^-67 (+ limb[2] * 2^-118 for float64). A term is rounded
 // once, onto the last limb's grid, so terms far below 2^-67 (6.8e-21) vanish. One term may be up to
 // 2^35, a sum up to 2^46: beyond, a RuntimeError, from a bound kept over all additions.
-// Infinities and NaNs are counted per element (see NonFiniteTerms) and decide its value. In a world of
-// shapes only all terms count as finite.
+// Infinities and NaNs are counted per element (see NonFiniteTerms) and decide its value. In a world
+// of shapes only all terms count as finite.
 //
 //   CarriedSum gradient({n, k}, DType::float32);
 //   gradient.add_product(output_gradient.transpose(0, 1), input);     // each micro-batch

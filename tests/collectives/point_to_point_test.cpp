@@ -75,7 +75,10 @@ Outcome on_two_devices(const DeviceModel& device, const std::function<void(Rank&
                    .threads = threads,
                    .device = device});
       Outcome outcome = world.run(body);
-      if (!first) first = std::move(outcome);
+      if (!first) {
+        first = std::move(outcome);
+        continue;
+      }
       EXPECT_EQ(outcome.ok(), first->ok()) << schedule << report(outcome);
       for (std::size_t rank = 0; outcome.ok() && rank < outcome.devices.size(); ++rank)
         EXPECT_EQ(outcome.devices[rank].makespan_us, first->devices[rank].makespan_us) << schedule;

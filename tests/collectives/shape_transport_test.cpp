@@ -181,7 +181,7 @@ TEST(ShapeTransport, AFoldedWorldGivesWhatTheWholeOneGives) {
       if (row.name == "scatter") continue;  // needs its root: see below
       SCOPED_TRACE(fmt::format("{} of {} ranks", row.name, ranks));
       SeenShapes whole = run_row({.ranks = ranks, .shapes_only = true}, row);
-      for (std::vector<RankId> onto :
+      for (const std::vector<RankId>& onto :
            std::vector<std::vector<RankId>>{{}, {RankId(ranks - 1)}, {0, 1}}) {
         SeenShapes folded =
             run_row({.ranks = ranks, .shapes_only = true, .fold = true, .folded_onto = onto}, row);

@@ -41,7 +41,7 @@ inline TrainingModel small_model(std::int64_t layers, std::int64_t width,
 // every_schedule runs a body on every rank of a world, under several schedules, with one and two
 // threads.
 inline void every_schedule(std::size_t ranks, const std::function<void(Rank&)>& body,
-                           Arithmetic arithmetic = Arithmetic::canonical()) {
+                           const Arithmetic& arithmetic = Arithmetic::canonical()) {
   for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"}) {
     for (std::size_t threads : {1, 2}) {
       World world({.ranks = ranks,

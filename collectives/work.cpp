@@ -201,10 +201,8 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   {
     // The operands are shared as they are now: a device would read them from the caller's own
     // memory.
-    Clock::Quiet no_copy;
-    Ledger::set_active(nullptr);
+    Uncharged scope;
     for (const Tensor& input : state->call.inputs) state->inputs.push_back(input.clone());
-    Ledger::set_active(&rank.ledger());
   }
   state->call.inputs = state->inputs;
   state->input_splits.assign(asked.input_splits.begin(), asked.input_splits.end());

@@ -83,7 +83,7 @@ TEST(CachingAllocator, SplitsLargeBlocksAboveAMebibyte) {
   block = allocator.allocate(18 * mebibyte + 512 * kibibyte);
   EXPECT_EQ(allocator.figures().active.current, 18 * mebibyte + 512 * kibibyte);
   allocator.free(block);
-  block = allocator.allocate(19 * mebibyte);
+  allocator.allocate(19 * mebibyte);
   EXPECT_EQ(allocator.figures().active.current, 20 * mebibyte);
 }
 

@@ -38,7 +38,7 @@ void barrier_per_rank(benchmark::State& state) {
   int ranks = int(state.range(0));
   World world({.ranks = std::size_t(ranks)});
   double ours = 1e9, bare = 1e9;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     auto start = std::chrono::steady_clock::now();
     world.run([=](Rank&) {
       ProcessGroup group = ProcessGroup::world();

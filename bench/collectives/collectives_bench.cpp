@@ -32,7 +32,7 @@ void all_reduce_256_floats(benchmark::State& state) {
   int ranks = int(state.range(0));
   int repeats = std::max(16, (1 << 15) / ranks);
   World world({.ranks = std::size_t(ranks)});
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     double brief = 1e9, extended = 1e9;
     for (int pair = 0; pair < pairs; ++pair) {
       brief = std::min(brief, all_reduces_seconds(world, repeats));
@@ -72,7 +72,7 @@ template <class Call>
 void large(benchmark::State& state, std::size_t moved_bytes, Call call) {
   World world({.ranks = ranks});
   double best = 1e9;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     double seconds = 0;
     world.run([&](Rank& rank) {
       ProcessGroup group = ProcessGroup::world();

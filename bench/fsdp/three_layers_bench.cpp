@@ -29,7 +29,7 @@ int run_process(const std::string& program, const std::string& gate) {
 // A test of three sharded layers on four ranks, as a person waits for it: from the start of the
 // process to its end.
 void fsdp_three_layers(benchmark::State& state) {
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     if (run_process(SIMMESH_PROGRAM, SIMMESH_SOURCE_DIR "/bench/fsdp/three_layers.toml") == 0)
       continue;
     state.SkipWithError("the gate doesn't pass");

@@ -51,7 +51,7 @@ void transformer_step(benchmark::State& state) {
   std::size_t ranks = std::size_t(state.range(0));
   World world({.ranks = ranks, .stack_bytes = 256 * 1024});
   double best_ratio = 1e9;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     double step_seconds = 0, kernel_seconds = 0;
     world.run([&](Rank& rank) {
       nn::ModulePtr model = nn::build(transformer());

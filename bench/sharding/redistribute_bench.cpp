@@ -16,7 +16,7 @@ void redistribute(benchmark::State& state, const Placement& from, const Placemen
   auto ranks = state.range(0);
   std::int64_t repeats = std::max<std::int64_t>(4, 1024 / ranks);
   World world({.ranks = std::size_t(ranks)});
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     double least = 1e9;
     Outcome outcome = world.run([&](Rank& rank) {
       DeviceMesh mesh = init_device_mesh({ranks}, {"dp"});

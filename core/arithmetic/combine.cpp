@@ -89,10 +89,15 @@ void fold(std::byte* out, gsl::span<const std::byte* const> rows, std::size_t at
   auto* __restrict to = reinterpret_cast<T*>(out);
   auto row = [&](std::size_t r) { return reinterpret_cast<const T*>(rows[r] + at); };
   std::size_t r = 0;
-  for (; r + 4 <= rows.size(); r += 4) {
-    const T *a = row(r), *b = row(r + 1), *c = row(r + 2), *d = row(r + 3);
-    for (std::int64_t i = 0; i < count; ++i)
-      to[i] = Op::apply(Op::apply(Op::apply(Op::apply(to[i], a[i]), b[i]), c[i]), d[i]);
+  for (; r + 8 <= rows.size(); r += 8) {
+    const T* x[] = {row(r),     row(r + 1), row(r + 2), row(r + 3),
+                    row(r + 4), row(r + 5), row(r + 6), row(r + 7)};
+    for (std::int64_t i = 0; i < count; ++i) {
+      T total = to[i];
+#pragma GCC unroll 8
+      for (const T* terms : x) total = Op::apply(total, terms[i]);
+      to[i] = total;
+    }
   }
   for (; r < rows.size(); ++r) {
     const T* a = row(r);

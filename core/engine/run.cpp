@@ -207,12 +207,7 @@ void Run::suspend(Seat& seat) {
   seat.suspended_at = static_cast<const std::byte*>(__builtin_frame_address(0));
   seat.context->suspend();
   worker.arrived(seat);
-  stacks_->fetch_canary(seat.rank.id());
-}
-
-void Run::check_stack(Seat& seat) {
-  if (stacks_->overflowed(seat.rank.id())) [[unlikely]]
-    refuse_overflow(seat.rank.id());
+  seat.canary->fetch();
 }
 
 [[gnu::noinline]] void Run::refuse_overflow(RankId id) const {
@@ -223,16 +218,19 @@ void Run::check_stack(Seat& seat) {
 
 void Run::take_turn(Rank& rank) {
   Seat& seat = seats_[rank.id()];
-  if (!has_one_thread() && seat.turn != Turn::held) {
-    bool must_wait = false;
-    {
-      boost::lock_guard<boost::mutex> lock(turn_mutex_);
-      must_wait = turn_ != rank.id();
-      seat.turn = must_wait ? Turn::waiting : Turn::held;
-    }
-    if (must_wait) suspend(seat);
-  }
+  if (!has_one_thread() && seat.turn != Turn::held) [[unlikely]]
+    wait_for_turn(seat);
   if (seat.ended) throw RankEnded();
+}
+
+[[gnu::noinline]] void Run::wait_for_turn(Seat& seat) {
+  bool must_wait = false;
+  {
+    boost::lock_guard<boost::mutex> lock(turn_mutex_);
+    must_wait = turn_ != seat.rank.id();
+    seat.turn = must_wait ? Turn::waiting : Turn::held;
+  }
+  if (must_wait) suspend(seat);
 }
 
 const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallSite& site) {

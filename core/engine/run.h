@@ -97,6 +97,7 @@ class Run {
     boost::fibers::context* context = nullptr;
     Worker* worker = nullptr;
     const Activity* activity = nullptr;
+    StackArena::Canary* canary = nullptr;
     const std::byte* suspended_at = nullptr;  // in its stack
     std::exception_ptr exception;
     FiberIdentity identity;
@@ -112,7 +113,11 @@ class Run {
   void take_schedule_error();
   const Fault* fault_at(Rank& rank, const char* operation, const CallSite& site);
   void suspend(Seat& seat);
-  void check_stack(Seat& seat);
+  void wait_for_turn(Seat& seat);
+  void check_stack(Seat& seat) const {
+    if (seat.canary->overflowed()) [[unlikely]]
+      refuse_overflow(seat.rank.id());
+  }
   [[noreturn]] void refuse_overflow(RankId id) const;
   void fetch_ahead() const;
   void make_runnable(Seat& seat);

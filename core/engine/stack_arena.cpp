@@ -41,7 +41,7 @@ StackArena::StackArena(const Options& options)
             "expected a guard page below each of {} stacks, but the system refused number {}: {}",
             stacks_, i, std::strerror(error));
     }
-  guards_.assign(stacks_, 0);
+  is_open_.assign(stacks_, false);
 }
 
 StackArena::~StackArena() { munmap(begin_, mapped_bytes_); }
@@ -53,26 +53,22 @@ boost::context::stack_context StackArena::stack(std::size_t index) const {
   return context;
 }
 
-void StackArena::forget_overflow(std::size_t index) {
-  std::memset(canary(index), 0, canary_words * sizeof(std::uint64_t));
-  if (has_guard_pages()) guards_[index] &= is_open;
-}
-
 bool StackArena::open_guard_page(const std::byte* address, std::size_t index) noexcept {
-  if (index >= guards_.size() || guards_[index] & is_open) return false;
+  if (index >= is_open_.size() || is_open_[index]) return false;
   std::byte* page = guard_page(index);
   if (address < page || address >= page + page_bytes) return false;
   if (mprotect(page, page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
-  guards_[index] = is_open | is_unreported;
+  is_open_[index] = true;
+  canary(index).words_[0] = 1;
   return true;
 }
 
 void StackArena::close_guard_pages() {
-  for (std::size_t i = 0; i < guards_.size(); ++i) {
-    if (guards_[i] == 0) continue;
+  for (std::size_t i = 0; i < is_open_.size(); ++i) {
+    if (!is_open_[i]) continue;
     SIMMESH_CHECK(mprotect(guard_page(i), page_bytes, PROT_NONE) == 0, "guard page {} stays open",
                   i);
-    guards_[i] = 0;
+    is_open_[i] = false;
   }
 }
 

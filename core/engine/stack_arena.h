@@ -1,9 +1,9 @@
 #pragma once
 
+#include <array>
 #include <boost/context/stack_context.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 namespace simmesh {
@@ -33,21 +33,31 @@ class StackArena {
   // lower_end returns the lowest address of a stack, where its red zone ends.
   const std::byte* lower_end(std::size_t index) const { return upper_end(index) - stack_bytes_; }
 
-  // overflowed says whether the canary below the stack was written to, or its guard page was
-  // opened, since it was asked last.
-  bool overflowed(std::size_t index) {
-    const std::uint64_t* words = canary(index);
-    std::uint64_t any = has_guard_pages() ? guards_[index] & is_unreported : 0;
-    for (std::size_t i = 0; i < canary_words; ++i) any |= words[i];
-    if (any == 0) [[likely]]
-      return false;
-    forget_overflow(index);
-    return true;
-  }
-  // fetch_canary brings what overflowed will read nearer.
-  void fetch_canary(std::size_t index) const { __builtin_prefetch(canary(index)); }
+  // Canary is the top of the red zone of one stack.
+  class Canary {
+   public:
+    // overflowed says whether the stack wrote here, or its guard page was opened, since it was
+    // asked last.
+    bool overflowed() {
+      std::uint64_t any = 0;
+      for (std::uint64_t word : words_) any |= word;
+      if (any == 0) [[likely]]
+        return false;
+      words_ = {};
+      return true;
+    }
+    // fetch brings what overflowed will read nearer.
+    void fetch() const { __builtin_prefetch(this); }
 
-  bool has_guard_pages() const { return !guards_.empty(); }
+   private:
+    friend class StackArena;
+    std::array<std::uint64_t, 8> words_;
+  };
+  Canary& canary(std::size_t index) const {
+    return reinterpret_cast<Canary*>(upper_end(index) - stack_bytes_)[-1];
+  }
+
+  bool has_guard_pages() const { return !is_open_.empty(); }
   // open_guard_page makes the guard page of a stack usable where the address lies in it; says
   // whether it did. May be called by a signal handler.
   bool open_guard_page(const std::byte* address, std::size_t index) noexcept;
@@ -59,7 +69,6 @@ class StackArena {
  private:
   static constexpr std::size_t page_bytes = 4096;
   static constexpr std::size_t red_zone_bytes = 16 * page_bytes;
-  static constexpr std::size_t canary_words = 8;
 
   // Stacks that begin at equal offsets within their pages compete for the same cache lines, and so
   // do their canaries. Small worlds are staggered.
@@ -70,14 +79,9 @@ class StackArena {
   std::byte* upper_end(std::size_t index) const {
     return begin_ + (index + 1) * slot_bytes_ - stagger(index);
   }
-  std::uint64_t* canary(std::size_t index) const {
-    std::byte* lower = upper_end(index) - stack_bytes_;
-    return reinterpret_cast<std::uint64_t*>(lower) - canary_words;
-  }
   std::byte* guard_page(std::size_t index) const {
     return begin_ + index * slot_bytes_ + page_bytes;
   }
-  void forget_overflow(std::size_t index);
 
   std::size_t stacks_;
   std::size_t stack_bytes_;
@@ -85,9 +89,7 @@ class StackArena {
   std::size_t mapped_bytes_;
   std::size_t stagger_mask_;  // all bits, or none in a large world
   std::byte* begin_;
-  // Of each stack, where there are guard pages: whether the upper one is open, and not reported.
-  static constexpr std::uint64_t is_open = 1, is_unreported = 2;
-  std::vector<std::uint8_t> guards_;
+  std::vector<std::uint8_t> is_open_;  // of each stack, where there are guard pages: the upper one
 };
 
 }  // namespace simmesh

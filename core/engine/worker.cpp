@@ -61,6 +61,7 @@ void Worker::release(RankId rank) { released_.push_back(rank); }
 void Worker::launch(RankId id, const std::function<void(Rank&)>& body) {
   Run::Seat& seat = run_.seats_[id];
   boost::context::stack_context stack = run_.stacks_->stack(id);
+  seat.canary = &run_.stacks_->canary(id);
   seat.identity = FiberIdentity::of_stack(run_.stacks_->lower_end(id), stack.size);
   FiberScheduler::of_this_thread().catch_next(seat.context);
   seat.identity.enter_scope();

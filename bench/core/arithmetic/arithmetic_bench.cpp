@@ -24,7 +24,7 @@ double seconds(const std::function<void()>& work) {
 void compare(benchmark::State& state, const std::function<void()>& ours,
              const std::function<void()>& reference, const char* ratio_name) {
   double best = 1e9, best_reference = 1e9;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     double own = seconds(ours);
     best = std::min(best, own);
     best_reference = std::min(best_reference, seconds(reference));

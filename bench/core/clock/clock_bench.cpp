@@ -13,7 +13,7 @@ void BM_OperationsOnADevice(benchmark::State& state) {
   WorldOptions options;
   if (state.range(0) == 1) options.device = DeviceModel{};
   World world(options);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     Outcome outcome = world.run([](Rank&) {
       Tensor x = full({64}, DType::float32, 1);
       for (int i = 0; i < operations; ++i) x = add(x, x);

@@ -33,7 +33,7 @@ void elementwise(benchmark::State& state, std::int64_t tensors_moved, Call call)
   Tensor a = full({count}, DType::float32, 1.5), b = full({count}, DType::float32, 0.5);
   Tensor out = full({count}, DType::float32, 0.0);
   double best = 1e9, best_copy = 1e9;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     auto start = std::chrono::steady_clock::now();
     call(out, a, b);
     double seconds = seconds_since(start);

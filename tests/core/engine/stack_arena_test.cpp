@@ -22,16 +22,16 @@ TEST(StackArena, StacksDoNotOverlapAndLieAboveTheirRedZones) {
 
 TEST(StackArena, TheCanaryFiresOnceAndOnlyForItsStack) {
   StackArena arena({.stacks = 3, .stack_bytes = 8192});
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_FALSE(arena.overflowed(i));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_FALSE(arena.canary(i).overflowed());
   auto stack = arena.stack(1);
   std::byte* lower_end = static_cast<std::byte*>(stack.sp) - stack.size;
   std::memset(lower_end, 1, 64);
-  EXPECT_FALSE(arena.overflowed(1));
+  EXPECT_FALSE(arena.canary(1).overflowed());
   std::memset(lower_end - 8, 1, 8);
-  EXPECT_FALSE(arena.overflowed(0));
-  EXPECT_FALSE(arena.overflowed(2));
-  EXPECT_TRUE(arena.overflowed(1));
-  EXPECT_FALSE(arena.overflowed(1));
+  EXPECT_FALSE(arena.canary(0).overflowed());
+  EXPECT_FALSE(arena.canary(2).overflowed());
+  EXPECT_TRUE(arena.canary(1).overflowed());
+  EXPECT_FALSE(arena.canary(1).overflowed());
 }
 
 TEST(StackArenaDeathTest, GuardPagesStopWhatLeavesTheRedZone) {

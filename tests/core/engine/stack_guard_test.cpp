@@ -33,10 +33,10 @@ TEST(StackGuard, AStackThatReachesItsGuardPageGoesOnAndIsFoundOnce) {
   guard.enter(1);
   *guard_page(arena, 1, 0) = 7;
   EXPECT_EQ(*guard_page(arena, 1, 0), 7);
-  EXPECT_FALSE(arena.overflowed(0));
-  EXPECT_FALSE(arena.overflowed(2));
-  EXPECT_TRUE(arena.overflowed(1));
-  EXPECT_FALSE(arena.overflowed(1));
+  EXPECT_FALSE(arena.canary(0).overflowed());
+  EXPECT_FALSE(arena.canary(2).overflowed());
+  EXPECT_TRUE(arena.canary(1).overflowed());
+  EXPECT_FALSE(arena.canary(1).overflowed());
 }
 
 TEST(StackGuard, TheInnermostGuardActsAndGivesBackToTheOuterOne) {
@@ -49,8 +49,8 @@ TEST(StackGuard, TheInnermostGuardActsAndGivesBackToTheOuterOne) {
     *guard_page(inner, 2, 0) = 1;
   }
   *guard_page(outer, 0, 0) = 1;
-  EXPECT_TRUE(inner.overflowed(2));
-  EXPECT_TRUE(outer.overflowed(0));
+  EXPECT_TRUE(inner.canary(2).overflowed());
+  EXPECT_TRUE(outer.canary(0).overflowed());
 }
 
 TEST(StackGuard, PagesAreShutAgainForTheNextRun) {
@@ -59,7 +59,7 @@ TEST(StackGuard, PagesAreShutAgainForTheNextRun) {
   guard.enter(1);
   for (int run = 0; run < 2; ++run) {
     *guard_page(arena, 1, 0) = 1;
-    EXPECT_TRUE(arena.overflowed(1));
+    EXPECT_TRUE(arena.canary(1).overflowed());
     arena.close_guard_pages();
   }
 }

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <simmesh/core/check/error.h>
@@ -127,14 +128,9 @@ TEST(CachingAllocator, FlushesBeforeItRefuses) {
   EXPECT_EQ(allocator.figures().cache_flushes, 1);
   EXPECT_EQ(allocator.figures().reserved.current, 22 * mebibyte);
   EXPECT_EQ(allocator.figures().active.current, 22 * mebibyte);
-  try {
-    allocator.allocate(4 * mebibyte);
-    FAIL() << "expected to be refused";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("out of memory: expected room for 4194304 bytes"),
-              std::string::npos)
-        << error.what();
-  }
+  EXPECT_THAT([&] { allocator.allocate(4 * mebibyte); },
+              testing::ThrowsMessage<Error>(
+                  testing::HasSubstr("out of memory: expected room for 4194304 bytes")));
   allocator.free(block);
 }
 

@@ -3,7 +3,8 @@
     compare.py --peers PEERS.jsonl OURS.json...
 
 PEERS.jsonl holds lines {"name": ..., "us": ...}; OURS.json is what Google Benchmark writes. Ends with status 1 where a
-ratio is smaller than the asked one, or where one side of a comparison was not measured.
+ratio is smaller than the asked one, or where one side of a comparison was not measured. Where no ratio is asked, the
+figures stand beside each other.
 """
 
 import argparse
@@ -52,20 +53,22 @@ def read_peers(path):
 
 
 def asked_ratio(name):
-    """Returns the ratio that we ask for."""
-    return next((ratio for start, ratio in ASKED if name.startswith(start)), 1)
+    """Returns the ratio that we ask for, None where we ask for none."""
+    return next((ratio for start, ratio in ASKED if name.startswith(start)), None)
 
 
 def row(name, ours, peer):
     """Returns the cells of one comparison, and whether it holds."""
     asked = asked_ratio(name)
+    asked_cell = "" if asked is None else f"{asked}"
     if ours is None or peer is None:
         cells = [f"{us:.1f}" if us is not None else "none" for us in (ours, peer)]
-        return [name, *cells, "", f"{asked}", "not measured"], False
+        return [name, *cells, "", asked_cell, "not measured"], False
     ratio = peer / ours
-    holds = ratio >= asked
-    return [name, f"{ours:.2f}", f"{peer:.1f}", f"{ratio:.0f}", f"{asked}",
-            "holds" if holds else "MISSED"], holds
+    holds = asked is None or ratio >= asked
+    verdict = "" if asked is None else "holds" if holds else "MISSED"
+    return [name, f"{ours:.2f}", f"{peer:.1f}", f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2f}", asked_cell,
+            verdict], holds
 
 
 def main():

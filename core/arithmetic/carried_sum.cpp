@@ -235,15 +235,16 @@ void CarriedSum::add_product(const Tensor& a, const Tensor& b, InstructionSet se
 
 void CarriedSum::add_product_terms(const Product& product, InstructionSet set) {
   if (elements_ == 0 || product.depth == 0) return;
-  LineExponents rows = line_exponents(product.a, {product.rows, product.depth});
-  LineExponents columns = line_exponents(transposed(product.b), {product.columns, product.depth});
+  const Kernels& kernels = kernels_of(set);
+  LineExponents rows = line_exponents(product.a, {product.rows, product.depth}, kernels);
+  LineExponents columns =
+      line_exponents(transposed(product.b), {product.columns, product.depth}, kernels);
   double row_max = power_of_two(rows), column_max = power_of_two(columns);
   double magnitude = row_max == 0 || column_max == 0 ? 0 : row_max * column_max;
   reserve(magnitude, double(product.depth));
   bool pairs = product.a.dtype == DType::float64 || product.b.dtype == DType::float64;
   // Terms below half a step of the first limb leave it as it is.
   bool lower_only = !pairs && limb_count_ == 2 && magnitude <= 0x1p-17;
-  const Kernels& kernels = kernels_of(set);
   GridPlan plan{.kernel = limb_count_ == 3 ? kernels.grid_pair_three
                           : pairs          ? kernels.grid_pair_two
                           : lower_only     ? kernels.grid_one

@@ -21,6 +21,9 @@ namespace {
 // What exact_product accumulates before it rounds.
 constexpr std::int64_t rows_at_once = 1024;
 constexpr std::int64_t columns_at_once = GridSums::columns_max;
+// Few rows read the packed columns only once or twice: so many stay in the second cache.
+constexpr std::int64_t few_rows = 16;
+constexpr std::int64_t columns_of_few_rows = 128;
 
 // A term has so many bits below the product of its row's and its column's power of two.
 int term_bits(std::int64_t depth_total) {
@@ -40,12 +43,13 @@ double power_of_two(int e) {
 // ExactGrid is what a product's grid needs: exponents, the operands' scales and who isn't finite.
 class ExactGrid {
  public:
-  explicit ExactGrid(const Product& p)
+  ExactGrid(const Product& p, const Kernels& kernels)
       : is_double(p.a.dtype == DType::float64 || p.b.dtype == DType::float64),
         bits(term_bits(p.depth_total > 0 ? p.depth_total : p.depth)) {
-    if (p.row_exponents.empty() || p.a.data) a_found_ = line_exponents(p.a, {p.rows, p.depth});
+    if (p.row_exponents.empty() || p.a.data)
+      a_found_ = line_exponents(p.a, {p.rows, p.depth}, kernels);
     if (p.column_exponents.empty() || p.b.data)
-      b_found_ = line_exponents(transposed(p.b), {p.columns, p.depth});
+      b_found_ = line_exponents(transposed(p.b), {p.columns, p.depth}, kernels);
     rows = chosen(p.row_exponents, a_found_, "row");
     columns = chosen(p.column_exponents, b_found_, "column");
   }
@@ -172,11 +176,12 @@ void exact_product(const Product& product, InstructionSet set) {
   check_product(product);
   if (!is_floating_point(product.a.dtype)) return canonical_product(product, set);
   if (product.rows == 0 || product.columns == 0) return;
-  ExactGrid grid(product);
   const Kernels& kernels = kernels_of(set);
+  ExactGrid grid(product, kernels);
   GridSums sums(product, grid.plan(kernels), kernels);
   std::int64_t rows = std::min(product.rows, rows_at_once);
-  std::int64_t columns = std::min(product.columns, columns_at_once);
+  std::int64_t columns =
+      std::min(product.columns, product.rows <= few_rows ? columns_of_few_rows : columns_at_once);
   std::int64_t limbs = grid.is_double ? 2 : 1, width = sums.width();
   std::int64_t panels = (columns + width - 1) / width;
   auto scratch =
@@ -204,11 +209,12 @@ void exact_product(const Product& product, InstructionSet set) {
 
 ExactAccumulators exact_accumulate(const Product& product, InstructionSet set) {
   check_floating(product);
-  ExactGrid grid(product);
+  const Kernels& kernels = kernels_of(set);
+  ExactGrid grid(product, kernels);
   ExactAccumulators result;
   result.limbs = zeros({grid.is_double ? 2 : 1, product.rows, product.columns}, DType::int64);
   if (product.rows == 0 || product.columns == 0) return result;
-  GridSums sums(product, grid.plan(kernels_of(set)), kernels_of(set));
+  GridSums sums(product, grid.plan(kernels), kernels);
   std::int64_t* limbs = result.limbs.mutable_values<std::int64_t>().data();
   for (std::int64_t j = 0; j < product.columns; j += columns_at_once)
     sums.add({.row = 0,
@@ -233,7 +239,8 @@ ExactAccumulators exact_accumulate(const Product& product, InstructionSet set) {
 void exact_finish(const Product& product, const ExactAccumulators& accumulators) {
   check_floating(product);
   if (product.rows == 0 || product.columns == 0) return;
-  ExactGrid grid(product);
+  const Kernels& kernels = kernels_of(best_instruction_set());
+  ExactGrid grid(product, kernels);
   Tensor limbs = accumulators.limbs.contiguous();
   SIMMESH_CHECK(limbs.element_count() == (grid.is_double ? 2 : 1) * product.rows * product.columns,
                 "accumulators of {} for a product of {} x {}", to_string(limbs.shape()),
@@ -245,7 +252,7 @@ void exact_finish(const Product& product, const ExactAccumulators& accumulators)
                   .limbs = limbs.mutable_values<std::int64_t>().data(),
                   .limb_stride = product.rows * product.columns,
                   .row_stride = product.columns};
-  finish_block(product, grid, Sums(block, 0), kernels_of(best_instruction_set()));
+  finish_block(product, grid, Sums(block, 0), kernels);
   if (!accumulators.non_finite.is_defined()) return;
   Tensor counts = accumulators.non_finite.contiguous();
   std::int64_t index = 0;

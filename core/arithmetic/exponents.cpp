@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include <simmesh/core/arithmetic/exponents.h>
+#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/non_finite_terms.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/check/error.h>
@@ -36,10 +37,8 @@ constexpr auto infinity_bits() {
 }
 
 template <class Bits>
-void take(Bits bits, Bits infinity, Bits& finite, Bits& any) {
-  Bits magnitude = Bits(bits & std::numeric_limits<Bits>::max());
-  any = std::max(any, magnitude);
-  finite = std::max(finite, magnitude < infinity ? magnitude : Bits(0));
+Bits magnitude(Bits bits) {
+  return Bits(bits & std::numeric_limits<Bits>::max());
 }
 
 // The least e with |x| < 2^e, of the bits of a finite |x|.
@@ -56,38 +55,60 @@ std::int32_t exponent_of(std::uint64_t bits) {
   return std::int32_t(std::bit_width(bits)) - mantissa - bias + 1;
 }
 
-template <class T>
-LineExponents scan(const ProductOperand& operand, const MatrixSize& size) {
-  using Bits = std::make_signed_t<typename BitsOf<T>::Type>;
-  constexpr Bits infinity = infinity_bits<T>();
-  const Bits* data = reinterpret_cast<const Bits*>(operand.data);
-  std::vector<Bits> finite(std::size_t(size.rows), 0), any(std::size_t(size.rows), 0);
-  if (operand.row_stride == 1 && operand.column_stride != 1) {
-    for (std::int64_t k = 0; k < size.columns; ++k) {
-      const Bits* line = data + k * operand.column_stride;
-      for (std::size_t r = 0; r < finite.size(); ++r) take(line[r], infinity, finite[r], any[r]);
-    }
+// The bits of the largest magnitude of each row.
+template <class T, class Bits>
+std::vector<Bits> largest_of(const ProductOperand& operand, const MatrixSize& size,
+                             const Kernels& kernels) {
+  std::vector<Bits> largest(std::size_t(size.rows), 0);
+  if constexpr (std::is_same_v<T, float>) {
+    kernels.magnitudes_float({.data = reinterpret_cast<const float*>(operand.data),
+                              .line_stride = operand.row_stride,
+                              .depth_stride = operand.column_stride,
+                              .line_count = size.rows,
+                              .depth = size.columns},
+                             largest.data());
   } else {
-    for (std::size_t r = 0; r < finite.size(); ++r) {
-      const Bits* line = data + std::int64_t(r) * operand.row_stride;
-      Bits finite_max = 0, any_max = 0;
-      if (operand.column_stride == 1)
-        for (std::int64_t k = 0; k < size.columns; ++k)
-          take(line[k], infinity, finite_max, any_max);
-      else
-        for (std::int64_t k = 0; k < size.columns; ++k)
-          take(line[k * operand.column_stride], infinity, finite_max, any_max);
-      finite[r] = finite_max;
-      any[r] = any_max;
+    const Bits* data = reinterpret_cast<const Bits*>(operand.data);
+    bool by_columns = operand.row_stride == 1;
+    std::int64_t outer = by_columns ? size.columns : size.rows;
+    std::int64_t inner = by_columns ? size.rows : size.columns;
+    std::int64_t outer_stride = by_columns ? operand.column_stride : operand.row_stride;
+    for (std::int64_t i = 0; i < outer; ++i, data += outer_stride) {
+      if (by_columns) {
+        for (std::int64_t r = 0; r < inner; ++r)
+          largest[std::size_t(r)] = std::max(largest[std::size_t(r)], magnitude(data[r]));
+      } else {
+        Bits line = 0;
+        for (std::int64_t k = 0; k < inner; ++k)
+          line = std::max(line, magnitude(data[k * operand.column_stride]));
+        largest[std::size_t(i)] = line;
+      }
     }
   }
+  return largest;
+}
+
+template <class T>
+LineExponents scan(const ProductOperand& operand, const MatrixSize& size, const Kernels& kernels) {
+  using Bits = std::make_signed_t<typename BitsOf<T>::Type>;
+  constexpr Bits infinity = infinity_bits<T>();
+  std::vector<Bits> largest = largest_of<T, Bits>(operand, size, kernels);
   LineExponents result;
-  for (Bits bits : finite) result.exponents.push_back(exponent_of<T>(std::uint64_t(bits)));
-  for (std::size_t r = 0; r < any.size(); ++r)
-    if (any[r] >= infinity) {
-      result.not_finite.resize(any.size(), 0);
+  for (std::size_t r = 0; r < largest.size(); ++r) {
+    Bits finite = largest[r];
+    if (finite >= infinity) [[unlikely]] {
+      result.not_finite.resize(largest.size(), 0);
       result.not_finite[r] = 1;
+      const Bits* line =
+          reinterpret_cast<const Bits*>(operand.data) + std::int64_t(r) * operand.row_stride;
+      finite = 0;
+      for (std::int64_t k = 0; k < size.columns; ++k) {
+        Bits bits = magnitude(line[k * operand.column_stride]);
+        if (bits < infinity) finite = std::max(finite, bits);
+      }
     }
+    result.exponents.push_back(exponent_of<T>(std::uint64_t(finite)));
+  }
   return result;
 }
 
@@ -104,12 +125,13 @@ double element(const ProductOperand& operand, std::int64_t row, std::int64_t col
 
 }  // namespace
 
-LineExponents line_exponents(const ProductOperand& operand, const MatrixSize& size) {
+LineExponents line_exponents(const ProductOperand& operand, const MatrixSize& size,
+                             const Kernels& kernels) {
   switch (operand.dtype) {
-    case DType::float64: return scan<double>(operand, size);
-    case DType::float32: return scan<float>(operand, size);
-    case DType::bfloat16: return scan<BFloat16>(operand, size);
-    case DType::float16: return scan<Half>(operand, size);
+    case DType::float64: return scan<double>(operand, size, kernels);
+    case DType::float32: return scan<float>(operand, size, kernels);
+    case DType::bfloat16: return scan<BFloat16>(operand, size, kernels);
+    case DType::float16: return scan<Half>(operand, size, kernels);
     default:
       raise(ErrorKind::type_error, "arithmetic/product", "expected a floating operand, got {}",
             to_string(operand.dtype));
@@ -133,7 +155,7 @@ void non_finite_elements(const Product& p, const LineExponents& rows, const Line
 }
 
 std::vector<std::int32_t> row_exponents(const ProductOperand& operand, const MatrixSize& size) {
-  return line_exponents(operand, size).exponents;
+  return line_exponents(operand, size, kernels_of(best_instruction_set())).exponents;
 }
 
 std::vector<std::int32_t> operand_exponents(const Tensor& matrix, std::int64_t dim) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/product.h>
 
 namespace simmesh {
@@ -20,7 +21,8 @@ struct LineExponents {
 };
 
 // line_exponents reads all of a floating operand.
-LineExponents line_exponents(const ProductOperand& operand, const MatrixSize& size);
+LineExponents line_exponents(const ProductOperand& operand, const MatrixSize& size,
+                             const Kernels& kernels);
 
 // non_finite_elements calls f(row, column, count) for each element of a product that has terms
 // which aren't finite, with their NonFiniteTerms.

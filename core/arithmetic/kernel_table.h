@@ -16,6 +16,7 @@ inline constexpr Kernels table = {
     .grid_pair_three = grid<GridKind::pair_three>,
     .pack_float = pack<float>,
     .pack_double = pack<double>,
+    .magnitudes_float = magnitudes,
     .finish_float = finish,
     .chain_lines_float = chain_lines<float>,
     .chain_lines_double = chain_lines<double>,

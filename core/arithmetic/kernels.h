@@ -105,6 +105,10 @@ struct Kernels {
   void (*pack_float)(const FloatPanels& panels, float* out);
   void (*pack_double)(const FloatPanels& panels, double* out);
 
+  // magnitudes_float writes the largest magnitude of each line, as the bits of a float; those of a
+  // NaN exceed those of an infinity. The panels' width and scales don't matter.
+  void (*magnitudes_float)(const FloatPanels& lines, std::int32_t* largest);
+
   // finish_float rounds sums to float, each once.
   void (*finish_float)(const FinishedSums& sums);
 

@@ -67,8 +67,8 @@ def row(name, ours, peer):
     ratio = peer / ours
     holds = asked is None or ratio >= asked
     verdict = "" if asked is None else "holds" if holds else "MISSED"
-    return [name, f"{ours:.2f}", f"{peer:.1f}", f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2f}", asked_cell,
-            verdict], holds
+    ratio_cell = f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2f}"
+    return [name, f"{ours:.2f}", f"{peer:.1f}", ratio_cell, asked_cell, verdict], holds
 
 
 def main():

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include <simmesh/core/check/error.h>
 #include <simmesh/fsdp/divide_factors.h>
 
 namespace simmesh::fsdp {
@@ -30,6 +31,9 @@ DivideFactors divide_factors(const DivideRequest& request) {
     if (request.data_parallel_size == 1) result.reduce_scatter = result.all_reduce = ReduceOp::sum;
     return result;
   }
+  if (*request.factor == 0)
+    raise(ErrorKind::zero_division_error, "fsdp/divide_factors",
+          "expected a gradient divide factor other than 0, got 0");
   result.all_reduce = ReduceOp::sum;
   result.copy = *request.factor;
   result.reduce_scatter = *request.factor == double(request.shard_size)

@@ -13,6 +13,7 @@ std::string_view to_string(ErrorKind kind) {
     case ErrorKind::assertion_error: return "AssertionError";
     case ErrorKind::not_implemented_error: return "NotImplementedError";
     case ErrorKind::attribute_error: return "AttributeError";
+    case ErrorKind::zero_division_error: return "ZeroDivisionError";
   }
   SIMMESH_CHECK(false, "unknown ErrorKind {}", static_cast<int>(kind));
 }

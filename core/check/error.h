@@ -18,6 +18,7 @@ enum class ErrorKind {
   assertion_error,
   not_implemented_error,
   attribute_error,
+  zero_division_error,
 };
 
 // to_string returns the Python spelling, for instance "ValueError".

@@ -55,10 +55,29 @@ void check_last_dims(std::string_view op, gsl::span<const TensorType> inputs,
           to_string(inputs[0].dtype));
 }
 
+// Parameters have the dtype of x, or all of them float32 beside 16-bit x.
+void check_parameter_dtypes(std::string_view op, gsl::span<const TensorType> inputs) {
+  DType dtype = inputs[0].dtype;
+  bool is_narrow = statistics_dtype(dtype) != dtype, is_mixed = false, are_wide = is_narrow;
+  for (const TensorType& parameter : inputs.subspan(1)) {
+    if (!parameter.is_defined) continue;
+    is_mixed |= parameter.dtype != dtype;
+    are_wide &= parameter.dtype == DType::float32;
+  }
+  if (!is_mixed || are_wide) return;
+  auto name_of = [&](std::size_t i) {
+    return i < inputs.size() && inputs[i].is_defined ? to_string(inputs[i].dtype) : "no";
+  };
+  raise(ErrorKind::runtime_error, op,
+        "mixed dtype: expected parameters of {}{}, got {} weight and {} bias", to_string(dtype),
+        is_narrow ? " or of float32" : "", name_of(1), name_of(2));
+}
+
 const Op layer_norm_op = {
     .name = "native_layer_norm",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
       check_last_dims("layer_norm", inputs, attributes.get<Dims>("normalized_shape"));
+      check_parameter_dtypes("layer_norm", inputs);
       TensorType statistics{layer_groups(inputs[0].shape, attributes).statistics,
                             statistics_dtype(inputs[0].dtype)};
       return {inputs[0], statistics, statistics};
@@ -138,6 +157,7 @@ TensorTypes group_norm_types(gsl::span<const TensorType> inputs, const Attribute
             "{} of shape {} and input of shape {}",
             i == 1 ? "weight" : "bias", i == 1 ? "weight" : "bias",
             to_string(DimSpan(inputs[i].shape)), to_string(DimSpan(shape)));
+  check_parameter_dtypes("group_norm", inputs);
   TensorType statistics{{shape[0], groups}, statistics_dtype(inputs[0].dtype)};
   return {inputs[0], statistics, statistics};
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <simmesh/core/check/error.h>
 #include <simmesh/fsdp/divide_factors.h>
 
 namespace simmesh::fsdp {
@@ -54,6 +55,18 @@ TEST(DivideFactors, DividesOnceOnASingleRank) {
       EXPECT_EQ(factors.before * factors.after * factors.copy, 4.0);
     }
   }
+}
+
+TEST(DivideFactors, RefusesZeroWhereItsInverseIsAsked) {
+  try {
+    divide_factors({.shard_size = 2, .data_parallel_size = 2, .factor = 0.0});
+    FAIL() << "expected to be refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::zero_division_error);
+  }
+  DivideFactors around =
+      divide_factors({.data_parallel_size = 2, .factor = 0.0, .force_sum = true});
+  EXPECT_EQ(around.before * around.after, 0.0);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ TEST(Error, KindsHavePythonNames) {
   EXPECT_EQ(to_string(ErrorKind::assertion_error), "AssertionError");
   EXPECT_EQ(to_string(ErrorKind::not_implemented_error), "NotImplementedError");
   EXPECT_EQ(to_string(ErrorKind::attribute_error), "AttributeError");
+  EXPECT_EQ(to_string(ErrorKind::zero_division_error), "ZeroDivisionError");
   EXPECT_THROW(to_string(ErrorKind(77)), ContractViolation);
 }
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 
 #include <simmesh/core/ops/attention.h>
@@ -116,6 +117,26 @@ TEST(Normalization, OfOneGroupIsALayerNorm) {
   EXPECT_TRUE(allclose(group_norm(x, 1), layer_norm(x, Dims{4, 3})));
   Tensor weight = data({4}, 9);
   EXPECT_TRUE(allclose(group_norm(x, 2, weight), group_norm(x, 2) * weight.view(Dims{4, 1})));
+}
+
+// PyTorch's rule.
+TEST(Normalization, ParametersHaveTheDtypeOfTheInputOrFloat32BesideSixteenBits) {
+  constexpr DType dtypes[] = {DType::float64, DType::float32, DType::bfloat16, DType::float16};
+  for (DType dtype : dtypes)
+    for (DType parameter : dtypes) {
+      Tensor x = to(data({2, 4}, 5), dtype), weight = to(data({4}, 6), parameter);
+      bool is_narrow = bytes_per_element(dtype) == 2;
+      auto check = [&](const std::function<Tensor()>& normalized) {
+        if (parameter == dtype || (is_narrow && parameter == DType::float32))
+          EXPECT_EQ(normalized().dtype(), dtype);
+        else
+          expect_error([&] { normalized(); }, ErrorKind::runtime_error, "mixed dtype");
+      };
+      check([&] { return layer_norm(x, Dims{4}, weight); });
+      check([&] { return layer_norm(x, Dims{4}, weight, weight); });
+      check([&] { return group_norm(x, 2, weight, weight); });
+      EXPECT_EQ(rms_norm(x, Dims{4}, weight).dtype(), dtype);
+    }
 }
 
 // A shard draws what the whole would have there.

@@ -258,10 +258,10 @@ void CarriedSum::add_product_terms(const Product& product, InstructionSet set) {
     std::int64_t depth = std::min(terms_between_carries, product.depth - k);
     make_room(depth);
     std::int64_t* limbs = limbs_.mutable_values<std::int64_t>().data();
-    for (std::int64_t j = 0; j < product.columns; j += GridSums::columns_max)
+    for (std::int64_t j = 0; j < product.columns; j += sums.columns_at_once())
       sums.add({.rows = product.rows,
                 .column = j,
-                .columns = std::min(GridSums::columns_max, product.columns - j),
+                .columns = std::min(sums.columns_at_once(), product.columns - j),
                 .depth = depth,
                 .depth_begin = k,
                 .limbs = limbs + (lower_only ? elements_ : 0) + j,

@@ -18,12 +18,8 @@ namespace simmesh {
 
 namespace {
 
-// What exact_product accumulates before it rounds.
+// So many rows are accumulated before they are rounded.
 constexpr std::int64_t rows_at_once = 1024;
-constexpr std::int64_t columns_at_once = GridSums::columns_max;
-// Few rows read the packed columns only once or twice: so many stay in the second cache.
-constexpr std::int64_t few_rows = 16;
-constexpr std::int64_t columns_of_few_rows = 128;
 
 // A term has so many bits below the product of its row's and its column's power of two.
 int term_bits(std::int64_t depth_total) {
@@ -180,8 +176,7 @@ void exact_product(const Product& product, InstructionSet set) {
   ExactGrid grid(product, kernels);
   GridSums sums(product, grid.plan(kernels), kernels);
   std::int64_t rows = std::min(product.rows, rows_at_once);
-  std::int64_t columns =
-      std::min(product.columns, product.rows <= few_rows ? columns_of_few_rows : columns_at_once);
+  std::int64_t columns = sums.columns_at_once();
   std::int64_t limbs = grid.is_double ? 2 : 1, width = sums.width();
   std::int64_t panels = (columns + width - 1) / width;
   auto scratch =
@@ -216,11 +211,11 @@ ExactAccumulators exact_accumulate(const Product& product, InstructionSet set) {
   if (product.rows == 0 || product.columns == 0) return result;
   GridSums sums(product, grid.plan(kernels), kernels);
   std::int64_t* limbs = result.limbs.mutable_values<std::int64_t>().data();
-  for (std::int64_t j = 0; j < product.columns; j += columns_at_once)
+  for (std::int64_t j = 0; j < product.columns; j += sums.columns_at_once())
     sums.add({.row = 0,
               .rows = product.rows,
               .column = j,
-              .columns = std::min(columns_at_once, product.columns - j),
+              .columns = std::min(sums.columns_at_once(), product.columns - j),
               .depth = product.depth,
               .limbs = limbs + j,
               .limb_stride = product.rows * product.columns,

@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include <simmesh/core/arithmetic/exponents.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/non_finite_terms.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/check/error.h>
@@ -69,21 +68,19 @@ std::vector<Bits> largest_of(const ProductOperand& operand, const MatrixSize& si
                              largest.data());
   } else {
     const Bits* data = reinterpret_cast<const Bits*>(operand.data);
-    bool by_columns = operand.row_stride == 1;
-    std::int64_t outer = by_columns ? size.columns : size.rows;
-    std::int64_t inner = by_columns ? size.rows : size.columns;
-    std::int64_t outer_stride = by_columns ? operand.column_stride : operand.row_stride;
-    for (std::int64_t i = 0; i < outer; ++i, data += outer_stride) {
-      if (by_columns) {
-        for (std::int64_t r = 0; r < inner; ++r)
-          largest[std::size_t(r)] = std::max(largest[std::size_t(r)], magnitude(data[r]));
-      } else {
-        Bits line = 0;
-        for (std::int64_t k = 0; k < inner; ++k)
-          line = std::max(line, magnitude(data[k * operand.column_stride]));
-        largest[std::size_t(i)] = line;
+    if (operand.row_stride == 1)
+      for (std::int64_t k = 0; k < size.columns; ++k)
+        for (std::size_t r = 0; r < largest.size(); ++r)
+          largest[r] =
+              std::max(largest[r], magnitude(data[std::int64_t(r) + k * operand.column_stride]));
+    else
+      for (Bits& row : largest) {
+        Bits found = 0;
+        for (std::int64_t k = 0; k < size.columns; ++k)
+          found = std::max(found, magnitude(data[k * operand.column_stride]));
+        row = found;
+        data += operand.row_stride;
       }
-    }
   }
   return largest;
 }

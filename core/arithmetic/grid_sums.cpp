@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::int64_t grid_depth_block = 256;
 constexpr std::int64_t grid_row_block = 96;
+constexpr std::int64_t columns_max = 1024;
+// Few rows read the packed columns only once or twice: so many stay in the second cache.
+constexpr std::int64_t few_rows = 16;
+constexpr std::int64_t columns_of_few_rows = 128;
 
 }  // namespace
 
@@ -31,9 +35,11 @@ GridSums::GridSums(const Product& product, GridPlan plan, const Kernels& kernels
       plan_(std::move(plan)),
       kernels_(kernels),
       tile_(kernels.grid_tile),
-      width_(std::int64_t(tile_.vectors) * tile_.lanes) {
+      width_(std::int64_t(tile_.vectors) * tile_.lanes),
+      columns_at_once_(
+          std::min(product.columns, product.rows <= few_rows ? columns_of_few_rows : columns_max)) {
   std::int64_t deep = std::min(product.depth, grid_depth_block);
-  std::int64_t wide = (std::min(product.columns, columns_max) + width_ - 1) / width_ * width_;
+  std::int64_t wide = (columns_at_once_ + width_ - 1) / width_ * width_;
   std::int64_t a_count = (std::min(product.rows, grid_row_block) + tile_.rows) * deep;
   packed_ = std::make_unique_for_overwrite<double[]>(std::size_t(a_count + wide * deep));
   packed_a_ = packed_.get();

@@ -46,14 +46,15 @@ struct GridBlock {
 // aren't finite count as zeros.
 class GridSums {
  public:
-  static constexpr std::int64_t columns_max = 1024;
-
   GridSums(const Product& product, GridPlan plan, const Kernels& kernels);
 
   // width is that of a panel: of the columns of a tile.
   std::int64_t width() const { return width_; }
 
-  // add adds the terms of a block, at most columns_max wide, to its limbs.
+  // columns_at_once is how many columns a block may have.
+  std::int64_t columns_at_once() const { return columns_at_once_; }
+
+  // add adds the terms of a block to its limbs.
   void add(const GridBlock& block);
 
  private:
@@ -70,6 +71,7 @@ class GridSums {
   const Kernels& kernels_;
   TileSize tile_;
   std::int64_t width_;
+  std::int64_t columns_at_once_;
   std::unique_ptr<double[]> packed_;
   double *packed_a_, *packed_b_;
   std::unique_ptr<std::int64_t[]> edge_;

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include <simmesh/core/arithmetic/carried_sums.h>
+#include <simmesh/core/arithmetic/digit_sums.h>
+#include <simmesh/core/arithmetic/non_finite_terms.h>
+#include <simmesh/core/arithmetic/rounding.h>
+#include <simmesh/core/arithmetic/wide_rounding.h>
+#include <simmesh/core/check/check.h>
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::int64_t divisor_max = std::int64_t(1) << 53;
+
+// factor = odd * 2^exponent.
+struct OddFactor {
+  std::int64_t odd;
+  int exponent;
+};
+OddFactor odd_factor(double factor) {
+  int exponent = 0;
+  auto mantissa = std::int64_t(std::ldexp(std::frexp(factor, &exponent), 53));
+  if (mantissa == 0) return {0, 0};
+  int zeros = std::countr_zero(std::uint64_t(mantissa));
+  return {mantissa >> zeros, exponent - 53 + zeros};
+}
+
+// The bits that finite terms other than 0 take up.
+template <class T>
+DigitRange range_of(const T* terms, std::int64_t count) {
+  constexpr int fraction_bits = std::is_same_v<T, double> ? 52 : 23;
+  int lowest = 2000, highest = -2000;
+  for (std::int64_t i = 0; i < count; ++i) {
+    double x = widened(terms[i]);
+    if (x == 0 || x - x != 0) continue;
+    int exponent = std::ilogb(x);
+    lowest = std::min(lowest, exponent - fraction_bits);
+    highest = std::max(highest, exponent + 1);
+  }
+  return lowest > highest ? DigitRange() : DigitRange::of_bits(lowest, highest, 1);
+}
+
+int width_of(Int128 x) {
+  UInt128 magnitude = x < 0 ? -UInt128(x) : UInt128(x);
+  auto high = std::uint64_t(magnitude >> 64);
+  return high ? 64 + int(std::bit_width(high)) : int(std::bit_width(std::uint64_t(magnitude)));
+}
+
+// Odd in place of what lies strictly between k and the next integer, above or below.
+Int128 odd_beside(Int128 k, bool above) { return (k & 1) != 0 ? k : above ? k + 1 : k - 1; }
+
+}  // namespace
+
+CarriedSums CarriedSums::zeros(std::int64_t count) {
+  CarriedSums result;
+  result.count_ = count;
+  return result;
+}
+
+CarriedSums CarriedSums::of(const std::byte* data, DType dtype, std::int64_t count) {
+  return visit_dtype(dtype, [&]<class T>(T) -> CarriedSums {
+    if constexpr (std::is_integral_v<T>) {
+      SIMMESH_CHECK(false, "carried sums of {}", to_string(dtype));
+    } else {
+      const T* terms = reinterpret_cast<const T*>(data);
+      DigitSums sums(count, range_of(terms, count));
+      for (std::int64_t i = 0; i < count; ++i) sums.add(i, widened(terms[i]));
+      return sums.take();
+    }
+  });
+}
+
+CarriedSums CarriedSums::slice(const SumRange& range) const {
+  if (range.begin == 0 && range.count == count_) return *this;
+  CarriedSums result = zeros(range.count);
+  result.low_ = low_;
+  result.divisor_ = divisor_;
+  for (int d = 0; d < digit_count(); ++d)
+    result.digits_.insert(result.digits_.end(), digit(d) + range.begin,
+                          digit(d) + range.begin + range.count);
+  if (!non_finite_.empty()) {
+    auto begin = non_finite_.begin() + range.begin;
+    result.non_finite_.assign(begin, begin + range.count);
+  }
+  return result;
+}
+
+CarriedSums CarriedSums::taken(gsl::span<const std::int64_t> indices) const {
+  CarriedSums result = zeros(std::int64_t(indices.size()));
+  result.low_ = low_;
+  result.divisor_ = divisor_;
+  result.digits_.reserve(indices.size() * std::size_t(digit_count()));
+  for (int d = 0; d < digit_count(); ++d)
+    for (std::int64_t i : indices) result.digits_.push_back(digit(d)[i]);
+  if (!non_finite_.empty())
+    for (std::int64_t i : indices) result.non_finite_.push_back(non_finite_[std::size_t(i)]);
+  return result;
+}
+
+// An infinity stays what it is but for its sign.
+CarriedSums CarriedSums::scaled(double factor) const {
+  SIMMESH_CHECK(factor - factor == 0, "sums scaled by {}", factor);
+  OddFactor by = odd_factor(factor);
+  CarriedSums result;
+  if (by.odd == 1 && by.exponent % 32 == 0) {
+    result = *this;
+    result.low_ += by.exponent / 32;
+    return result;
+  }
+  int lowest = 32 * low_ + by.exponent;
+  DigitSums sums(count_, DigitRange::of_bits(lowest, lowest + 32 * digit_count() + 54, 1));
+  for (int d = 0; d < digit_count(); ++d)
+    for (std::int64_t i = 0; i < count_; ++i)
+      sums.add_integer(i, Int128(digit(d)[i]) * by.odd, 32 * (low_ + d) + by.exponent);
+  for (std::size_t i = 0; i < non_finite_.size(); ++i)
+    if (non_finite_[i] != 0)
+      sums.add_non_finite(std::int64_t(i),
+                          NonFiniteTerms::of(NonFiniteTerms::value(non_finite_[i]) * factor));
+  return sums.take(divisor_);
+}
+
+bool CarriedSums::can_be_divided(double divisor) const {
+  std::int64_t odd = std::abs(odd_factor(divisor).odd);
+  return odd != 0 && divisor - divisor == 0 && odd <= divisor_max / divisor_;
+}
+
+CarriedSums CarriedSums::divided(double divisor) const {
+  SIMMESH_CHECK(can_be_divided(divisor), "sums over {} divided by {}", divisor_, divisor);
+  OddFactor by = odd_factor(divisor);
+  CarriedSums result = scaled(std::ldexp(by.odd < 0 ? -1.0 : 1.0, -by.exponent));
+  result.divisor_ = divisor_ * std::abs(by.odd);
+  return result;
+}
+
+double CarriedSums::rounded(std::int64_t i, DType dtype) const {
+  if (!non_finite_.empty() && non_finite_[std::size_t(i)] != 0)
+    return NonFiniteTerms::value(non_finite_[std::size_t(i)]);
+  int d = digit_count() - 1;
+  while (d >= 0 && digit(d)[i] == 0) --d;
+  if (d < 0) return 0;
+  // Of the highest digits so many that a quotient is settled by them and whether there is more.
+  constexpr int widest_before = 93, wide_enough = 120;
+  Int128 highest = 0;
+  int exponent = 32 * (low_ + d + 1);
+  for (; d >= 0 && width_of(highest) <= widest_before; --d) {
+    highest = highest * (Int128(1) << 32) + digit(d)[i];
+    exponent -= 32;
+  }
+  int rest_sign = 0;
+  if (int missing = wide_enough - width_of(highest); d >= 0 && missing > 0) {
+    std::int64_t next = digit(d)[i];
+    std::int64_t cut = next >> (32 - missing);
+    highest = highest * (Int128(1) << missing) + cut;
+    exponent -= missing;
+    if (next != cut * (std::int64_t(1) << (32 - missing))) rest_sign = 1;
+    --d;
+  }
+  for (; rest_sign == 0 && d >= 0; --d)
+    if (digit(d)[i] != 0) rest_sign = digit(d)[i] > 0 ? 1 : -1;
+  if (rest_sign != 0) highest = odd_beside(highest, rest_sign > 0);
+  return rounded_quotient({.numerator = highest, .exponent = exponent, .divisor = divisor_}, dtype);
+}
+
+template <class T>
+void CarriedSums::round_all(T* out) const {
+  for (std::int64_t i = 0; i < count_; ++i) out[i] = rounded_to<T>(rounded(i, dtype_of<T>));
+}
+
+void CarriedSums::round(std::byte* out, DType dtype) const {
+  visit_dtype(dtype, [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>)
+      SIMMESH_CHECK(false, "carried sums rounded to {}", to_string(dtype));
+    else
+      round_all(reinterpret_cast<T*>(out));
+  });
+}
+
+}  // namespace simmesh

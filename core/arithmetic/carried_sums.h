@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <gsl/span>
+#include <memory>
+#include <vector>
+
+#include <simmesh/core/tensor/dtype.h>
+
+namespace simmesh {
+
+// SumRange is a range of the terms or sums of an array.
+struct SumRange {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
+// CarriedSums are sums of floating terms, each of which is exact: no addition has rounded, whatever
+// the magnitudes, and terms that cancel leave what remains. They are integers in digits at absolute
+// positions, so that sums that were made apart, in any order and grouping, are added digit by
+// digit; there are as many digits as the terms at hand need.
+//
+// Sum i = (digit 0 of i + digit 1 of i * 2^32 + ...) * 2^(32 * low) / divisor. All digits but the
+// highest are taken as what is missing to the digits above, so they may be negative. Infinities and
+// NaNs are kept beside the digits (see NonFiniteTerms) and decide the value of their sum.
+//
+// A value, immutable once it was made by DigitSums or of().
+class CarriedSums {
+ public:
+  // zeros are so many sums of no terms.
+  static CarriedSums zeros(std::int64_t count);
+
+  // of takes each of count elements, contiguous and of a floating dtype, as a sum of one term.
+  static CarriedSums of(const std::byte* data, DType dtype, std::int64_t count);
+
+  std::int64_t count() const { return count_; }
+  int low() const { return low_; }
+  int digit_count() const { return count_ == 0 ? 0 : int(std::int64_t(digits_.size()) / count_); }
+  const std::int32_t* digit(int d) const { return digits_.data() + d * count_; }
+  std::int64_t divisor() const { return divisor_; }
+  // non_finite is empty where all terms were finite.
+  gsl::span<const std::int64_t> non_finite() const { return non_finite_; }
+
+  // slice returns a range of the sums; taken returns those at the indices, in their order.
+  CarriedSums slice(const SumRange& range) const;
+  CarriedSums taken(gsl::span<const std::int64_t> indices) const;
+
+  // scaled returns the sums times a finite factor, exactly.
+  CarriedSums scaled(double factor) const;
+  // divided returns the sums over a finite divisor other than 0, exactly: nothing is divided before
+  // the value is asked for. can_be_divided says whether it can be kept: the odd parts of all
+  // divisors together stay within 2^53.
+  CarriedSums divided(double divisor) const;
+  bool can_be_divided(double divisor) const;
+
+  // round writes the values, each rounded once to the dtype, ties to even. A sum of zero is +0.
+  void round(std::byte* out, DType dtype) const;
+  // rounded returns one value, rounded once to the dtype.
+  double rounded(std::int64_t i, DType dtype) const;
+
+ private:
+  friend class DigitSums;
+
+  template <class T>
+  void round_all(T* out) const;
+
+  std::int64_t count_ = 0;
+  int low_ = 0;
+  std::vector<std::int32_t> digits_;  // digit d of sum i at d * count + i
+  std::vector<std::int64_t> non_finite_;
+  std::int64_t divisor_ = 1;
+};
+
+}  // namespace simmesh

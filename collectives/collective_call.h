@@ -51,6 +51,9 @@ struct CollectiveCall {
   std::int64_t scatter_dim = 0;
   // uneven lets pieces differ in size along the dims that are gathered, and cuts by the chunk rule.
   bool uneven = false;
+  // keeps_unrounded lets what isn't rounded yet stay behind the result of a reduction (exact
+  // arithmetic only, see core/arithmetic/unrounded.h).
+  bool keeps_unrounded = false;
   // The operands: one tensor, or several where the call is coalesced or takes a list.
   gsl::span<const Tensor> inputs;
   // Rows that go to and come from each member (all_to_all only); empty for equal parts.

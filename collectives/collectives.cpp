@@ -2,6 +2,7 @@
 
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
 
 namespace simmesh {
 
@@ -12,7 +13,12 @@ using Inputs = gsl::span<const Tensor>;
 Inputs one(const Tensor& tensor) { return {&tensor, 1}; }
 
 CollectiveCall reduction(CollectiveOp op, Inputs inputs, ReduceWith reduce, const CallSite& site) {
-  return {.op = op, .reduce = reduce.op, .factor = reduce.factor, .inputs = inputs, .site = site};
+  return {.op = op,
+          .reduce = reduce.op,
+          .factor = reduce.factor,
+          .keeps_unrounded = keeps_unrounded(),
+          .inputs = inputs,
+          .site = site};
 }
 
 CollectiveCall reduce_scatter_call(Inputs inputs, ReduceWith reduce, Along along,

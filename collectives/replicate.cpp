@@ -7,7 +7,6 @@
 
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/collectives/replicate.h>
-#include <simmesh/core/arithmetic/carried_sum.h>
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
@@ -50,33 +49,12 @@ Tensor flattened(const std::vector<Tensor>& tensors, DType dtype) {
   return flat;
 }
 
-// The sum that a leaf's gradient is carried in, or zeros.
-CarriedSum carried_gradient(const Tensor& leaf) {
-  Variable& variable = *Variable::of(leaf);
-  if (CarriedSum* carried = variable.carried()) return *carried;
-  CarriedSum sum(leaf.shape(), leaf.dtype());
-  if (Tensor gradient = variable.grad(); gradient.is_defined()) sum.add(gradient.detach());
-  return sum;
-}
-
-// Asked without rounding what is carried.
-bool has_gradient(const Tensor& leaf) {
-  Variable& variable = *Variable::of(leaf);
-  return variable.carried() || variable.grad().is_defined();
-}
-
-bool has_nonzero(const Tensor& counts) {
-  auto values = counts.values<std::int64_t>();
-  return std::any_of(values.begin(), values.end(), [](std::int64_t count) { return count != 0; });
-}
-
 // Bucket is a list of gradients of one dtype that are reduced together.
 struct Bucket {
   DType dtype = DType::float32;
   std::vector<std::size_t> members;  // indices of parameters
   std::size_t bytes = 0;
-  std::size_t pending = 0;          // gradients that this backward pass has yet to bring
-  std::vector<CarriedSum> carried;  // in exact arithmetic, while under way
+  std::size_t pending = 0;  // gradients that this backward pass has yet to bring
   // What is reduced, kept until the reduction has ended.
   Tensor flat;
   Work work;
@@ -128,11 +106,8 @@ struct Replication::State {
 
   void gradient_came(std::size_t index);
   void start(Bucket& bucket);
-  void start_exact(Bucket& bucket);
   void finish();
   void write_back(Bucket& bucket, const std::vector<bool>& unused);
-  void write_back_exact(Bucket& bucket, const std::vector<bool>& unused);
-  std::vector<Tensor> counts_over_group(const Bucket& bucket);
   std::vector<bool> unused_by_all();
 
   std::vector<Tensor> parameters;
@@ -215,7 +190,7 @@ void State::gradient_came(std::size_t index) {
 void State::start(Bucket& bucket) {
   NoGrad unrecorded;
   Ledger::Category category(MemoryCategory::communication);
-  if (current_arithmetic().is_exact()) return start_exact(bucket);
+  UnroundedSums scope;
   std::vector<Tensor> gradients;
   for (std::size_t index : bucket.members) {
     Tensor gradient = grad_of(parameters[index]);
@@ -227,33 +202,15 @@ void State::start(Bucket& bucket) {
       all_reduce_async(bucket.flat, options.average ? ReduceOp::avg : ReduceOp::sum, group);
 }
 
-void State::start_exact(Bucket& bucket) {
-  std::vector<Tensor> limbs;
-  Tensor not_finite = zeros({1}, DType::int64);
-  for (std::size_t index : bucket.members) {
-    bucket.carried.push_back(carried_gradient(parameters[index]));
-    limbs.push_back(bucket.carried.back().limbs());
-    if (bucket.carried.back().non_finite().is_defined())
-      not_finite.mutable_values<std::int64_t>()[0] = 1;
-  }
-  limbs.push_back(not_finite);
-  bucket.flat = flattened(limbs, DType::int64);
-  bucket.work = all_reduce_async(bucket.flat, ReduceOp::sum, group);
-}
-
 void State::finish() {
   NoGrad unrecorded;
   Ledger::Category category(MemoryCategory::gradient);
   while (next_bucket < buckets.size()) start(buckets[next_bucket++]);
   std::vector<bool> unused = unused_by_all();
   for (Bucket& bucket : buckets) {
-    if (current_arithmetic().is_exact())
-      write_back_exact(bucket, unused);
-    else
-      write_back(bucket, unused);
+    write_back(bucket, unused);
     bucket.work = Work();
     bucket.flat = Tensor();
-    bucket.carried.clear();
   }
   phase = Phase::idle;
 }
@@ -263,7 +220,7 @@ std::vector<bool> State::unused_by_all() {
   if (!options.find_unused) return unused;
   Tensor used = zeros({std::int64_t(parameters.size())}, DType::int64);
   auto own = used.mutable_values<std::int64_t>();
-  for (std::size_t i = 0; i < parameters.size(); ++i) own[i] = has_gradient(parameters[i]) ? 1 : 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) own[i] = grad_of(parameters[i]).is_defined() ? 1 : 0;
   Tensor total = all_reduce(used, ReduceOp::sum, group);
   auto users = total.values<std::int64_t>();
   for (std::size_t i = 0; i < parameters.size(); ++i) unused[i] = users[i] == 0;
@@ -277,45 +234,6 @@ void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
     Tensor& parameter = parameters[index];
     if (!unused[index]) set_grad(parameter, part_of(sum, {start, parameter.shape()}));
     start += parameter.element_count();
-  }
-}
-
-std::vector<Tensor> State::counts_over_group(const Bucket& bucket) {
-  std::vector<Tensor> counts;
-  for (const CarriedSum& sum : bucket.carried)
-    counts.push_back(sum.non_finite().is_defined() ? sum.non_finite()
-                                                   : zeros(sum.shape(), DType::int64));
-  Tensor total = all_reduce(flattened(counts, DType::int64), ReduceOp::sum, group);
-  std::int64_t start = 0;
-  for (Tensor& part : counts) {
-    std::int64_t elements = part.element_count();
-    part = part_of(total, {start, part.shape()}).clone();
-    start += elements;
-  }
-  return counts;
-}
-
-void State::write_back_exact(Bucket& bucket, const std::vector<bool>& unused) {
-  Tensor sum = bucket.work.wait();
-  bool is_finite =
-      !sum.has_elements() || sum.values<std::int64_t>()[std::size_t(sum.element_count() - 1)] == 0;
-  std::vector<Tensor> counts;
-  if (!is_finite) counts = counts_over_group(bucket);
-  std::int64_t start = 0;
-  for (std::size_t i = 0; i < bucket.members.size(); ++i) {
-    CarriedSum& carried = bucket.carried[i];
-    Shape shape = carried.limbs().shape();
-    carried.replace_limbs(part_of(sum, {start, shape}).clone(), group.size());
-    start += element_count(shape);
-    if (!is_finite && has_nonzero(counts[i])) carried.replace_non_finite(counts[i]);
-    if (unused[bucket.members[i]]) continue;
-    Variable& variable = *Variable::of(parameters[bucket.members[i]]);
-    if (options.average) {
-      variable.set_grad(carried.divided_value(group.size()));
-    } else {
-      variable.set_grad(Tensor());
-      variable.accumulate(Gradient(std::move(carried)));
-    }
   }
 }
 

@@ -29,10 +29,8 @@ struct ReplicateOptions {
 // the backward pass waits for them and writes the gradients back. A parameter that got no gradient
 // counts as zeros, which is what DDP does with find_unused_parameters.
 //
-// Exact arithmetic all-reduces the int64 limbs of the carried gradients (see CarriedSum), so
-// neither the number of members nor that of micro-batches changes a bit; one entry of each bucket
-// counts the members whose gradients aren't finite, and where there are some, a second all-reduce
-// adds the counts by element. Other arithmetics add the gradients in their dtype.
+// Exact arithmetic adds what the gradients are before they are rounded (see UnroundedSums), so
+// neither the number of members nor that of micro-batches changes a bit.
 //
 //   Replication replication = replicate(model, dp);
 //   replication.set_requires_gradient_sync(false);    // gradients only add up on this rank

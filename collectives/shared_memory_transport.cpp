@@ -5,6 +5,7 @@
 
 #include <simmesh/collectives/transport.h>
 #include <simmesh/collectives/uncharged.h>
+#include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/check/bits_hash.h>
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/tensor/chunk.h>
@@ -88,10 +89,16 @@ class Exchanging {
   ResultPart reduced(gsl::span<const std::byte* const> operands, const Tensor& like,
                      std::int64_t owner);
   ResultPart reduced(std::size_t index) {
+    std::vector<Tensor> inputs = unrounded_inputs(index);
+    if (!inputs.empty()) return reduced_unrounded(inputs);
     return reduced(Operands(exchange_, index).data(), first_.inputs[index], -1);
   }
+  std::vector<Tensor> unrounded_inputs(std::size_t index) const;
+  ResultPart reduced_unrounded(gsl::span<const Tensor> inputs);
   void scatter_reduced(std::size_t index);
   ResultPart gathered(std::size_t index);
+  template <class F>
+  void share_unrounded_pieces(ResultPart& part, F&& piece_of);
   Chunk rows_to(std::size_t from, std::size_t to) const;
   struct Cuts {
     bool alike = false;              // each member's operand has the same shape and strides
@@ -125,6 +132,34 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
                               .hash = streams ? &*hash : nullptr});
   part.hash = streams ? hash->value() : bits_hash({part.buffer->data(), bytes});
   return part;
+}
+
+// The members' operands, where what is behind their elements counts: any has something, or the
+// result is to have it. None otherwise.
+std::vector<Tensor> Exchanging::unrounded_inputs(std::size_t index) const {
+  bool adds = first_.reduce == ReduceOp::sum || first_.reduce == ReduceOp::avg ||
+              first_.reduce == ReduceOp::premul_sum;
+  if (!adds || !context_.arithmetic.is_exact() ||
+      !is_floating_point(first_.inputs[index].dtype()))
+    return {};
+  bool counts = false;
+  std::vector<Tensor> inputs;
+  for (std::size_t member = 0; member < members_; ++member) {
+    inputs.push_back(exchange_.call(member).inputs[index]);
+    counts = counts || exchange_.call(member).keeps_unrounded || is_unrounded(inputs.back());
+  }
+  return counts ? inputs : std::vector<Tensor>();
+}
+
+ResultPart Exchanging::reduced_unrounded(gsl::span<const Tensor> inputs) {
+  Tensor result = empty(inputs[0].shape(), inputs[0].dtype());
+  context_.copied_bytes += result.bytes();
+  bool keeps = false;
+  for (std::size_t member = 0; member < members_; ++member)
+    keeps = keeps || exchange_.call(member).keeps_unrounded;
+  reduce_unrounded({.op = first_.reduce, .factor = first_.factor, .operands = inputs}, result,
+                   keeps);
+  return shared_part(result);
 }
 
 void Exchanging::all_reduce() {
@@ -200,7 +235,24 @@ ResultPart Exchanging::gathered(std::size_t index) {
     }
   }
   part.hash = streams ? hash->value() : bits_hash({part.buffer->data(), bytes});
+  share_unrounded_pieces(part, [&](std::size_t member) {
+    return exchange_.call(member).inputs[index];
+  });
   return part;
+}
+
+// What is behind the members' pieces, which lie side by side along the dim, is behind the result.
+template <class F>
+void Exchanging::share_unrounded_pieces(ResultPart& part, F&& piece_of) {
+  if (!context_.arithmetic.is_exact() || !is_floating_point(part.dtype)) return;
+  std::int64_t start = 0;
+  for (std::size_t member = 0; member < members_; ++member) {
+    Tensor piece = piece_of(member);
+    std::int64_t length = piece.size(first_.dim);
+    if (is_unrounded(piece))
+      share_unrounded(part.to_tensor().narrow({first_.dim, start, length}), piece);
+    start += length;
+  }
 }
 
 void Exchanging::all_gather() {
@@ -263,6 +315,10 @@ ResultPart Exchanging::rows_for(std::size_t to, const Cuts& cuts) {
   std::size_t bytes = std::size_t(element_count(shape)) * element;
   ResultPart part{new_buffer(bytes), 0, shape, first_.inputs[0].dtype(), 0};
   if (bytes > 0) gather_rows(to, cuts, part);
+  share_unrounded_pieces(part, [&](std::size_t from) {
+    Chunk sent = rows_to(from, to);
+    return exchange_.call(from).inputs[0].narrow({first_.scatter_dim, sent.start, sent.length});
+  });
   part.hash = bits_hash({part.buffer->data(), bytes});
   return part;
 }

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <simmesh/collectives/collectives.h>
-#include <simmesh/core/arithmetic/carried_sum.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/compute_mode.h>
@@ -54,35 +53,11 @@ Tensor reduced(Tensor value, const Family& family, ReduceOp op) {
   return value;
 }
 
-Tensor power_terms(const Tensor& local, double p) {
-  Tensor x = to(local, DType::float64);
-  return p == 1.0 ? abs(x) : p == 2.0 ? mul(x, x) : pow(abs(x), p);
-}
-
 Tensor largest(const Family& family) {
   Tensor result = zeros(DimSpan(), DType::float64);
   for (const Tensor& local : family.locals)
     if (local.element_count() > 0) result = maximum(result, max(abs(to(local, DType::float64))));
   return reduced(result, family, ReduceOp::max);
-}
-
-Tensor power_sum(const Family& family, double p) {
-  Tensor result = zeros(DimSpan(), DType::float64);
-  for (const Tensor& local : family.locals)
-    if (local.element_count() > 0) result = add(result, sum(power_terms(local, p)));
-  return reduced(result, family, ReduceOp::sum);
-}
-
-Tensor carried_power_sum(const std::vector<Family>& families, double p) {
-  CarriedSum total(DimSpan(), DType::float64);
-  for (const Family& family : families) {
-    CarriedSum part(DimSpan(), DType::float64);
-    for (const Tensor& local : family.locals)
-      if (local.element_count() > 0) part.add_sum(power_terms(local, p));
-    part.replace_limbs(reduced(part.limbs(), family, ReduceOp::sum), 1);
-    total.add(part);
-  }
-  return total.value();
 }
 
 }  // namespace
@@ -98,10 +73,9 @@ Tensor total_norm(gsl::span<const Tensor> parameters, double p) {
     for (const Family& family : families) total = maximum(total, largest(family));
     return to(total, dtype);
   }
-  if (current_arithmetic().is_exact())
-    total = carried_power_sum(families, p);
-  else
-    for (const Family& family : families) total = add(total, power_sum(family, p));
+  UnroundedSums scope;
+  for (const Family& family : families)
+    total = add(total, reduced(optim::power_sum(family.locals, p), family, ReduceOp::sum));
   return to(p == 1.0 ? total : p == 2.0 ? sqrt(total) : pow(total, 1.0 / p), dtype);
 }
 

@@ -1,4 +1,5 @@
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/fsdp/fsdp_module.h>
 
 namespace simmesh::fsdp {
@@ -110,6 +111,15 @@ void FSDPModule::set_separate_reduce_scatter_group(bool value, bool recurse) con
 void FSDPModule::set_unshard_async_op(bool value) const {
   for_groups("set_unshard_async_op", true,
              [&](FSDPParamGroup& group) { group.settings().unshard_async_op = value; });
+}
+
+void FSDPModule::set_sums_gradients(bool value) const {
+  if (value && !current_arithmetic().is_exact())
+    raise(ErrorKind::runtime_error, "fsdp/set_sums_gradients",
+          "expected exact arithmetic, in which sums of gradients aren't rounded, got {}",
+          current_arithmetic().name());
+  for_groups("set_sums_gradients", false,
+             [&](FSDPParamGroup& group) { group.settings().sums_gradients = value; });
 }
 
 void FSDPModule::set_gradient_divide_factor(std::optional<double> factor) const {

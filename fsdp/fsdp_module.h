@@ -53,6 +53,11 @@ class FSDPModule {
 
   // Without a factor gradients are means over the data-parallel ranks.
   void set_gradient_divide_factor(std::optional<double> factor) const;
+  // set_sums_gradients gives shards the sum of the ranks' gradients, while all operations stay as
+  // they are: gradients are multiplied by the number that they are divided by later. Raises a
+  // RuntimeError outside of exact arithmetic, where that would round. With a divide factor that
+  // isn't a power of two the collective's own rounded inverse stays in the result.
+  void set_sums_gradients(bool value) const;
   void set_force_sum_reduction_for_comms(bool value) const;
   void set_unshard_in_backward(bool value) const;
   // Raises an AssertionError where custom communication was set.

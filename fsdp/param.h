@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/arithmetic/carried_sum.h>
 #include <simmesh/core/clock/stream.h>
 #include <simmesh/core/nn/module.h>
 #include <simmesh/fsdp/event.h>
@@ -34,15 +33,6 @@ struct ParamSharding {
   bool offload = false;
   // Dims of the parameter's own mesh that stand for data parallelism: of SPMD meshes.
   std::vector<std::string> data_dims = {};
-};
-
-// UnshardedGrad is a gradient of a whole parameter: a tensor, or in exact arithmetic a sum that is
-// still carried.
-struct UnshardedGrad {
-  Tensor value;
-  std::shared_ptr<CarriedSum> carried;
-
-  bool is_defined() const { return value.is_defined() || carried; }
 };
 
 // FSDPParam is one parameter of a group: its shard, the buffer of the whole, and which of them is
@@ -111,16 +101,15 @@ class FSDPParam {
   void to_sharded_post_forward();
 
   // take_unsharded_grad returns the gradient that is to be reduced, and drops it.
-  UnshardedGrad take_unsharded_grad();
+  Tensor take_unsharded_grad();
   // accumulate_unsharded_grad adds the tape's gradient to the one kept in another dtype, if any;
   // to_accumulated_grad keeps it in the reduce dtype where that is another.
   void accumulate_unsharded_grad();
   void to_accumulated_grad();
 
-  // add_sharded_grad adds a reduced piece, of the padded shape, to the shard's gradient: a tensor
-  // of the shard's dtype, or a sum that is to be divided.
+  // add_sharded_grad adds a reduced piece, of the padded shape and the shard's dtype, to the shard's
+  // gradient.
   void add_sharded_grad(const Tensor& padded_piece);
-  void add_sharded_grad(const CarriedSum& padded_piece, double divisor);
 
   // wait_for_offload lets the host wait for gradients that are being copied to it.
   void wait_for_offload();
@@ -160,8 +149,6 @@ class FSDPParam {
   Tensor accumulated_grad_;
   std::optional<StreamEvent> offload_event_;
   bool skips_offload_wait_ = false;
-  std::shared_ptr<CarriedSum> carried_;  // of the shard's gradient
-  Tensor carried_value_;                 // what was made of it
 };
 
 }  // namespace simmesh::fsdp

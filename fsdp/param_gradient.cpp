@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <cmath>
 
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/tensor/convert.h>
+#include <simmesh/core/ops/unrounded_terms.h>
 #include <simmesh/core/tensor/launch.h>
 #include <simmesh/fsdp/host_memory.h>
 #include <simmesh/fsdp/param.h>
@@ -16,15 +15,9 @@ namespace simmesh::fsdp {
 namespace {
 
 // The tape's gradient of a leaf, which is dropped.
-UnshardedGrad take_grad(Tensor& leaf) {
-  Variable* variable = Variable::of(leaf);
-  if (!variable) return {};
-  UnshardedGrad grad;
-  if (variable->carried())
-    grad.carried = std::make_shared<CarriedSum>(*variable->carried());
-  else
-    grad.value = variable->grad();
-  variable->set_grad(Tensor());
+Tensor take_grad(Tensor& leaf) {
+  Tensor grad = grad_of(leaf);
+  if (grad.is_defined()) set_grad(leaf, Tensor());
   return grad;
 }
 
@@ -45,7 +38,7 @@ Tensor local_gradient(const Tensor& gradient, const std::optional<DTensorSpec>& 
   if (is_pending && reduce_dtype) {
     DTensorSpec wider = value.spec();
     wider.dtype = *reduce_dtype;
-    value = DTensor(std::move(wider), converted(value.local(), *reduce_dtype));
+    value = DTensor(std::move(wider), converted_unrounded(value.local(), *reduce_dtype));
   }
   return value
       .redistribute_local(without_pending(spec->placements()), {.order = spec->sharding.order})
@@ -54,30 +47,32 @@ Tensor local_gradient(const Tensor& gradient, const std::optional<DTensorSpec>& 
 
 }  // namespace
 
-UnshardedGrad FSDPParam::take_unsharded_grad() {
-  if (accumulated_grad_.is_defined()) return {std::exchange(accumulated_grad_, Tensor()), nullptr};
+Tensor FSDPParam::take_unsharded_grad() {
+  UnroundedSums scope;
+  if (accumulated_grad_.is_defined()) return std::exchange(accumulated_grad_, Tensor());
   if (!unsharded_param_.is_defined()) return {};
-  UnshardedGrad grad = take_grad(unsharded_param_);
-  if (grad.value.is_defined()) grad.value = local_gradient(grad.value, inner_spec_, reduce_dtype_);
-  return grad;
+  Tensor grad = take_grad(unsharded_param_);
+  return grad.is_defined() ? local_gradient(grad, inner_spec_, reduce_dtype_) : grad;
 }
 
 void FSDPParam::accumulate_unsharded_grad() {
   if (!accumulated_grad_.is_defined() || !unsharded_param_.is_defined()) return;
-  UnshardedGrad fresh = take_grad(unsharded_param_);
+  UnroundedSums scope;
+  Tensor fresh = take_grad(unsharded_param_);
   if (!fresh.is_defined()) return;
-  Tensor value = fresh.carried ? fresh.carried->value()
-                               : local_gradient(fresh.value, inner_spec_, reduce_dtype_);
   NoGrad mode;
-  accumulated_grad_ = add(accumulated_grad_, converted(value, accumulated_grad_.dtype()));
+  Tensor value = local_gradient(fresh, inner_spec_, reduce_dtype_);
+  accumulated_grad_ = add(accumulated_grad_, converted_unrounded(value, accumulated_grad_.dtype()));
 }
 
 void FSDPParam::to_accumulated_grad() {
   if (!reduce_dtype_ || !unsharded_param_.is_defined()) return;
+  UnroundedSums scope;
   Tensor grad = grad_of(unsharded_param_);
   if (!grad.is_defined() || grad.dtype() == *reduce_dtype_) return;
   set_grad(unsharded_param_, Tensor());
-  accumulated_grad_ = converted(local_gradient(grad, inner_spec_, reduce_dtype_), *reduce_dtype_);
+  accumulated_grad_ =
+      converted_unrounded(local_gradient(grad, inner_spec_, reduce_dtype_), *reduce_dtype_);
 }
 
 void FSDPParam::drop_gradients() {
@@ -126,36 +121,14 @@ void FSDPParam::wait_for_offload() {
 void FSDPParam::add_sharded_grad(const Tensor& padded_piece) {
   HostMemory host(sharding_.offload);
   Ledger::Category category(MemoryCategory::gradient);
-  carried_ = nullptr;
   Tensor piece = padded_piece.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
   Tensor before = grad_of(sharded_param_);
   if (sharding_.offload) piece = offloaded(piece, before.is_defined() || has_accumulate_hooks());
   if (before.is_defined()) {
     NoGrad mode;
+    UnroundedSums scope;
     piece = add(before.local_part(), piece);
   }
-  set_sharded_grad(std::move(piece));
-  run_accumulate_hooks();
-}
-
-void FSDPParam::add_sharded_grad(const CarriedSum& padded_piece, double divisor) {
-  HostMemory host(sharding_.offload);
-  Ledger::Category category(MemoryCategory::gradient);
-  Tensor before = grad_of(sharded_param_);
-  bool goes_on =
-      carried_ && before.is_defined() && before.local_part().storage() == carried_value_.storage();
-  auto sum = std::make_shared<CarriedSum>(padded_piece);
-  if (goes_on) sum->add(*carried_);
-  carried_ = sum;
-  bool is_whole = divisor >= 1 && divisor == std::floor(divisor);
-  NoGrad mode;
-  Tensor value = is_whole ? sum->divided_value(std::int64_t(divisor)) : div(sum->value(), divisor);
-  Tensor piece = value.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
-  bool adds = before.is_defined() && !goes_on;
-  if (sharding_.offload) piece = offloaded(piece, adds || has_accumulate_hooks());
-  if (adds) piece = add(before.local_part(), piece);
-  carried_value_ = piece;
-  if (adds) carried_ = nullptr;
   set_sharded_grad(std::move(piece));
   run_accumulate_hooks();
 }

@@ -26,6 +26,7 @@ struct GroupSettings {
   bool separate_reduce_scatter_group = false;
   std::int64_t reduce_scatter_max_input_buffers = 1;
   std::optional<double> divide_factor = {};
+  bool sums_gradients = false;
   AllGather all_gather = {};
   ReduceScatter reduce_scatter = {};
   AllReduceHook all_reduce_hook = {};

@@ -85,10 +85,10 @@ void FSDPParamGroup::prefetch_state_before(std::int64_t index) {
 std::vector<ParamGrad> FSDPParamGroup::take_gradients() {
   std::vector<ParamGrad> gradients;
   for (auto& param : params_) {
-    UnshardedGrad grad = param->take_unsharded_grad();
+    Tensor grad = param->take_unsharded_grad();
     bool as_zero = !grad.is_defined() && settings_.reduce_scatter_unused_params &&
                    param->unsharded_param().is_defined() && param->sharded_param().requires_grad();
-    if (as_zero) grad.value = zeros(param->unsharded_shape(), param->unsharded_param().dtype());
+    if (as_zero) grad = zeros(param->unsharded_shape(), param->unsharded_param().dtype());
     if (grad.is_defined()) gradients.push_back({param.get(), std::move(grad)});
   }
   return gradients;
@@ -127,6 +127,7 @@ void FSDPParamGroup::post_backward() {
                         .orig_dtype = orig_dtype,
                         .reduce_dtype = reduce_dtype,
                         .divide_factor = settings_.divide_factor,
+                        .sums_gradients = settings_.sums_gradients,
                         .force_sum = settings_.force_sum,
                         .all_reduces = settings_.all_reduce_grads,
                         .has_own_group = settings_.separate_reduce_scatter_group,

@@ -1,14 +1,15 @@
 #include <algorithm>
 
+#include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/inplace.h>
 #include <simmesh/core/ops/promotion.h>
+#include <simmesh/core/ops/unrounded_terms.h>
 #include <simmesh/core/tensor/convert.h>
 #include <simmesh/core/tensor/launch.h>
 #include <simmesh/fsdp/gradient_rows.h>
 #include <simmesh/fsdp/host_memory.h>
 #include <simmesh/fsdp/reduce.h>
-#include <simmesh/fsdp/reduce_carried.h>
 
 namespace simmesh::fsdp {
 
@@ -16,8 +17,8 @@ namespace {
 
 DType reduction_dtype(const std::vector<ParamGrad>& gradients, const ReduceSetting& setting) {
   if (setting.reduce_dtype) return *setting.reduce_dtype;
-  DType dtype = gradients.front().grad.value.dtype();
-  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, entry.grad.value.dtype());
+  DType dtype = gradients.front().grad.dtype();
+  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, entry.grad.dtype());
   return dtype;
 }
 
@@ -85,7 +86,14 @@ class Reducer {
   const DivideFactors& factors_;
 };
 
-Tensor flat_input(const std::vector<ParamGrad>& gradients, DType dtype, std::int64_t ranks) {
+// Part of the copy, as the device sees it.
+void scale_unrounded(Tensor& flat, double scale) {
+  if (scale == 1.0 || !keeps_unrounded() || !flat.has_elements()) return;
+  write_unrounded(flat, unrounded(flat).scaled(scale));
+}
+
+Tensor flat_input(const std::vector<ParamGrad>& gradients, DType dtype, std::int64_t ranks,
+                  double scale) {
   std::int64_t row = 0, offset = 0;
   std::vector<Tensor> read;
   for (const ParamGrad& entry : gradients) row += entry.param->padded_numel();
@@ -94,12 +102,13 @@ Tensor flat_input(const std::vector<ParamGrad>& gradients, DType dtype, std::int
     Clock::Quiet one_copy;
     flat = zeros({row * ranks}, dtype);
     for (const ParamGrad& entry : gradients) {
-      Tensor value = converted(entry.grad.value, dtype);
+      Tensor value = converted_unrounded(entry.grad, dtype);
       put_gradient_rows(flat, value, *entry.param, {.ranks = ranks, .row = row, .offset = offset});
       offset += entry.param->padded_numel();
-      read.push_back(entry.grad.value);
+      read.push_back(entry.grad);
     }
   }
+  scale_unrounded(flat, scale);
   launch({.name = "reduce_scatter_copy_in", .reads = read, .writes = {&flat, 1}});
   return flat;
 }
@@ -115,12 +124,12 @@ void give_out(const Tensor& flat, const std::vector<ParamGrad>& gradients) {
 }
 
 Tensor reduction_input(const std::vector<ParamGrad>& gradients, DType dtype,
-                       const ReduceSetting& setting) {
+                       const ReduceSetting& setting, double scale) {
   bool on_other_pool = setting.streams->faults().reduce_input_on_other_pool;
   CachingAllocator* allocator = Ledger::active() ? Ledger::active()->allocator() : nullptr;
   StreamIndex own = allocator ? allocator->stream() : 0;
   if (on_other_pool && allocator) allocator->set_stream(setting.streams->reduce_scatter().index());
-  Tensor input = flat_input(gradients, dtype, setting.mesh->shard_size());
+  Tensor input = flat_input(gradients, dtype, setting.mesh->shard_size(), scale);
   if (allocator) allocator->set_stream(own);
   return input;
 }
@@ -131,7 +140,7 @@ StreamEvent finish_reduction(Tensor output, const ReduceSetting& setting,
   if (*setting.hook) (*setting.hook)(output);
   if (factors.after != 1.0) output = output.clone();
   divide(output, factors.after);
-  give_out(converted(output, setting.orig_dtype), gradients);
+  give_out(converted_unrounded(output, setting.orig_dtype), gradients);
   return Stream::current().record();
 }
 
@@ -156,11 +165,8 @@ StreamEvent reduce_over_replicas(Tensor output, const Reducer& reducer,
 StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
                              std::optional<PartialReduction>& partial) {
   NoGrad mode;
+  UnroundedSums scope;
   Ledger::Category category(MemoryCategory::communication);
-  if (current_arithmetic().is_exact())
-    return reduce_carried_gradients(std::move(gradients), setting, partial);
-  for (ParamGrad& entry : gradients)
-    if (entry.grad.carried) entry.grad.value = entry.grad.carried->value();
   DType dtype = reduction_dtype(gradients, setting);
   const MeshInfo& mesh = *setting.mesh;
   CommStreams& streams = *setting.streams;
@@ -170,10 +176,11 @@ StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetti
                                           .factor = setting.divide_factor,
                                           .force_sum = setting.force_sum});
   Reducer reducer(setting, factors);
-  Tensor input = reduction_input(gradients, dtype, setting);
+  Tensor input =
+      reduction_input(gradients, dtype, setting, setting.sums_gradients ? factors.total : 1.0);
   for (ParamGrad& entry : gradients) entry.grad = {};
   if (!streams.faults().skips_reduce_wait) streams.reduce_scatter().wait(Stream::current());
-  StreamScope scope(streams.reduce_scatter());
+  StreamScope on_stream(streams.reduce_scatter());
   divide(input, factors.before);
   Tensor output = reducer.scattered(input);
   streams.hold_reduce_input(std::move(input), Stream::current().record());
@@ -183,7 +190,7 @@ StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetti
   partial.reset();
   if (setting.all_reduces)
     return reduce_over_replicas(std::move(output), reducer, setting, factors, gradients);
-  partial = PartialReduction{output, {}};
+  partial = PartialReduction{output};
   return Stream::current().record();
 }
 

@@ -21,14 +21,12 @@ using AllReduceHook = std::function<void(Tensor& reduced)>;
 // ParamGrad is a parameter with the gradient that is reduced.
 struct ParamGrad {
   FSDPParam* param;
-  UnshardedGrad grad;
+  Tensor grad;
 };
 
-// PartialReduction is what reduce-scatters without all-reduce left: flat and padded, or in exact
-// arithmetic one sum a parameter.
+// PartialReduction is what reduce-scatters without all-reduce left: flat and padded.
 struct PartialReduction {
   Tensor flat;
-  std::vector<CarriedSum> carried;
 };
 
 // ReduceSetting is how a group reduces.
@@ -38,6 +36,9 @@ struct ReduceSetting {
   DType orig_dtype;
   std::optional<DType> reduce_dtype;
   std::optional<double> divide_factor;
+  // Gradients are multiplied by what they are divided by later: in exact arithmetic, where neither
+  // rounds.
+  bool sums_gradients = false;
   bool force_sum = false;
   bool all_reduces = true;
   bool has_own_group = false;  // reduce-scatters don't queue behind gathers
@@ -50,6 +51,8 @@ struct ReduceSetting {
 // gets the rows k*c .. of each gradient in order, padded with zeros. Where it doesn't all-reduce,
 // the result is added to `partial`, else that is added to it first. The input is put together on
 // the current stream, which reads it and the gradients; all else is on the context's streams.
+// In exact arithmetic what isn't rounded goes through all of it: a gradient is rounded once, at the
+// end, to the dtype of the shard.
 // Returns the event after which the gradients are there.
 StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
                              std::optional<PartialReduction>& partial);

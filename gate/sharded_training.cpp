@@ -38,10 +38,9 @@ std::string_view to_string(SyncMode mode) {
 ShardedTraining::ShardedTraining(const FsdpPlan& plan, const ShardedSettings& settings)
     : plan_(&plan), settings_(settings) {}
 
-std::optional<double> ShardedTraining::divide_factor() const {
-  if (settings_.gradient_divide_factor) return settings_.gradient_divide_factor;
-  if (current_arithmetic().is_exact()) return 1.0;
-  return std::nullopt;
+// Then each part's loss isn't scaled, so that its gradients have one device's terms.
+bool ShardedTraining::sums_gradients() const {
+  return current_arithmetic().is_exact() && !settings_.gradient_divide_factor;
 }
 
 void ShardedTraining::set_prefetch(nn::Module& model) const {
@@ -63,9 +62,10 @@ void ShardedTraining::set_prefetch(nn::Module& model) const {
 }
 
 void ShardedTraining::set_up(nn::Module& model) const {
-  std::optional<double> factor = divide_factor();
+  std::optional<double> factor = settings_.gradient_divide_factor;
   for (const fsdp::FSDPModule& module : sharded_modules(model)) {
     if (factor) module.set_gradient_divide_factor(*factor);
+    if (sums_gradients()) module.set_sums_gradients(true);
     if (settings_.force_sum_reduction) module.set_force_sum_reduction_for_comms(true);
     if (settings_.reduces_unused_params) module.set_reduce_scatter_unused_params(true, false);
   }
@@ -90,7 +90,8 @@ ParallelForm ShardedTraining::form(ParallelForm given) {
   ProcessGroup group = row_group(*plan_, settings_);
   form.part = group.rank();
   form.parts = group.size();
-  form.gradient_divisor = divide_factor().value_or(double(group.size()));
+  form.gradient_divisor =
+      sums_gradients() ? 1.0 : settings_.gradient_divide_factor.value_or(double(group.size()));
   form.prepare = [this, next = std::move(form.prepare)](nn::Module& model) {
     shard_model(*plan_, model);
     set_up(model);

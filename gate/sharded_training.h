@@ -24,8 +24,7 @@ struct ShardedSettings {
   std::int64_t backward_prefetch = 0;
   // false: parameters stay gathered from one micro-batch to the next.
   bool reshard_after_backward = true;
-  // What sums of gradients are divided by. By default 1 in exact arithmetic, else the number of
-  // ranks, as in PyTorch.
+  // What sums of gradients are divided by; by default the number of ranks, as in PyTorch.
   std::optional<double> gradient_divide_factor = {};
   bool force_sum_reduction = false;
   bool reduces_unused_params = false;
@@ -35,8 +34,8 @@ struct ShardedSettings {
 
 // ShardedTraining is the form of a training run under fully_shard, on one rank. A plan without a
 // mesh is one device. Each part's loss is scaled by the divide factor, so that no factor changes
-// the gradients but for rounding; with a factor of 1, in exact arithmetic, they have the bits of
-// one device.
+// the gradients but for rounding. In exact arithmetic, where no factor is given or it is 1, they
+// have the bits of one device.
 class ShardedTraining {
  public:
   ShardedTraining(const FsdpPlan& plan, const ShardedSettings& settings);
@@ -47,8 +46,7 @@ class ShardedTraining {
   void set_up(nn::Module& model) const;
   void set_prefetch(nn::Module& model) const;
   void before_micro_batch(nn::Module& model, bool is_last) const;
-  // What gradients are divided by; nothing for PyTorch's default, the number of ranks.
-  std::optional<double> divide_factor() const;
+  bool sums_gradients() const;
 
   const FsdpPlan* plan_;
   ShardedSettings settings_;

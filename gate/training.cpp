@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include <simmesh/core/arithmetic/carried_sum.h>
+#include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
@@ -43,52 +43,40 @@ Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
   SIMMESH_CHECK(false, "unknown loss {}", int(kind));
 }
 
-// LossSum adds up the loss of a step over micro-batches and ranks: as integers in exact arithmetic,
-// so that no way of cutting the batch changes it.
+// LossSum adds up the loss of a step over micro-batches and ranks: in exact arithmetic unrounded, so
+// that no way of cutting the batch changes it.
 class LossSum {
  public:
   void add(const Tensor& terms, const Tensor& loss) {
-    if (current_arithmetic().is_exact())
-      carried_.add_sum(terms.detach());
-    else
-      losses_.push_back(converted(loss.detach(), DType::float64).values<double>()[0]);
-  }
-
-  Tensor value(const TrainingTask& task, const ParallelForm& form) {
-    if (!current_arithmetic().is_exact()) return plain_value(form);
-    if (form.all_sum) add_other_ranks(form);
-    return div(carried_.value(), task.terms);
-  }
-
- private:
-  // One more entry counts the ranks whose terms aren't finite; only then are there counts to add.
-  void add_other_ranks(const ParallelForm& form) {
-    const Tensor& own = carried_.non_finite();
-    std::int64_t limbs = carried_.limbs().element_count();
-    Tensor words = zeros({limbs + 1}, DType::int64);
-    Tensor part = words.narrow({0, 0, limbs}).view(carried_.limbs().shape());
-    copy_(part, carried_.limbs());
-    words.mutable_values<std::int64_t>()[std::size_t(limbs)] = own.is_defined() ? 1 : 0;
-    Tensor total = form.all_sum(words);
-    carried_.replace_limbs(total.narrow({0, 0, limbs}).view(carried_.limbs().shape()).clone(),
-                           form.parts);
-    if (total.values<std::int64_t>()[std::size_t(limbs)] == 0) return;
-    carried_.replace_non_finite(
-        form.all_sum(own.is_defined() ? own : zeros(DimSpan(), DType::int64)));
+    losses_.push_back(converted(loss.detach(), DType::float64).values<double>()[0]);
+    if (!current_arithmetic().is_exact()) return;
+    fsdp::HostMemory host(true);
+    Clock::Quiet no_launches;
+    UnroundedSums scope;
+    sums_.push_back(unrounded(simmesh::sum(terms.detach())));
   }
 
   // Over ranks first, then over micro-batches.
-  Tensor plain_value(const ParallelForm& form) const {
+  Tensor value(const TrainingTask& task, const ParallelForm& form) const {
     Tensor losses = empty({std::int64_t(losses_.size())}, DType::float64);
     std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      Tensor loss = losses.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
+      keep_unrounded(loss, sums_[i]);
+    }
+    UnroundedSums scope;
     if (form.all_sum) losses = form.all_sum(losses);
     double total = 0;
-    for (double loss : losses.values<double>()) total += loss / form.gradient_divisor;
+    if (sums_.empty())
+      for (double loss : losses.values<double>()) total += loss / form.gradient_divisor;
+    else
+      total = unrounded(simmesh::sum(losses)).rounded(0, DType::float64) / task.terms;
     return full(DimSpan(), DType::float64, total);
   }
 
-  CarriedSum carried_{DimSpan(), DType::float64};
-  std::vector<double> losses_;  // one a micro-batch
+ private:
+  std::vector<double> losses_;     // one a micro-batch
+  std::vector<CarriedSums> sums_;  // of its terms, in exact arithmetic
 };
 
 struct MicroBatch {

@@ -41,6 +41,10 @@ class DTensorDistribution final : public Distribution {
             "{}",
             call.op.name, to_string(value_.spec()));
     NoGrad mode;
+    const Placements& placements = value_.placements();
+    bool is_pending = std::any_of(placements.begin(), placements.end(),
+                                  [](const Placement& one) { return one.is_pending(); });
+    UnroundedSums scope(keeps_unrounded() || is_pending);
     Tensor sum = add(DTensor::of(call.inputs[0]).local(), DTensor::of(call.inputs[1]).local());
     return {DTensor(value_.spec(), std::move(sum)).as_tensor()};
   }
@@ -85,7 +89,8 @@ void record_redistribute(const DTensor& from, DTensor& to) {
                     sharding.placements =
                         gradient_placements(gradient.placements(), source.placements());
                     return brought_to(gradient, sharding).as_tensor();
-                  }));
+                  }),
+                  {.reduces_gradients = true});
   to = DTensor::of(target);
 }
 
@@ -97,7 +102,8 @@ DTensor recorded_from_local(const Tensor& local, const DTensor& result,
                                                 : without_pending(std::move(sharding.placements));
   record_function("from_local", {local}, {&target}, of_dtensor([sharding](const DTensor& gradient) {
                     return brought_to(gradient, sharding).to_local();
-                  }));
+                  }),
+                  {.reduces_gradients = true});
   return DTensor::of(target);
 }
 
@@ -115,7 +121,8 @@ Tensor DTensor::to_local(const ToLocalOptions& options) const {
                     if (gradients[0].requires_grad())
                       gradient = recorded_from_local(gradients[0], gradient, {});
                     return {gradient.as_tensor()};
-                  });
+                  },
+                  {.reduces_gradients = true});
   return result;
 }
 

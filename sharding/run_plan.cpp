@@ -4,8 +4,10 @@
 
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/core/arithmetic/combine.h>
+#include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/sharding/index_cut.h>
 #include <simmesh/sharding/local_shape.h>
 #include <simmesh/sharding/norm.h>
@@ -158,7 +160,15 @@ Tensor StepRun::finish_reduction(Tensor sum) const {
   if (step_.from.kind() == Placement::Kind::norm_partial)
     return sum_to_norm(sum, step_.from.norm());
   if (step_.divide_by == 1 || !sum.has_elements()) return sum;
-  divide(sum.mutable_data(), double(step_.divide_by), sum.dtype(), sum.element_count());
+  if (!is_unrounded(sum)) {
+    divide(sum.mutable_data(), double(step_.divide_by), sum.dtype(), sum.element_count());
+    return sum;
+  }
+  CarriedSums mean = unrounded(sum).divided(double(step_.divide_by));
+  if (keeps_unrounded())
+    write_unrounded(sum, std::move(mean));
+  else
+    mean.round(sum.mutable_data(), sum.dtype());
   return sum;
 }
 
@@ -179,9 +189,13 @@ PlanResult StepRun::reduce(const Tensor& operand, bool is_async) const {
     return {{}, reduce_scatter_async(operand, op, along, group_, run_.site)};
   if (may_wait && step_.to.is_replicate())
     return {{}, all_reduce_async(operand, op, group_, run_.site)};
-  PlanResult result{by_chunks ? reduce_scatter(operand, op, along, group_, run_.site)
-                              : all_reduce(operand, op, group_, run_.site),
-                    {}};
+  PlanResult result;
+  {
+    // What is divided after the sum is rounded after the division.
+    UnroundedSums scope(keeps_unrounded() || needs_finish());
+    result.local = by_chunks ? reduce_scatter(operand, op, along, group_, run_.site)
+                             : all_reduce(operand, op, group_, run_.site);
+  }
   if (needs_finish()) result.local = finish_reduction(std::move(result.local));
   if (!by_chunks && !step_.to.is_replicate()) result.local = cut(result.local);
   return result;
@@ -240,7 +254,12 @@ Tensor StepRun::from_replicate(const Tensor& local) const {
   bool is_sum = step_.to.is_pending() && step_.to.reduce_op() == ReduceOp::sum;
   if (!is_sum) return local.clone();
   Tensor share = local.clone();
-  if (share.element_count() > 0 && share.has_elements())
+  bool has_elements = share.element_count() > 0 && share.has_elements();
+  bool is_exact = current_arithmetic().is_exact() && is_floating_point(share.dtype());
+  // The shares of all members add up to what was here.
+  if (has_elements && is_exact)
+    write_unrounded(share, unrounded(share).divided(double(group_.size())));
+  else if (has_elements)
     divide(share.mutable_data(), double(group_.size()), share.dtype(), share.element_count());
   return share;
 }
@@ -249,6 +268,11 @@ bool does_nothing(const PlanStep& step, DimSpan mesh_shape) {
   for (std::int64_t dim : step.mesh_dims)
     if (mesh_shape[std::size_t(dim)] != 1) return false;
   return true;
+}
+
+bool has_pending(const Placements& placements) {
+  return std::any_of(placements.begin(), placements.end(),
+                     [](const Placement& placement) { return placement.is_pending(); });
 }
 
 // A tensor without elements takes the shape that it must have; whatever moved was empty.
@@ -271,6 +295,7 @@ PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, b
     if (does_nothing(step, run.groups.mesh().shape())) continue;
     StepRun step_run(plan, i, run);
     bool may_wait = is_async && !is_empty && i + 1 == plan.steps.size();
+    UnroundedSums scope(keeps_unrounded() || has_pending(step.after.placements));
     if (step.from.is_pending())
       result = step_run.from_pending(*held, may_wait);
     else if (step.from.splits())

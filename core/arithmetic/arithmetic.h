@@ -46,9 +46,8 @@ class ReductionOrder {
 //
 //   canonical     as rank_order for collectives
 //   rank_order    ((x0 op x1) op x2) ... in group order, what PyTorch's LocalTensor does
-//   exact         terms are rounded once onto a grid that all operands of the call fix, and added
-//   as integers: the order can't
-//                 matter; floating sums, averages and scaled sums only, the rest is as rank_order
+//   exact         floating sums, averages and scaled sums are the correctly rounded sums of their
+//                 terms, which no order or grouping can change; the rest is as rank_order
 //   as_nccl_ring  NCCL's ring: chunk c of the elements starts at member c+1 and ends at member c
 //   as_nccl_tree  NCCL's double binary tree over hosts, a chain within a host
 //   as_gloo_ring  gloo's ring: chunk c starts at member c-1 and goes down to member c
@@ -82,7 +81,7 @@ class Arithmetic {
 
   bool adds_by_owner() const { return order_->adds_by_owner(); }
 
-  // is_exact says whether sums don't depend on order: then partial sums are carried as integers.
+  // is_exact says whether sums don't depend on order: then unfinished sums go on unrounded.
   bool is_exact() const { return name_ == "exact"; }
 
   // product and sum are those of product.h and sums.h: exact where is_exact, else canonical.

@@ -136,6 +136,12 @@ CarriedSums CarriedSums::divided(double divisor) const {
   return result;
 }
 
+CarriedSums CarriedSums::over_one(std::int64_t multiple) const {
+  CarriedSums result = scaled(double(multiple / divisor_));
+  result.divisor_ = 1;
+  return result;
+}
+
 double CarriedSums::rounded(std::int64_t i, DType dtype) const {
   if (!non_finite_.empty() && non_finite_[std::size_t(i)] != 0)
     return NonFiniteTerms::value(non_finite_[std::size_t(i)]);

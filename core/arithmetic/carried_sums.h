@@ -52,6 +52,8 @@ class CarriedSums {
   // divisors together stay within 2^53.
   CarriedSums divided(double divisor) const;
   bool can_be_divided(double divisor) const;
+  // over_one returns the sums times a multiple of the divisor, so that they have none.
+  CarriedSums over_one(std::int64_t multiple) const;
 
   // round writes the values, each rounded once to the dtype, ties to even. A sum of zero is +0.
   void round(std::byte* out, DType dtype) const;

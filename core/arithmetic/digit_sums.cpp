@@ -29,7 +29,7 @@ Split split(double x) {
   return {x < 0 ? -mantissa : mantissa, least_exponent + std::max(field, 1) - 1};
 }
 
-bool is_finite(double x) { return x - x == 0; }
+bool has_digits(double x) { return x - x == 0; }
 
 }  // namespace
 
@@ -102,13 +102,13 @@ void DigitSums::add_integer(std::int64_t i, Int128 k, int exponent) {
 }
 
 void DigitSums::add(std::int64_t i, double term) {
-  if (!is_finite(term)) return add_non_finite(i, NonFiniteTerms::of(term));
+  if (!has_digits(term)) return add_non_finite(i, NonFiniteTerms::of(term));
   Split x = split(term);
   add_integer(i, x.mantissa, x.exponent);
 }
 
 void DigitSums::add_product(std::int64_t i, double a, double b) {
-  if (!is_finite(a) || !is_finite(b)) return add_non_finite(i, NonFiniteTerms::of(a * b));
+  if (!has_digits(a) || !has_digits(b)) return add_non_finite(i, NonFiniteTerms::of(a * b));
   Split x = split(a), y = split(b);
   add_integer(i, Int128(x.mantissa) * y.mantissa, x.exponent + y.exponent);
 }

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <type_traits>
 
-#include <simmesh/core/arithmetic/carried_sum.h>
+#include <simmesh/core/arithmetic/carried_product.h>
 #include <simmesh/core/arithmetic/functions.h>
 #include <simmesh/core/arithmetic/philox.h>
 #include <simmesh/core/arithmetic/product.h>
@@ -56,11 +56,19 @@ std::uint64_t products(bool is_exact, DType dtype, InstructionSet set) {
 std::uint64_t carried(DType dtype, InstructionSet set) {
   BitsHash hash;
   for (const Size& size : sizes) {
-    CarriedSum sum({size.rows, size.columns}, dtype);
-    sum.add_product(matrix(size.rows, size.depth, dtype, 3),
-                    matrix(size.depth, size.columns, dtype, 4), set);
-    update(hash, sum.limbs());
-    update(hash, sum.divided_value(3));
+    Tensor a = matrix(size.rows, size.depth, dtype, 3),
+           b = matrix(size.depth, size.columns, dtype, 4);
+    CarriedSums sums = carried_product({.rows = size.rows,
+                                        .columns = size.columns,
+                                        .depth = size.depth,
+                                        .a = {a.data(), dtype, size.depth, 1},
+                                        .b = {b.data(), dtype, size.columns, 1}},
+                                       set);
+    Tensor value = empty({size.rows, size.columns}, dtype);
+    sums.round(value.mutable_data(), dtype);
+    update(hash, value);
+    sums.divided(3).round(value.mutable_data(), dtype);
+    update(hash, value);
   }
   return hash.value();
 }

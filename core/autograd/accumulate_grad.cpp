@@ -11,11 +11,10 @@ AccumulateGrad::~AccumulateGrad() { Variable::of(leaf_)->accumulation_ = nullptr
 
 Gradients AccumulateGrad::apply(Gradients gradients) {
   Variable& variable = *Variable::of(leaf_);
-  Gradient gradient = std::move(gradients.front());
+  Tensor gradient = std::move(gradients.front());
   if (!gradient.is_defined()) return {};
   for (const auto& hook : std::vector(variable.hooks)) {
-    if (gradient.carried) gradient = gradient.carried->value();
-    Tensor changed = hook(gradient.value);
+    Tensor changed = hook(gradient);
     if (changed.is_defined()) gradient = changed;
   }
   variable.accumulate(std::move(gradient));

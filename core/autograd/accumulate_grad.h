@@ -15,6 +15,7 @@ class AccumulateGrad final : public Node {
   std::string name() const override { return "AccumulateGrad"; }
   const Tensor& leaf() const { return leaf_; }
   Gradients apply(Gradients gradients) override;
+  bool takes_unrounded() const override { return true; }
 
  private:
   Tensor leaf_;

@@ -3,7 +3,6 @@
 #include <queue>
 #include <set>
 
-#include <simmesh/core/autograd/accumulate_grad.h>
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
@@ -50,19 +49,9 @@ class PassScope {
   Passes& passes_;
 };
 
-Gradient added(Gradient a, const Gradient& b) {
+Tensor added(const Tensor& a, const Tensor& b) {
   if (!a.is_defined()) return b;
-  if (!b.is_defined()) return a;
-  if (!a.carried && !b.carried) return add(a.value, b.value);
-  const CarriedSum& like = a.carried ? *a.carried : *b.carried;
-  CarriedSum sum(like.shape(), like.dtype());
-  for (const Gradient* term : {&std::as_const(a), &b}) {
-    if (term->carried)
-      sum.add(*term->carried);
-    else
-      sum.add(term->value);
-  }
-  return sum;
+  return b.is_defined() ? add(a, b) : a;
 }
 
 // A place where a gradient is wanted: an output of a node, or a leaf.
@@ -86,7 +75,7 @@ class Traversal {
   // capture keeps the gradient at a place, in slot order; the pass then only runs what leads there.
   void capture(const Tensor& input, bool accumulate);
   void run();
-  Gradient& captured(std::size_t slot) { return captured_[slot]; }
+  Tensor& captured(std::size_t slot) { return captured_[slot]; }
 
  private:
   struct Ready {
@@ -98,7 +87,7 @@ class Traversal {
   void count_dependencies();
   void find_needed(const std::vector<NodePtr>& nodes);
   void process(const NodePtr& node);
-  void send(const Edge& edge, Gradient gradient, const Node& from);
+  void send(const Edge& edge, Tensor gradient, const Node& from);
   bool is_needed(Node* node) const { return places_.empty() || needed_.count(node) > 0; }
 
   Options options_;
@@ -108,19 +97,18 @@ class Traversal {
   std::priority_queue<Ready> ready_;
   std::map<Place, std::size_t> places_;
   std::vector<bool> accumulates_;
-  std::vector<Gradient> captured_;
+  Gradients captured_;
   std::set<Node*> needed_;
 };
 
 // checked returns a gradient with the shape and dtype of what it is the gradient of.
-Gradient checked(Gradient gradient, const TensorType& type, const Node& from) {
-  if (!gradient.value.is_defined()) return gradient;
-  if (gradient.value.shape() != type.shape)
+Tensor checked(const Tensor& gradient, const TensorType& type, const Node& from) {
+  if (!gradient.is_defined()) return gradient;
+  if (gradient.shape() != type.shape)
     raise(ErrorKind::runtime_error, backward_source,
           "Function {} returned an invalid gradient: got {} but expected shape compatible with {}",
-          from.name(), to_string(DimSpan(gradient.value.shape())), to_string(DimSpan(type.shape)));
-  if (gradient.value.dtype() != type.dtype) gradient.value = to(gradient.value, type.dtype);
-  return gradient;
+          from.name(), to_string(DimSpan(gradient.shape())), to_string(DimSpan(type.shape)));
+  return gradient.dtype() == type.dtype ? gradient : to(gradient, type.dtype);
 }
 
 void Traversal::add_root(const Tensor& tensor, Tensor gradient) {
@@ -129,7 +117,7 @@ void Traversal::add_root(const Tensor& tensor, Tensor gradient) {
     roots_.push_back(edge.node);
   Gradients& inputs = waiting_[edge.node.get()];
   inputs.resize(edge.node->output_types().size());
-  inputs[edge.output] = added(std::move(inputs[edge.output]), Gradient(std::move(gradient)));
+  inputs[edge.output] = added(inputs[edge.output], gradient);
 }
 
 void Traversal::capture(const Tensor& input, bool accumulate) {
@@ -212,15 +200,14 @@ void Traversal::process(const NodePtr& node) {
     if (edges[i].node) send(edges[i], std::move(results[i]), *node);
 }
 
-void Traversal::send(const Edge& edge, Gradient gradient, const Node& from) {
+void Traversal::send(const Edge& edge, Tensor gradient, const Node& from) {
   Node& node = *edge.node;
   if (is_needed(&node)) {
-    bool is_leaf = dynamic_cast<const AccumulateGrad*>(&node) != nullptr;
-    if (gradient.carried && !is_leaf) gradient = gradient.carried->value();
-    gradient = checked(std::move(gradient), node.output_types()[edge.output], from);
+    UnroundedSums scope(node.takes_unrounded());
+    gradient = checked(gradient, node.output_types()[edge.output], from);
     Gradients& inputs = waiting_[&node];
     inputs.resize(node.output_types().size());
-    inputs[edge.output] = added(std::move(inputs[edge.output]), gradient);
+    inputs[edge.output] = added(inputs[edge.output], gradient);
   }
   if (--dependencies_[&node] == 0 && is_needed(&node)) ready_.push({node.sequence(), edge.node});
 }
@@ -278,12 +265,12 @@ std::vector<Tensor> grad(gsl::span<const Tensor> outputs, gsl::span<const Tensor
   pass.run_callbacks();
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < std::size_t(inputs.size()); ++i) {
-    Gradient& gradient = traversal.captured(i);
+    const Tensor& gradient = traversal.captured(i);
     if (!gradient.is_defined() && !options.allow_unused)
       raise(ErrorKind::runtime_error, backward_source,
             "One of the differentiated Tensors appears to not have been used in the graph. Set "
             "allow_unused if this is the desired behavior");
-    results.push_back(gradient.carried ? gradient.carried->value() : gradient.value);
+    results.push_back(gradient);
   }
   return results;
 }

@@ -12,8 +12,11 @@ namespace {
 
 class FunctionNode final : public Node {
  public:
-  FunctionNode(std::string name, FunctionBackward backward)
-      : Node(next_sequence()), name_(std::move(name)), backward_(std::move(backward)) {}
+  FunctionNode(std::string name, FunctionBackward backward, bool reduces)
+      : Node(next_sequence()),
+        name_(std::move(name)),
+        backward_(std::move(backward)),
+        reduces_(reduces) {}
 
   std::string name() const override { return name_; }
 
@@ -21,31 +24,34 @@ class FunctionNode final : public Node {
     if (!backward_)
       raise(ErrorKind::runtime_error, "autograd/backward",
             "Trying to backward through the graph a second time: what {} saved was freed", name_);
-    std::vector<Tensor> values;
-    for (Gradient& gradient : gradients) values.push_back(std::move(gradient.value));
     // The function may be released by what it runs.
     FunctionBackward backward = backward_;
-    std::vector<Tensor> results = backward(values);
+    UnroundedSums scope(reduces_);
+    std::vector<Tensor> results = backward(gradients);
     SIMMESH_CHECK(results.size() == edges().size(), "{} returned {} gradients of {} inputs", name_,
                   results.size(), edges().size());
-    return Gradients(results.begin(), results.end());
+    return results;
   }
+
+  bool takes_unrounded() const override { return reduces_; }
 
   void release() override { backward_ = nullptr; }
 
  private:
   std::string name_;
   FunctionBackward backward_;
+  bool reduces_;
 };
 
 }  // namespace
 
 void record_function(std::string name, gsl::span<const Tensor> inputs,
-                     gsl::span<Tensor* const> outputs, FunctionBackward backward) {
+                     gsl::span<Tensor* const> outputs, FunctionBackward backward,
+                     const FunctionOptions& options) {
   bool tracked = std::any_of(inputs.begin(), inputs.end(),
                              [](const Tensor& input) { return input.requires_grad(); });
   if (!tracked || !grad_enabled()) return;
-  NodePtr node(new FunctionNode(std::move(name), std::move(backward)));
+  NodePtr node(new FunctionNode(std::move(name), std::move(backward), options.reduces_gradients));
   for (const Tensor& input : inputs)
     node->add_edge(input.requires_grad() ? Variable::of(input)->edge(input) : Edge());
   for (Tensor* output : outputs) node->add_output(type_of(*output));

@@ -14,6 +14,13 @@ namespace simmesh {
 // are undefined where an output got none.
 using FunctionBackward = std::function<std::vector<Tensor>(const std::vector<Tensor>& gradients)>;
 
+// FunctionOptions says what backward does.
+struct FunctionOptions {
+  // reduces_gradients says that it adds up what ranks have of a gradient, or moves it: in exact
+  // arithmetic the gradients that it gets and returns are then sums that aren't rounded.
+  bool reduces_gradients = false;
+};
+
 // record_function makes the outputs, computed from the inputs by other means than ops, part of the
 // tape: backward says what their gradients do to the inputs'. Outputs of floating dtype then
 // require a gradient where an input does and gradients are enabled. An output may be an input.
@@ -21,11 +28,14 @@ using FunctionBackward = std::function<std::vector<Tensor>(const std::vector<Ten
 //   Tensor y = redistributed(x.detach());
 //   record_function("redistribute", {x}, {&y}, [](auto& gradients) { ... });
 void record_function(std::string name, gsl::span<const Tensor> inputs,
-                     gsl::span<Tensor* const> outputs, FunctionBackward backward);
+                     gsl::span<Tensor* const> outputs, FunctionBackward backward,
+                     const FunctionOptions& options = {});
 inline void record_function(std::string name, std::initializer_list<Tensor> inputs,
-                            std::initializer_list<Tensor*> outputs, FunctionBackward backward) {
+                            std::initializer_list<Tensor*> outputs, FunctionBackward backward,
+                            const FunctionOptions& options = {}) {
   record_function(std::move(name), gsl::span<const Tensor>(inputs.begin(), inputs.size()),
-                  gsl::span<Tensor* const>(outputs.begin(), outputs.size()), std::move(backward));
+                  gsl::span<Tensor* const>(outputs.begin(), outputs.size()), std::move(backward),
+                  options);
 }
 
 }  // namespace simmesh

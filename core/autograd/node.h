@@ -30,8 +30,8 @@ class Node : public boost::intrusive_ref_counter<Node> {
   static constexpr std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
 
   // PreHook may replace the gradients that reach the node; PostHook sees what it returned.
-  using PreHook = std::function<void(std::vector<Gradient>& gradients)>;
-  using PostHook = std::function<void(const std::vector<Gradient>& results)>;
+  using PreHook = std::function<void(Gradients& gradients)>;
+  using PostHook = std::function<void(const Gradients& results)>;
 
   explicit Node(std::uint64_t sequence) : sequence_(sequence) {}
   virtual ~Node();
@@ -41,6 +41,10 @@ class Node : public boost::intrusive_ref_counter<Node> {
   virtual std::string name() const = 0;
   // apply returns one gradient an edge.
   virtual Gradients apply(Gradients gradients) = 0;
+  // takes_unrounded says whether the gradients that reach the node are parts of sums that go on, so
+  // that they are added unrounded (see UnroundedSums): those of leaves, and of what only moves
+  // elements of leaves.
+  virtual bool takes_unrounded() const { return false; }
   // release lets go of what the node saved; it can't be applied again.
   virtual void release() {}
 

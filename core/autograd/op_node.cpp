@@ -1,6 +1,6 @@
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 
-#include <simmesh/core/autograd/accumulate_grad.h>
 #include <simmesh/core/autograd/op_node.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
@@ -59,20 +59,26 @@ Gradients OpNode::apply(Gradients gradients) {
           "Trying to backward through the graph a second time: what {} saved was freed by the "
           "first pass, unless that was told to retain the graph",
           op_.name);
-  std::vector<Tensor> inputs, outputs, incoming;
+  std::vector<Tensor> inputs, outputs;
   for (const SavedTensor& saved : inputs_)
     inputs.push_back(saved.is_defined() ? saved.unpack(*this) : Tensor());
   for (const SavedTensor& saved : outputs_)
     outputs.push_back(saved.is_defined() ? saved.unpack(*this) : Tensor());
-  for (Gradient& gradient : gradients) incoming.push_back(std::move(gradient.value));
-  bool carry = current_arithmetic().is_exact() && !grad_enabled();
-  Flags needs, carries;
+  Flags needs, unfinished;
   for (const Edge& edge : edges()) {
     needs.push_back(edge.node != nullptr);
-    carries.push_back(carry && dynamic_cast<const AccumulateGrad*>(edge.node.get()) != nullptr);
+    unfinished.push_back(edge.node && edge.node->takes_unrounded());
   }
+  UnroundedSums scope(takes_unrounded());
   return op_.gradient(GradientCall({op_, attributes_, inputs, outputs, input_types_, output_types(),
-                                    incoming, as_span(needs), as_span(carries)}));
+                                    gradients, as_span(needs), as_span(unfinished)}));
+}
+
+bool OpNode::takes_unrounded() const {
+  if (!op_.view && !op_.moves) return false;
+  return std::any_of(edges().begin(), edges().end(), [](const Edge& edge) {
+    return edge.node && edge.node->takes_unrounded();
+  });
 }
 
 void OpNode::release() {

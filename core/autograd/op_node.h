@@ -14,6 +14,7 @@ class OpNode final : public Node {
   const Op& op() const { return op_; }
   Gradients apply(Gradients gradients) override;
   void release() override;
+  bool takes_unrounded() const override;
 
  private:
   const Op& op_;

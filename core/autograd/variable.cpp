@@ -60,43 +60,16 @@ const std::shared_ptr<Tensor>& Variable::retained() {
   return retained_;
 }
 
-Tensor Variable::grad() const {
-  if (retained_) return *retained_;
-  if (!carried_) return grad_;
-  if (!carried_value_.is_defined()) carried_value_ = carried_->value();
-  return carried_value_;
-}
+Tensor Variable::grad() const { return retained_ ? *retained_ : grad_; }
 
-void Variable::set_grad(Tensor grad) {
-  carried_ = nullptr;
-  carried_value_ = Tensor();
-  grad_ = std::move(grad);
-}
+void Variable::set_grad(Tensor grad) { grad_ = std::move(grad); }
 
-void Variable::accumulate(Gradient gradient) {
-  bool exact = current_arithmetic().is_exact() && !grad_enabled() && !gradient.value.distribution();
-  if (gradient.carried || (exact && !grad_.requires_grad())) {
-    const Tensor& shaped = grad_.is_defined() ? grad_ : gradient.value;
-    if (!carried_ && gradient.carried && !grad_.is_defined()) {
-      carried_ = std::move(gradient.carried);
-    } else {
-      if (!carried_ && gradient.carried)
-        carried_ =
-            std::make_shared<CarriedSum>(gradient.carried->shape(), gradient.carried->dtype());
-      if (!carried_) carried_ = std::make_shared<CarriedSum>(shaped.shape(), shaped.dtype());
-      if (grad_.is_defined()) carried_->add(std::exchange(grad_, Tensor()));
-      if (gradient.carried)
-        carried_->add(*gradient.carried);
-      else
-        carried_->add(gradient.value);
-    }
-    carried_value_ = Tensor();
-    return;
-  }
-  if (!grad_.is_defined())
-    grad_ = grad_enabled() ? gradient.value : gradient.value.detach();
+void Variable::accumulate(const Tensor& gradient) {
+  UnroundedSums scope;
+  if (grad_.is_defined())
+    grad_ = add(grad_, gradient);
   else
-    grad_ = add(grad_, gradient.value);
+    grad_ = grad_enabled() ? gradient : gradient.detach();
 }
 
 void set_requires_grad(Tensor& tensor, bool value) {
@@ -142,10 +115,10 @@ void register_hook(Tensor& tensor, Variable::TensorHook hook) {
     return;
   }
   variable.node()->pre_hooks().push_back(
-      [hook = std::move(hook), output = variable.output()](std::vector<Gradient>& gradients) {
-        Gradient& gradient = gradients[output];
-        if (!gradient.value.is_defined()) return;
-        Tensor changed = hook(gradient.value);
+      [hook = std::move(hook), output = variable.output()](Gradients& gradients) {
+        Tensor& gradient = gradients[output];
+        if (!gradient.is_defined()) return;
+        Tensor changed = hook(gradient);
         if (changed.is_defined()) gradient = changed;
       });
 }

@@ -51,11 +51,9 @@ class Variable final : public Tracking {
   // The gradient of a leaf, or of a tensor that retains it.
   Tensor grad() const;
   void set_grad(Tensor grad);
-  // carried is a leaf's gradient in exact arithmetic, before it is rounded; null where there is
-  // none.
-  CarriedSum* carried() { return carried_.get(); }
-  // accumulate adds to the gradient.
-  void accumulate(Gradient gradient);
+  // accumulate adds to the gradient: in exact arithmetic unrounded, as long as nothing else writes
+  // it.
+  void accumulate(const Tensor& gradient);
   // retained is where a hook keeps the gradient of a tensor that is no leaf.
   const std::shared_ptr<Tensor>& retained();
 
@@ -71,8 +69,6 @@ class Variable final : public Tracking {
   AccumulateGrad* accumulation_ = nullptr;  // not owned: it owns the leaf
   Tensor grad_;
   std::shared_ptr<Tensor> retained_;
-  std::shared_ptr<CarriedSum> carried_;
-  mutable Tensor carried_value_;  // rounded, until the next change
 };
 
 // set_requires_grad makes a tensor a leaf that wants a gradient, or one that doesn't. Raises a

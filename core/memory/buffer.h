@@ -4,7 +4,9 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
+#include <simmesh/core/memory/companion.h>
 #include <simmesh/core/memory/physical_memory.h>
 
 namespace simmesh {
@@ -28,6 +30,10 @@ class Buffer {
   const std::byte* data() const { return reinterpret_cast<const std::byte*>(this) + header_bytes; }
   bool is_shared() const { return owners_.load(std::memory_order_acquire) > 1; }
 
+  // companion is what a layer above keeps of the elements. Only the owner that may write sets it.
+  const CompanionPtr& companion() const { return companion_; }
+  void set_companion(CompanionPtr companion) { companion_ = std::move(companion); }
+
  private:
   static constexpr std::size_t header_bytes = 64;
 
@@ -45,6 +51,7 @@ class Buffer {
   std::atomic<std::uint32_t> owners_{0};
   std::size_t bytes_;
   boost::intrusive_ptr<PhysicalMemory> memory_;
+  CompanionPtr companion_;
 };
 
 }  // namespace simmesh

@@ -109,14 +109,18 @@ void Storage::restore() {
   is_freed_ = false;
 }
 
-std::byte* Storage::mutable_data() {
+std::byte* Storage::mutable_data(const ByteRange& written) {
   if (buffer()->is_shared()) {
     BufferPtr own = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
     if (bytes_ > 0) std::memcpy(own->data(), data(), bytes_);
+    if (buffer_->companion()) own->set_companion(buffer_->companion()->slice({offset_, bytes_}));
     buffer_ = std::move(own);
     offset_ = 0;
     if (ledger_) ledger_->count_copy_on_write();
   }
+  if (buffer_->companion()) [[unlikely]]
+    buffer_->set_companion(
+        buffer_->companion()->without({offset_ + written.begin, written.count}));
   return buffer_->data() + offset_;
 }
 

@@ -52,8 +52,9 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   const std::byte* data() const { return buffer()->data() + offset_; }
 
   // mutable_data returns bytes that nobody else sees: copies first where the buffer has other
-  // owners.
-  std::byte* mutable_data();
+  // owners. What a companion keeps of the range that is to be written, by default all, ends.
+  std::byte* mutable_data() { return mutable_data({0, bytes_}); }
+  std::byte* mutable_data(const ByteRange& written);
 
   // adopt makes the storage share the given range, of the same length, instead of its own bytes, or
   // where it had none; identity and charge stay. In a World of shapes only it does nothing.

@@ -1,5 +1,4 @@
 #include <simmesh/core/nn/embedding.h>
-#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/default_generator.h>
 #include <simmesh/core/ops/indexing.h>
 #include <simmesh/core/ops/pointwise.h>
@@ -26,11 +25,7 @@ Position::Position(const Options& options) {
 Tensors Position::forward(const Tensors& inputs) {
   const Tensor &x = inputs[0], &weight = parameter("weight");
   if (x.size(1) == weight.size(0)) return {add(x, weight)};
-  if (!current_arithmetic().is_exact())
-    return {add(x, slice(weight, {.dim = 0, .end = x.size(1)}))};
-  // What is summed over the batch reaches the leaf as it is, without a rounding.
-  Tensor each = expand(weight, {x.size(0), weight.size(0), weight.size(1)});
-  return {add(x, slice(each, {.dim = 1, .end = x.size(1)}))};
+  return {add(x, slice(weight, {.dim = 0, .end = x.size(1)}))};
 }
 
 }  // namespace simmesh::nn

@@ -16,6 +16,10 @@ GradMode::GradMode(bool enabled) : mode_(compute_mode()), before_(mode_.grad_ena
   mode_.grad_enabled = enabled;
 }
 
+UnroundedSums::UnroundedSums(bool keeps) : mode_(compute_mode()), before_(mode_.keeps_unrounded) {
+  mode_.keeps_unrounded = keeps;
+}
+
 ArithmeticScope::ArithmeticScope(const Arithmetic& arithmetic)
     : mode_(compute_mode()), before_(mode_.arithmetic) {
   mode_.arithmetic = &arithmetic;

@@ -9,6 +9,7 @@ namespace simmesh {
 struct ComputeMode {
   bool grad_enabled = true;
   const Arithmetic* arithmetic = nullptr;  // null: the World's, canonical outside
+  bool keeps_unrounded = false;            // see UnroundedSums
 };
 
 // compute_mode returns the mode of the rank that runs, or of the thread outside any World.
@@ -20,6 +21,32 @@ inline bool grad_enabled() { return compute_mode().grad_enabled; }
 // current_arithmetic returns how sums add up here: the innermost ArithmeticScope's, else the
 // World's, else canonical.
 const Arithmetic& current_arithmetic();
+
+// UnroundedSums keeps, in exact arithmetic, what the sums in its scope are before they are rounded
+// behind their results: of products, reductions, additions, scatters and collectives (see
+// core/arithmetic/unrounded.h). What takes part of it, or adds to it, in the scope then goes on with
+// the sum itself, until somebody reads an element. It is for sums that aren't complete: pending
+// placements, gradients over micro-batches. In other arithmetics it does nothing.
+//
+//   UnroundedSums scope;
+//   Tensor part = mm(x_columns, w_rows);                         // this rank's terms
+//   DTensor y = from_local(part, mesh, {Partial(ReduceOp::sum)});  // y has one device's bits
+class UnroundedSums {
+ public:
+  explicit UnroundedSums(bool keeps = true);
+  ~UnroundedSums() { mode_.keeps_unrounded = before_; }
+  UnroundedSums(const UnroundedSums&) = delete;
+  UnroundedSums& operator=(const UnroundedSums&) = delete;
+
+ private:
+  ComputeMode& mode_;
+  bool before_;
+};
+
+// keeps_unrounded says whether the innermost scope keeps sums, and the arithmetic is exact.
+inline bool keeps_unrounded() {
+  return compute_mode().keeps_unrounded && current_arithmetic().is_exact();
+}
 
 // GradMode switches recording on or off for a scope.
 //

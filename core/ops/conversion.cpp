@@ -1,4 +1,6 @@
+#include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/ops/call.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/tensor/convert.h>
@@ -15,13 +17,18 @@ const Op to_copy_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          adopt_(outputs[0], converted(inputs[0], attributes.get<DType>("dtype")).contiguous());
+          auto dtype = attributes.get<DType>("dtype");
+          if (keeps_unrounded() && is_unrounded(inputs[0]) && is_floating_point(dtype))
+            write_unrounded(outputs[0], unrounded(inputs[0]));
+          else
+            adopt_(outputs[0], converted(inputs[0], dtype).contiguous());
         },
     .gradient = [](const GradientCall& call) -> Gradients {
       DType dtype = call.input_type(0).dtype;
-      if (!is_floating_point(dtype)) return {Gradient()};
+      if (!is_floating_point(dtype)) return {Tensor()};
       return {to(call.gradient(), dtype)};
     },
+    .moves = true,
 };
 
 const Op* const conversion_list[] = {&to_copy_op};

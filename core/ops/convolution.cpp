@@ -176,37 +176,6 @@ const Op weight_op = {
     .saves = {.inputs = 0b11, .crosswise = true},
 };
 
-// The carried sum of a weight is put together from those of its groups, which are matrices.
-Gradient carried_weight(const GradientCall& call) {
-  const TensorType& type = call.input_type(1);
-  Convolution2d options = options_of(call.attributes());
-  Tensor x = call.input(0).contiguous(), g = call.gradient();
-  CarriedSum whole(type.shape, type.dtype);
-  std::int64_t rows = type.shape[0] / options.groups;
-  Shape matrix = {rows, type.shape[1] * type.shape[2] * type.shape[3]};
-  std::vector<CarriedSum> groups;
-  for (std::int64_t group = 0; group < options.groups; ++group) {
-    WeightProduct product = weight_product(x, g, type.shape, options, group);
-    groups.emplace_back(matrix, type.dtype).add_product(product.gradient, product.columns);
-  }
-  Shape wide = whole.limbs().shape();
-  Tensor limbs = empty({wide[0], type.shape[0], matrix[1]}, DType::int64), non_finite;
-  for (const CarriedSum& group : groups)
-    if (group.non_finite().is_defined() && !non_finite.is_defined())
-      non_finite = zeros({type.shape[0], matrix[1]}, DType::int64);
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    std::int64_t start = std::int64_t(i) * rows;
-    Tensor part = limbs.narrow({.dim = 1, .start = start, .length = rows});
-    copy_(part, groups[i].limbs());
-    if (!groups[i].non_finite().is_defined()) continue;
-    Tensor counts = non_finite.narrow({.dim = 0, .start = start, .length = rows});
-    copy_(counts, groups[i].non_finite());
-  }
-  whole.replace_limbs(limbs.view(wide), 1);
-  if (non_finite.is_defined()) whole.replace_non_finite(non_finite.view(type.shape));
-  return whole;
-}
-
 const Op convolution_op = {
     .name = "convolution",
     .shape = convolution_type,
@@ -217,10 +186,10 @@ const Op convolution_op = {
       Tensor g = call.gradient();
       if (call.needs(0))
         gradients[0] = conv2d_input(call.input_type(0).shape, call.input(1), g, options);
-      if (call.needs(1))
-        gradients[1] = call.carries(1)
-                           ? carried_weight(call)
-                           : conv2d_weight(call.input(0), call.input_type(1).shape, g, options);
+      if (call.needs(1)) {
+        UnroundedSums scope(call.is_unfinished(1));
+        gradients[1] = conv2d_weight(call.input(0), call.input_type(1).shape, g, options);
+      }
       if (call.needs(2)) gradients[2] = summed_to_input(call, 2, movedim(g, 1, -1));
       return gradients;
     },

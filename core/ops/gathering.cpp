@@ -3,7 +3,7 @@
 
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
-#include <simmesh/core/ops/carried_blocks.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/comparison.h>
 #include <simmesh/core/ops/dim_list.h>
 #include <simmesh/core/ops/factories.h>
@@ -20,17 +20,6 @@ namespace {
 
 using Inputs = gsl::span<const Tensor>;
 using Types = gsl::span<const TensorType>;
-
-// The rows of carried sums whose index isn't the padding.
-Gradient carried_rows(const GradientCall& call, std::int64_t padding) {
-  const Shape& shape = call.input_type(0).shape;
-  Places places = checked_indices(call.input(1).detach(), {.size = shape[0], .where = "embedding"});
-  // In a world of shapes only there is no padding.
-  if (call.input(1).has_elements())
-    std::replace(places.begin(), places.end(), padding, std::int64_t(-1));
-  return carried_blocks(
-      call, 0, {.places = places, .block = block_after(shape, 0), .source = call.gradient()});
-}
 
 TensorTypes embedding_type(Types inputs, const Attributes& attributes) {
   const TensorType &weight = inputs[0], &indices = inputs[1];
@@ -59,10 +48,10 @@ const Op embedding_op = {
         },
     .gradient = [](const GradientCall& call) -> Gradients {
       std::int64_t padding = call.attributes().get_or<std::int64_t>("padding_idx", -1);
-      if (call.carries(0)) return {carried_rows(call, padding), Gradient()};
+      UnroundedSums scope(call.is_unfinished(0));
       return {embedding_dense_backward(call.gradient(), call.input(1),
                                        {call.input_type(0).shape[0], padding}),
-              Gradient()};
+              Tensor()};
     },
     .saves = {.inputs = 0b10},
 };
@@ -92,7 +81,7 @@ const Op embedding_backward_op = {
       Tensor rows = embedding(call.gradient(), indices);
       std::int64_t padding = call.attributes().get<std::int64_t>("padding_idx");
       if (padding >= 0) rows = masked_fill(rows, unsqueeze(eq(indices, padding), -1), 0);
-      return {rows, Gradient()};
+      return {rows, Tensor()};
     },
     .saves = {.inputs = 0b10},
 };
@@ -114,15 +103,10 @@ const Op gather_op = {
         },
     .gradient = [](const GradientCall& call) -> Gradients {
       Tensor g = call.gradient();
-      Shape shape = with_dims(call.input_type(0).shape);
-      if (call.carries(0) && g.element_count() > 0) {
-        std::int64_t dim = indexed_dim(call.attributes(), shape);
-        Places places = element_places(shape, dim, call.input(1).detach(), "gather");
-        return {carried_blocks(call, 0, {.places = places, .source = g}), Gradient()};
-      }
+      UnroundedSums scope(call.is_unfinished(0));
       return {scatter_add(new_zeros(g, call.input_type(0).shape),
                           call.attributes().get<std::int64_t>("dim"), call.input(1), g),
-              Gradient()};
+              Tensor()};
     },
     .saves = {.inputs = 0b10},
 };
@@ -148,16 +132,8 @@ const Op index_select_op = {
     .gradient = [](const GradientCall& call) -> Gradients {
       Tensor g = call.gradient();
       std::int64_t dim = indexed_dim(call.attributes(), call.input_type(0).shape);
-      if (call.carries(0)) {
-        Shape shape = with_dims(call.input_type(0).shape);
-        Places indices = checked_indices(
-            call.input(1).detach(), {.size = shape[std::size_t(dim)], .where = "index_select"});
-        Places places = places_along(shape, dim, indices);
-        return {carried_blocks(call, 0,
-                               {.places = places, .block = block_after(shape, dim), .source = g}),
-                Gradient()};
-      }
-      return {index_add(new_zeros(g, call.input_type(0).shape), dim, call.input(1), g), Gradient()};
+      UnroundedSums scope(call.is_unfinished(0));
+      return {index_add(new_zeros(g, call.input_type(0).shape), dim, call.input(1), g), Tensor()};
     },
     .saves = {.inputs = 0b10},
 };

@@ -1,3 +1,4 @@
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/products.h>
@@ -43,25 +44,18 @@ Tensor GradientCall::gradient(std::size_t index) const {
   return zeros(type.shape, type.dtype);
 }
 
-Gradient summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient) {
+Tensor summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient) {
   const TensorType& type = call.input_type(input);
+  UnroundedSums scope(call.is_unfinished(input));
   Dims dims = broadcast_dims(gradient.shape(), type.shape);
   if (dims.empty()) return to(gradient, type.dtype);
-  if (call.carries(input)) {
-    CarriedSum carried(type.shape, type.dtype);
-    carried.add_sum(gradient);
-    return carried;
-  }
   return to(reshape(sum(gradient, dims, true), type.shape), type.dtype);
 }
 
-Gradient product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
-                           const Tensor& b) {
-  const TensorType& type = call.input_type(input);
-  if (!call.carries(input)) return to(mm(a, b), type.dtype);
-  CarriedSum carried(type.shape, type.dtype);
-  carried.add_product(a, b);
-  return carried;
+Tensor product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
+                         const Tensor& b) {
+  UnroundedSums scope(call.is_unfinished(input));
+  return to(mm(a, b), call.input_type(input).dtype);
 }
 
 }  // namespace simmesh

@@ -17,7 +17,7 @@ class GradientCall {
     gsl::span<const TensorType> output_types;
     gsl::span<const Tensor> gradients;  // undefined where an output got none
     gsl::span<const bool> needs;
-    gsl::span<const bool> carries;
+    gsl::span<const bool> unfinished;
   };
 
   explicit GradientCall(const Parts& parts) : parts_(parts) {}
@@ -38,10 +38,11 @@ class GradientCall {
 
   // needs says whether an input wants a gradient. A rule may leave out the others.
   bool needs(std::size_t index) const { return index < parts_.needs.size() && parts_.needs[index]; }
-  // carries says whether an input takes its gradient as a carried sum: it is a leaf, and the
-  // arithmetic is exact. The sums over a batch that make up its gradient are then not rounded.
-  bool carries(std::size_t index) const {
-    return index < parts_.carries.size() && parts_.carries[index];
+  // is_unfinished says whether the gradient of an input is a part of a sum that goes on: that of a
+  // leaf, over micro-batches and ranks. The operation that adds up its terms then runs in a scope
+  // of UnroundedSums.
+  bool is_unfinished(std::size_t index) const {
+    return index < parts_.unfinished.size() && parts_.unfinished[index];
   }
 
  private:
@@ -49,12 +50,11 @@ class GradientCall {
 };
 
 // summed_to_input sums a gradient over the dims that the input was broadcast along, and converts it
-// to the input's dtype; carried where the input carries.
-Gradient summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient);
+// to the input's dtype.
+Tensor summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient);
 
-// product_for_input returns a * b, two matrices, as the gradient of an input of that shape; carried
-// where the input carries.
-Gradient product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
-                           const Tensor& b);
+// product_for_input returns a * b, two matrices, as the gradient of an input of that shape.
+Tensor product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
+                         const Tensor& b);
 
 }  // namespace simmesh

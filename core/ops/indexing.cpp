@@ -1,6 +1,6 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
-#include <simmesh/core/ops/carried_blocks.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/indexing.h>
 #include <simmesh/core/ops/promotion.h>
@@ -86,16 +86,6 @@ Places index_places(const IndexPlan& plan, const Shape& shape, Inputs indices) {
 // The tensor with the indexed dims in front, so that what an index means is one block.
 Tensor indexed_first(const Tensor& x, const IndexPlan& plan) { return x.permute(plan.order); }
 
-Gradient carried_index(const GradientCall& call, Inputs indices) {
-  const TensorType& type = call.input_type(0);
-  IndexPlan plan = plan_of(type, types_of(indices));
-  Tensor source = call.gradient().permute(plan.result_order()).contiguous();
-  Places places = index_places(plan, type.shape, indices);
-  return carried_blocks(
-      call, 0,
-      {.places = places, .block = element_count(plan.rest), .source = source, .order = plan.order});
-}
-
 const Op index_op = {
     .name = "index",
     .shape = [](Types inputs, const Attributes&) -> TensorTypes {
@@ -122,10 +112,8 @@ const Op index_op = {
       std::vector<Tensor> indices;
       for (std::size_t i = 1; i < call.input_count(); ++i) indices.push_back(call.input(i));
       Tensor g = call.gradient();
-      if (call.carries(0))
-        gradients[0] = carried_index(call, indices);
-      else
-        gradients[0] = index_put(new_zeros(g, call.input_type(0).shape), indices, g, true);
+      UnroundedSums scope(call.is_unfinished(0));
+      gradients[0] = index_put(new_zeros(g, call.input_type(0).shape), indices, g, true);
       return gradients;
     },
     .saves = {.inputs = Saves::all ^ 1u},

@@ -87,7 +87,12 @@ Gradients cat_gradient(const GradientCall& call) {
 }
 
 const Op cat_op = {
-    .name = "cat", .shape = cat_type, .kernel = cat_kernel, .gradient = cat_gradient};
+    .name = "cat",
+    .shape = cat_type,
+    .kernel = cat_kernel,
+    .gradient = cat_gradient,
+    .moves = true,
+};
 
 TensorTypes stack_type(Types inputs, const Attributes& attributes) {
   if (inputs.empty())

@@ -141,7 +141,7 @@ const Op slogdet_op = {
           logarithms.write(outputs[1]);
         },
     .gradient = [](const GradientCall& call) -> Gradients {
-      if (!call.has_gradient(1)) return {Gradient()};
+      if (!call.has_gradient(1)) return {Tensor()};
       return {as_factor(call.gradient(1)) * adjoint(inverse(call.input(0)))};
     },
     .saves = {.inputs = 1},

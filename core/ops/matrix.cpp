@@ -1,7 +1,9 @@
+#include <cmath>
 #include <cstring>
 
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/matrix.h>
+#include <simmesh/core/ops/unrounded_terms.h>
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/convert.h>
 
@@ -59,6 +61,8 @@ void scale(gsl::span<T> sum, double factor) {
 
 void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
   if (out.element_count() == 0) return;
+  if (keeps_unrounded() && is_floating_point(out.dtype()))
+    return write_unrounded_product(a, b, {Tensor(), {}}, out);
   std::int64_t dims = out.dim(), rows = out.size(dims - 2), columns = out.size(dims - 1);
   std::int64_t depth = a.size(a.dim() - 1);
   if (depth == 0) {
@@ -84,6 +88,9 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
 }
 
 void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out) {
+  bool is_finite = std::isfinite(addend.scales.alpha) && std::isfinite(addend.scales.beta);
+  if (keeps_unrounded() && is_finite && is_floating_point(out.dtype()))
+    return write_unrounded_product(a, b, addend, out);
   DType dtype = sum_dtype(out.dtype());
   Tensor sum = dtype == out.dtype() ? out : empty(out.shape(), dtype);
   multiply(a, b, sum);

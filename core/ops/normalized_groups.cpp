@@ -79,7 +79,7 @@ void normalize_groups(const Tensor& x, const NormalizedGroups& groups, const Gro
                                  {moments.rstd},
                                  parameter(affine.weight, 1),
                                  parameter(affine.bias, 0)};
-  ChunkLoop loop = [](const Chunk& chunk) {
+  ChunkLoop loop = [](const PointwiseChunk& chunk) {
     const double *value = chunk.operand<double>(0), *mean = chunk.operand<double>(1);
     const double *rstd = chunk.operand<double>(2), *weight = chunk.operand<double>(3);
     const double* bias = chunk.operand<double>(4);
@@ -127,7 +127,7 @@ Tensor normalized_input_gradient(const GradientCall& call, const NormalizedGroup
   return to(reshape(result, call.input_type(0).shape), call.input_type(0).dtype);
 }
 
-Gradient channel_sum(const GradientCall& call, std::size_t i, const Tensor& x) {
+Tensor channel_sum(const GradientCall& call, std::size_t i, const Tensor& x) {
   const Shape& shape = call.input_type(0).shape;
   // Channels come last, so that all before them is summed.
   Tensor channels = reshape(x, {shape[0], shape[1], -1});

@@ -71,6 +71,6 @@ Tensor normalized_input_gradient(const GradientCall& call, const NormalizedGroup
 
 // channel_sum returns the gradient of input i, one element a channel, of elements [N, C, d...] of
 // the shape of x in any grouping of their dims.
-Gradient channel_sum(const GradientCall& call, std::size_t i, const Tensor& x);
+Tensor channel_sum(const GradientCall& call, std::size_t i, const Tensor& x);
 
 }  // namespace simmesh

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/arithmetic/carried_sum.h>
 #include <simmesh/core/ops/attributes.h>
 #include <simmesh/core/tensor/tensor.h>
 
@@ -34,19 +33,9 @@ struct OpCall {
   const Attributes& attributes;
 };
 
-// Gradient is what a gradient rule returns for one input: a tensor of the input's type, or a sum
-// that is still carried as integers. Neither, where the input gets no gradient.
-struct Gradient {
-  Gradient() = default;
-  Gradient(Tensor tensor) : value(std::move(tensor)) {}
-  Gradient(CarriedSum sum) : carried(std::make_shared<CarriedSum>(std::move(sum))) {}
-
-  bool is_defined() const { return value.is_defined() || carried; }
-
-  Tensor value;
-  std::shared_ptr<CarriedSum> carried;
-};
-using Gradients = std::vector<Gradient>;
+// Gradients are what a gradient rule returns: one tensor of the input's type for each input,
+// undefined where the input gets none.
+using Gradients = std::vector<Tensor>;
 
 class GradientCall;
 
@@ -88,6 +77,9 @@ struct Op {
   ViewRule view = {};
   GradientRule gradient = {};
   Saves saves = {};
+  // moves says that elements of the outputs are elements of the inputs, as those of a view are: a
+  // gradient that is a sum goes through its gradient rule unrounded.
+  bool moves = false;
 };
 
 }  // namespace simmesh

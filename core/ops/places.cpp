@@ -6,6 +6,7 @@
 #include <simmesh/core/ops/dim_list.h>
 #include <simmesh/core/ops/places.h>
 #include <simmesh/core/ops/pointwise.h>
+#include <simmesh/core/ops/unrounded_terms.h>
 #include <simmesh/core/tensor/convert.h>
 
 namespace simmesh {
@@ -161,6 +162,7 @@ void put_blocks(Tensor& out, const Places& places, std::int64_t block, const Ten
 }
 
 void add_blocks(const BlockSum& sum, Tensor& out) {
+  if (keeps_unrounded() && is_floating_point(out.dtype())) return write_unrounded_blocks(sum, out);
   if (current_arithmetic().is_exact() && is_floating_point(out.dtype()))
     return add_blocks_exactly(sum, out);
   DType dtype = block_sum_dtype(out.dtype());

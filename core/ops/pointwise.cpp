@@ -7,6 +7,7 @@
 #include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/pointwise_op.h>
+#include <simmesh/core/ops/unrounded_terms.h>
 
 namespace simmesh {
 
@@ -62,14 +63,14 @@ GradientRule sum_gradient(Signs signs) {
 const std::vector<PointwiseSlot> sum_slots = {{"self"}, {"other"}, {"alpha", false, 1}};
 const std::vector<PointwiseSlot> two_slots = {{"self"}, {"other"}};
 
-const Op add_op = pointwise_op(
+const Op add_op = adding_unrounded(pointwise_op(
     {.name = "add",
      .slots = sum_slots,
      .loops = loops<3>([](auto a, auto b, auto alpha) { return plus(a, times(alpha, b)); }),
      .gradient = sum_gradient({false, false, false}),
      .check = [](DType common, const Attributes& attributes) {
        check_alpha("add", common, attributes);
-     }});
+     }}));
 const Op sub_op = pointwise_op(
     {.name = "sub",
      .slots = sum_slots,
@@ -165,12 +166,13 @@ Gradients div_gradient(const GradientCall& call) {
   return result;
 }
 
-const Op div_op = pointwise_op({.name = "div",
-                                .slots = two_slots,
-                                .result = PointwiseResult::floating,
-                                .loops = floating_loops<2>([](auto a, auto b) { return a / b; }),
-                                .gradient = div_gradient,
-                                .saves = {.inputs = 0b11, .for_others = 0b01}});
+const Op div_op = dividing_unrounded(
+    pointwise_op({.name = "div",
+                  .slots = two_slots,
+                  .result = PointwiseResult::floating,
+                  .loops = floating_loops<2>([](auto a, auto b) { return a / b; }),
+                  .gradient = div_gradient,
+                  .saves = {.inputs = 0b11, .for_others = 0b01}}));
 
 // The quotient that a rounding mode keeps among the integers.
 const Op div_mode_op = pointwise_op(

@@ -237,7 +237,7 @@ void compute_pointwise(const PointwiseRequest& request, Tensor& out) {
   Store store = store_of(out.dtype(), request.type);
   std::byte* target = out.mutable_data();
   while (left > 0) {
-    Chunk chunk{.count = std::min(chunk_size, left)};
+    PointwiseChunk chunk{.count = std::min(chunk_size, left)};
     for (std::size_t i = 0; i < readers.size(); ++i)
       chunk.operands[i] = readers[i].next(chunk.count);
     chunk.result = direct ? target : buffer.data();

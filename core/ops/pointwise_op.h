@@ -20,8 +20,8 @@ enum class ComputeType : std::uint8_t { float32, float64, int64 };
 // compute_type_of returns float64 for float64, float32 for other floating dtypes, else int64.
 ComputeType compute_type_of(DType dtype);
 
-// Chunk is a run of elements of each operand and of the result, all in the compute type.
-struct Chunk {
+// PointwiseChunk is a run of elements of each operand and of the result, all in the compute type.
+struct PointwiseChunk {
   std::array<const std::byte*, 5> operands = {};
   std::byte* result = nullptr;
   std::size_t count = 0;
@@ -35,7 +35,7 @@ struct Chunk {
     return reinterpret_cast<C*>(result);
   }
 };
-using ChunkLoop = std::function<void(const Chunk& chunk)>;
+using ChunkLoop = std::function<void(const PointwiseChunk& chunk)>;
 // ChunkLoops makes the loop of an op for a compute type.
 using ChunkLoops = std::function<ChunkLoop(ComputeType type, const Attributes& attributes)>;
 
@@ -91,7 +91,7 @@ Op pointwise_op(PointwiseOp definition);
 // loop_of returns the loop that calls f with N elements of type C.
 template <std::size_t N, class C, class F>
 ChunkLoop loop_of(F f) {
-  return [f](const Chunk& chunk) {
+  return [f](const PointwiseChunk& chunk) {
     std::size_t count = chunk.count;
     C* out = chunk.results<C>();
     const C* a = chunk.operand<C>(0);

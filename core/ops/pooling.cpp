@@ -124,7 +124,7 @@ const Op max_pool_op = {
     },
     .kernel = max_pool_kernel,
     .gradient = [](const GradientCall& call) -> Gradients {
-      if (!call.has_gradient(0)) return {Gradient()};
+      if (!call.has_gradient(0)) return {Tensor()};
       Tensor g = flatten(call.gradient(0), -2), places = flatten(call.output(1), -2);
       const Shape& shape = call.input_type(0).shape;
       Shape flat(shape.begin(), shape.end() - 2);

@@ -1,6 +1,8 @@
 #include <algorithm>
 
+#include <simmesh/core/arithmetic/carried_product.h>
 #include <simmesh/core/arithmetic/combine.h>
+#include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/comparison.h>
 #include <simmesh/core/ops/compute_mode.h>
@@ -10,6 +12,7 @@
 #include <simmesh/core/ops/pointwise_op.h>
 #include <simmesh/core/ops/reduction_call.h>
 #include <simmesh/core/ops/reductions.h>
+#include <simmesh/core/ops/unrounded_terms.h>
 #include <simmesh/core/tensor/convert.h>
 
 namespace simmesh {
@@ -27,7 +30,11 @@ Tensor summand(const Tensor& x, DType dtype) {
 }
 
 void sum_into(const Tensor& x, const Attributes& attributes, Tensor& out) {
-  Folded terms = folded(summand(x, out.dtype()), reduced_dims(attributes, x.shape().size()));
+  Dims dims = reduced_dims(attributes, x.shape().size());
+  bool is_unfinished = keeps_unrounded() && is_floating_point(x.dtype());
+  if (is_unfinished && is_floating_point(out.dtype()))
+    return write_unrounded(out, unrounded_fold(folded(x, dims)));
+  Folded terms = folded(summand(x, out.dtype()), dims);
   SumRequest request = terms.request(SumTerm::identity);
   request.result = out.mutable_data();
   request.result_dtype = out.dtype();
@@ -56,6 +63,17 @@ const Op sum_op = {
     },
 };
 
+// Rounded once, after the division.
+void exact_mean(const Tensor& x, const Attributes& attributes, Tensor& out) {
+  if (out.element_count() == 0) return;
+  auto count = reduced_count(x.shape(), attributes);
+  if (count == 0) return sum_into(x, attributes, out);
+  Folded terms = folded(converted(x, out.dtype()), reduced_dims(attributes, x.shape().size()));
+  if (keeps_unrounded()) return write_unrounded(out, unrounded_fold(terms).divided(double(count)));
+  CarriedSums sums = carried_sum(terms.request(SumTerm::identity));
+  sums.divided(double(count)).round(out.mutable_data(), out.dtype());
+}
+
 const Op mean_op = {
     .name = "mean",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
@@ -66,6 +84,8 @@ const Op mean_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
+          if (current_arithmetic().is_exact())
+            return exact_mean(inputs[0], attributes, outputs[0]);
           sum_kernel(inputs, attributes, outputs);
           Tensor& out = outputs[0];
           divide(out.mutable_data(), double(reduced_count(inputs[0].shape(), attributes)),

@@ -57,7 +57,7 @@ Op running_extreme_op(const std::string& name, bool is_max) {
     adopt_(outputs[0], gather(x, dim, outputs[1]));
   };
   auto gradient = [](const GradientCall& call) -> Gradients {
-    if (!call.has_gradient(0)) return {Gradient()};
+    if (!call.has_gradient(0)) return {Tensor()};
     Tensor g = call.gradient(0);
     return {scatter_add(new_zeros(g, call.input_type(0).shape),
                         call.attributes().get<std::int64_t>("dim"), call.output(1), g)};

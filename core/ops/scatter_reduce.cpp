@@ -130,7 +130,7 @@ Gradients mean_gradients(const ScatterGradient& r) {
   Tensor start = r.includes_self ? ones_like(g) : zeros_like(g);
   Tensor counts = clamp_min(scatter_add(start, r.dim, r.index, one), 1);
   Tensor shared = g / counts;
-  return {r.without_replaced(shared), Gradient(), source_gradient(r.call, shared)};
+  return {r.without_replaced(shared), Tensor(), source_gradient(r.call, shared)};
 }
 
 // Equal elements share the gradient.
@@ -147,7 +147,7 @@ Gradients extreme_gradients(const ScatterGradient& r) {
     Tensor replaced = scatter(zeros_like(own), r.dim, r.index, 1.0);
     kept = 1 - replaced;
   }
-  return {kept * shared, Gradient(), padded_source(r.call, theirs * r.at_index(shared))};
+  return {kept * shared, Tensor(), padded_source(r.call, theirs * r.at_index(shared))};
 }
 
 // The product of the others: where a factor is zero, the product without it.
@@ -163,7 +163,7 @@ Gradients product_gradients(const ScatterGradient& r) {
   Tensor without = r.product(x, masked_fill(source, is_single, 1));
   Tensor single = r.at_index(g * without);
   Tensor divided = r.at_index(g * r.product(x, source)) / masked_fill(source, is_zero, 1);
-  return {own, Gradient(), padded_source(r.call, where(is_single, single, divided))};
+  return {own, Tensor(), padded_source(r.call, where(is_single, single, divided))};
 }
 
 const Op scatter_reduce_op = {
@@ -181,7 +181,7 @@ const Op scatter_reduce_op = {
     .gradient = [](const GradientCall& call) -> Gradients {
       ScatterGradient r(call);
       if (r.reduce == "sum")
-        return {r.without_replaced(call.gradient()), Gradient(),
+        return {r.without_replaced(call.gradient()), Tensor(),
                 source_gradient(call, call.gradient())};
       if (r.reduce == "mean") return mean_gradients(r);
       return r.reduce == "prod" ? product_gradients(r) : extreme_gradients(r);

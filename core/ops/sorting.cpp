@@ -99,7 +99,7 @@ void sort_into(const Tensor& x, std::int64_t dim, const Order& order, gsl::span<
 
 // Elements that were selected along dim give their gradient to the places they came from.
 Gradients selected_gradient(const GradientCall& call) {
-  if (!call.has_gradient(0)) return {Gradient()};
+  if (!call.has_gradient(0)) return {Tensor()};
   Tensor g = call.gradient(0);
   return {scatter_add(new_zeros(g, call.input_type(0).shape),
                       call.attributes().get<std::int64_t>("dim"), call.output(1), g)};

@@ -2,7 +2,7 @@
 
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
-#include <simmesh/core/ops/carried_blocks.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/dim_list.h>
 #include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/gathering.h>
@@ -61,15 +61,9 @@ Gradients unfold_gradient(const GradientCall& call) {
   if (shape.empty()) return {reshape(sum(g, 0), shape)};
   Tensor joined = flatten(movedim(g, -1, windows.dim + 1), windows.dim, windows.dim + 1);
   Places places = window_places(windows, call.output_type().shape[std::size_t(windows.dim)]);
-  if (call.carries(0)) {
-    Places blocks = places_along(shape, windows.dim, places);
-    return {carried_blocks(call, 0,
-                           {.places = blocks,
-                            .block = block_after(shape, windows.dim),
-                            .source = joined.contiguous()})};
-  }
   Tensor indices = empty({std::int64_t(places.size())}, DType::int64);
   std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
+  UnroundedSums scope(call.is_unfinished(0));
   return {index_add(new_zeros(g, shape), windows.dim, indices, joined)};
 }
 

@@ -337,7 +337,7 @@ const Op unbind_op = {
       return parts;
     },
     .gradient = [](const GradientCall& call) -> Gradients {
-      if (call.output_count() == 0) return {Gradient()};
+      if (call.output_count() == 0) return {Tensor()};
       return {stack(all_gradients(call), call.attributes().get<std::int64_t>("dim"))};
     },
 };
@@ -348,6 +348,7 @@ const Op clone_op = {
     .kernel = [](Inputs inputs, const Attributes&,
                  gsl::span<Tensor> outputs) { adopt_(outputs[0], inputs[0]); },
     .gradient = [](const GradientCall& call) -> Gradients { return {call.gradient()}; },
+    .moves = true,
 };
 
 // The ops that write a gradient where a view reads share all but the view.

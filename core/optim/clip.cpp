@@ -13,6 +13,7 @@
 #include <simmesh/core/ops/reductions.h>
 #include <simmesh/core/ops/statistics.h>
 #include <simmesh/core/optim/clip.h>
+#include <simmesh/core/tensor/convert.h>
 
 namespace simmesh::optim {
 
@@ -36,21 +37,29 @@ void replace_gradients(gsl::span<const Tensor> parameters,
   }
 }
 
-Tensor in_double(const Tensor& x) { return to(x, DType::float64); }
-
-// The sum of |x|^p over all tensors, carried: how elements are grouped doesn't matter.
-Tensor carried_norm(gsl::span<const Tensor> tensors, double p) {
-  CarriedSum total(DimSpan(), DType::float64);
-  for (const Tensor& tensor : tensors) {
-    Tensor x = in_double(tensor);
-    Tensor term = p == 1.0 ? abs(x) : p == 2.0 ? mul(x, x) : pow(abs(x), p);
-    total.add_sum(term);
-  }
-  Tensor sum = total.value();
-  return p == 1.0 ? sum : p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / p);
+// The norm as if all elements were in one tensor, rounded once: how they are spread over tensors
+// doesn't matter. A device would do what the caller did, which takes the result.
+void write_exact_norm(gsl::span<const Tensor> tensors, double p, Tensor& norm) {
+  Ledger::Workspace unseen;
+  Clock::Quiet no_launches;
+  UnroundedSums scope;
+  Tensor sum = power_sum(tensors, p);
+  Tensor root = p == 1.0 ? sum : p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / p);
+  copy_(norm, converted(root, norm.dtype()));
 }
 
 }  // namespace
+
+Tensor power_sum(gsl::span<const Tensor> tensors, double p) {
+  Tensor total = zeros(DimSpan(), DType::float64);
+  for (const Tensor& tensor : tensors) {
+    if (tensor.element_count() == 0) continue;
+    Tensor x = to(tensor, DType::float64);
+    Tensor terms = p == 1.0 ? abs(x) : p == 2.0 ? mul(x, x) : pow(abs(x), p);
+    total = add(total, sum(terms));
+  }
+  return total;
+}
 
 Tensor total_norm(gsl::span<const Tensor> tensors, double p) {
   if (!(p > 0))
@@ -58,11 +67,12 @@ Tensor total_norm(gsl::span<const Tensor> tensors, double p) {
   NoGrad mode;
   DType dtype = tensors.empty() ? DType::float32 : tensors[0].dtype();
   if (tensors.empty()) return zeros(DimSpan(), dtype);
-  if (current_arithmetic().is_exact() && std::isfinite(p))
-    return to(carried_norm(tensors, p), dtype);
   std::vector<Tensor> norms;
   for (const Tensor& tensor : tensors) norms.push_back(to(vector_norm(tensor, p), dtype));
-  return vector_norm(stack(norms), p);
+  Tensor norm = vector_norm(stack(norms), p);
+  if (current_arithmetic().is_exact() && std::isfinite(p) && norm.has_elements())
+    write_exact_norm(tensors, p, norm);
+  return norm;
 }
 
 Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& options) {

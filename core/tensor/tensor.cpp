@@ -38,6 +38,12 @@ bool is_only_a_shape(const Tensor& x) {
   return x.storage() && !x.storage()->is_meta() && !x.storage()->has_elements();
 }
 
+ElementPlaces places_of(const Tensor& x) {
+  std::size_t element = bytes_per_element(x.dtype());
+  return {x.storage()->buffer_offset() + std::size_t(x.storage_offset()) * element, x.shape(),
+          x.strides(), element};
+}
+
 std::size_t bytes_of(DimSpan shape, DType dtype) {
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(element_count(shape), std::int64_t(bytes_per_element(dtype)), &bytes))
@@ -89,7 +95,12 @@ bool Tensor::is_contiguous() const {
 }
 
 std::byte* Tensor::mutable_data() {
-  return storage_->mutable_data() + std::size_t(offset_) * bytes_per_element(dtype_);
+  std::size_t element = bytes_per_element(dtype_);
+  std::int64_t last = count_ == 0 ? -1 : 0;
+  for (std::size_t dim = 0; count_ > 0 && dim < shape_.size(); ++dim)
+    last += (shape_[dim] - 1) * strides_[dim];
+  std::size_t begin = std::size_t(offset_) * element;
+  return storage_->mutable_data({begin, std::size_t(last + 1) * element}) + begin;
 }
 
 void Tensor::check_access(DType dtype) const {
@@ -224,8 +235,14 @@ void copy_(Tensor& target, const Tensor& source) {
   if (target.element_count() == 0) return;
   launch("copy_", source, target);
   if (DataMode::shapes_only() && is_only_a_shape(target)) return;
+  CompanionPtr kept = source.storage()->buffer()->companion();
+  ElementPlaces from = places_of(source);
   strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
                target.shape(), bytes_per_element(target.dtype()));
+  if (!kept) [[likely]]
+    return;
+  Buffer& buffer = *target.storage()->buffer();
+  buffer.set_companion(kept->with_copy(buffer.companion(), from, places_of(target)));
 }
 
 void adopt_(Tensor& target, const Tensor& source) {

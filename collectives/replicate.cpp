@@ -220,7 +220,8 @@ std::vector<bool> State::unused_by_all() {
   if (!options.find_unused) return unused;
   Tensor used = zeros({std::int64_t(parameters.size())}, DType::int64);
   auto own = used.mutable_values<std::int64_t>();
-  for (std::size_t i = 0; i < parameters.size(); ++i) own[i] = grad_of(parameters[i]).is_defined() ? 1 : 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    own[i] = grad_of(parameters[i]).is_defined() ? 1 : 0;
   Tensor total = all_reduce(used, ReduceOp::sum, group);
   auto users = total.values<std::int64_t>();
   for (std::size_t i = 0; i < parameters.size(); ++i) unused[i] = users[i] == 0;

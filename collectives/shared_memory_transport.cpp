@@ -139,8 +139,7 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
 std::vector<Tensor> Exchanging::unrounded_inputs(std::size_t index) const {
   bool adds = first_.reduce == ReduceOp::sum || first_.reduce == ReduceOp::avg ||
               first_.reduce == ReduceOp::premul_sum;
-  if (!adds || !context_.arithmetic.is_exact() ||
-      !is_floating_point(first_.inputs[index].dtype()))
+  if (!adds || !context_.arithmetic.is_exact() || !is_floating_point(first_.inputs[index].dtype()))
     return {};
   bool counts = false;
   std::vector<Tensor> inputs;
@@ -235,9 +234,8 @@ ResultPart Exchanging::gathered(std::size_t index) {
     }
   }
   part.hash = streams ? hash->value() : bits_hash({part.buffer->data(), bytes});
-  share_unrounded_pieces(part, [&](std::size_t member) {
-    return exchange_.call(member).inputs[index];
-  });
+  share_unrounded_pieces(part,
+                         [&](std::size_t member) { return exchange_.call(member).inputs[index]; });
   return part;
 }
 

@@ -107,8 +107,8 @@ class FSDPParam {
   void accumulate_unsharded_grad();
   void to_accumulated_grad();
 
-  // add_sharded_grad adds a reduced piece, of the padded shape and the shard's dtype, to the shard's
-  // gradient.
+  // add_sharded_grad adds a reduced piece, of the padded shape and the shard's dtype, to the
+  // shard's gradient.
   void add_sharded_grad(const Tensor& padded_piece);
 
   // wait_for_offload lets the host wait for gradients that are being copied to it.

@@ -3,6 +3,7 @@
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/inplace.h>
 #include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/ops/unrounded_terms.h>
 #include <simmesh/core/tensor/launch.h>
@@ -127,9 +128,12 @@ void FSDPParam::add_sharded_grad(const Tensor& padded_piece) {
   if (before.is_defined()) {
     NoGrad mode;
     UnroundedSums scope;
-    piece = add(before.local_part(), piece);
+    // In place, as in PyTorch: whatever else reads the memory of the gradient keeps it.
+    Tensor local = before.local_part();
+    add_(local, piece);
+  } else {
+    set_sharded_grad(std::move(piece));
   }
-  set_sharded_grad(std::move(piece));
   run_accumulate_hooks();
 }
 

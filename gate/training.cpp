@@ -43,8 +43,8 @@ Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
   SIMMESH_CHECK(false, "unknown loss {}", int(kind));
 }
 
-// LossSum adds up the loss of a step over micro-batches and ranks: in exact arithmetic unrounded, so
-// that no way of cutting the batch changes it.
+// LossSum adds up the loss of a step over micro-batches and ranks: in exact arithmetic unrounded,
+// so that no way of cutting the batch changes it.
 class LossSum {
  public:
   void add(const Tensor& terms, const Tensor& loss) {

@@ -88,9 +88,8 @@ class Unrounded final : public Companion {
 CompanionPtr joined(const CompanionPtr& before, const SumRun& added) {
   SumRuns runs;
   if (before) runs = Unrounded::of(before.get())->outside(added.begin, added.end());
-  runs.insert(std::upper_bound(
-                  runs.begin(), runs.end(), added,
-                  [](const SumRun& a, const SumRun& b) { return a.begin < b.begin; }),
+  runs.insert(std::upper_bound(runs.begin(), runs.end(), added,
+                               [](const SumRun& a, const SumRun& b) { return a.begin < b.begin; }),
               added);
   return Unrounded::make(std::move(runs));
 }
@@ -212,9 +211,9 @@ std::vector<Part> parts_of(const Tensor& rows, const SumRange& asked) {
   auto take_plain = [&](std::int64_t end) {
     if (at == end) return;
     std::int64_t begin = (at - from) / element, count = (end - at) / element;
-    parts.push_back({{begin, count},
-                     CarriedSums::of(rows.data() + asked.begin * element + (at - from),
-                                     rows.dtype(), count)});
+    parts.push_back(
+        {{begin, count},
+         CarriedSums::of(rows.data() + asked.begin * element + (at - from), rows.dtype(), count)});
     at = end;
   };
   if (const Unrounded* behind = Unrounded::of(rows))
@@ -291,9 +290,9 @@ void keep_unrounded(Tensor& tensor, CarriedSums sums) {
   auto element = std::int64_t(bytes_per_element(tensor.dtype()));
   Buffer& buffer = *tensor.storage()->buffer();
   std::int64_t count = sums.count();
-  buffer.set_companion(joined(buffer.companion(),
-                              {begin_of(tensor), count, element,
-                               std::make_shared<const CarriedSums>(std::move(sums)), 0}));
+  buffer.set_companion(joined(
+      buffer.companion(),
+      {begin_of(tensor), count, element, std::make_shared<const CarriedSums>(std::move(sums)), 0}));
 }
 
 void write_unrounded(Tensor& tensor, CarriedSums sums) {
@@ -316,8 +315,7 @@ CarriedSums sum_of(gsl::span<const CarriedSums> parts) {
     terms.push_back(has_common ? part.over_one(common) : as_one_term(part));
     const CarriedSums& term = terms.back();
     if (term.digit_count() == 0) continue;
-    DigitRange own = DigitRange::of_bits(32 * term.low(),
-                                         32 * (term.low() + term.digit_count()),
+    DigitRange own = DigitRange::of_bits(32 * term.low(), 32 * (term.low() + term.digit_count()),
                                          std::int64_t(parts.size()));
     range = range.count == 0 ? own : range.joined(own);
   }

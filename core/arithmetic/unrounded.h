@@ -10,10 +10,10 @@
 
 namespace simmesh {
 
-// In exact arithmetic a tensor may have, behind its rounded elements, the sums that they are rounded
-// from: its companion. Views, copies and collectives take it along; what writes elements otherwise
-// ends it for those. It takes no memory of the rank, and no operation but those that add looks at
-// it, so a program sees the same tensors, bytes and times as without.
+// In exact arithmetic a tensor may have, behind its rounded elements, the sums that they are
+// rounded from: its companion. Views, copies and collectives take it along; what writes elements
+// otherwise ends it for those. It takes no memory of the rank, and no operation but those that add
+// looks at it, so a program sees the same tensors, bytes and times as without.
 
 // is_unrounded says whether there are sums behind any element of a tensor.
 bool is_unrounded(const Tensor& tensor);

@@ -76,9 +76,8 @@ Gradients OpNode::apply(Gradients gradients) {
 
 bool OpNode::takes_unrounded() const {
   if (!op_.view && !op_.moves) return false;
-  return std::any_of(edges().begin(), edges().end(), [](const Edge& edge) {
-    return edge.node && edge.node->takes_unrounded();
-  });
+  return std::any_of(edges().begin(), edges().end(),
+                     [](const Edge& edge) { return edge.node && edge.node->takes_unrounded(); });
 }
 
 void OpNode::release() {

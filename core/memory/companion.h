@@ -26,10 +26,10 @@ struct ElementPlaces {
   std::size_t element_bytes = 1;
 };
 
-// Companion is what a layer above keeps of the elements of a buffer beside its bytes: core/arithmetic
-// has the one implementation, sums that aren't rounded yet. It goes where the elements are copied
-// or shared, belongs to no rank's memory, and ends for elements that anything else writes. It is
-// immutable; null stands for nothing.
+// Companion is what a layer above keeps of the elements of a buffer beside its bytes:
+// core/arithmetic has the one implementation, sums that aren't rounded yet. It goes where the
+// elements are copied or shared, belongs to no rank's memory, and ends for elements that anything
+// else writes. It is immutable; null stands for nothing.
 class Companion : public boost::intrusive_ref_counter<Companion> {
  public:
   virtual ~Companion() = default;

@@ -119,8 +119,7 @@ std::byte* Storage::mutable_data(const ByteRange& written) {
     if (ledger_) ledger_->count_copy_on_write();
   }
   if (buffer_->companion()) [[unlikely]]
-    buffer_->set_companion(
-        buffer_->companion()->without({offset_ + written.begin, written.count}));
+    buffer_->set_companion(buffer_->companion()->without({offset_ + written.begin, written.count}));
   return buffer_->data() + offset_;
 }
 

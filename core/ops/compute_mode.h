@@ -24,9 +24,9 @@ const Arithmetic& current_arithmetic();
 
 // UnroundedSums keeps, in exact arithmetic, what the sums in its scope are before they are rounded
 // behind their results: of products, reductions, additions, scatters and collectives (see
-// core/arithmetic/unrounded.h). What takes part of it, or adds to it, in the scope then goes on with
-// the sum itself, until somebody reads an element. It is for sums that aren't complete: pending
-// placements, gradients over micro-batches. In other arithmetics it does nothing.
+// core/arithmetic/unrounded.h). What takes part of it, or adds to it, in the scope then goes on
+// with the sum itself, until somebody reads an element. It is for sums that aren't complete:
+// pending placements, gradients over micro-batches. In other arithmetics it does nothing.
 //
 //   UnroundedSums scope;
 //   Tensor part = mm(x_columns, w_rows);                         // this rank's terms

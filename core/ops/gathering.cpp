@@ -3,8 +3,8 @@
 
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
-#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/comparison.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/dim_list.h>
 #include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/gathering.h>

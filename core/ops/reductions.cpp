@@ -84,8 +84,7 @@ const Op mean_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          if (current_arithmetic().is_exact())
-            return exact_mean(inputs[0], attributes, outputs[0]);
+          if (current_arithmetic().is_exact()) return exact_mean(inputs[0], attributes, outputs[0]);
           sum_kernel(inputs, attributes, outputs);
           Tensor& out = outputs[0];
           divide(out.mutable_data(), double(reduced_count(inputs[0].shape(), attributes)),

@@ -28,8 +28,7 @@ CarriedSums summed(const Folded& terms) {
   std::vector<std::int64_t> indices(std::size_t(terms.results()));
   for (std::int64_t k = 0; k < terms.count; ++k) {
     for (std::int64_t i = 0; i < terms.results(); ++i)
-      indices[std::size_t(i)] =
-          (i / terms.inner * terms.count + k) * terms.inner + i % terms.inner;
+      indices[std::size_t(i)] = (i / terms.inner * terms.count + k) * terms.inner + i % terms.inner;
     parts.push_back(all.taken(indices));
   }
   return parts.empty() ? CarriedSums::zeros(terms.results()) : sum_of(parts);
@@ -123,9 +122,9 @@ void write_unrounded_blocks(const BlockSum& sum, Tensor& out) {
   if (out.element_count() == 0) return;
   CarriedSums source = unrounded(sum.source).scaled(sum.alpha);
   std::vector<CarriedSums> parts = {unrounded(sum.x)};
-  DigitRange range = DigitRange::of_bits(32 * source.low(),
-                                         32 * (source.low() + source.digit_count()),
-                                         std::int64_t(sum.places.size()));
+  DigitRange range =
+      DigitRange::of_bits(32 * source.low(), 32 * (source.low() + source.digit_count()),
+                          std::int64_t(sum.places.size()));
   DigitSums blocks(out.element_count(), range);
   CarriedSums terms = source.over_one(source.divisor());
   for (std::size_t i = 0; i < sum.places.size(); ++i)

@@ -11,12 +11,12 @@
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/formula.h>
 
-// In exact arithmetic a leaf's gradient is carried as integers: a batch gives the bits of its parts
-// one after another, in any order. Rounding anywhere in between would show here.
+// In exact arithmetic a leaf's gradient goes on unrounded: a batch gives the bits of its parts one
+// after another, in any order. Rounding anywhere in between would show here.
 namespace simmesh {
 namespace {
 
-struct CarriedCase {
+struct BatchCase {
   std::string name;
   Shape weight;
   Shape batch;  // the inputs, of which dim 0 is cut
@@ -24,7 +24,7 @@ struct CarriedCase {
   std::function<Tensor(const Tensor& weight, const Tensor& batch)> function;
 };
 
-const std::vector<CarriedCase> cases = {
+const std::vector<BatchCase> cases = {
     {"linear",
      {4, 5},
      {6, 3, 5},
@@ -97,14 +97,14 @@ const std::vector<CarriedCase> cases = {
      }},
 };
 
-Tensor batch_of(const CarriedCase& one) {
+Tensor batch_of(const BatchCase& one) {
   if (one.batch_dtype == DType::int64)
     return formula(one.batch, {.rule = Rule::index, .seed = 5, .below = 3, .dtype = DType::int64});
   return formula(one.batch, {.rule = Rule::unit, .seed = 5});
 }
 
 // The gradient after backward passes over parts of the batch.
-Tensor gradient_of(const CarriedCase& one, const std::vector<Tensor::Narrow>& parts) {
+Tensor gradient_of(const BatchCase& one, const std::vector<Tensor::Narrow>& parts) {
   Tensor weight = formula(one.weight, {.rule = Rule::unit, .seed = 6}), batch = batch_of(one);
   Tensor upstream = formula(one.function(weight, batch).shape(), {.rule = Rule::unit, .seed = 7});
   set_requires_grad(weight);
@@ -113,10 +113,10 @@ Tensor gradient_of(const CarriedCase& one, const std::vector<Tensor::Narrow>& pa
   return grad_of(weight);
 }
 
-TEST(CarriedGradients, PartsOfABatchGiveTheBitsOfTheWhole) {
+TEST(UnfinishedGradients, PartsOfABatchGiveTheBitsOfTheWhole) {
   Arithmetic exact = Arithmetic::exact();
   ArithmeticScope scope(exact);
-  for (const CarriedCase& one : cases) {
+  for (const BatchCase& one : cases) {
     std::int64_t size = one.batch[0];
     Tensor whole = gradient_of(one, {{0, 0, size}});
     EXPECT_EQ(whole.shape(), one.weight);
@@ -125,12 +125,13 @@ TEST(CarriedGradients, PartsOfABatchGiveTheBitsOfTheWhole) {
   }
 }
 
-// Carried or not, a gradient is the same sum: here of few small integers, which no way rounds.
-TEST(CarriedGradients, CarryingChangesNoExactSum) {
+// Rounded in between or not, a gradient is the same sum: here of few small integers, which no way
+// rounds.
+TEST(UnfinishedGradients, GoingOnUnroundedChangesNoExactSum) {
   auto integers = [](const Shape& shape, std::uint64_t seed) {
     return formula(shape, {.rule = Rule::small, .seed = seed});
   };
-  auto gradient = [&](const CarriedCase& one) {
+  auto gradient = [&](const BatchCase& one) {
     Tensor weight = integers(one.weight, 1);
     Tensor batch = one.batch_dtype == DType::int64 ? batch_of(one) : integers(one.batch, 2);
     set_requires_grad(weight);
@@ -138,7 +139,7 @@ TEST(CarriedGradients, CarryingChangesNoExactSum) {
     backward(result, {.gradients = {integers(result.shape(), 3)}});
     return grad_of(weight);
   };
-  for (const CarriedCase& one : cases) {
+  for (const BatchCase& one : cases) {
     Tensor canonical = gradient(one);
     Arithmetic exact = Arithmetic::exact();
     ArithmeticScope scope(exact);

@@ -2,6 +2,7 @@
 
 #include <simmesh/collectives/collectives.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/world.h>
 #include <simmesh/core/ops/compute_mode.h>
 
 namespace simmesh {
@@ -12,11 +13,16 @@ using Inputs = gsl::span<const Tensor>;
 
 Inputs one(const Tensor& tensor) { return {&tensor, 1}; }
 
+// Collectives add as the world says, whatever ArithmeticScope there is.
+bool keeps_unrounded_sums() {
+  return this_rank().world().options().arithmetic.is_exact() && compute_mode().keeps_unrounded;
+}
+
 CollectiveCall reduction(CollectiveOp op, Inputs inputs, ReduceWith reduce, const CallSite& site) {
   return {.op = op,
           .reduce = reduce.op,
           .factor = reduce.factor,
-          .keeps_unrounded = keeps_unrounded(),
+          .keeps_unrounded = keeps_unrounded_sums(),
           .inputs = inputs,
           .site = site};
 }

@@ -12,7 +12,7 @@ namespace simmesh {
 
 Arithmetic Arithmetic::canonical() { return {"canonical", std::make_shared<RankOrder>()}; }
 Arithmetic Arithmetic::rank_order() { return {"rank_order", std::make_shared<RankOrder>()}; }
-Arithmetic Arithmetic::exact() { return {"exact", std::make_shared<ExactOrder>()}; }
+Arithmetic Arithmetic::exact() { return {"exact", std::make_shared<ExactOrder>(), true}; }
 Arithmetic Arithmetic::as_nccl_ring(NcclRing options) {
   return {"as_nccl_ring", std::make_shared<NcclRingOrder>(options)};
 }

@@ -82,7 +82,7 @@ class Arithmetic {
   bool adds_by_owner() const { return order_->adds_by_owner(); }
 
   // is_exact says whether sums don't depend on order: then unfinished sums go on unrounded.
-  bool is_exact() const { return name_ == "exact"; }
+  bool is_exact() const { return is_exact_; }
 
   // product and sum are those of product.h and sums.h: exact where is_exact, else canonical.
   void product(const Product& product) const;
@@ -93,10 +93,11 @@ class Arithmetic {
   void reduce(const Reduction& reduction) const;
 
  private:
-  Arithmetic(std::string name, std::shared_ptr<const ReductionOrder> order)
-      : name_(std::move(name)), order_(std::move(order)) {}
+  Arithmetic(std::string name, std::shared_ptr<const ReductionOrder> order, bool is_exact = false)
+      : name_(std::move(name)), is_exact_(is_exact), order_(std::move(order)) {}
 
   std::string name_;
+  bool is_exact_;
   std::shared_ptr<const ReductionOrder> order_;
 };
 

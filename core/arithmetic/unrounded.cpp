@@ -6,6 +6,8 @@
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/check/check.h>
+#include <simmesh/core/clock/clock.h>
+#include <simmesh/core/memory/ledger.h>
 
 namespace simmesh {
 
@@ -14,6 +16,12 @@ namespace {
 constexpr std::int64_t common_divisor_max = std::int64_t(1) << 53;
 // So many sums are added at a time: they stay in the cache, and have no more digits than they need.
 constexpr std::int64_t sums_at_once = 4096;
+
+// What is done in its scope belongs to no rank: neither its memory nor its time.
+struct Unseen {
+  Ledger::Workspace memory;
+  Clock::Quiet time;
+};
 
 // SumRun is a range of elements, in bytes of their buffer, with the sums behind them.
 struct SumRun {
@@ -253,6 +261,7 @@ bool is_unrounded(const Tensor& tensor) {
 
 CarriedSums unrounded(const Tensor& tensor) {
   SIMMESH_CHECK(is_floating_point(tensor.dtype()), "sums behind {}", to_string(tensor.dtype()));
+  Unseen nobody;
   Tensor rows = tensor.contiguous();
   std::vector<Part> parts = parts_of(rows, {0, rows.element_count()});
   std::int64_t common = 1;
@@ -325,6 +334,7 @@ CarriedSums sum_of(gsl::span<const CarriedSums> parts) {
 }
 
 void reduce_unrounded(const UnroundedReduction& reduction, Tensor& result, bool keeps) {
+  Unseen nobody;
   std::vector<Tensor> rows;
   for (const Tensor& operand : reduction.operands) rows.push_back(operand.contiguous());
   double factor = visit_dtype(result.dtype(), [&]<class T>(T) -> double {

@@ -86,8 +86,14 @@ void DigitSums::add_integer(std::int64_t i, Int128 k, int exponent) {
   if (shift != 0) {
     Int128 share = k & ((Int128(1) << (32 - shift)) - 1);
     SIMMESH_CHECK(share == 0 || digit >= range_.low, "a term below digit {}", range_.low);
-    if (share != 0) *place += std::int64_t(share) << shift;
+    std::int64_t part = std::int64_t(share) << shift;
     k >>= 32 - shift;
+    // No digit is needed above for the sake of a sign.
+    if (part >= std::int64_t(1) << 31) {
+      part -= std::int64_t(1) << 32;
+      ++k;
+    }
+    if (part != 0) *place += part;
     ++digit;
     place += count_;
   }

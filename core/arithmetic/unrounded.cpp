@@ -72,8 +72,11 @@ class Unrounded final : public Companion {
   }
 
   CompanionPtr without(const ByteRange& range) const override {
-    if (range.count == 0) return CompanionPtr(this);
-    return make(outside(std::int64_t(range.begin), std::int64_t(range.begin + range.count)));
+    auto from = std::int64_t(range.begin), to = from + std::int64_t(range.count);
+    bool overlaps = std::any_of(runs_.begin(), runs_.end(), [&](const SumRun& run) {
+      return run.begin < to && from < run.end();
+    });
+    return overlaps ? make(outside(from, to)) : CompanionPtr(this);
   }
 
   CompanionPtr with_copy(const CompanionPtr& before, const ElementPlaces& source,

@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-double element(const ProductOperand& operand, std::int64_t row, std::int64_t column) {
+double carried_factor(const ProductOperand& operand, std::int64_t row, std::int64_t column) {
   return visit_dtype(operand.dtype, [&]<class T>(T) {
     T x = reinterpret_cast<const T*>(
         operand.data)[row * operand.row_stride + column * operand.column_stride];
@@ -26,7 +26,7 @@ CarriedSums carried_product(const Product& p, InstructionSet) {
   for (std::int64_t i = 0; i < p.rows; ++i)
     for (std::int64_t j = 0; j < p.columns; ++j)
       for (std::int64_t k = 0; k < p.depth; ++k)
-        sums.add_product(i * p.columns + j, element(p.a, i, k), element(p.b, k, j));
+        sums.add_product(i * p.columns + j, carried_factor(p.a, i, k), carried_factor(p.b, k, j));
   return sums.take();
 }
 

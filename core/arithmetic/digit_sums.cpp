@@ -4,6 +4,7 @@
 
 #include <simmesh/core/arithmetic/digit_sums.h>
 #include <simmesh/core/arithmetic/non_finite_terms.h>
+#include <simmesh/core/arithmetic/triple_sum.h>
 #include <simmesh/core/check/check.h>
 
 namespace simmesh {
@@ -11,7 +12,7 @@ namespace simmesh {
 namespace {
 
 // A digit of a term is at most 2^32, so that an int64 takes 2^30 of them and what is carried in.
-constexpr std::int64_t terms_between_carries = std::int64_t(1) << 30;
+constexpr std::int64_t digit_terms_between_carries = std::int64_t(1) << 30;
 
 constexpr int floor_of_32nd(int bit) { return bit >> 5; }
 
@@ -53,7 +54,7 @@ DigitSums::DigitSums(std::int64_t count, const DigitRange& range)
     : count_(count), range_(range), digits_(std::size_t(count * range.count), 0) {}
 
 void DigitSums::make_room(std::int64_t terms) {
-  if (since_carry_ + terms > terms_between_carries) carry();
+  if (since_carry_ + terms > digit_terms_between_carries) carry();
   since_carry_ += terms;
 }
 
@@ -157,7 +158,24 @@ CarriedSums DigitSums::take(std::int64_t divisor) {
   return result;
 }
 
+// The products of doubles whose exponents lie well apart from the ends are pairs of doubles.
 double exact_dot(const DoubleLine& a, const DoubleLine& b, std::int64_t count, DType dtype) {
+  constexpr double least = 0x1p-900, most = 0x1p900;
+  TripleSum triple;
+  bool fits = true;
+  for (std::int64_t k = 0; k < count; ++k) {
+    double x = a.data[k * a.stride], y = b.data[k * b.stride], product = x * y;
+    double magnitude = std::fabs(product);
+    if (magnitude < least || !(magnitude < most)) {
+      if (product == 0 && (x == 0 || y == 0)) continue;
+      fits = false;
+      break;
+    }
+    triple.add(product);
+    if (double rest = std::fma(x, y, -product); rest != 0) triple.add(rest);
+  }
+  if (fits)
+    if (std::optional<double> rounded = triple.rounded(dtype)) return *rounded;
   DigitSums sum(1, DigitRange::whole());
   for (std::int64_t k = 0; k < count; ++k)
     sum.add_product(0, a.data[k * a.stride], b.data[k * b.stride]);

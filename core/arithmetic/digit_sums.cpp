@@ -78,28 +78,34 @@ void DigitSums::add_non_finite(std::int64_t i, std::int64_t terms) {
   counted = NonFiniteTerms::merged(counted, terms);
 }
 
+// A digit takes its share of k, the highest one all that is left, so that no sign is carried
+// beyond.
 void DigitSums::add_integer(std::int64_t i, Int128 k, int exponent) {
   if (k == 0) return;
   make_room(1);
-  int digit = floor_of_32nd(exponent), shift = exponent - 32 * digit;
-  std::int64_t* place = digits_.data() + std::int64_t(digit - range_.low) * count_ + i;
-  // The digit's share of k first, so that nothing is shifted out above.
-  if (shift != 0) {
+  int digit = floor_of_32nd(exponent) - range_.low, shift = exponent & 31;
+  const int last = range_.count - 1;
+  SIMMESH_CHECK(digit <= last, "a term in digit {} of {}", digit, range_.count);
+  std::int64_t* place = digits_.data() + std::int64_t(digit) * count_ + i;
+  if (shift != 0 && digit < last) {
     Int128 share = k & ((Int128(1) << (32 - shift)) - 1);
-    SIMMESH_CHECK(share == 0 || digit >= range_.low, "a term below digit {}", range_.low);
+    SIMMESH_CHECK(share == 0 || digit >= 0, "a term below digit {}", range_.low);
     if (share != 0) *place += std::int64_t(share) << shift;
     k >>= 32 - shift;
+    shift = 0;
     ++digit;
     place += count_;
   }
-  for (; k != 0; ++digit, place += count_) {
+  for (; digit < last && k != 0; ++digit, place += count_) {
     auto share = std::int32_t(std::uint32_t(k));
     k = (k - share) >> 32;
-    if (share == 0) continue;
-    SIMMESH_CHECK(digit >= range_.low && digit < range_.low + range_.count,
-                  "a term in digit {} of {} from {}", digit, range_.count, range_.low);
-    *place += share;
+    SIMMESH_CHECK(share == 0 || digit >= 0, "a term below digit {}", range_.low);
+    if (share != 0) *place += share;
   }
+  if (k == 0) return;
+  constexpr std::int64_t most = std::int64_t(1) << 31;
+  SIMMESH_CHECK(digit >= 0 && -most <= k && k < most, "a term beyond digit {}", last);
+  *place += std::int64_t(k) * (std::int64_t(1) << shift);
 }
 
 void DigitSums::add(std::int64_t i, double term) {

@@ -98,6 +98,13 @@ struct LineTerms {
   bool transposed = false;
 };
 
+// TripleLines are TripleSums that terms are added to: high, low and missed of each.
+struct TripleLines {
+  double* high = nullptr;
+  double* low = nullptr;
+  double* missed = nullptr;
+};
+
 // Kernels is what is compiled once per instruction set, plain functions over plain memory. Nothing
 // in it may instantiate an inline function that other sources share: the linker keeps one copy of
 // such a function, which could be the one with instructions that the processor lacks.
@@ -130,6 +137,10 @@ struct Kernels {
   // round_wide rounds sums to float. It lists those, as i * columns + j, whose bounds allow more
   // than one result and those that aren't finite, and returns their number.
   std::int64_t (*round_wide)(const WideSums& sums);
+
+  // triple_sums_* add the terms of sum j to TripleSum j.
+  void (*triple_sums_float)(const LineTerms<float>& terms, const TripleLines& sums);
+  void (*triple_sums_double)(const LineTerms<double>& terms, const TripleLines& sums);
 
   // chain_lines_* continue totals[j] over the terms of sum j.
   void (*chain_lines_float)(const LineTerms<float>& terms, float* totals);

@@ -36,6 +36,12 @@ double rounded_pair(double a, double b, DType dtype) {
   });
 }
 
+std::optional<TwoSum> TripleSum::exact() const {
+  TwoSum x = TwoSum::of(high_, low_);
+  bool is_finite = x.sum - x.sum == 0 && x.rest - x.rest == 0;
+  return is_finite && missed_ == 0 ? std::optional(x) : std::nullopt;
+}
+
 std::optional<double> TripleSum::rounded(DType dtype) const {
   TwoSum x = TwoSum::of(high_, low_);
   if (x.sum - x.sum != 0 || x.rest - x.rest != 0 || missed_ - missed_ != 0) return std::nullopt;

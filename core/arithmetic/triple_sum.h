@@ -25,6 +25,10 @@ struct TwoSum {
 //   std::optional<double> rounded = sum.rounded(DType::float32);  // 1e-3, rounded once
 class TripleSum {
  public:
+  TripleSum() = default;
+  // Of what the kernels found (see TripleLines).
+  TripleSum(double high, double low, double missed) : high_(high), low_(low), missed_(missed) {}
+
   void add(double term) {
     TwoSum high = TwoSum::of(high_, term);
     TwoSum low = TwoSum::of(low_, high.rest);
@@ -36,6 +40,9 @@ class TripleSum {
   // rounded returns the sum rounded once to the dtype, ties to even; a sum of zero is +0. Nothing
   // where the sum isn't known well enough, or a term or a partial sum wasn't finite.
   std::optional<double> rounded(DType dtype) const;
+
+  // exact returns the sum as two doubles, where they are all of it.
+  std::optional<TwoSum> exact() const;
 
  private:
   double high_ = 0, low_ = 0;

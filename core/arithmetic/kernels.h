@@ -105,6 +105,24 @@ struct TripleLines {
   double* missed = nullptr;
 };
 
+// ExactFold is out[i] = (rows[0][i] + rows[1][i] + ...) / divisor, of each row times the factor
+// where scaled, exactly summed and rounded once; to_odd of floats: narrowed to float such that a
+// further rounding to a 16-bit dtype is the only one. count is at least fold_count_min; out
+// overlaps no row.
+template <class T>
+struct ExactFold {
+  const T* const* rows = nullptr;
+  std::int64_t row_count = 0;
+  std::int64_t count = 0;
+  double factor = 1;
+  double divisor = 1;
+  bool scaled = false;
+  bool to_odd = false;
+  T* out = nullptr;
+  std::int32_t* unsettled = nullptr;  // room for count
+};
+inline constexpr std::int64_t fold_count_min = 16;
+
 // Kernels is what is compiled once per instruction set, plain functions over plain memory. Nothing
 // in it may instantiate an inline function that other sources share: the linker keeps one copy of
 // such a function, which could be the one with instructions that the processor lacks.
@@ -141,6 +159,10 @@ struct Kernels {
   // triple_sums_* add the terms of sum j to TripleSum j.
   void (*triple_sums_float)(const LineTerms<float>& terms, const TripleLines& sums);
   void (*triple_sums_double)(const LineTerms<double>& terms, const TripleLines& sums);
+
+  // exact_fold_* list the elements that they didn't settle and return their number.
+  std::int64_t (*exact_fold_float)(const ExactFold<float>& fold);
+  std::int64_t (*exact_fold_double)(const ExactFold<double>& fold);
 
   // chain_lines_* continue totals[j] over the terms of sum j.
   void (*chain_lines_float)(const LineTerms<float>& terms, float* totals);

@@ -6,7 +6,8 @@
 #include <functional>
 
 #include <simmesh/bench/core/arithmetic/eigen_product.h>
-#include <simmesh/core/arithmetic/carried_sum.h>
+#include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/arithmetic/carried_product.h>
 #include <simmesh/core/arithmetic/functions.h>
 #include <simmesh/core/tensor/formula.h>
 
@@ -85,15 +86,38 @@ void register_products() {
             state, [&] { exact_product(o.product); }, [&] { canonical_product(o.product); },
             "x_reference_time");
       });
-      add("carried_against_canonical", [m, n, k](benchmark::State& state, Operands& o) {
-        CarriedSum sum({m, n}, DType::float32);
-        Dims rows = {n, k};
-        Tensor b = o.product.b.column_stride == 1 ? o.b : o.b.view(rows).transpose(0, 1);
+      add("carried_against_canonical", [](benchmark::State& state, Operands& o) {
         compare(
-            state, [&] { sum.add_product(o.a, b); }, [&] { canonical_product(o.product); },
+            state, [&] { carried_product(o.product); }, [&] { canonical_product(o.product); },
             "x_reference_time");
       });
     }
+}
+
+void register_reductions() {
+  for (std::int64_t bytes : {32 << 10, 1 << 20})
+    benchmark::RegisterBenchmark(
+        fmt::format("exact_all_reduce_against_canonical/8x{}KiB", bytes >> 10).c_str(),
+        [bytes](benchmark::State& state) {
+          std::vector<Tensor> tensors;
+          std::vector<const std::byte*> operands;
+          std::int64_t count = bytes / 4;
+          Dims shape = {count};
+          for (std::uint64_t rank = 0; rank < 8; ++rank) {
+            tensors.push_back(
+                formula(shape, {.rule = Rule::wide, .seed = rank, .dtype = DType::float32}));
+            operands.push_back(tensors.back().data());
+          }
+          Tensor result = empty(shape, DType::float32);
+          Reduction reduction{
+              .operands = operands, .count = count, .result = result.mutable_data()};
+          compare(
+              state, [&] { Arithmetic::exact().reduce(reduction); },
+              [&] { Arithmetic::canonical().reduce(reduction); }, "x_reference_time");
+        })
+        ->UseManualTime()
+        ->Iterations(50)
+        ->Unit(benchmark::kMicrosecond);
 }
 
 void register_functions() {
@@ -121,7 +145,7 @@ void register_functions() {
         ->Unit(benchmark::kMicrosecond);
 }
 
-const bool registered = (register_products(), register_functions(), true);
+const bool registered = (register_products(), register_reductions(), register_functions(), true);
 
 }  // namespace
 }  // namespace simmesh

@@ -1,14 +1,19 @@
-#include <cmath>
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <simmesh/core/arithmetic/carried_product.h>
 #include <simmesh/core/arithmetic/digit_sums.h>
+#include <simmesh/core/arithmetic/exact_elements.h>
+#include <simmesh/core/arithmetic/exact_sums.h>
 #include <simmesh/core/arithmetic/rounding.h>
 
 namespace simmesh {
 
 namespace {
 
-double factor_at(const ProductOperand& operand, std::int64_t row, std::int64_t column) {
+double carried_factor(const ProductOperand& operand, std::int64_t row, std::int64_t column) {
   return visit_dtype(operand.dtype, [&]<class T>(T) {
     T x = reinterpret_cast<const T*>(
         operand.data)[row * operand.row_stride + column * operand.column_stride];
@@ -26,33 +31,28 @@ CarriedSums carried_product(const Product& p, InstructionSet) {
   for (std::int64_t i = 0; i < p.rows; ++i)
     for (std::int64_t j = 0; j < p.columns; ++j)
       for (std::int64_t k = 0; k < p.depth; ++k)
-        sums.add_product(i * p.columns + j, factor_at(p.a, i, k), factor_at(p.b, k, j));
+        sums.add_product(i * p.columns + j, carried_factor(p.a, i, k), carried_factor(p.b, k, j));
   return sums.take();
 }
 
-CarriedSums carried_sum(const SumRequest& r, InstructionSet) {
-  DigitSums sums(r.outer * r.inner, DigitRange::whole());
-  visit_dtype(r.dtype, [&]<class S>(S) {
-    if constexpr (!std::is_integral_v<S>) {
-      const S* x = reinterpret_cast<const S*>(r.data);
-      for (std::int64_t o = 0; o < r.outer; ++o)
-        for (std::int64_t i = 0; i < r.count; ++i)
-          for (std::int64_t j = 0; j < r.inner; ++j, ++x) {
-            std::int64_t at = o * r.inner + j;
-            double term = widened(*x);
-            switch (r.term) {
-              case SumTerm::identity: sums.add(at, term); break;
-              case SumTerm::absolute: sums.add(at, std::fabs(term)); break;
-              case SumTerm::square: sums.add_product(at, term, term); break;
-              case SumTerm::squared_deviation: {
-                double deviation = term - r.means[std::size_t(at)];
-                sums.add(at, deviation * deviation);
-                break;
-              }
-            }
-          }
-    }
-  });
+// Nearly all sums fit two doubles; the others are made one by one.
+CarriedSums carried_sum(const SumRequest& r, InstructionSet set) {
+  std::vector<TripleSum> triples = triple_sums(r, kernels_of(set));
+  std::vector<std::pair<std::int64_t, CarriedSums>> long_sums;
+  std::vector<double> halves;
+  for (std::size_t i = 0; i < triples.size(); ++i) {
+    std::optional<TwoSum> pair = triples[i].exact();
+    if (!pair) long_sums.emplace_back(i, long_sum(r, std::int64_t(i)));
+    halves.push_back(pair ? pair->sum : 0);
+    halves.push_back(pair ? pair->rest : 0);
+  }
+  LineBits bits = line_bits(halves);
+  DigitRange range = DigitRange::of_bits(bits.lowest, bits.highest, 2);
+  for (const auto& [i, sum] : long_sums)
+    range = range.joined({sum.low(), std::max(sum.digit_count(), 1)});
+  DigitSums sums(r.outer * r.inner, range);
+  for (std::size_t i = 0; i < halves.size(); ++i) sums.add(std::int64_t(i / 2), halves[i]);
+  for (const auto& [i, sum] : long_sums) sums.add_sums(sum, i);
   return sums.take();
 }
 

@@ -4,6 +4,7 @@
 
 #include <simmesh/core/arithmetic/digit_sums.h>
 #include <simmesh/core/arithmetic/non_finite_terms.h>
+#include <simmesh/core/arithmetic/triple_sum.h>
 #include <simmesh/core/check/check.h>
 
 namespace simmesh {
@@ -11,7 +12,7 @@ namespace simmesh {
 namespace {
 
 // A digit of a term is at most 2^32, so that an int64 takes 2^30 of them and what is carried in.
-constexpr std::int64_t terms_between_carries = std::int64_t(1) << 30;
+constexpr std::int64_t digit_terms_between_carries = std::int64_t(1) << 30;
 
 constexpr int floor_of_32nd(int bit) { return bit >> 5; }
 
@@ -29,7 +30,7 @@ Split split(double x) {
   return {x < 0 ? -mantissa : mantissa, least_exponent + std::max(field, 1) - 1};
 }
 
-bool has_digits(double x) { return x - x == 0; }
+bool is_finite(double x) { return x - x == 0; }
 
 }  // namespace
 
@@ -53,7 +54,7 @@ DigitSums::DigitSums(std::int64_t count, const DigitRange& range)
     : count_(count), range_(range), digits_(std::size_t(count * range.count), 0) {}
 
 void DigitSums::make_room(std::int64_t terms) {
-  if (since_carry_ + terms > terms_between_carries) carry();
+  if (since_carry_ + terms > digit_terms_between_carries) carry();
   since_carry_ += terms;
 }
 
@@ -77,44 +78,44 @@ void DigitSums::add_non_finite(std::int64_t i, std::int64_t terms) {
   counted = NonFiniteTerms::merged(counted, terms);
 }
 
+// A digit takes its share of k, the highest one all that is left, so that no sign is carried
+// beyond.
 void DigitSums::add_integer(std::int64_t i, Int128 k, int exponent) {
   if (k == 0) return;
   make_room(1);
-  int digit = floor_of_32nd(exponent), shift = exponent - 32 * digit;
-  std::int64_t* place = digits_.data() + std::int64_t(digit - range_.low) * count_ + i;
-  // The digit's share of k first, so that nothing is shifted out above.
-  if (shift != 0) {
+  int digit = floor_of_32nd(exponent) - range_.low, shift = exponent & 31;
+  const int last = range_.count - 1;
+  SIMMESH_CHECK(digit <= last, "a term in digit {} of {}", digit, range_.count);
+  std::int64_t* place = digits_.data() + std::int64_t(digit) * count_ + i;
+  if (shift != 0 && digit < last) {
     Int128 share = k & ((Int128(1) << (32 - shift)) - 1);
-    SIMMESH_CHECK(share == 0 || digit >= range_.low, "a term below digit {}", range_.low);
-    std::int64_t part = std::int64_t(share) << shift;
+    SIMMESH_CHECK(share == 0 || digit >= 0, "a term below digit {}", range_.low);
+    if (share != 0) *place += std::int64_t(share) << shift;
     k >>= 32 - shift;
-    // No digit is needed above for the sake of a sign.
-    if (part >= std::int64_t(1) << 31) {
-      part -= std::int64_t(1) << 32;
-      ++k;
-    }
-    if (part != 0) *place += part;
+    shift = 0;
     ++digit;
     place += count_;
   }
-  for (; k != 0; ++digit, place += count_) {
+  for (; digit < last && k != 0; ++digit, place += count_) {
     auto share = std::int32_t(std::uint32_t(k));
     k = (k - share) >> 32;
-    if (share == 0) continue;
-    SIMMESH_CHECK(digit >= range_.low && digit < range_.low + range_.count,
-                  "a term in digit {} of {} from {}", digit, range_.count, range_.low);
-    *place += share;
+    SIMMESH_CHECK(share == 0 || digit >= 0, "a term below digit {}", range_.low);
+    if (share != 0) *place += share;
   }
+  if (k == 0) return;
+  constexpr std::int64_t most = std::int64_t(1) << 31;
+  SIMMESH_CHECK(digit >= 0 && -most <= k && k < most, "a term beyond digit {}", last);
+  *place += std::int64_t(k) * (std::int64_t(1) << shift);
 }
 
 void DigitSums::add(std::int64_t i, double term) {
-  if (!has_digits(term)) return add_non_finite(i, NonFiniteTerms::of(term));
+  if (!is_finite(term)) return add_non_finite(i, NonFiniteTerms::of(term));
   Split x = split(term);
   add_integer(i, x.mantissa, x.exponent);
 }
 
 void DigitSums::add_product(std::int64_t i, double a, double b) {
-  if (!has_digits(a) || !has_digits(b)) return add_non_finite(i, NonFiniteTerms::of(a * b));
+  if (!is_finite(a) || !is_finite(b)) return add_non_finite(i, NonFiniteTerms::of(a * b));
   Split x = split(a), y = split(b);
   add_integer(i, Int128(x.mantissa) * y.mantissa, x.exponent + y.exponent);
 }
@@ -163,7 +164,24 @@ CarriedSums DigitSums::take(std::int64_t divisor) {
   return result;
 }
 
+// The products of doubles whose exponents lie well apart from the ends are pairs of doubles.
 double exact_dot(const DoubleLine& a, const DoubleLine& b, std::int64_t count, DType dtype) {
+  constexpr double least = 0x1p-900, most = 0x1p900;
+  TripleSum triple;
+  bool fits = true;
+  for (std::int64_t k = 0; k < count; ++k) {
+    double x = a.data[k * a.stride], y = b.data[k * b.stride], product = x * y;
+    double magnitude = std::fabs(product);
+    if (magnitude < least || !(magnitude < most)) {
+      if (product == 0 && (x == 0 || y == 0)) continue;
+      fits = false;
+      break;
+    }
+    triple.add(product);
+    if (double rest = std::fma(x, y, -product); rest != 0) triple.add(rest);
+  }
+  if (fits)
+    if (std::optional<double> rounded = triple.rounded(dtype)) return *rounded;
   DigitSums sum(1, DigitRange::whole());
   for (std::int64_t k = 0; k < count; ++k)
     sum.add_product(0, a.data[k * a.stride], b.data[k * b.stride]);

@@ -1,105 +1,126 @@
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <limits>
+#include <functional>
 #include <type_traits>
 #include <vector>
 
-#include <simmesh/core/arithmetic/combine.h>
+#include <simmesh/core/arithmetic/digit_sums.h>
 #include <simmesh/core/arithmetic/exact_order.h>
+#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/rank_order.h>
 #include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/check/int128.h>
+#include <simmesh/core/arithmetic/scratch.h>
 
 namespace simmesh {
 
 namespace {
 
-using Wide = Int128;
+// ExactBlocks reduces block by block. The kernels read float and double; 16-bit operands are
+// widened a block at a time.
+template <class T>
+class ExactBlocks {
+ public:
+  using Read = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// A term of at most 2^order_term_bits steps; 2^(total - order_term_bits) of them fit. 64-bit
-// accumulators for products of 24-bit mantissas, 128-bit ones for float64.
-template <class T>
-constexpr int order_term_bits = std::is_same_v<T, double> ? 114 : 51;
-template <class T>
-using Accumulator = std::conditional_t<std::is_same_v<T, double>, Wide, std::int64_t>;
+  explicit ExactBlocks(const Reduction& reduction)
+      : r_(reduction),
+        rows_(reduction.operands.size()),
+        kernels_(kernels_of(best_instruction_set())) {
+    constexpr std::int64_t widened_max = 64 * 1024;
+    auto row_count = std::int64_t(r_.operands.size());
+    fold_.row_count = row_count;
+    fold_.scaled = r_.op == ReduceOp::premul_sum;
+    if (fold_.scaled) fold_.factor = widened(rounded_to<T>(r_.factor));
+    if (r_.op == ReduceOp::avg) fold_.divisor = double(row_count);
+    fold_.to_odd = !std::is_same_v<T, Read>;
+    block_ = std::min<std::int64_t>(r_.count, 32 * 1024 / std::int64_t(sizeof(T)));
+    if (fold_.to_odd)
+      block_ = std::min(block_, std::max<std::int64_t>(widened_max / row_count, 64));
+    std::int64_t room = std::max(block_, fold_count_min);
+    // Rows are read as whole vectors, so short ones are copied.
+    if (fold_.to_odd || r_.count < fold_count_min) copies_ = scratch_.take<Read>(row_count * room);
+    fold_.out = out_ = scratch_.take<Read>(room);
+    fold_.unsettled = scratch_.take<std::int32_t>(room);
+    overlaps_ = std::any_of(r_.operands.begin(), r_.operands.end(), [&](const std::byte* operand) {
+      std::size_t bytes = std::size_t(r_.count) * sizeof(T);
+      std::less<const std::byte*> less;
+      return less(operand, r_.result + bytes) && less(r_.result, operand + bytes);
+    });
+  }
 
-template <class T>
-int scale_of(const Reduction& reduction, const std::vector<T>& factor) {
-  double largest = 0;
-  for (const std::byte* operand : reduction.operands) {
-    auto* x = reinterpret_cast<const T*>(operand);
-    for (std::int64_t i = 0; i < reduction.count; ++i) {
-      double magnitude = std::fabs(widened(factor.empty() ? x[i] : T(x[i] * factor[0])));
-      if (std::isfinite(magnitude) && magnitude > largest) largest = magnitude;
+  void run() {
+    for (std::int64_t begin = 0; begin < r_.count; begin += block_) {
+      std::int64_t count = std::min(block_, r_.count - begin);
+      // The last block of several reaches back where it is shorter than a vector.
+      if (count < fold_count_min && begin > 0) {
+        std::int64_t back = copies_ ? 0 : fold_count_min - count;
+        reduce(begin - back, count + back, back);
+      } else {
+        reduce(begin, count, 0);
+      }
+      if (r_.hash)
+        r_.hash->update(
+            {r_.result + std::size_t(begin) * sizeof(T), std::size_t(count) * sizeof(T)});
     }
   }
-  if (largest == 0) return 0;
-  int exponent = 0;
-  std::frexp(largest, &exponent);
-  int spare = 62 - 51;
-  int needed = int(std::bit_width(reduction.operands.size()));
-  return order_term_bits<T> - exponent - (needed > spare ? needed - spare : 0);
-}
 
-// Rounds x * 2^scale to the nearest integer, ties to even.
-template <class T>
-Accumulator<T> on_grid(double x, int scale) {
-  if constexpr (std::is_same_v<T, double>) {
-    int exponent = 0;
-    double mantissa = std::frexp(x, &exponent);
-    int integer_bits = exponent + scale;
-    if (integer_bits > 53) return Wide(std::ldexp(mantissa, 53)) * (Wide(1) << (integer_bits - 53));
-    return Wide(std::nearbyint(std::ldexp(mantissa, std::max(integer_bits, -2))));
-  } else {
-    return std::int64_t(std::nearbyint(std::ldexp(x, scale)));
-  }
-}
-
-// Rounds sum * 2^-scale to T, once. A wide sum keeps its 63 highest bits, the last of them sticky,
-// before it does.
-template <class T>
-T off_grid(Accumulator<T> sum, int scale) {
-  if constexpr (!std::is_same_v<T, double>) {
-    return rounded_to<T>(std::ldexp(odd_double(sum), -scale));
-  } else {
-    int shift = 0;
-    Wide kept = sum;
-    while (kept > std::numeric_limits<std::int64_t>::max() ||
-           kept < std::numeric_limits<std::int64_t>::min()) {
-      kept = (kept >> 1) | (kept & 1);
-      ++shift;
+ private:
+  // The first `skipped` elements have been written.
+  void reduce(std::int64_t begin, std::int64_t count, std::int64_t skipped) {
+    read_rows(begin, count);
+    fold_.count = copies_ ? std::max(count, fold_count_min) : count;
+    T* result = reinterpret_cast<T*>(r_.result) + begin;
+    bool in_place = false;
+    if constexpr (std::is_same_v<T, Read>) {
+      in_place = !overlaps_ && !copies_;
+      fold_.out = in_place ? result : out_;
     }
-    return std::ldexp(double(std::int64_t(kept)), shift - scale);
+    std::int64_t open = 0;
+    if constexpr (std::is_same_v<Read, double>)
+      open = kernels_.exact_fold_double(fold_);
+    else
+      open = kernels_.exact_fold_float(fold_);
+    if (!in_place) settled_.assign(std::size_t(count), T(0));
+    T* out = in_place ? result : settled_.data();
+    if (!in_place)
+      for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<T>(out_[i]);
+    for (std::int64_t u = 0; u < open; ++u)
+      if (std::int64_t i = fold_.unsettled[u]; i < count) out[i] = long_fold(begin + i);
+    if (!in_place) std::copy(out + skipped, out + count, result + skipped);
   }
-}
 
-template <class T>
-void reduce_exactly(const Reduction& reduction) {
-  std::vector<T> factor;
-  if (reduction.op == ReduceOp::premul_sum) factor.push_back(rounded_to<T>(reduction.factor));
-  int scale = scale_of<T>(reduction, factor);
-  auto* result = reinterpret_cast<T*>(reduction.result);
-  for (std::int64_t i = 0; i < reduction.count; ++i) {
-    Accumulator<T> sum = 0;
-    double special = 0;
-    for (const std::byte* operand : reduction.operands) {
-      T x = reinterpret_cast<const T*>(operand)[i];
-      double term = widened(factor.empty() ? x : T(x * factor[0]));
-      if (std::isfinite(term))
-        sum += on_grid<T>(term, scale);
-      else
-        special += term;
+  void read_rows(std::int64_t begin, std::int64_t count) {
+    std::int64_t width = std::max(block_, fold_count_min);
+    for (std::size_t r = 0; r < rows_.size(); ++r) {
+      const T* row = reinterpret_cast<const T*>(r_.operands[r]) + begin;
+      if (copies_) {
+        Read* copy = copies_ + std::int64_t(r) * width;
+        for (std::int64_t i = 0; i < count; ++i) copy[i] = static_cast<Read>(row[i]);
+        for (std::int64_t i = count; i < fold_count_min; ++i) copy[i] = Read(0);
+        rows_[r] = copy;
+      } else if constexpr (std::is_same_v<T, Read>) {
+        rows_[r] = row;
+      }
     }
-    // Sign and payload of a NaN would tell the order of the operands, so there is one NaN.
-    if (std::isnan(special)) special = std::numeric_limits<double>::quiet_NaN();
-    result[i] = special != 0 ? rounded_to<T>(special) : off_grid<T>(sum, scale);
+    fold_.rows = rows_.data();
   }
-  if (reduction.op == ReduceOp::avg)
-    divide(reduction.result, double(reduction.operands.size()), reduction.dtype, reduction.count);
-  if (reduction.hash)
-    reduction.hash->update({reduction.result, std::size_t(reduction.count) * sizeof(T)});
-}
+
+  T long_fold(std::int64_t i) {
+    DigitSums sum(1, DigitRange::whole());
+    for (const std::byte* operand : r_.operands)
+      sum.add_product(0, widened(reinterpret_cast<const T*>(operand)[i]), fold_.factor);
+    return rounded_to<T>(sum.take(std::int64_t(fold_.divisor)).rounded(0, dtype_of<T>));
+  }
+
+  const Reduction& r_;
+  Scratch scratch_;
+  ExactFold<Read> fold_;
+  std::vector<const Read*> rows_;
+  std::vector<T> settled_;
+  Read *copies_ = nullptr, *out_ = nullptr;
+  std::int64_t block_ = 0;
+  bool overlaps_ = false;
+  const Kernels& kernels_;
+};
 
 }  // namespace
 
@@ -108,7 +129,8 @@ void ExactOrder::reduce(const Reduction& reduction) const {
               reduction.op == ReduceOp::premul_sum;
   if (!adds || !is_floating_point(reduction.dtype)) return RankOrder().reduce(reduction);
   visit_dtype(reduction.dtype, [&]<class T>(T) {
-    if constexpr (!std::is_integral_v<T>) reduce_exactly<T>(reduction);
+    if constexpr (!std::is_integral_v<T>)
+      if (reduction.count > 0) ExactBlocks<T>(reduction).run();
   });
 }
 

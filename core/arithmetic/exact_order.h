@@ -4,10 +4,11 @@
 
 namespace simmesh {
 
-// ExactOrder adds floating terms as integers on a grid that the largest magnitude of all operands
-// and their number fix, so the result is the same for every order of the operands. float64 takes
-// 128-bit accumulators. An element with an infinite or NaN operand becomes what IEEE addition in
-// any order gives: NaN for a NaN or for both infinities, else the infinity.
+// ExactOrder computes each element as the correctly rounded sum of its own floating terms, whatever
+// their order, number and magnitudes; avg divides before the one rounding, and premul_sum adds the
+// exact products with the factor, rounded to the dtype first. An infinite or NaN operand gives what
+// IEEE addition in any order gives: the one quiet NaN for a NaN or for both infinities, else the
+// infinity. A sum of zero is +0. The result may be one of the operands.
 class ExactOrder final : public ReductionOrder {
  public:
   void reduce(const Reduction& reduction) const override;

@@ -151,18 +151,4 @@ void non_finite_elements(const Product& p, const LineExponents& rows, const Line
     }
 }
 
-std::vector<std::int32_t> row_exponents(const ProductOperand& operand, const MatrixSize& size) {
-  return line_exponents(operand, size, kernels_of(best_instruction_set())).exponents;
-}
-
-std::vector<std::int32_t> operand_exponents(const Tensor& matrix, std::int64_t dim) {
-  if (matrix.dim() != 2 || dim < 0 || dim > 1)
-    raise(ErrorKind::value_error, "arithmetic/product",
-          "expected a matrix and dim 0 or 1, got {} and dim {}", to_string(matrix.shape()), dim);
-  std::size_t other = dim == 0 ? 1 : 0;
-  return row_exponents(
-      {matrix.data(), matrix.dtype(), matrix.strides()[std::size_t(dim)], matrix.strides()[other]},
-      {matrix.size(dim), matrix.size(std::int64_t(other))});
-}
-
 }  // namespace simmesh

@@ -9,9 +9,13 @@
 
 namespace simmesh {
 
-// LineExponents is what one pass over an operand finds of each of its rows.
+// exponent_of_zeros is the exponent of a row without a finite element other than zero.
+inline constexpr std::int32_t exponent_of_zeros = -(1 << 20);
+
+// LineExponents is what one pass over an operand finds of each of its rows: the least e with |x| <
+// 2^e for all its finite elements.
 struct LineExponents {
-  std::vector<std::int32_t> exponents;  // see row_exponents
+  std::vector<std::int32_t> exponents;
   std::vector<std::uint8_t>
       not_finite;  // 1 for a row with an infinity or NaN; empty where none has
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <simmesh/core/arithmetic/exponents.h>
 #include <simmesh/core/arithmetic/grid_sums.h>
 #include <simmesh/core/arithmetic/packing.h>
 

@@ -58,20 +58,31 @@ struct FloatPanels {
   const double* scales = nullptr;
 };
 
-// FinishedSums are the sums of a block of a product and where they go: sum (i, j) is limbs[i *
-// row_stride + j / width * panel_stride + j % width] * row_scales[i] * column_scales[j], whose
-// scales are powers of two.
-struct FinishedSums {
+// WideTile is the inner loop of a product of floats in double: element (r, k) of a lies at a + k *
+// (the rows of a full tile) + r; row k of b starts at b + k * b_depth_stride.
+struct WideTile {
+  std::int64_t depth = 0;
+  const double* a = nullptr;
+  const float* b = nullptr;
+  std::int64_t b_depth_stride = 0;
+  int rows = 0;
+  int vectors = 0;
+  double* squares = nullptr;  // where given, those of the columns of a full tile are added to it
+};
+
+// WideSums are the sums of a block of a product in double and where they go: sum (i, j) is sums[j /
+// width * panel_stride + i * width + j % width] for the width of a tile, give or take row_bounds[i]
+// * column_bounds[j]; there are sums and column_bounds for whole panels.
+struct WideSums {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  const std::int64_t* limbs = nullptr;
-  std::int64_t row_stride = 0;
-  std::int64_t width = 0;
+  const double* sums = nullptr;
   std::int64_t panel_stride = 0;
-  const double* row_scales = nullptr;
-  const double* column_scales = nullptr;
+  const double* row_bounds = nullptr;
+  const double* column_bounds = nullptr;
   float* out = nullptr;
   std::int64_t out_row_stride = 0;
+  std::int32_t* unsettled = nullptr;  // room for rows * columns
 };
 
 // LineTerms is count terms of each of width neighbouring sums, term i of sum j at data[i * stride +
@@ -86,6 +97,31 @@ struct LineTerms {
   int term = 0;  // of SumTerm
   bool transposed = false;
 };
+
+// TripleLines are TripleSums that terms are added to: high, low and missed of each.
+struct TripleLines {
+  double* high = nullptr;
+  double* low = nullptr;
+  double* missed = nullptr;
+};
+
+// ExactFold is out[i] = (rows[0][i] + rows[1][i] + ...) / divisor, of each row times the factor
+// where scaled, exactly summed and rounded once; to_odd of floats: narrowed to float such that a
+// further rounding to a 16-bit dtype is the only one. count is at least fold_count_min; out
+// overlaps no row.
+template <class T>
+struct ExactFold {
+  const T* const* rows = nullptr;
+  std::int64_t row_count = 0;
+  std::int64_t count = 0;
+  double factor = 1;
+  double divisor = 1;
+  bool scaled = false;
+  bool to_odd = false;
+  T* out = nullptr;
+  std::int32_t* unsettled = nullptr;  // room for count
+};
+inline constexpr std::int64_t fold_count_min = 16;
 
 // Kernels is what is compiled once per instruction set, plain functions over plain memory. Nothing
 // in it may instantiate an inline function that other sources share: the linker keeps one copy of
@@ -109,8 +145,24 @@ struct Kernels {
   // NaN exceed those of an infinity. The panels' width and scales don't matter.
   void (*magnitudes_float)(const FloatPanels& lines, std::int32_t* largest);
 
-  // finish_float rounds sums to float, each once.
-  void (*finish_float)(const FinishedSums& sums);
+  // wide_chain adds the chains of a tile, each begun at +0, to c, whose rows are as wide as a full
+  // tile, or writes them there; the squares are off by at most (depth + 1) * 2^-24 of them.
+  // widen_panel copies a panel of as many rows as a tile has and adds up their squares.
+  TileSize wide_tile;
+  void (*wide_chain)(const WideTile& tile, double* c, bool begin);
+  void (*widen_panel)(const float* panel, std::int64_t depth, double* out, double* squares);
+
+  // round_wide rounds sums to float. It lists those, as i * columns + j, whose bounds allow more
+  // than one result and those that aren't finite, and returns their number.
+  std::int64_t (*round_wide)(const WideSums& sums);
+
+  // triple_sums_* add the terms of sum j to TripleSum j.
+  void (*triple_sums_float)(const LineTerms<float>& terms, const TripleLines& sums);
+  void (*triple_sums_double)(const LineTerms<double>& terms, const TripleLines& sums);
+
+  // exact_fold_* list the elements that they didn't settle and return their number.
+  std::int64_t (*exact_fold_float)(const ExactFold<float>& fold);
+  std::int64_t (*exact_fold_double)(const ExactFold<double>& fold);
 
   // chain_lines_* continue totals[j] over the terms of sum j.
   void (*chain_lines_float)(const LineTerms<float>& terms, float* totals);

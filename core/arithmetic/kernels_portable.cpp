@@ -7,6 +7,9 @@
 #include <simmesh/core/arithmetic/lanes.h>
 #include <simmesh/core/arithmetic/product_kernels.h>
 #include <simmesh/core/arithmetic/packing_kernels.h>
+#include <simmesh/core/arithmetic/wide_kernels.h>
+#include <simmesh/core/arithmetic/triple_kernels.h>
+#include <simmesh/core/arithmetic/fold_kernels.h>
 #include <simmesh/core/arithmetic/sum_kernels.h>
 #include <simmesh/core/arithmetic/function_coefficients.h>
 #include <simmesh/core/arithmetic/function_kernels.h>

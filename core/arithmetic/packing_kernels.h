@@ -1,7 +1,6 @@
 #pragma once
 
-// Like lanes.h: packing operands of products and rounding their sums, for one
-// instruction set.
+// Like lanes.h: packing operands of products, for one instruction set.
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
@@ -144,60 +143,6 @@ inline void magnitudes(const FloatPanels& p, std::int32_t* largest) {
       *reinterpret_cast<LooseMagnitudes*>(largest + l) = larger(so_far, magnitudes_at(row + l));
     }
     for (; l < p.line_count; ++l) largest[l] = larger(largest[l], magnitude(row + l));
-  }
-}
-
-// The lossless conversion of an integer of at most 53 bits between its ends, as in wide_rounding.h,
-// after rounding longer ones to odd.
-inline double rounded_limb(std::int64_t limb) {
-  constexpr std::int64_t dropped = 0x7FF;
-  constexpr std::uint64_t exact_max = std::uint64_t(1) << 52;
-  std::int64_t odd = (limb | ((limb & dropped) + dropped)) & ~dropped;
-  auto bits = std::uint64_t(std::uint64_t(limb) + exact_max <= 2 * exact_max ? limb : odd);
-  double low =
-      __builtin_bit_cast(double, (bits & ((std::uint64_t(1) << 48) - 1)) | 0x4330000000000000u);
-  double high =
-      __builtin_bit_cast(double, ((bits ^ 0x8000000000000000u) >> 48) | 0x4630000000000000u);
-  return (high - (0x1p100 + 0x1p63 + 0x1p52)) + low;
-}
-
-// The same of a vector of limbs.
-inline Doubles rounded_limbs(Ints limbs) {
-  constexpr std::uint64_t dropped = 0x7FF, exact_max = std::uint64_t(1) << 52;
-  Ints odd = (limbs | ((limbs & dropped) + dropped)) & ~dropped;
-  auto exact = Ints(limbs + exact_max <= Ints{} + 2 * exact_max);
-  Ints bits = (limbs & exact) | (odd & ~exact);
-  auto low = Doubles((bits & ((std::uint64_t(1) << 48) - 1)) | 0x4330000000000000u);
-  auto high = Doubles(((bits ^ 0x8000000000000000u) >> 48) | 0x4630000000000000u);
-  return (high - (0x1p100 + 0x1p63 + 0x1p52)) + low;
-}
-
-inline void finish_row(const std::int64_t* limbs, double scale, const double* scales,
-                       std::int64_t count, float* out) {
-  constexpr int lanes = lanes_of<double>;
-  typedef float Narrow __attribute__((vector_size(vector_bytes / 2)));
-  typedef float LooseNarrow __attribute__((vector_size(vector_bytes / 2), aligned(4), may_alias));
-  std::int64_t j = 0;
-  for (; j + lanes <= count; j += lanes)
-    *reinterpret_cast<LooseNarrow*>(out + j) = __builtin_convertvector(
-        rounded_limbs(load(limbs + j)) * splat(scale) * load(scales + j), Narrow);
-  for (; j < count; ++j) out[j] = float(rounded_limb(limbs[j]) * scale * scales[j]);
-}
-
-// A few rows at a time, whose lines of the result stay in the cache from panel to panel.
-inline void finish(const FinishedSums& s) {
-  constexpr std::int64_t rows_at_once = 16;
-  for (std::int64_t begin = 0; begin < s.rows; begin += rows_at_once) {
-    std::int64_t end = begin + rows_at_once < s.rows ? begin + rows_at_once : s.rows;
-    for (std::int64_t j = 0; j < s.columns; j += s.width) {
-      std::int64_t count = s.columns - j < s.width ? s.columns - j : s.width;
-      const std::int64_t* panel = s.limbs + j / s.width * s.panel_stride;
-      for (std::int64_t i = begin; i < end; ++i) {
-        float* out = s.out + i * s.out_row_stride + j;
-        const std::int64_t* row = panel + i * s.row_stride;
-        finish_row(row, s.row_scales[i], s.column_scales + j, count, out);
-      }
-    }
   }
 }
 

@@ -1,14 +1,12 @@
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
+#include <simmesh/core/arithmetic/exact_sums.h>
 #include <simmesh/core/arithmetic/kernels.h>
-#include <simmesh/core/arithmetic/non_finite_terms.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/arithmetic/sums.h>
-#include <simmesh/core/arithmetic/wide_rounding.h>
 #include <simmesh/core/check/error.h>
 
 namespace simmesh {
@@ -120,117 +118,6 @@ class ChainSums {
   std::vector<T> totals_, wide_;
 };
 
-// ExactSums adds the sums of one outer index, terms a block at a time as doubles.
-template <class S>
-class ExactSums {
- public:
-  explicit ExactSums(const SumRequest& request)
-      : r_(request),
-        bits_(51 - std::max(0, int(std::bit_width(std::uint64_t(request.count))) - 12)),
-        sums_(std::size_t(request.inner)) {}
-
-  void run() {
-    for (std::int64_t o = 0; o < r_.outer; ++o) {
-      std::fill(sums_.begin(), sums_.end(), Sum());
-      each_block(o, [](Sum& sum, gsl::span<const double> terms) { sum.measure(terms); });
-      for (Sum& sum : sums_) sum.choose_grid(bits_);
-      each_block(o, [](Sum& sum, gsl::span<const double> terms) { sum.add(terms); });
-      for (std::int64_t j = 0; j < r_.inner; ++j) finish(o * r_.inner + j, sums_[std::size_t(j)]);
-    }
-  }
-
- private:
-  struct Sum {
-    double largest = 0;
-    std::int64_t non_finite = 0;
-    int exponent = 0;
-    double scale = 0, more_scale = 1, lower_scale = 0;
-    std::uint64_t high = 0, low = 0;
-
-    void measure(gsl::span<const double> terms) {
-      bool finite = true;
-      for (double x : terms) {
-        double magnitude = std::fabs(x);
-        bool is_finite = magnitude - magnitude == 0;
-        finite = finite && is_finite;
-        largest = is_finite && magnitude > largest ? magnitude : largest;
-      }
-      if (finite) return;
-      for (double x : terms) non_finite = NonFiniteTerms::merged(non_finite, NonFiniteTerms::of(x));
-    }
-
-    void choose_grid(int bits) {
-      if (largest == 0) return;
-      std::frexp(largest, &exponent);
-      int e = bits - exponent;
-      scale = std::ldexp(1.0, e - e / 2);
-      more_scale = std::ldexp(1.0, e / 2);
-      lower_scale = std::ldexp(1.0, bits);
-    }
-
-    void add(gsl::span<const double> terms) {
-      constexpr double constant = 0x1.8p52;
-      constexpr auto excess = std::bit_cast<std::uint64_t>(constant);
-      for (double x : terms) {
-        double scaled = x - x == 0 ? x * scale * more_scale : 0;
-        double held = scaled + constant;
-        high += std::bit_cast<std::uint64_t>(held) - excess;
-        if constexpr (std::is_same_v<S, double>) {
-          double rest = (scaled - (held - constant)) * lower_scale;
-          low += std::bit_cast<std::uint64_t>(rest + constant) - excess;
-        }
-      }
-    }
-  };
-
-  double term(S x, double mean) const {
-    double wide = widened(x);
-    switch (r_.term) {
-      case SumTerm::identity: return wide;
-      case SumTerm::square: return wide * wide;
-      case SumTerm::absolute: return std::fabs(wide);
-      case SumTerm::squared_deviation: return (wide - mean) * (wide - mean);
-    }
-    return 0;
-  }
-
-  template <class F>
-  void each_block(std::int64_t o, F&& f) {
-    const S* x = reinterpret_cast<const S*>(r_.data) + o * r_.count * r_.inner;
-    std::int64_t step = r_.inner == 1 ? std::min(block_elements, r_.count) : 1;
-    terms_.resize(std::size_t(std::max<std::int64_t>(step, 1)));
-    for (std::int64_t i = 0; i < r_.count; i += step)
-      for (std::int64_t j = 0; j < r_.inner; ++j) {
-        double mean = r_.means.empty() ? 0 : r_.means[std::size_t(o * r_.inner + j)];
-        std::int64_t count = std::min(step, r_.count - i);
-        for (std::int64_t k = 0; k < count; ++k)
-          terms_[std::size_t(k)] = term(x[(i + k) * r_.inner + j], mean);
-        f(sums_[std::size_t(j)], gsl::span<const double>(terms_.data(), std::size_t(count)));
-      }
-  }
-
-  void finish(std::int64_t index, const Sum& sum) {
-    WideQuotient total{
-        .numerator = (Int128(std::int64_t(sum.high)) << bits_) + std::int64_t(sum.low),
-        .exponent = sum.exponent - 2 * bits_};
-    auto rounded = [&](DType dtype) {
-      return sum.non_finite ? NonFiniteTerms::value(sum.non_finite)
-                            : rounded_quotient(total, dtype);
-    };
-    if (!r_.totals.empty()) r_.totals[std::size_t(index)] = rounded(DType::float64);
-    if (!r_.result) return;
-    visit_dtype(r_.result_dtype, [&]<class R>(R) {
-      if constexpr (!std::is_integral_v<R>)
-        reinterpret_cast<R*>(r_.result)[index] = rounded_to<R>(rounded(r_.result_dtype));
-    });
-  }
-
-  const SumRequest& r_;
-  int bits_;
-  std::vector<Sum> sums_;
-  std::vector<double> terms_;
-};
-
 }  // namespace
 
 void canonical_sum(const SumRequest& request, InstructionSet set) {
@@ -245,14 +132,25 @@ void canonical_sum(const SumRequest& request, InstructionSet set) {
   });
 }
 
-void exact_sum(const SumRequest& request, InstructionSet set) {
-  check_request(request);
-  visit_dtype(request.dtype, [&]<class S>(S) {
-    if constexpr (std::is_integral_v<S>)
-      canonical_sum(request, set);
-    else
-      ExactSums<S>(request).run();
-  });
+void exact_sum(const SumRequest& r, InstructionSet set) {
+  check_request(r);
+  if (!is_floating_point(r.dtype)) return canonical_sum(r, set);
+  std::vector<TripleSum> sums = triple_sums(r, kernels_of(set));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    std::optional<CarriedSums> exact;
+    auto rounded = [&](DType dtype) {
+      if (!exact)
+        if (std::optional<double> value = sums[i].rounded(dtype)) return *value;
+      if (!exact) exact = long_sum(r, std::int64_t(i));
+      return exact->rounded(0, dtype);
+    };
+    if (!r.totals.empty()) r.totals[i] = rounded(DType::float64);
+    if (!r.result) continue;
+    visit_dtype(r.result_dtype, [&]<class R>(R) {
+      if constexpr (!std::is_integral_v<R>)
+        reinterpret_cast<R*>(r.result)[i] = rounded_to<R>(rounded(r.result_dtype));
+    });
+  }
 }
 
 }  // namespace simmesh

@@ -40,10 +40,10 @@ struct SumRequest {
 // integers.
 void canonical_sum(const SumRequest& request, InstructionSet set = best_instruction_set());
 
-// exact_sum rounds each term once onto a grid that the largest |term| of its sum and the count fix,
-// adds as integers and rounds once: no order of the terms changes a bit. Terms are computed in
-// double, exact for identity, absolute, and squares of all dtypes but float64. Non-finite terms: a
-// NaN or both infinities give NaN, else the infinity. A sum of zero is +0.
+// exact_sum computes each sum as the correctly rounded sum of its exact terms; totals are correctly
+// rounded doubles. A term is exact for identity, absolute and square; of squared_deviation it is
+// the double (x - mean)^2, each operation rounded. A NaN, or both infinities, give the one quiet
+// NaN, else the infinity. A sum of zero is +0.
 void exact_sum(const SumRequest& request, InstructionSet set = best_instruction_set());
 
 }  // namespace simmesh

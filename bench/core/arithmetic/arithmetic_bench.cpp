@@ -6,6 +6,7 @@
 #include <functional>
 
 #include <simmesh/bench/core/arithmetic/eigen_product.h>
+#include <simmesh/core/arithmetic/arithmetic.h>
 #include <simmesh/core/arithmetic/carried_product.h>
 #include <simmesh/core/arithmetic/functions.h>
 #include <simmesh/core/tensor/formula.h>
@@ -93,6 +94,32 @@ void register_products() {
     }
 }
 
+void register_reductions() {
+  for (std::int64_t bytes : {32 << 10, 1 << 20})
+    benchmark::RegisterBenchmark(
+        fmt::format("exact_all_reduce_against_canonical/8x{}KiB", bytes >> 10).c_str(),
+        [bytes](benchmark::State& state) {
+          std::vector<Tensor> tensors;
+          std::vector<const std::byte*> operands;
+          std::int64_t count = bytes / 4;
+          Dims shape = {count};
+          for (std::uint64_t rank = 0; rank < 8; ++rank) {
+            tensors.push_back(
+                formula(shape, {.rule = Rule::wide, .seed = rank, .dtype = DType::float32}));
+            operands.push_back(tensors.back().data());
+          }
+          Tensor result = empty(shape, DType::float32);
+          Reduction reduction{
+              .operands = operands, .count = count, .result = result.mutable_data()};
+          compare(
+              state, [&] { Arithmetic::exact().reduce(reduction); },
+              [&] { Arithmetic::canonical().reduce(reduction); }, "x_reference_time");
+        })
+        ->UseManualTime()
+        ->Iterations(50)
+        ->Unit(benchmark::kMicrosecond);
+}
+
 void register_functions() {
   for (Function function : all_functions)
     benchmark::RegisterBenchmark(
@@ -118,7 +145,7 @@ void register_functions() {
         ->Unit(benchmark::kMicrosecond);
 }
 
-const bool registered = (register_products(), register_functions(), true);
+const bool registered = (register_products(), register_reductions(), register_functions(), true);
 
 }  // namespace
 }  // namespace simmesh

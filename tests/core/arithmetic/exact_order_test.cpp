@@ -6,10 +6,12 @@
 #include <vector>
 
 #include <simmesh/core/arithmetic/exact_order.h>
+#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/rank_order.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/check/int128.h>
 #include <simmesh/core/tensor/formula.h>
+#include <simmesh/tests/core/arithmetic/exact_oracle.h>
 #include <simmesh/tests/core/arithmetic/reduced.h>
 
 namespace simmesh {
@@ -94,7 +96,92 @@ TEST(ExactOrder, InfinitiesAndNaNsFollowIeeeInEveryOrder) {
   }
 }
 
-// If this fails, a sum that the grid holds in full is not the correctly rounded one. Terms of
+// If this fails, an exact reduction isn't the correctly rounded sum of an element's own terms.
+TEST(ExactOrder, SumsAreThoseOfTheOracle) {
+  std::mt19937_64 random(21);
+  constexpr double factors[] = {0.3, -3, 0x1p-20, 1e30};
+  for (DType dtype : order_dtypes)
+    for (TermKind kind : term_kinds)
+      for (ReduceOp op : adding)
+        for (std::size_t count : {1u, 7u, 40u, 267u})
+          for (std::size_t ranks : {1u, 2u, 3u, 8u}) {
+            Reduction call{.op = op, .factor = factors[random() % 4]};
+            double factor = 1;
+            if (op == ReduceOp::premul_sum)
+              visit_dtype(dtype, [&]<class T>(T) { factor = double(rounded_to<T>(call.factor)); });
+            std::vector<ExactOracle> oracles(count);
+            std::vector<Tensor> operands;
+            for (std::size_t r = 0; r < ranks; ++r) {
+              std::vector<double> terms = random_terms(dtype, kind, count, random);
+              operands.push_back(tensor_of_terms({std::int64_t(count)}, dtype, terms));
+              for (std::size_t i = 0; i < count; ++i) oracles[i].add_product(terms[i], factor);
+            }
+            Tensor sums = reduced(ExactOrder(), operands, call);
+            for (std::size_t i = 0; i < count; ++i) {
+              double expected =
+                  oracles[i].rounded(dtype, op == ReduceOp::avg ? std::int64_t(ranks) : 1);
+              ASSERT_PRED2(same_double, double_at(sums, i), expected)
+                  << to_string(dtype) << " " << to_string(op) << " of kind " << int(kind) << ", "
+                  << ranks << " operands, element " << i << " of " << count;
+            }
+          }
+}
+
+// If this fails, an element's bits depend on its neighbours or on zeros among its terms.
+TEST(ExactOrder, SmallElementsComeBackAsTheyAre) {
+  std::vector<Tensor> operands = {tensor_of<float>({2}, {1e20f, 1e-3f}), zeros({2}, DType::float32),
+                                  zeros({2}, DType::float32)};
+  EXPECT_TRUE(same_bits(reduced(ExactOrder(), operands), operands[0]));
+  operands[0] = tensor_of<float>({2}, {1.5f, 1.23456778e-09f});
+  EXPECT_TRUE(same_bits(reduced(ExactOrder(), operands), operands[0]));
+}
+
+// If this fails, the bits of a sum depend on the processor.
+TEST(ExactOrder, EveryInstructionSetGivesTheSameBits) {
+  constexpr std::int64_t count = 333, ranks = 5;
+  for (int spread : {2, 12, 60})
+    for (double divisor : {1.0, 5.0}) {
+      std::vector<Tensor> operands;
+      std::vector<const float*> rows;
+      for (std::uint64_t r = 0; r < ranks; ++r) {
+        operands.push_back(scattered(DType::float32, r, count, spread));
+        rows.push_back(operands.back().values<float>().data());
+      }
+      ReduceOp op = divisor == 1 ? ReduceOp::sum : ReduceOp::avg;
+      Tensor expected = reduced(ExactOrder(), operands, {.op = op});
+      for (InstructionSet set : available_instruction_sets()) {
+        Tensor sums = empty({count}, DType::float32);
+        std::vector<std::int32_t> unsettled(count);
+        std::int64_t open =
+            kernels_of(set).exact_fold_float({.rows = rows.data(),
+                                              .row_count = ranks,
+                                              .count = count,
+                                              .divisor = divisor,
+                                              .out = sums.mutable_values<float>().data(),
+                                              .unsettled = unsettled.data()});
+        for (auto i : gsl::span(unsettled).first(std::size_t(open)))
+          sums.mutable_values<float>()[std::size_t(i)] = expected.values<float>()[std::size_t(i)];
+        EXPECT_LT(open, count / 2);
+        EXPECT_TRUE(same_bits(sums, expected)) << to_string(set) << spread;
+      }
+    }
+}
+
+// If this fails, a result that is one of the operands is read after it was written.
+TEST(ExactOrder, TheResultMayBeAnOperand) {
+  for (DType dtype : {DType::float32, DType::bfloat16, DType::float64}) {
+    std::vector<Tensor> operands;
+    for (std::uint64_t r = 0; r < 3; ++r) operands.push_back(scattered(dtype, r, 1000, 60));
+    Tensor expected = reduced(ExactOrder(), operands);
+    Tensor result = operands[1].clone();
+    std::vector<const std::byte*> data = {operands[0].data(), result.data(), operands[2].data()};
+    ExactOrder().reduce(
+        {.dtype = dtype, .operands = data, .count = 1000, .result = result.mutable_data()});
+    EXPECT_TRUE(same_bits(result, expected)) << to_string(dtype);
+  }
+}
+
+// If this fails, a sum that a double holds in full is not the correctly rounded one. Terms of
 // 2^-11 .. 2^12 with at most 24 bits are multiples of 2^-34, so a double holds their sum.
 TEST(ExactOrder, NarrowSumsAreCorrectlyRounded) {
   for (DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
@@ -112,7 +199,7 @@ TEST(ExactOrder, NarrowSumsAreCorrectlyRounded) {
   }
 }
 
-// If this fails, float64 sums lose bits that 128-bit accumulators hold. Terms are k * 2^e with
+// If this fails, float64 sums lose bits that two doubles hold. Terms are k * 2^e with
 // 53-bit k and e of 0 to 58, so long integers hold the sum; the compiler rounds it to double.
 TEST(ExactOrder, WideSumsAreCorrectlyRounded) {
   for (int exponent : {-1074, -300, 0, 900}) {
@@ -144,8 +231,9 @@ TEST(ExactOrder, CancellationKeepsTheSmallTerm) {
   EXPECT_EQ(reduced(RankOrder(), operands).values<float>()[0], 0.0f);
 }
 
-// If this fails, results overflow to a finite value, sums of nothing are -0, or 2^12 terms wrap.
-TEST(ExactOrder, LimitsOfTheGrid) {
+// If this fails, results overflow to a finite value, sums of nothing are -0, or there are too many
+// terms.
+TEST(ExactOrder, HasNoLimits) {
   float most = std::numeric_limits<float>::max();
   std::vector<Tensor> large(3, full({1}, DType::float32, most));
   EXPECT_EQ(reduced(ExactOrder(), large).values<float>()[0], HUGE_VALF);

@@ -5,9 +5,12 @@
 #include <rapidcheck/gtest.h>
 
 #include <simmesh/core/arithmetic/arithmetic.h>
+#include <simmesh/core/arithmetic/carried_product.h>
+#include <simmesh/core/arithmetic/digit_sums.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/tensor/formula.h>
+#include <simmesh/tests/core/arithmetic/exact_oracle.h>
 
 namespace simmesh {
 namespace {
@@ -150,8 +153,7 @@ TEST(Product, ExactNonFiniteElements) {
   };
   check(exact(a, b));
   Tensor result = empty({4, 2}, DType::float32);
-  Product product = product_of(a, b, result);
-  exact_finish(product, exact_accumulate(product));
+  carried_product(product_of(a, b, result)).round(result.mutable_data(), DType::float32);
   check(result);
 }
 
@@ -173,36 +175,17 @@ Tensor rows_of(const Tensor& t, std::int64_t begin, std::int64_t end) {
   return t.narrow({.dim = 0, .start = begin, .length = end - begin});
 }
 
-void add_counts(Tensor& sum, const Tensor& part) {
-  auto to = sum.mutable_values<std::int64_t>();
-  auto from = part.values<std::int64_t>();
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-}
-
-// Depth shards, in an order of their own, added as integers.
+// Depth shards, added before they are rounded.
 Tensor split_in_depth(const Tensor& a, const Tensor& b, std::int64_t parts, bool backwards) {
-  auto rows = operand_exponents(a, 0), columns = operand_exponents(b, 1);
   Tensor result = empty({a.size(0), b.size(1)}, a.dtype());
-  Product whole = product_of(a, b, result);
-  whole.row_exponents = rows;
-  whole.column_exponents = columns;
-  whole.depth_total = a.size(1);
-  ExactAccumulators sum;
+  DigitSums sum(a.size(0) * b.size(1), DigitRange::whole());
   for (std::int64_t p = 0; p < parts; ++p) {
     std::int64_t part = backwards ? parts - 1 - p : p;
     std::int64_t begin = a.size(1) * part / parts, end = a.size(1) * (part + 1) / parts;
     Tensor a_part = columns_of(a, begin, end), b_part = rows_of(b, begin, end);
-    Product shard = whole;
-    shard.depth = end - begin;
-    shard.a = operand(a_part);
-    shard.b = operand(b_part);
-    ExactAccumulators accumulators = exact_accumulate(shard);
-    if (p == 0)
-      sum = accumulators;
-    else
-      add_counts(sum.limbs, accumulators.limbs);
+    sum.add_sums(carried_product(product_of(a_part, b_part, result)));
   }
-  exact_finish(whole, sum);
+  sum.take().round(result.mutable_data(), result.dtype());
   return result;
 }
 
@@ -231,14 +214,35 @@ RC_GTEST_PROP(ProductProperty, NoSplitChangesABit, ()) {
   }
 }
 
-// Too coarse a part would change the grid of the whole.
-TEST(Product, RefusesExponentsBelowTheOperands) {
-  Tensor a = full({1, 1}, DType::float32, 4), b = full({1, 1}, DType::float32, 1);
-  Tensor result = empty({1, 1}, DType::float32);
-  Product product = product_of(a, b, result);
-  std::vector<std::int32_t> exponents = {2};
-  product.row_exponents = exponents;
-  EXPECT_THROW(exact_product(product), Error);
+// If this fails, exact products aren't the correctly rounded sums of their terms.
+TEST(Product, ExactElementsAreThoseOfTheOracle) {
+  std::mt19937_64 random(7);
+  for (DType dtype : product_dtypes)
+    for (TermKind kind : term_kinds)
+      for (const Size& size : {Size{2, 19, 5}, Size{17, 3, 40}, Size{16, 18, 300}}) {
+        auto rows = std::size_t(size.rows), columns = std::size_t(size.columns),
+             depth = std::size_t(size.depth);
+        std::vector<double> a = random_terms(dtype, kind, rows * depth, random);
+        std::vector<double> b = random_terms(dtype, kind, depth * columns, random);
+        Tensor left = tensor_of_terms({size.rows, size.depth}, dtype, a);
+        Tensor right = tensor_of_terms({size.depth, size.columns}, dtype, b);
+        std::vector<Tensor> results;
+        for (InstructionSet set : available_instruction_sets())
+          results.push_back(exact(left, right, set));
+        for (std::size_t i = 0; i < rows; ++i)
+          for (std::size_t j = 0; j < columns; ++j) {
+            ExactOracle oracle;
+            for (std::size_t k = 0; k < depth; ++k)
+              oracle.add_product(a[i * depth + k], b[k * columns + j]);
+            double expected = oracle.rounded(dtype);
+            for (const Tensor& result : results) {
+              double got = double_at(result, i * columns + j);
+              ASSERT_TRUE(got == expected || (got != got && expected != expected))
+                  << to_string(dtype) << " " << int(kind) << " at " << i << ", " << j;
+              ASSERT_EQ(std::signbit(got), std::signbit(expected));
+            }
+          }
+      }
 }
 
 TEST(Product, ArithmeticChoosesTheKind) {

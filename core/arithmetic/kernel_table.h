@@ -23,6 +23,11 @@ inline constexpr Kernels table = {
     .functions_float = apply<float>,
     .functions_double = apply<double>,
     .power_magnitude = power_magnitude,
+
+    .combine_of = kernel_of<Combines>,
+    .fold_of = kernel_of<Folds>,
+    .scale = scale,
+    .divide = divide,
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <simmesh/core/arithmetic/instruction_set.h>
@@ -87,6 +88,20 @@ struct LineTerms {
   bool transposed = false;
 };
 
+// CombineKernel is a Combine (see combine.h).
+using CombineKernel = void (*)(std::byte* out, const std::byte* a, const std::byte* b,
+                               std::int64_t count);
+
+// FoldedRows are count rows of elements, which begin `at` bytes into each.
+struct FoldedRows {
+  const std::byte* const* data = nullptr;
+  std::int64_t count = 0;
+  std::size_t at = 0;
+};
+
+// FoldKernel is a Fold (see combine.h).
+using FoldKernel = void (*)(std::byte* out, const FoldedRows& rows, std::int64_t count);
+
 // Kernels is what is compiled once per instruction set, plain functions over plain memory. Nothing
 // in it may instantiate an inline function that other sources share: the linker keeps one copy of
 // such a function, which could be the one with instructions that the processor lacks.
@@ -122,6 +137,16 @@ struct Kernels {
 
   // power_magnitude returns x^y for finite x > 0 and finite y.
   double (*power_magnitude)(double x, double y);
+
+  // combine_of and fold_of return the kernels of a ReduceOp's and a DType's number, nullptr where
+  // the operation is bitwise and the dtype floating.
+  CombineKernel (*combine_of)(int op, int dtype);
+  FoldKernel (*fold_of)(int op, int dtype);
+
+  // scale computes out[i] = values[i] * *factor, and divide values[i] /= divisor.
+  void (*scale)(int dtype, std::byte* out, const std::byte* values, const std::byte* factor,
+                std::int64_t count);
+  void (*divide)(int dtype, std::byte* values, double divisor, std::int64_t count);
 };
 
 // portable_kernels, avx2_kernels and avx512_kernels return the variants, nullptr where the

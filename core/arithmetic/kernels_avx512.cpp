@@ -13,6 +13,8 @@
 #include <simmesh/core/arithmetic/function_kernels.h>
 #include <simmesh/core/arithmetic/pair_function_kernels.h>
 #include <simmesh/core/arithmetic/apply_function_kernels.h>
+#include <simmesh/core/arithmetic/element_kernels.h>
+#include <simmesh/core/arithmetic/combine_kernels.h>
 #include <simmesh/core/arithmetic/kernel_table.h>
 // clang-format on
 

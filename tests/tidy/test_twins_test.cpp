@@ -24,6 +24,8 @@ const std::map<std::string, std::string> shared_tests = {
     {"collectives/shared_memory_transport", "tests/collectives/collectives_test.cpp"},
     {"collectives/work_state", "tests/collectives/work_test.cpp"},
     {"core/arithmetic/apply_function_kernels", "tests/core/arithmetic/functions_test.cpp"},
+    {"core/arithmetic/combine_kernels", "tests/core/arithmetic/combine_test.cpp"},
+    {"core/arithmetic/element_kernels", "tests/core/arithmetic/combine_test.cpp"},
     {"core/arithmetic/exact_product", "tests/core/arithmetic/product_test.cpp"},
     {"core/arithmetic/exponents", "tests/core/arithmetic/product_test.cpp"},
     {"core/arithmetic/function_kernels", "tests/core/arithmetic/functions_test.cpp"},

@@ -140,6 +140,11 @@ using Int32 = IntegerElements<std::int32_t, std::uint32_t, vector_bytes>;
 using UInt8 = IntegerElements<std::uint8_t, std::uint8_t, bytes_of_bytes>;
 struct Boolean : UInt8 {};  // 0 or 1
 
+template <class A, class B>
+inline constexpr bool is_same = false;
+template <class A>
+inline constexpr bool is_same<A, A> = true;
+
 // A float or a double has no Unsigned to wrap in.
 template <class E>
 concept Floating = !requires {

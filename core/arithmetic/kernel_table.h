@@ -28,6 +28,7 @@ inline constexpr Kernels table = {
     .fold_of = kernel_of<Folds>,
     .scale = scale,
     .divide = divide,
+    .convert = convert_any,
 };
 
 }  // namespace

@@ -147,6 +147,9 @@ struct Kernels {
   void (*scale)(int dtype, std::byte* out, const std::byte* values, const std::byte* factor,
                 std::int64_t count);
   void (*divide)(int dtype, std::byte* values, double divisor, std::int64_t count);
+
+  // convert writes elements of one DType's number as those of another.
+  void (*convert)(int from, int to, const std::byte* in, std::byte* out, std::int64_t count);
 };
 
 // portable_kernels, avx2_kernels and avx512_kernels return the variants, nullptr where the

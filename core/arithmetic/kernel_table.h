@@ -29,6 +29,7 @@ inline constexpr Kernels table = {
     .scale = scale,
     .divide = divide,
     .convert = convert_any,
+    .copy_plane = copy_plane,
 };
 
 }  // namespace

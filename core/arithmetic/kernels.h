@@ -102,6 +102,23 @@ struct FoldedRows {
 // FoldKernel is a Fold (see combine.h).
 using FoldKernel = void (*)(std::byte* out, const FoldedRows& rows, std::int64_t count);
 
+// CopyLoop is one dim of a copy, strides in bytes.
+struct CopyLoop {
+  std::int64_t size;
+  std::int64_t target;
+  std::int64_t source;
+};
+
+// CopyPlane is two loops around blocks that are contiguous on both sides.
+struct CopyPlane {
+  CopyLoop rows{0, 0, 0};
+  CopyLoop columns{0, 0, 0};
+  std::int64_t bytes = 0;  // of a block
+};
+
+// CopyKernel copies the blocks of a plane, of which the first are given.
+using CopyKernel = void (*)(const CopyPlane& plane, std::byte* target, const std::byte* source);
+
 // Kernels is what is compiled once per instruction set, plain functions over plain memory. Nothing
 // in it may instantiate an inline function that other sources share: the linker keeps one copy of
 // such a function, which could be the one with instructions that the processor lacks.
@@ -150,6 +167,8 @@ struct Kernels {
 
   // convert writes elements of one DType's number as those of another.
   void (*convert)(int from, int to, const std::byte* in, std::byte* out, std::int64_t count);
+
+  CopyKernel copy_plane;
 };
 
 // portable_kernels, avx2_kernels and avx512_kernels return the variants, nullptr where the

@@ -16,6 +16,7 @@
 #include <simmesh/core/arithmetic/element_kernels.h>
 #include <simmesh/core/arithmetic/combine_kernels.h>
 #include <simmesh/core/arithmetic/conversion_kernels.h>
+#include <simmesh/core/arithmetic/copy_kernels.h>
 #include <simmesh/core/arithmetic/kernel_table.h>
 // clang-format on
 

@@ -26,6 +26,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/arithmetic/apply_function_kernels", "tests/core/arithmetic/functions_test.cpp"},
     {"core/arithmetic/combine_kernels", "tests/core/arithmetic/combine_test.cpp"},
     {"core/arithmetic/conversion_kernels", "tests/core/tensor/convert_test.cpp"},
+    {"core/arithmetic/copy_kernels", "tests/core/tensor/strided_copy_test.cpp"},
     {"core/arithmetic/element_kernels", "tests/core/arithmetic/combine_test.cpp"},
     {"core/arithmetic/exact_product", "tests/core/arithmetic/product_test.cpp"},
     {"core/arithmetic/exponents", "tests/core/arithmetic/product_test.cpp"},

@@ -58,7 +58,7 @@ set(simmesh_kernel_options -fno-math-errno -fno-trapping-math)
 set_source_files_properties(core/arithmetic/kernels_portable.cpp PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(core/arithmetic/kernels_avx2.cpp
-    PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx2;-mfma")
+    PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx2;-mfma;-mf16c")
   set_source_files_properties(core/arithmetic/kernels_avx512.cpp
     PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx512f")
 endif()

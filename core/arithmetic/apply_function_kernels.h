@@ -4,9 +4,10 @@
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
-// x may be result, but not begin elsewhere in it.
+// x may be result, but not begin elsewhere in it. A loop that calls a function is no vector code,
+// so long functions are inlined too.
 template <class T, class F>
-void each(const T* x, T* result, std::int64_t count, F f) {
+__attribute__((flatten)) void each(const T* x, T* result, std::int64_t count, F f) {
 #if !defined(__clang__)
 #pragma GCC ivdep
 #endif

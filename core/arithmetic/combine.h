@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <gsl/span>
 
+#include <simmesh/core/arithmetic/instruction_set.h>
+#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/reduce_op.h>
 #include <simmesh/core/tensor/dtype.h>
 
@@ -12,19 +13,17 @@ namespace simmesh {
 // Combine computes out[i] = a[i] op b[i] for count elements, each operation correctly rounded to
 // the dtype; integers wrap, a bool sum is OR and a bool product AND, min and max pass NaN on. out
 // may be a or b.
-using Combine = void (*)(std::byte* out, const std::byte* a, const std::byte* b,
-                         std::int64_t count);
+using Combine = CombineKernel;
 
 // combine_of returns the kernel of one operation. avg and premul_sum combine as sum.
-Combine combine_of(ReduceOp op, DType dtype);
+Combine combine_of(ReduceOp op, DType dtype, InstructionSet set = best_instruction_set());
 
 // Fold computes out[i] = ((out[i] op rows[0][i]) op rows[1][i]) op ... for count elements, like
-// that many calls of Combine. The elements begin `at` bytes into each row; out overlaps no row.
-using Fold = void (*)(std::byte* out, gsl::span<const std::byte* const> rows, std::size_t at,
-                      std::int64_t count);
+// that many calls of Combine. out overlaps no row.
+using Fold = FoldKernel;
 
 // fold_of returns the kernel of one operation.
-Fold fold_of(ReduceOp op, DType dtype);
+Fold fold_of(ReduceOp op, DType dtype, InstructionSet set = best_instruction_set());
 
 // check_reduction throws a TypeError where the operation isn't defined for the dtype: bitwise
 // operations of floating dtypes, averages and scaled sums of integers and bools. PyTorch computes
@@ -33,9 +32,11 @@ void check_reduction(ReduceOp op, DType dtype);
 
 // scale writes values[i] * factor, rounded once to the dtype (factor is rounded to it first), into
 // out.
-void scale(std::byte* out, const std::byte* values, double factor, DType dtype, std::int64_t count);
+void scale(std::byte* out, const std::byte* values, double factor, DType dtype, std::int64_t count,
+           InstructionSet set = best_instruction_set());
 
 // divide divides values in place by divisor, rounded once to the dtype. Floating dtypes only.
-void divide(std::byte* values, double divisor, DType dtype, std::int64_t count);
+void divide(std::byte* values, double divisor, DType dtype, std::int64_t count,
+            InstructionSet set = best_instruction_set());
 
 }  // namespace simmesh

@@ -88,9 +88,12 @@ void apply_function(const FunctionRequest& r, InstructionSet set) {
         std::array<double, block> wide;
         for (std::int64_t i = 0; i < r.count; i += block) {
           std::int64_t count = std::min(block, r.count - i);
-          for (std::int64_t j = 0; j < count; ++j) wide[std::size_t(j)] = widened(x[i + j]);
+          auto* bytes = reinterpret_cast<std::byte*>(wide.data());
+          kernels.convert(int(r.dtype), int(DType::float64),
+                          reinterpret_cast<const std::byte*>(x + i), bytes, count);
           kernels.functions_double(function, wide.data(), wide.data(), count);
-          for (std::int64_t j = 0; j < count; ++j) out[i + j] = rounded_to<T>(wide[std::size_t(j)]);
+          kernels.convert(int(DType::float64), int(r.dtype), bytes,
+                          reinterpret_cast<std::byte*>(out + i), count);
         }
       }
     }

@@ -1,4 +1,7 @@
 #include <array>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <simmesh/core/arithmetic/instruction_set.h>
 #include <simmesh/core/arithmetic/kernels.h>
@@ -8,10 +11,20 @@ namespace simmesh {
 
 namespace {
 
+#if defined(__x86_64__)
+// Not every compiler's __builtin_cpu_supports knows the name.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 bool runs_here(InstructionSet set) {
 #if defined(__x86_64__)
+  static const bool f16c = has_f16c();
   if (set == InstructionSet::avx2)
-    return avx2_kernels() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return avx2_kernels() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           f16c;
   if (set == InstructionSet::avx512) return avx512_kernels() && __builtin_cpu_supports("avx512f");
 #endif
   return set == InstructionSet::portable;

@@ -6,11 +6,12 @@
 
 namespace simmesh {
 
-// InstructionSet names the variants in which the kernels of products, sums and functions are
-// compiled. All give the same bits, so a caller picks one only to test that, or to measure.
+// InstructionSet names the variants in which the kernels of products, sums, functions,
+// reductions and conversions are compiled. All give the same bits, so a caller picks one only to
+// test that, or to measure.
 enum class InstructionSet : std::uint8_t {
   portable,  // what every processor of the architecture has; fused operations are emulated
-  avx2,      // AVX2 and FMA
+  avx2,      // AVX2, FMA and F16C
   avx512,    // AVX-512F
 };
 

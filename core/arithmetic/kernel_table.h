@@ -30,6 +30,13 @@ inline constexpr Kernels table = {
     .functions_float = apply<float>,
     .functions_double = apply<double>,
     .power_magnitude = power_magnitude,
+
+    .combine_of = kernel_of<Combines>,
+    .fold_of = kernel_of<Folds>,
+    .scale = scale,
+    .divide = divide,
+    .convert = convert_any,
+    .copy_plane = copy_plane,
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <simmesh/core/arithmetic/instruction_set.h>
@@ -122,6 +123,36 @@ struct ExactFold {
   std::int32_t* unsettled = nullptr;  // room for count
 };
 inline constexpr std::int64_t fold_count_min = 16;
+// CombineKernel is a Combine (see combine.h).
+using CombineKernel = void (*)(std::byte* out, const std::byte* a, const std::byte* b,
+                               std::int64_t count);
+
+// FoldedRows are count rows of elements, which begin `at` bytes into each.
+struct FoldedRows {
+  const std::byte* const* data = nullptr;
+  std::int64_t count = 0;
+  std::size_t at = 0;
+};
+
+// FoldKernel is a Fold (see combine.h).
+using FoldKernel = void (*)(std::byte* out, const FoldedRows& rows, std::int64_t count);
+
+// CopyLoop is one dim of a copy, strides in bytes.
+struct CopyLoop {
+  std::int64_t size;
+  std::int64_t target;
+  std::int64_t source;
+};
+
+// CopyPlane is two loops around blocks that are contiguous on both sides.
+struct CopyPlane {
+  CopyLoop rows{0, 0, 0};
+  CopyLoop columns{0, 0, 0};
+  std::int64_t bytes = 0;  // of a block
+};
+
+// CopyKernel copies the blocks of a plane, of which the first are given.
+using CopyKernel = void (*)(const CopyPlane& plane, std::byte* target, const std::byte* source);
 
 // Kernels is what is compiled once per instruction set, plain functions over plain memory. Nothing
 // in it may instantiate an inline function that other sources share: the linker keeps one copy of
@@ -174,6 +205,21 @@ struct Kernels {
 
   // power_magnitude returns x^y for finite x > 0 and finite y.
   double (*power_magnitude)(double x, double y);
+
+  // combine_of and fold_of return the kernels of a ReduceOp's and a DType's number, nullptr where
+  // the operation is bitwise and the dtype floating.
+  CombineKernel (*combine_of)(int op, int dtype);
+  FoldKernel (*fold_of)(int op, int dtype);
+
+  // scale computes out[i] = values[i] * *factor, and divide values[i] /= divisor.
+  void (*scale)(int dtype, std::byte* out, const std::byte* values, const std::byte* factor,
+                std::int64_t count);
+  void (*divide)(int dtype, std::byte* values, double divisor, std::int64_t count);
+
+  // convert writes elements of one DType's number as those of another.
+  void (*convert)(int from, int to, const std::byte* in, std::byte* out, std::int64_t count);
+
+  CopyKernel copy_plane;
 };
 
 // portable_kernels, avx2_kernels and avx512_kernels return the variants, nullptr where the

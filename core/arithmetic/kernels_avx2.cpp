@@ -1,6 +1,6 @@
 #include <simmesh/core/arithmetic/kernels.h>
 
-#if defined(__AVX2__) && defined(__FMA__)
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define SIMMESH_KERNELS avx2_variant
 #define SIMMESH_VECTOR_BYTES 32
 // Each uses those before it.
@@ -16,6 +16,10 @@
 #include <simmesh/core/arithmetic/function_kernels.h>
 #include <simmesh/core/arithmetic/pair_function_kernels.h>
 #include <simmesh/core/arithmetic/apply_function_kernels.h>
+#include <simmesh/core/arithmetic/element_kernels.h>
+#include <simmesh/core/arithmetic/combine_kernels.h>
+#include <simmesh/core/arithmetic/conversion_kernels.h>
+#include <simmesh/core/arithmetic/copy_kernels.h>
 #include <simmesh/core/arithmetic/kernel_table.h>
 // clang-format on
 

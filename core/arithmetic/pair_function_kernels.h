@@ -116,23 +116,29 @@ inline double root_rest(double root, double x, double x_low) {
   return chosen(root == 0, 0, rest);
 }
 
-// log(x + low) for x >= 1.
-inline Logarithm logarithm_of_pair(double x, double low) {
+// x + low = (1 + f + f_low) 2^e for x >= 1.
+struct Mantissa {
+  double f, f_low, e;
+};
+inline Mantissa mantissa_of(double x, double low) {
   std::uint64_t shifted = bits_of(x) - 0x3FE6A09E667F3BCDu;
   std::uint64_t field = (shifted + 0x4000000000000000u) >> 52;
   double e = of_bits(field | 0x4330000000000000u) - (0x1p52 + 1024);
   double m = of_bits((shifted & 0x000FFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
-  return log_of_one_plus(m - 1, low * of_bits((2047 - field) << 52), e);
+  return {m - 1, low * of_bits((2047 - field) << 52), e};
 }
 
-// log(1 + f + low) for f >= 0.
-inline Logarithm log1p_of_pair(double f, double low) {
-  Pair sum = sum_of(1, f);
-  Logarithm large = logarithm_of_pair(sum.high, sum.low + low);
-  bool near_one = large.e == 0;
-  Logarithm small = log_of_one_plus(chosen(near_one, f, 0), chosen(near_one, low, 0), 0);
-  return {large.e, chosen(near_one, small.high, large.high),
-          chosen(near_one, small.low, large.low)};
+// log(x + low) for x >= 1.
+inline Logarithm logarithm_of_pair(double x, double low) {
+  Mantissa m = mantissa_of(x, low);
+  return log_of_one_plus(m.f, m.f_low, m.e);
+}
+
+// The same for x near 1 without the loss: there f + f_low is what exceeds 1.
+inline Logarithm logarithm_of_pair(double x, double low, double f, double f_low) {
+  Mantissa m = mantissa_of(x, low);
+  bool near_one = m.e == 0;
+  return log_of_one_plus(chosen(near_one, f, m.f), chosen(near_one, f_low, m.f_low), m.e);
 }
 
 // From here on x^2 + 1 is x^2.
@@ -161,10 +167,12 @@ inline double acosh_of(double x) {
   double root = __builtin_sqrt(less.high);
   Pair sum = sum_of(t, root);
   sum.low += root_rest(root, less.high, less.low);
-  double near = log_sum(log1p_of_pair(sum.high, sum.low));
-  Logarithm l = logarithm_of_pair(chosen(large, x, 1), 0);
-  l.e += 1;
-  double result = chosen(x == infinity, x, chosen(large, log_sum(l), near));
+  Pair near = sum_of(1, sum.high);
+  near.low += sum.low;
+  Logarithm l =
+      logarithm_of_pair(chosen(large, x, near.high), chosen(large, 0, near.low), sum.high, sum.low);
+  l.e += chosen(large, 1, 0);
+  double result = chosen(x == infinity, x, log_sum(l));
   return chosen(x != x, x, chosen(x < 1, not_a_number(), result));
 }
 
@@ -174,7 +182,8 @@ inline double atanh_of(double x) {
   double quotient = 2 * m / less.high;
   Pair product = product_of(quotient, less.high);
   double rest = (((2 * m - product.high) - product.low) - quotient * less.low) / less.high;
-  double large = 0.5 * log_sum(log1p_of_pair(quotient, rest));
+  Pair sum = sum_of(1, quotient);
+  double large = 0.5 * log_sum(logarithm_of_pair(sum.high, sum.low + rest, quotient, rest));
   double small = m + m * (0.5 * atanh_tail(m * m));
   double result = chosen(magnitude == 1, infinity, chosen(m < 0.17, small, large));
   result = chosen(magnitude > 1, not_a_number(), with_sign_of(result, x));

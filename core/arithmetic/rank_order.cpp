@@ -26,7 +26,8 @@ void RankOrder::reduce(const Reduction& reduction) const {
       std::memcpy(result, operands[0] + at, std::size_t(count) * element);
     } else {
       combine(result, operands[0] + at, operands[1] + at, count);
-      fold(result, operands.subspan(2), at, count);
+      auto others = operands.subspan(2);
+      fold(result, {others.data(), std::int64_t(others.size()), at}, count);
     }
     if (reduction.op == ReduceOp::avg)
       divide(result, double(operands.size()), reduction.dtype, count);

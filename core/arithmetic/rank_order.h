@@ -15,7 +15,7 @@ class RankOrder final : public ReductionOrder {
 // cache.
 template <class F>
 void blocks_of(std::int64_t count, DType dtype, F&& f) {
-  constexpr std::int64_t block_bytes = 32 * 1024;
+  constexpr std::int64_t block_bytes = 16 * 1024;
   std::int64_t block = block_bytes / std::int64_t(bytes_per_element(dtype));
   for (std::int64_t begin = 0; begin < count; begin += block)
     f(begin, begin + block < count ? block : count - begin);

@@ -1,12 +1,13 @@
 #include <new>
 #include <xxhash.h>
 // Where the library brings its code for several vector units, the widest that this CPU has is used.
-// The bits are the same.
+// The bits are the same. Its code returns with the upper halves of the vector registers in use.
 #ifdef SIMMESH_XXHASH_DISPATCHES
 #include <xxh_x86dispatch.h>
 #endif
 
 #include <simmesh/core/check/bits_hash.h>
+#include <simmesh/core/check/vector_registers.h>
 
 namespace simmesh {
 
@@ -22,7 +23,9 @@ struct BitsHash::State {
 };
 
 std::uint64_t bits_hash(gsl::span<const std::byte> bytes) {
-  return XXH3_64bits(bytes.data(), bytes.size());
+  std::uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
+  release_upper_halves();
+  return hash;
 }
 
 BitsHash::BitsHash() : state_(std::make_unique<State>()) {}
@@ -30,8 +33,13 @@ BitsHash::~BitsHash() = default;
 
 void BitsHash::update(gsl::span<const std::byte> bytes) {
   XXH3_64bits_update(state_->xxhash, bytes.data(), bytes.size());
+  release_upper_halves();
 }
 
-std::uint64_t BitsHash::value() const { return XXH3_64bits_digest(state_->xxhash); }
+std::uint64_t BitsHash::value() const {
+  std::uint64_t hash = XXH3_64bits_digest(state_->xxhash);
+  release_upper_halves();
+  return hash;
+}
 
 }  // namespace simmesh

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 
+#include <simmesh/core/arithmetic/instruction_set.h>
+#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/tensor/shape.h>
 
 namespace simmesh {
@@ -24,30 +26,21 @@ struct ConstStridedBytes {
 class StridedCopy {
  public:
   StridedCopy(DimSpan target_strides, DimSpan source_strides, DimSpan shape,
-              std::size_t element_bytes);
+              std::size_t element_bytes, InstructionSet set = best_instruction_set());
 
   // operator() copies the array that begins at source to target.
   void operator()(std::byte* target, const std::byte* source) const;
 
  private:
-  // Loop is one dim of the copy, strides in bytes.
-  struct Loop {
-    std::int64_t size;
-    std::int64_t target;
-    std::int64_t source;
-  };
-  struct Plane;
-
   void add(std::int64_t size, std::int64_t target, std::int64_t source);
-  Loop take_innermost();
+  CopyLoop take_innermost();
   void run(std::size_t level, std::byte* target, const std::byte* source) const;
 
   // Many copies are of a few elements, so the list stays in place.
-  std::array<Loop, std::size_t(dims_max)> around_;  // the loops around a plane's, outermost first
+  std::array<CopyLoop, std::size_t(dims_max)> around_;  // around a plane's loops, outermost first
   std::size_t around_count_ = 0;
-  Loop rows_{0, 0, 0};
-  Loop columns_{0, 0, 0};
-  std::size_t block_bytes_;
+  CopyPlane plane_;
+  CopyKernel copy_plane_;
 };
 
 // strided_copy copies the elements of source, an array of the given shape, to target.

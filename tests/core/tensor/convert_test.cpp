@@ -1,9 +1,99 @@
+#include <bit>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <limits>
+#include <vector>
 
 #include <simmesh/core/tensor/convert.h>
 
 namespace simmesh {
 namespace {
+
+// What the conversion of one element is.
+template <class To, class From>
+To plain(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (is_16_bit<From>) {
+    return plain<To>(float(x));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    double wide = x;
+    return To(wide >= -0x1p63 && wide < 0x1p63 ? std::int64_t(wide) : INT64_MIN);
+  } else if constexpr (std::is_integral_v<From> && is_16_bit<To>) {
+    // All integers that are tried fit into long double.
+    auto exact = static_cast<long double>(x);
+    auto wide = double(exact);
+    // Rounded to odd, so that the second rounding sees what the first one drops.
+    bool is_above = static_cast<long double>(wide) > exact;
+    if (static_cast<long double>(wide) != exact && !(std::bit_cast<std::uint64_t>(wide) & 1))
+      wide = std::bit_cast<double>(std::bit_cast<std::uint64_t>(wide) +
+                                   (is_above == (wide > 0) ? std::uint64_t(-1) : 1));
+    return rounded_to<To>(wide);
+  } else if constexpr (is_16_bit<To>) {
+    return rounded_to<To>(double(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+// Numbers around each value that a dtype can hold, ties between neighbours among them, and NaN.
+template <class T>
+std::vector<T> tried() {
+  std::vector<T> values;
+  if constexpr (std::is_same_v<T, bool>) {
+    for (int i = 0; i < 75; ++i) values.push_back(i % 3 == 0);
+  } else if constexpr (is_16_bit<T>) {
+    for (std::uint32_t bits = 0; bits < 65536; ++bits)
+      values.push_back(T::from_bits(std::uint16_t(bits)));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+    constexpr int kept = std::numeric_limits<T>::digits - 1;
+    for (std::uint32_t bits = 0; bits < 65536; ++bits)
+      for (double value : {double(Half::from_bits(std::uint16_t(bits))),
+                           double(BFloat16::from_bits(std::uint16_t(bits)))})
+        for (int dropped : {8, 11, 13, 16}) {
+          Bits tie = std::bit_cast<Bits>(T(value)) | Bits(1) << (kept - dropped);
+          for (Bits at : {std::bit_cast<Bits>(T(value)), tie, Bits(tie + 1), Bits(tie - 1)})
+            values.push_back(std::bit_cast<T>(at));
+        }
+  } else {
+    for (int shift = 0; shift < int(8 * sizeof(T)); ++shift)
+      for (std::int64_t high : {1, 3, 129, 257, 1025, 2049, 4097})
+        for (std::int64_t low : {-2, -1, 0, 1, 2})
+          for (std::int64_t sign : {-1, 1})
+            values.push_back(T(std::uint64_t(sign) * ((std::uint64_t(high) << shift) + low)));
+  }
+  return values;
+}
+
+template <class From, class To>
+void expect_plain() {
+  std::vector<From> x = tried<From>();
+  Tensor source = empty({std::int64_t(x.size())}, dtype_of<From>);
+  auto in = source.mutable_values<From>();
+  for (std::size_t i = 0; i < x.size(); ++i) in[i] = x[i];
+  for (InstructionSet set : available_instruction_sets()) {
+    Tensor result = converted(source, dtype_of<To>, set);
+    auto out = result.values<To>();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      To expected = plain<To>(in[i]);
+      ASSERT_EQ(std::memcmp(&out[i], &expected, sizeof(To)), 0)
+          << to_string(dtype_of<From>) << " " << double(x[i]) << " to " << to_string(dtype_of<To>)
+          << ": " << double(out[i]) << ", not " << double(expected) << " on " << to_string(set);
+    }
+  }
+}
+
+// If this fails, what a conversion gives depends on the processor, down to the bits of NaN.
+TEST(Convert, EveryInstructionSetFollowsThePlainDefinition) {
+  for (DType from : all_dtypes)
+    for (DType to : all_dtypes)
+      visit_dtype(from, [&]<class From>(From) {
+        visit_dtype(to, [&]<class To>(To) {
+          if constexpr (!std::is_same_v<From, To>) expect_plain<From, To>();
+        });
+      });
+}
 
 TEST(Convert, RoundsOnceToNearestEven) {
   // 1 + 2^-11 + 2^-40 lies above the tie between 1 and 1 + 2^-10: by way of float32 it would be 1.

@@ -36,16 +36,20 @@ void expect_like_naive(const Dims& shape, const Strides& to, const Strides& from
                        std::size_t element) {
   std::vector<std::byte> source(std::size_t(extent(shape, from)) * element);
   for (std::size_t i = 0; i < source.size(); ++i) source[i] = std::byte(i * 37 % 255);
-  std::vector<std::byte> target(std::size_t(extent(shape, to)) * element, std::byte{0xEE});
-  std::vector<std::byte> expected = target;
+  std::vector<std::byte> before(std::size_t(extent(shape, to)) * element, std::byte{0xEE});
+  std::vector<std::byte> expected = before;
   Dims index(shape.size(), 0);
   do {
     std::memcpy(expected.data() + std::size_t(position(index, to)) * element,
                 source.data() + std::size_t(position(index, from)) * element, element);
   } while (next_index(index, shape));
-  strided_copy({target.data(), to}, {source.data(), from}, shape, element);
-  ASSERT_EQ(target, expected) << to_string(shape) << " to " << to_string(to) << " from "
-                              << to_string(from) << " of " << element << " bytes";
+  for (InstructionSet set : available_instruction_sets()) {
+    std::vector<std::byte> target = before;
+    StridedCopy(to, from, shape, element, set)(target.data(), source.data());
+    ASSERT_EQ(target, expected) << to_string(shape) << " to " << to_string(to) << " from "
+                                << to_string(from) << " of " << element << " bytes on "
+                                << to_string(set);
+  }
 }
 
 // If this fails, a shard is scattered wrongly, or bytes between its elements are overwritten.
@@ -77,10 +81,23 @@ TEST(StridedCopy, PartlyMergedDims) {
 
 // If this fails, a short contiguous block is cut off or runs over: each size has code of its own.
 TEST(StridedCopy, BlocksOfEverySize) {
-  for (std::int64_t size = 1; size <= 70; ++size)
+  for (std::int64_t size = 1; size <= 270; ++size)
     for (std::int64_t gap : {0, 3})
       expect_like_naive({2, 3, size}, {3 * (size + 1), size + 1, 1},
                         {4 * (size + gap), size + gap, 1}, 1);
+}
+
+// If this fails, a transposed matrix is wrong in one of its squares or at its edges.
+TEST(StridedCopy, TransposedMatricesOfEverySize) {
+  for (std::int64_t rows : {1, 2, 3, 4, 7, 8, 15, 16, 17, 33, 70})
+    for (std::int64_t columns : {1, 2, 4, 5, 8, 16, 31, 64, 65, 130})
+      for (std::int64_t gap : {0, 1})
+        for (std::size_t element : {1u, 2u, 4u, 8u}) {
+          expect_like_naive({rows, columns}, {columns + gap, 1}, {1, rows + gap}, element);
+          expect_like_naive({rows, columns}, {1, rows + gap}, {columns + gap, 1}, element);
+          expect_like_naive({2, rows, columns}, {rows * (columns + gap), columns + gap, 1},
+                            {columns * (rows + gap), 1, rows + gap}, element);
+        }
 }
 
 // If this fails, a copy of more loops than its innermost two goes astray.

@@ -7,6 +7,7 @@
 #include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/engine/world.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/sharding/index_cut.h>
 #include <simmesh/sharding/local_shape.h>
@@ -16,6 +17,8 @@
 namespace simmesh {
 
 namespace {
+
+bool sums_are_exact() { return this_rank().world().options().arithmetic.is_exact(); }
 
 // One step on one rank.
 class StepRun {
@@ -57,6 +60,8 @@ class StepRun {
   [[gnu::noinline]] Tensor cut(const Tensor& whole) const;
   [[gnu::noinline]] Tensor as_operand(Tensor local) const;
   [[gnu::noinline]] Tensor finish_reduction(Tensor sum) const;
+  [[gnu::noinline]] Tensor finished(const Tensor& operand, ReduceOp op,
+                                    const Along* scattered) const;
   [[gnu::noinline]] PlanResult reduce_changed(const Tensor& local, bool is_async) const;
   [[gnu::noinline]] PlanResult gather_and_cut(const Tensor& local) const;
 
@@ -190,15 +195,24 @@ PlanResult StepRun::reduce(const Tensor& operand, bool is_async) const {
   if (may_wait && step_.to.is_replicate())
     return {{}, all_reduce_async(operand, op, group_, run_.site)};
   PlanResult result;
-  {
-    // What is divided after the sum is rounded after the division.
-    UnroundedSums scope(keeps_unrounded() || needs_finish());
+  if (needs_finish())
+    result.local = finished(operand, op, by_chunks ? &along : nullptr);
+  else
     result.local = by_chunks ? reduce_scatter(operand, op, along, group_, run_.site)
                              : all_reduce(operand, op, group_, run_.site);
-  }
-  if (needs_finish()) result.local = finish_reduction(std::move(result.local));
   if (!by_chunks && !step_.to.is_replicate()) result.local = cut(result.local);
   return result;
+}
+
+// What is divided after the sum is rounded after the division.
+Tensor StepRun::finished(const Tensor& operand, ReduceOp op, const Along* scattered) const {
+  Tensor sum;
+  {
+    UnroundedSums scope;
+    sum = scattered ? reduce_scatter(operand, op, *scattered, group_, run_.site)
+                    : all_reduce(operand, op, group_, run_.site);
+  }
+  return finish_reduction(std::move(sum));
 }
 
 Tensor StepRun::all_gathered(const Tensor& local) const {
@@ -255,7 +269,7 @@ Tensor StepRun::from_replicate(const Tensor& local) const {
   if (!is_sum) return local.clone();
   Tensor share = local.clone();
   bool has_elements = share.element_count() > 0 && share.has_elements();
-  bool is_exact = current_arithmetic().is_exact() && is_floating_point(share.dtype());
+  bool is_exact = sums_are_exact() && is_floating_point(share.dtype());
   // The shares of all members add up to what was here.
   if (has_elements && is_exact)
     write_unrounded(share, unrounded(share).divided(double(group_.size())));
@@ -284,9 +298,22 @@ bool has_pending(const Placements& placements) {
                dtype);
 }
 
-}  // namespace
+// Sums go on unrounded as long as a placement is pending.
+class SumsOfStep {
+ public:
+  explicit SumsOfStep(const PlanStep& step)
+      : scope_(compute_mode().keeps_unrounded || has_pending(step.after.placements)) {}
 
-PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, bool is_async) {
+ private:
+  UnroundedSums scope_;
+};
+// In other arithmetics than exact none do: that costs a waiting rank no memory.
+struct NoSums {
+  explicit NoSums(const PlanStep&) {}
+};
+template <class Sums>
+[[gnu::always_inline]] inline PlanResult run_steps(const Plan& plan, const Tensor& local,
+                                                   const PlanRun& run, bool is_async) {
   PlanResult result;
   const Tensor* held = &local;
   bool is_empty = has_no_elements(run.global_shape);
@@ -295,7 +322,7 @@ PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, b
     if (does_nothing(step, run.groups.mesh().shape())) continue;
     StepRun step_run(plan, i, run);
     bool may_wait = is_async && !is_empty && i + 1 == plan.steps.size();
-    UnroundedSums scope(keeps_unrounded() || has_pending(step.after.placements));
+    [[maybe_unused]] Sums sums(step);
     if (step.from.is_pending())
       result = step_run.from_pending(*held, may_wait);
     else if (step.from.splits())
@@ -307,6 +334,18 @@ PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, b
   }
   if (held == &local) result.local = local;
   return result;
+}
+
+[[gnu::noinline]] PlanResult run_steps_exactly(const Plan& plan, const Tensor& local,
+                                               const PlanRun& run, bool is_async) {
+  return run_steps<SumsOfStep>(plan, local, run, is_async);
+}
+
+}  // namespace
+
+PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, bool is_async) {
+  if (sums_are_exact()) return run_steps_exactly(plan, local, run, is_async);
+  return run_steps<NoSums>(plan, local, run, is_async);
 }
 
 }  // namespace simmesh

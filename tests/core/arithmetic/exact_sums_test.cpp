@@ -13,8 +13,8 @@ struct SumShape {
 };
 
 // Of sum (o, j) of terms of [outer, count, inner].
-ExactOracle oracle_of(const std::vector<double>& x, const SumShape& s, std::int64_t o, std::int64_t j,
-                      SumTerm term, double mean) {
+ExactOracle oracle_of(const std::vector<double>& x, const SumShape& s, std::int64_t o,
+                      std::int64_t j, SumTerm term, double mean) {
   ExactOracle oracle;
   for (std::int64_t i = 0; i < s.count; ++i) {
     double value = x[std::size_t((o * s.count + i) * s.inner + j)];
@@ -68,8 +68,8 @@ TEST(ExactSums, AreThoseOfTheOracle) {
     for (TermKind kind : term_kinds)
       for (SumTerm term :
            {SumTerm::identity, SumTerm::square, SumTerm::absolute, SumTerm::squared_deviation})
-        for (const SumShape& shape :
-             {SumShape{5, 37, 1}, SumShape{2, 9, 19}, SumShape{2, 3, 3}, SumShape{1, 1, 1}, SumShape{2, 0, 3}})
+        for (const SumShape& shape : {SumShape{5, 37, 1}, SumShape{2, 9, 19}, SumShape{2, 3, 3},
+                                      SumShape{1, 1, 1}, SumShape{2, 0, 3}})
           expect_exact(dtype, kind, term, shape, random);
 }
 

@@ -4,6 +4,7 @@
 
 #include <simmesh/core/arithmetic/digit_sums.h>
 #include <simmesh/core/arithmetic/rounding.h>
+#include <simmesh/core/arithmetic/sums_behind.h>
 #include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/check/check.h>
 #include <simmesh/core/clock/clock.h>
@@ -23,155 +24,9 @@ struct Unseen {
   Clock::Quiet time;
 };
 
-// SumRun is a range of elements, in bytes of their buffer, with the sums behind them.
-struct SumRun {
-  std::int64_t begin;
-  std::int64_t count;
-  std::int64_t element_bytes;
-  std::shared_ptr<const CarriedSums> sums;
-  std::int64_t first;
-
-  std::int64_t end() const { return begin + count * element_bytes; }
-  // The elements that lie within a range of bytes.
-  std::optional<SumRun> within(std::int64_t from, std::int64_t to) const {
-    std::int64_t skipped = std::max<std::int64_t>((from - begin + element_bytes - 1), 0);
-    skipped /= element_bytes;
-    std::int64_t kept = std::min(count, (to - begin) / element_bytes) - skipped;
-    if (to <= begin || kept <= 0) return std::nullopt;
-    return SumRun{begin + skipped * element_bytes, kept, element_bytes, sums, first + skipped};
-  }
-};
-using SumRuns = std::vector<SumRun>;
-
-class Unrounded final : public Companion {
- public:
-  explicit Unrounded(SumRuns runs) : runs_(std::move(runs)) {}
-
-  static CompanionPtr make(SumRuns runs) {
-    return runs.empty() ? nullptr : CompanionPtr(new Unrounded(std::move(runs)));
-  }
-  static const Unrounded* of(const Companion* companion) {
-    return static_cast<const Unrounded*>(companion);
-  }
-  static const Unrounded* of(const Tensor& tensor) {
-    if (!tensor.has_elements() || tensor.element_count() == 0) return nullptr;
-    return of(tensor.storage()->buffer()->companion().get());
-  }
-
-  const SumRuns& runs() const { return runs_; }
-
-  CompanionPtr slice(const ByteRange& range) const override {
-    SumRuns kept;
-    auto from = std::int64_t(range.begin), to = from + std::int64_t(range.count);
-    for (const SumRun& run : runs_)
-      if (auto part = run.within(from, to)) {
-        part->begin -= from;
-        kept.push_back(*part);
-      }
-    return make(std::move(kept));
-  }
-
-  CompanionPtr without(const ByteRange& range) const override {
-    auto from = std::int64_t(range.begin), to = from + std::int64_t(range.count);
-    bool overlaps = std::any_of(runs_.begin(), runs_.end(), [&](const SumRun& run) {
-      return run.begin < to && from < run.end();
-    });
-    return overlaps ? make(outside(from, to)) : CompanionPtr(this);
-  }
-
-  CompanionPtr with_copy(const CompanionPtr& before, const ElementPlaces& source,
-                         const ElementPlaces& target) const override;
-
-  // The runs with others in place of what lies in a range.
-  SumRuns outside(std::int64_t from, std::int64_t to) const {
-    SumRuns rest;
-    for (const SumRun& run : runs_) {
-      if (auto part = run.within(run.begin, std::min(from, run.end()))) rest.push_back(*part);
-      if (auto part = run.within(std::max(to, run.begin), run.end())) rest.push_back(*part);
-    }
-    return rest;
-  }
-
- private:
-  SumRuns runs_;  // in order of their begin, without overlaps
-};
-
-CompanionPtr joined(const CompanionPtr& before, const SumRun& added) {
-  SumRuns runs;
-  if (before) runs = Unrounded::of(before.get())->outside(added.begin, added.end());
-  runs.insert(std::upper_bound(runs.begin(), runs.end(), added,
-                               [](const SumRun& a, const SumRun& b) { return a.begin < b.begin; }),
-              added);
-  return Unrounded::make(std::move(runs));
-}
-
-bool are_contiguous(const ElementPlaces& places) {
-  std::int64_t stride = 1;
-  for (std::size_t dim = std::size_t(places.shape.size()); dim-- > 0;) {
-    if (places.shape[dim] != 1 && places.strides[dim] != stride) return false;
-    stride *= places.shape[dim];
-  }
-  return true;
-}
-
-// f(byte) for each element, in row-major order.
-template <class F>
-void each_place(const ElementPlaces& places, F&& f) {
-  Dims index(places.shape.size(), 0);
-  do {
-    std::int64_t at = 0;
-    for (std::size_t dim = 0; dim < index.size(); ++dim) at += index[dim] * places.strides[dim];
-    f(std::int64_t(places.begin) + at * std::int64_t(places.element_bytes));
-  } while (next_index(index, places.shape));
-}
-
-// The runs of a copy: those of a contiguous source moved as they are, else element by element.
-// Neighbours both there and here are one run.
-SumRuns copied_runs(const SumRuns& runs, const ElementPlaces& source, const ElementPlaces& target) {
-  SumRuns copied;
-  auto element = std::int64_t(source.element_bytes);
-  if (are_contiguous(source) && are_contiguous(target)) {
-    auto from = std::int64_t(source.begin), to = from + element_count(source.shape) * element;
-    for (const SumRun& run : runs)
-      if (auto part = run.within(from, to)) {
-        part->begin += std::int64_t(target.begin) - from;
-        copied.push_back(*part);
-      }
-    return copied;
-  }
-  std::vector<std::int64_t> places;
-  each_place(source, [&](std::int64_t place) { places.push_back(place); });
-  std::size_t next = 0;
-  each_place(target, [&](std::int64_t place) {
-    std::int64_t from = places[next++];
-    auto run = std::upper_bound(runs.begin(), runs.end(), from,
-                                [](std::int64_t at, const SumRun& one) { return at < one.begin; });
-    if (run == runs.begin()) return;
-    --run;
-    if (from >= run->end()) return;
-    std::int64_t at = run->first + (from - run->begin) / element;
-    if (!copied.empty() && copied.back().end() == place && copied.back().sums == run->sums &&
-        copied.back().first + copied.back().count == at)
-      ++copied.back().count;
-    else
-      copied.push_back({place, 1, element, run->sums, at});
-  });
-  std::sort(copied.begin(), copied.end(),
-            [](const SumRun& a, const SumRun& b) { return a.begin < b.begin; });
-  return copied;
-}
-
-CompanionPtr Unrounded::with_copy(const CompanionPtr& before, const ElementPlaces& source,
-                                  const ElementPlaces& target) const {
-  SumRuns copied = copied_runs(runs_, source, target);
-  if (copied.size() == 1) return joined(before, copied.front());
-  if (before) {
-    const SumRuns& rest = Unrounded::of(before.get())->runs();
-    copied.insert(copied.end(), rest.begin(), rest.end());
-    std::sort(copied.begin(), copied.end(),
-              [](const SumRun& a, const SumRun& b) { return a.begin < b.begin; });
-  }
-  return make(std::move(copied));
+const SumsBehind* behind(const Tensor& tensor) {
+  if (!tensor.has_elements() || tensor.element_count() == 0) return nullptr;
+  return SumsBehind::of(tensor.storage()->buffer()->companion());
 }
 
 std::int64_t begin_of(const Tensor& tensor) {
@@ -227,8 +82,8 @@ std::vector<Part> parts_of(const Tensor& rows, const SumRange& asked) {
          CarriedSums::of(rows.data() + asked.begin * element + (at - from), rows.dtype(), count)});
     at = end;
   };
-  if (const Unrounded* behind = Unrounded::of(rows))
-    for (const SumRun& run : behind->runs()) {
+  if (const SumsBehind* sums = behind(rows))
+    for (const SumRun& run : sums->runs()) {
       auto part = run.element_bytes == element ? run.within(from, to) : std::nullopt;
       if (!part) continue;
       take_plain(part->begin);
@@ -250,14 +105,14 @@ CarriedSums as_one_term(const CarriedSums& sums) {
 }  // namespace
 
 bool is_unrounded(const Tensor& tensor) {
-  const Unrounded* behind = Unrounded::of(tensor);
-  if (!behind) return false;
+  const SumsBehind* sums = behind(tensor);
+  if (!sums) return false;
   std::int64_t span = 1;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim)
     span += (tensor.size(dim) - 1) * tensor.strides()[std::size_t(dim)];
   auto element = std::int64_t(bytes_per_element(tensor.dtype()));
   std::int64_t from = begin_of(tensor), to = from + span * element;
-  return std::any_of(behind->runs().begin(), behind->runs().end(), [&](const SumRun& run) {
+  return std::any_of(sums->runs().begin(), sums->runs().end(), [&](const SumRun& run) {
     return run.element_bytes == element && run.within(from, to);
   });
 }
@@ -289,10 +144,10 @@ void share_unrounded(const Tensor& target, const Tensor& source) {
     return ElementPlaces{std::size_t(begin_of(x)), x.shape(), x.strides(),
                          bytes_per_element(x.dtype())};
   };
-  const Unrounded* behind = Unrounded::of(source);
-  if (!behind) return;
+  const SumsBehind* sums = behind(source);
+  if (!sums) return;
   Buffer& buffer = *target.storage()->buffer();
-  buffer.set_companion(behind->with_copy(buffer.companion(), places(source), places(target)));
+  buffer.set_companion(sums->with_copy(buffer.companion(), places(source), places(target)));
 }
 
 void keep_unrounded(Tensor& tensor, CarriedSums sums) {
@@ -302,7 +157,7 @@ void keep_unrounded(Tensor& tensor, CarriedSums sums) {
   auto element = std::int64_t(bytes_per_element(tensor.dtype()));
   Buffer& buffer = *tensor.storage()->buffer();
   std::int64_t count = sums.count();
-  buffer.set_companion(joined(
+  buffer.set_companion(SumsBehind::joined(
       buffer.companion(),
       {begin_of(tensor), count, element, std::make_shared<const CarriedSums>(std::move(sums)), 0}));
 }

@@ -41,6 +41,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/arithmetic/non_finite_terms", "tests/core/arithmetic/digit_sums_test.cpp"},
     {"core/arithmetic/packing", "tests/core/arithmetic/product_test.cpp"},
     {"core/arithmetic/packing_kernels", "tests/core/arithmetic/product_test.cpp"},
+    {"core/arithmetic/sums_behind", "tests/core/arithmetic/unrounded_test.cpp"},
     {"core/arithmetic/pair_function_kernels", "tests/core/arithmetic/functions_test.cpp"},
     {"core/arithmetic/product_kernels", "tests/core/arithmetic/product_test.cpp"},
     {"core/arithmetic/sum_kernels", "tests/core/arithmetic/sums_test.cpp"},

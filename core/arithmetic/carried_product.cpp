@@ -7,32 +7,17 @@
 #include <simmesh/core/arithmetic/digit_sums.h>
 #include <simmesh/core/arithmetic/exact_elements.h>
 #include <simmesh/core/arithmetic/exact_sums.h>
-#include <simmesh/core/arithmetic/rounding.h>
+#include <simmesh/core/arithmetic/sliced_product.h>
 
 namespace simmesh {
 
-namespace {
-
-double carried_factor(const ProductOperand& operand, std::int64_t row, std::int64_t column) {
-  return visit_dtype(operand.dtype, [&]<class T>(T) {
-    T x = reinterpret_cast<const T*>(
-        operand.data)[row * operand.row_stride + column * operand.column_stride];
-    if constexpr (std::is_integral_v<T>)
-      return double(x);
-    else
-      return widened(x);
-  });
-}
-
-}  // namespace
-
-CarriedSums carried_product(const Product& p, InstructionSet) {
-  DigitSums sums(p.rows * p.columns, DigitRange::whole());
-  for (std::int64_t i = 0; i < p.rows; ++i)
-    for (std::int64_t j = 0; j < p.columns; ++j)
-      for (std::int64_t k = 0; k < p.depth; ++k)
-        sums.add_product(i * p.columns + j, carried_factor(p.a, i, k), carried_factor(p.b, k, j));
-  return sums.take();
+CarriedSums carried_product(const Product& product, InstructionSet set) {
+  std::int64_t count = product.rows * product.columns;
+  if (count == 0 || product.depth == 0) return CarriedSums::zeros(count);
+  const Kernels& kernels = kernels_of(set);
+  SliceFactors factors =
+      can_multiply_integers(kernels) ? SliceFactors::integers : SliceFactors::floats;
+  return SlicedProduct(product, kernels, factors).run();
 }
 
 // Nearly all sums fit two doubles; the others are made one by one.

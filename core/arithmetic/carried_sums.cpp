@@ -61,6 +61,13 @@ CarriedSums CarriedSums::zeros(std::int64_t count) {
   return result;
 }
 
+CarriedSums CarriedSums::of_digits(std::vector<std::int32_t> digits, std::int64_t count, int low) {
+  CarriedSums result = zeros(count);
+  result.low_ = low;
+  result.digits_ = std::move(digits);
+  return result;
+}
+
 CarriedSums CarriedSums::of(const std::byte* data, DType dtype, std::int64_t count) {
   return visit_dtype(dtype, [&]<class T>(T) -> CarriedSums {
     if constexpr (std::is_integral_v<T>) {

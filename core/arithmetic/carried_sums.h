@@ -30,6 +30,10 @@ class CarriedSums {
   // zeros are so many sums of no terms.
   static CarriedSums zeros(std::int64_t count);
 
+  // of_digits takes digits from `low` on that were carried: those of sum i at digits[d * count +
+  // i].
+  static CarriedSums of_digits(std::vector<std::int32_t> digits, std::int64_t count, int low);
+
   // of takes each of count elements, contiguous and of a floating dtype, as a sum of one term.
   static CarriedSums of(const std::byte* data, DType dtype, std::int64_t count);
 

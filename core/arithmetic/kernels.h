@@ -86,6 +86,44 @@ struct WideSums {
   std::int32_t* unsettled = nullptr;  // room for rows * columns
 };
 
+// SliceOff takes the multiples of 2^(constant's exponent - 52) off doubles: what is written is
+// scaled and has the offset added.
+struct SliceOff {
+  double constant = 0;
+  double scale = 1;
+  double offset = 0;
+};
+
+// SlicedTile is a tile of a product of slices: integers of up to 52 bits as the low bits of
+// doubles, of a at a[k * 8 + r], of b at b[k * 16 + column], and where its sums go: those of row r
+// times 2^shifts[r], shifts[r] >= 0. row_sums and column_sums are those of the factors' integers.
+struct SlicedTile {
+  std::int64_t depth = 0;
+  int rows = 0;
+  const double* a = nullptr;
+  const double* b = nullptr;
+  const std::int64_t* row_sums = nullptr;
+  const std::int64_t* column_sums = nullptr;
+  const int* shifts = nullptr;
+  std::int64_t digit_stride = 0;
+};
+
+// FinishedDigits are the digits of a tile, digit d of sum (r, j) at digits[d * digit_stride + r *
+// (the tile's width) + j], which end as zeros, and where they go: the first digit_count of them,
+// the others are zeros after the carries. The vectors of each digit are OR'ed into seen.
+struct FinishedDigits {
+  int rows = 0;
+  std::int64_t columns = 0;
+  int digit_count = 0;
+  int all_digits = 0;
+  std::int64_t* digits = nullptr;
+  std::int64_t digit_stride = 0;
+  std::int32_t* out = nullptr;
+  std::int64_t out_row_stride = 0;
+  std::int64_t out_digit_stride = 0;
+  std::int64_t* seen = nullptr;
+};
+
 // LineTerms is count terms of each of width neighbouring sums, term i of sum j at data[i * stride +
 // j]; transposed, at data[j * stride + i].
 template <class T>
@@ -190,6 +228,24 @@ struct Kernels {
   // triple_sums_* add the terms of sum j to TripleSum j.
   void (*triple_sums_float)(const LineTerms<float>& terms, const TripleLines& sums);
   void (*triple_sums_double)(const LineTerms<double>& terms, const TripleLines& sums);
+
+  // magnitude_ranges writes the largest and the smallest magnitude of each line, the latter less
+  // one, as the bits of floats: of zeros alone 0 and the largest integer.
+  void (*magnitude_ranges)(const FloatPanels& lines, std::uint32_t* largest,
+                           std::uint32_t* smallest_less_one);
+  // slice_off and slice_last write slices of doubles, the highest first.
+  void (*slice_off)(double* rest, std::int64_t count, const SliceOff& slice, double* out);
+  void (*slice_last)(const double* rest, std::int64_t count, double offset, double* out);
+  // sliced_tile writes the sums of a tile of at most 7 rows and 2047 terms as high * 2^52 + low;
+  // null where no instruction multiplies integers of 52 bits, which the processor is asked for.
+  // chain_integers writes sums of a wide_chain that are integers in the same way, place_tile adds
+  // what was so written to digits, and finish_digits carries and copies them.
+  void (*sliced_tile)(const SlicedTile& tile, std::int64_t* low, std::int64_t* high);
+  void (*chain_integers)(const double* sums, std::int64_t rows, std::int64_t* low,
+                         std::int64_t* high);
+  void (*place_tile)(const SlicedTile& tile, const std::int64_t* low, const std::int64_t* high,
+                     std::int64_t* digits);
+  void (*finish_digits)(const FinishedDigits& digits);
 
   // exact_fold_* list the elements that they didn't settle and return their number.
   std::int64_t (*exact_fold_float)(const ExactFold<float>& fold);

@@ -11,6 +11,7 @@
 #include <simmesh/core/arithmetic/wide_kernels.h>
 #include <simmesh/core/arithmetic/triple_kernels.h>
 #include <simmesh/core/arithmetic/fold_kernels.h>
+#include <simmesh/core/arithmetic/slice_kernels.h>
 #include <simmesh/core/arithmetic/sum_kernels.h>
 #include <simmesh/core/arithmetic/function_coefficients.h>
 #include <simmesh/core/arithmetic/function_kernels.h>

@@ -5,6 +5,7 @@
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/clock/clock.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/losses.h>
 #include <simmesh/core/ops/pointwise.h>

@@ -1,5 +1,6 @@
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/call.h>
+#include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/convolution.h>
 #include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/matrix.h>

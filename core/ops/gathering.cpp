@@ -8,6 +8,7 @@
 #include <simmesh/core/ops/dim_list.h>
 #include <simmesh/core/ops/factories.h>
 #include <simmesh/core/ops/gathering.h>
+#include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/places.h>
 #include <simmesh/core/ops/promotion.h>
 #include <simmesh/core/ops/selection.h>

@@ -2,7 +2,9 @@
 #include <simmesh/core/ops/call.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/factories.h>
+#include <simmesh/core/ops/gradient_call.h>
 #include <simmesh/core/ops/indexing.h>
+#include <simmesh/core/ops/places.h>
 #include <simmesh/core/ops/promotion.h>
 #include <simmesh/core/ops/views.h>
 #include <simmesh/core/tensor/convert.h>

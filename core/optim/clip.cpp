@@ -5,6 +5,7 @@
 #include <simmesh/core/arithmetic/functions.h>
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/clock/clock.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/conversion.h>
 #include <simmesh/core/ops/factories.h>

@@ -4,6 +4,7 @@
 #include <simmesh/core/arithmetic/unrounded.h>
 #include <simmesh/core/autograd/backward.h>
 #include <simmesh/core/autograd/variable.h>
+#include <simmesh/core/engine/world.h>
 #include <simmesh/core/ops/activations.h>
 #include <simmesh/core/ops/compute_mode.h>
 #include <simmesh/core/ops/conversion.h>

@@ -46,15 +46,16 @@ class ReductionOrder {
 //
 //   canonical     as rank_order for collectives
 //   rank_order    ((x0 op x1) op x2) ... in group order, what PyTorch's LocalTensor does
-//   exact         terms are rounded once onto a grid that all operands of the call fix, and added
-//   as integers: the order can't
-//                 matter; floating sums, averages and scaled sums only, the rest is as rank_order
+//   exact         each element is the correctly rounded sum of its exact terms, whatever their
+//   order
+//                 and magnitudes; floating sums, averages and scaled sums, the rest is as
+//                 rank_order
 //   as_nccl_ring  NCCL's ring: chunk c of the elements starts at member c+1 and ends at member c
 //   as_nccl_tree  NCCL's double binary tree over hosts, a chain within a host
 //   as_gloo_ring  gloo's ring: chunk c starts at member c-1 and goes down to member c
 //
-// avg divides once, after the sum; the NCCL orders multiply each operand by the rounded 1/n first
-// instead.
+// avg divides once, after the sum (exact rounds after the division only); the NCCL orders multiply
+// each operand by the rounded 1/n first instead.
 class Arithmetic {
  public:
   struct NcclRing {

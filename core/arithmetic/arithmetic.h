@@ -52,8 +52,8 @@ class ReductionOrder {
 //   as_nccl_tree  NCCL's double binary tree over hosts, a chain within a host
 //   as_gloo_ring  gloo's ring: chunk c starts at member c-1 and goes down to member c
 //
-// avg divides once, after the sum; the NCCL orders multiply each operand by the rounded 1/n first
-// instead.
+// avg divides once, after the sum (exact rounds after the division only); the NCCL orders multiply
+// each operand by the rounded 1/n first instead.
 class Arithmetic {
  public:
   struct NcclRing {

@@ -57,6 +57,7 @@ struct FloatPanels {
   std::int64_t depth = 0;
   std::int64_t width = 0;
   const double* scales = nullptr;
+  double offset = 0;  // is added to what is packed as doubles
 };
 
 // WideTile is the inner loop of a product of floats in double: element (r, k) of a lies at a + k *
@@ -92,6 +93,7 @@ struct SliceOff {
   double constant = 0;
   double scale = 1;
   double offset = 0;
+  double offset_of_rest = 0;  // is added to what stays
 };
 
 // SlicedTile is a tile of a product of slices: integers of up to 52 bits as the low bits of
@@ -233,9 +235,10 @@ struct Kernels {
   // one, as the bits of floats: of zeros alone 0 and the largest integer.
   void (*magnitude_ranges)(const FloatPanels& lines, std::uint32_t* largest,
                            std::uint32_t* smallest_less_one);
-  // slice_off and slice_last write slices of doubles, the highest first.
   void (*slice_off)(double* rest, std::int64_t count, const SliceOff& slice, double* out);
-  void (*slice_last)(const double* rest, std::int64_t count, double offset, double* out);
+  // line_sums adds up the integers of each of width lines, a multiple of a vector's lanes.
+  void (*line_sums)(const double* slice, std::int64_t depth, std::int64_t width,
+                    std::int64_t* sums);
   // sliced_tile writes the sums of a tile of at most 7 rows and 2047 terms as high * 2^52 + low;
   // null where no instruction multiplies integers of 52 bits, which the processor is asked for.
   // chain_integers writes sums of a wide_chain that are integers in the same way, place_tile adds

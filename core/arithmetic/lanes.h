@@ -38,21 +38,25 @@ struct VectorOf<double> {
 };
 
 // fused is a * b + c, rounded once. exactly_fused is the same for operands whose product is exact.
+// load_wide loads as many floats as there are doubles in a vector.
 #if SIMMESH_VECTOR_BYTES == 64
 inline Floats splat(float x) { return _mm512_set1_ps(x); }
 inline Doubles splat(double x) { return _mm512_set1_pd(x); }
+inline Doubles load_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 inline Floats fused(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
 inline Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm512_fmadd_pd(a, b, c); }
 inline Doubles exactly_fused(Doubles a, Doubles b, Doubles c) { return fused(a, b, c); }
 #elif SIMMESH_VECTOR_BYTES == 32
 inline Floats splat(float x) { return _mm256_set1_ps(x); }
 inline Doubles splat(double x) { return _mm256_set1_pd(x); }
+inline Doubles load_wide(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 inline Floats fused(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
 inline Doubles fused(Doubles a, Doubles b, Doubles c) { return _mm256_fmadd_pd(a, b, c); }
 inline Doubles exactly_fused(Doubles a, Doubles b, Doubles c) { return fused(a, b, c); }
 #else
 inline Floats splat(float x) { return Floats{x, x, x, x}; }
 inline Doubles splat(double x) { return Doubles{x, x}; }
+inline Doubles load_wide(const float* p) { return Doubles{double(p[0]), double(p[1])}; }
 
 // The product of two floats is exact in double; the sum is rounded to odd there, so that the
 // rounding to float is the only one.

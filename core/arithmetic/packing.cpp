@@ -20,7 +20,7 @@ T packed(const Panels& panels, std::int64_t line, S x) {
   if (panels.scales.empty()) return wide;
   T scaled = wide * static_cast<T>(panels.scales[std::size_t(line)]);
   if (!panels.more_scales.empty()) scaled *= static_cast<T>(panels.more_scales[std::size_t(line)]);
-  return wide - wide == 0 ? scaled : T(0);
+  return (wide - wide == 0 ? scaled : T(0)) + T(panels.offset);
 }
 
 // A line's elements side by side: each line is one pass.
@@ -40,7 +40,7 @@ void pack_all(const S* source, std::int64_t line_stride, std::int64_t depth_stri
   for (std::int64_t p = 0; p < panels.line_count; p += panels.width) {
     std::int64_t lines = std::min(panels.width, panels.line_count - p);
     std::int64_t first = panels.line_begin + p;
-    if (lines < panels.width) std::fill(out, out + panels.depth * panels.width, T(0));
+    if (lines < panels.width) std::fill(out, out + panels.depth * panels.width, T(panels.offset));
     if (line_stride == 1) {
       for (std::int64_t k = 0; k < panels.depth; ++k)
         for (std::int64_t l = 0; l < lines; ++l)
@@ -62,9 +62,10 @@ void pack_from(const ProductOperand& operand, const Panels& panels, T* out) {
              [](std::int64_t, S x) { return widened_to<T>(x); });
   } else if (panels.more_scales.empty()) {
     const double* scales = panels.scales.data();
-    pack_all(source, line_stride, depth_stride, panels, out, [scales](std::int64_t line, S x) {
+    T offset = T(panels.offset);
+    pack_all(source, line_stride, depth_stride, panels, out, [=](std::int64_t line, S x) {
       T wide = widened_to<T>(x);
-      return wide - wide == 0 ? wide * static_cast<T>(scales[line]) : T(0);
+      return (wide - wide == 0 ? wide * static_cast<T>(scales[line]) : T(0)) + offset;
     });
   } else {
     pack_all(source, line_stride, depth_stride, panels, out,
@@ -88,7 +89,8 @@ void pack_panels(const ProductOperand& operand, const Panels& panels, const Kern
                        .line_count = panels.line_count,
                        .depth = panels.depth,
                        .width = panels.width,
-                       .scales = scaled ? panels.scales.data() + panels.line_begin : nullptr};
+                       .scales = scaled ? panels.scales.data() + panels.line_begin : nullptr,
+                       .offset = panels.offset};
     if constexpr (std::is_same_v<T, float>)
       return kernels.pack_float(floats, out);
     else

@@ -21,6 +21,8 @@ struct Panels {
   // elements that aren't finite become zeros.
   gsl::span<const double> scales = {};
   gsl::span<const double> more_scales = {};
+  // What is added to each scaled element, and stands for missing lines.
+  double offset = 0;
 
   std::int64_t elements() const { return (line_count + width - 1) / width * width * depth; }
 };

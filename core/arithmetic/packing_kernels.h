@@ -12,16 +12,26 @@ typedef double LooseWideQuad __attribute__((vector_size(32), aligned(8), may_ali
 
 inline Quad load_quad(const float* p) { return *reinterpret_cast<const LooseQuad*>(p); }
 
-// Four neighbours of a packed row; into doubles they go scaled, and 0 where they aren't finite.
-inline void put(Quad x, const double*, float* out) { *reinterpret_cast<LooseQuad*>(out) = x; }
-inline void put(Quad x, const double* scales, double* out) {
+// Four neighbours of a packed row; into doubles they go scaled and with an offset, and as 0 where
+// they aren't finite.
+inline void put(Quad x, const double*, double, float* out) {
+  *reinterpret_cast<LooseQuad*>(out) = x;
+}
+inline void put(Quad x, const double* scales, double offset, double* out) {
   x = Quad(QuadBits(x) & (x - x == Quad{}));
   *reinterpret_cast<LooseWideQuad*>(out) =
-      __builtin_convertvector(x, WideQuad) * *reinterpret_cast<const LooseWideQuad*>(scales);
+      __builtin_convertvector(x, WideQuad) * *reinterpret_cast<const LooseWideQuad*>(scales) +
+      offset;
 }
-inline void put(float x, const double*, float* out) { *out = x; }
-inline void put(float x, const double* scales, double* out) {
-  *out = x - x == 0 ? double(x) * *scales : 0.0;
+inline void put(float x, const double*, double, float* out) { *out = x; }
+inline void put(float x, const double* scales, double offset, double* out) {
+  *out = (x - x == 0 ? double(x) * *scales : 0.0) + offset;
+}
+// A whole vector of doubles.
+inline void put_vector(const float* from, const double* scales, double offset, double* out) {
+  Doubles x = load_wide(from);
+  x = Doubles(Ints(x) & Ints(x - x == Doubles{}));
+  store(out, x * load(scales) + splat(offset));
 }
 
 // The rows of a few steps of the depth, in all panels: each row is read where it lies.
@@ -31,10 +41,14 @@ void pack_rows(const FloatPanels& p, std::int64_t k_begin, std::int64_t k_end, T
     std::int64_t lines = p.line_count - first < p.width ? p.line_count - first : p.width;
     for (std::int64_t k = k_begin; k < k_end; ++k) {
       const float* row = p.data + first + k * p.depth_stride;
+      T* to = out + k * p.width;
       std::int64_t l = 0;
+      if constexpr (sizeof(T) == sizeof(double))
+        for (; l + lanes_of<double> <= lines; l += lanes_of<double>)
+          put_vector(row + l, p.scales + first + l, p.offset, to + l);
       for (; l + 4 <= lines; l += 4)
-        put(load_quad(row + l), p.scales + first + l, out + k * p.width + l);
-      for (; l < lines; ++l) put(row[l], p.scales + first + l, out + k * p.width + l);
+        put(load_quad(row + l), p.scales + first + l, p.offset, to + l);
+      for (; l < lines; ++l) put(row[l], p.scales + first + l, p.offset, to + l);
     }
   }
 }
@@ -53,19 +67,19 @@ void pack_four_lines(const FloatPanels& p, std::int64_t line, T* out) {
     Quad cd = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
     Quad cd_rest = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
     T* to = out + k * p.width;
-    put(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), scales, to);
-    put(__builtin_shufflevector(ab, cd, 2, 3, 6, 7), scales, to + p.width);
-    put(__builtin_shufflevector(ab_rest, cd_rest, 0, 1, 4, 5), scales, to + 2 * p.width);
-    put(__builtin_shufflevector(ab_rest, cd_rest, 2, 3, 6, 7), scales, to + 3 * p.width);
+    put(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), scales, p.offset, to);
+    put(__builtin_shufflevector(ab, cd, 2, 3, 6, 7), scales, p.offset, to + p.width);
+    put(__builtin_shufflevector(ab_rest, cd_rest, 0, 1, 4, 5), scales, p.offset, to + 2 * p.width);
+    put(__builtin_shufflevector(ab_rest, cd_rest, 2, 3, 6, 7), scales, p.offset, to + 3 * p.width);
   }
-  for (; k < p.depth; ++k) put(Quad{a[k], b[k], c[k], d[k]}, scales, out + k * p.width);
+  for (; k < p.depth; ++k) put(Quad{a[k], b[k], c[k], d[k]}, scales, p.offset, out + k * p.width);
 }
 
 template <class T>
 void pack_line(const FloatPanels& p, std::int64_t line, T* out) {
   const float* from = p.data + line * p.line_stride;
   for (std::int64_t k = 0; k < p.depth; ++k)
-    put(from[k * p.depth_stride], p.scales + line, out + k * p.width);
+    put(from[k * p.depth_stride], p.scales + line, p.offset, out + k * p.width);
 }
 
 template <class T>
@@ -89,7 +103,7 @@ void pack(const FloatPanels& p, T* out) {
   std::int64_t rest = p.line_count % p.width;
   if (rest != 0) {
     T* last = out + (p.line_count - rest) * p.depth;
-    for (std::int64_t i = 0; i < p.depth * p.width; ++i) last[i] = 0;
+    for (std::int64_t i = 0; i < p.depth * p.width; ++i) last[i] = T(p.offset);
   }
   if (p.line_stride != 1) return pack_lines_of(p, out);
   for (std::int64_t k = 0; k < p.depth; k += rows_at_once)

@@ -54,11 +54,18 @@ inline void slice_off(double* rest, std::int64_t count, const SliceOff& slice, d
   for (std::int64_t i = 0; i < count; ++i) {
     double here = (rest[i] + slice.constant) - slice.constant;
     out[i] = here * slice.scale + slice.offset;
-    rest[i] -= here;
+    rest[i] = (rest[i] - here) + slice.offset_of_rest;
   }
 }
-inline void slice_last(const double* rest, std::int64_t count, double offset, double* out) {
-  for (std::int64_t i = 0; i < count; ++i) out[i] = rest[i] + offset;
+// The integers below 2^52 that are the low bits of doubles, added up for each line.
+inline void line_sums(const double* slice, std::int64_t depth, std::int64_t width,
+                      std::int64_t* sums) {
+  const Ints exponent = Ints(splat(0x1p52)) * std::uint64_t(depth);
+  for (std::int64_t l = 0; l < width; l += wide_lanes) {
+    Ints sum{};
+    for (std::int64_t k = 0; k < depth; ++k) sum += Ints(load(slice + k * width + l));
+    store(sums + l, sum - exponent);
+  }
 }
 
 // Sums of doubles of at most 53 bits as integers, in two halves of the bits.
@@ -116,27 +123,29 @@ inline void place_tile(const SlicedTile& tile, const std::int64_t* low, const st
 inline void finish_digits(const FinishedDigits& f) {
   typedef std::int32_t LooseHalfInts
       __attribute__((vector_size(vector_bytes / 2), aligned(4), may_alias));
-  for (int r = 0; r < f.rows; ++r)
-    for (int v = 0; v < wide_vectors; ++v) {
-      std::int64_t column = v * wide_lanes;
-      if (column >= f.columns) break;
-      std::int64_t* from = f.digits + r * wide_width + column;
-      std::int32_t* to = f.out + r * f.out_row_stride + column;
-      SignedInts carried{};
-      for (int d = 0; d < f.all_digits; ++d, from += f.digit_stride, to += f.out_digit_stride) {
-        SignedInts x = SignedInts(load(from)) + carried;
+  SignedInts carried[wide_rows][wide_vectors] = {};
+  const int vectors = f.columns > wide_lanes ? wide_vectors : 1;
+  for (int d = 0; d < f.all_digits; ++d) {
+    Ints seen = load(f.seen + d * wide_lanes);
+    for (int r = 0; r < f.rows; ++r)
+      for (int v = 0; v < vectors; ++v) {
+        std::int64_t column = v * wide_lanes;
+        std::int64_t* from = f.digits + d * f.digit_stride + r * wide_width + column;
+        SignedInts x = SignedInts(load(from)) + carried[r][v];
         store(from, Ints{});
         SignedInts kept = x << 32 >> 32;
-        carried = (x - kept) >> 32;
-        store(f.seen + d * wide_lanes, load(f.seen + d * wide_lanes) | Ints(kept));
+        carried[r][v] = (x - kept) >> 32;
+        seen |= Ints(kept);
         if (d >= f.digit_count) continue;
+        std::int32_t* to = f.out + d * f.out_digit_stride + r * f.out_row_stride + column;
         auto narrow = __builtin_convertvector(kept, HalfInts);
         if (column + wide_lanes <= f.columns)
           *reinterpret_cast<LooseHalfInts*>(to) = narrow;
         else
           for (std::int64_t l = 0; column + l < f.columns; ++l) to[l] = narrow[l];
       }
-    }
+    store(f.seen + d * wide_lanes, seen);
+  }
 }
 
 #if SIMMESH_VECTOR_BYTES == 64

@@ -111,25 +111,27 @@ std::int64_t SlicedLines::lines_of(std::int64_t panel) const {
   return std::min(layout_.lines, size_.rows - panel * layout_.lines);
 }
 
+// The lowest slice is packed at once where it is the only one, and else what the others leave.
 void SlicedLines::pack(std::int64_t panel, double offset, const Kernels& kernels, double* out) {
   constexpr double unit = 0x1.8p52;
   std::int64_t size = packed_size();
-  rest_.resize(std::size_t(size));
+  int count = slices(panel);
   pack_panels<double>(operand_,
                       {.line_begin = panel * layout_.lines,
                        .line_count = lines_of(panel),
                        .depth = size_.columns,
                        .width = layout_.width,
                        .scales = scales_,
-                       .more_scales = more_scales_},
-                      kernels, rest_.data());
-  for (int s = slices(panel) - 1; s > 0; --s)
-    kernels.slice_off(rest_.data(), size,
+                       .more_scales = more_scales_,
+                       .offset = count == 1 ? offset : 0},
+                      kernels, out);
+  for (int s = count - 1; s > 0; --s)
+    kernels.slice_off(out, size,
                       {.constant = std::ldexp(unit, s * bits_),
                        .scale = std::ldexp(1.0, -s * bits_),
-                       .offset = offset},
+                       .offset = offset,
+                       .offset_of_rest = s == 1 ? offset : 0},
                       out + s * size);
-  kernels.slice_last(rest_.data(), size, offset, out);
 }
 
 }  // namespace simmesh

@@ -57,7 +57,7 @@ class SlicedLines {
   LineBits all_;
   std::vector<std::int64_t> long_lines_;
   std::vector<int> lowest_, slices_;
-  std::vector<double> scales_, more_scales_, rest_;
+  std::vector<double> scales_, more_scales_;
 };
 
 }  // namespace simmesh

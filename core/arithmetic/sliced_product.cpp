@@ -10,7 +10,7 @@ namespace {
 
 constexpr double offset_of_integers = 0x1.8p52;  // leaves 2^51 and the integer in the low bits
 constexpr std::int64_t integer_stretch = 1792, float_stretch = 2048;
-constexpr std::int64_t integer_rows = 7, integer_row_width = 8;
+constexpr std::int64_t integer_rows = 7, integer_row_width = 8, integer_width_max = 16;
 // Packed rows stay in the third cache, packed columns in the second.
 constexpr std::int64_t packed_rows_bytes = std::int64_t(4) << 20;
 constexpr std::int64_t packed_columns_bytes = std::int64_t(1) << 20;
@@ -91,8 +91,9 @@ CarriedSums SlicedProduct::run() {
       Scratch of_columns;
       b.count = std::min(column_step, b_.panels() - b.first);
       pack(b_, b, of_columns, !integers_);
-      for (std::int64_t q = b.first; q < b.first + b.count; ++q)
-        for (std::int64_t p = a.first; p < a.first + a.count; ++p) {
+      // Along a row of tiles, whose digits lie side by side.
+      for (std::int64_t p = a.first; p < a.first + a.count; ++p)
+        for (std::int64_t q = b.first; q < b.first + b.count; ++q) {
           add_tile(a, b, p, q);
           finish_tile(p, q);
         }
@@ -107,29 +108,31 @@ void SlicedProduct::pack(SlicedLines& lines, Packed& packed, Scratch& scratch, b
   packed.panels.assign(std::size_t(packed.count), nullptr);
   packed.float_panels.assign(std::size_t(packed.count), nullptr);
   packed.sums.assign(std::size_t(packed.count), {});
+  std::int64_t all_slices = 0;
+  for (std::int64_t i = 0; i < packed.count; ++i) all_slices += lines.slices(packed.first + i);
+  double* doubles = as_floats ? nullptr : scratch.take<double>(all_slices * size);
+  float* floats = as_floats ? scratch.take<float>(all_slices * size) : nullptr;
   for (std::int64_t i = 0; i < packed.count; ++i) {
     std::int64_t panel = packed.first + i, slices = lines.slices(panel);
     if (as_floats) {
       slices_.resize(std::size_t(slices * size));
       lines.pack(panel, 0, kernels_, slices_.data());
-      float* floats = packed.float_panels[std::size_t(i)] = scratch.take<float>(slices * size);
+      packed.float_panels[std::size_t(i)] = floats;
       for (std::int64_t e = 0; e < slices * size; ++e) floats[e] = float(slices_[std::size_t(e)]);
+      floats += slices * size;
       continue;
     }
-    double* out = packed.panels[std::size_t(i)] = scratch.take<double>(slices * size);
-    lines.pack(panel, integers_ ? offset_of_integers : 0, kernels_, out);
-    if (!integers_) continue;
-    for (std::int64_t s = 0; s < slices; ++s)
-      for (std::int64_t k = 0; k < product_.depth; k += stretch_) {
-        std::int64_t depth = std::min(stretch_, product_.depth - k);
-        auto excess = std::bit_cast<std::uint64_t>(0x1p52) * std::uint64_t(depth);
-        std::uint64_t sums[16] = {};
-        const double* line = out + s * size + k * width;
-        for (std::int64_t d = 0; d < depth; ++d, line += width)
-          for (std::int64_t l = 0; l < width; ++l) sums[l] += std::bit_cast<std::uint64_t>(line[l]);
-        for (std::int64_t l = 0; l < width; ++l)
-          packed.sums[std::size_t(i)].push_back(std::int64_t(sums[l] - excess));
-      }
+    packed.panels[std::size_t(i)] = doubles;
+    lines.pack(panel, integers_ ? offset_of_integers : 0, kernels_, doubles);
+    if (integers_)
+      for (std::int64_t s = 0; s < slices; ++s)
+        for (std::int64_t k = 0; k < product_.depth; k += stretch_) {
+          std::int64_t sums[integer_width_max];
+          kernels_.line_sums(doubles + s * size + k * width, std::min(stretch_, product_.depth - k),
+                             width, sums);
+          packed.sums[std::size_t(i)].insert(packed.sums[std::size_t(i)].end(), sums, sums + width);
+        }
+    doubles += slices * size;
   }
 }
 

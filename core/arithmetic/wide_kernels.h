@@ -19,13 +19,10 @@ typedef float LooseHalfFloats __attribute__((vector_size(vector_bytes / 2), alig
 typedef std::int32_t HalfInts __attribute__((vector_size(vector_bytes / 2)));
 
 #if SIMMESH_VECTOR_BYTES == 64
-inline Doubles load_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
 inline unsigned lanes_set(HalfInts x) { return unsigned(_mm256_movemask_ps(__m256(x))); }
 #elif SIMMESH_VECTOR_BYTES == 32
-inline Doubles load_wide(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 inline unsigned lanes_set(HalfInts x) { return unsigned(_mm_movemask_ps(__m128(x))); }
 #else
-inline Doubles load_wide(const float* p) { return Doubles{double(p[0]), double(p[1])}; }
 inline unsigned lanes_set(HalfInts x) { return (x[0] ? 1u : 0u) | (x[1] ? 2u : 0u); }
 #endif
 

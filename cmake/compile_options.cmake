@@ -52,14 +52,14 @@ if(SIMMESH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${SIMMESH_CCACHE})
 endif()
 
-# The kernels of core/arithmetic exist once per instruction set; the program picks one while it runs. Nobody reads errno or
+# The kernels exist once per instruction set; the program picks one while it runs. Nobody reads errno or
 # traps after them, which lets compilers turn their branches into vector code; values don't depend on it.
 set(simmesh_kernel_options -fno-math-errno -fno-trapping-math)
-set_source_files_properties(core/arithmetic/kernels_portable.cpp PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options}")
+set_source_files_properties(core/kernels/kernels_portable.cpp PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-  set_source_files_properties(core/arithmetic/kernels_avx2.cpp
+  set_source_files_properties(core/kernels/kernels_avx2.cpp
     PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx2;-mfma;-mf16c")
   # gcc 12's own header of these instructions passes on a value that it leaves open, and warns of it at -O1.
-  set_source_files_properties(core/arithmetic/kernels_avx512.cpp
+  set_source_files_properties(core/kernels/kernels_avx512.cpp
     PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx512f;-Wno-uninitialized")
 endif()

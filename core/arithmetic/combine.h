@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <simmesh/core/arithmetic/instruction_set.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/reduce_op.h>
+#include <simmesh/core/kernels/instruction_set.h>
+#include <simmesh/core/kernels/kernels.h>
 #include <simmesh/core/tensor/dtype.h>
 
 namespace simmesh {

@@ -5,10 +5,10 @@
 
 #include <simmesh/core/arithmetic/digit_sums.h>
 #include <simmesh/core/arithmetic/exact_order.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/rank_order.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/arithmetic/scratch.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

@@ -3,11 +3,11 @@
 #include <utility>
 
 #include <simmesh/core/arithmetic/exact_elements.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/product.h>
 #include <simmesh/core/arithmetic/product_check.h>
 #include <simmesh/core/arithmetic/scratch.h>
 #include <simmesh/core/arithmetic/wide_chains.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/sums.h>
 #include <simmesh/core/arithmetic/triple_sum.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

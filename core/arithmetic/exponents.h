@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/product.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

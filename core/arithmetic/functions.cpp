@@ -4,9 +4,9 @@
 #include <type_traits>
 
 #include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

@@ -5,7 +5,7 @@
 #include <gsl/span>
 #include <string_view>
 
-#include <simmesh/core/arithmetic/instruction_set.h>
+#include <simmesh/core/kernels/instruction_set.h>
 #include <simmesh/core/tensor/dtype.h>
 
 namespace simmesh {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/product.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

@@ -2,11 +2,11 @@
 #include <memory>
 #include <type_traits>
 
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/packing.h>
 #include <simmesh/core/arithmetic/product.h>
 #include <simmesh/core/arithmetic/product_check.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

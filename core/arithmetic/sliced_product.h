@@ -5,10 +5,10 @@
 
 #include <simmesh/core/arithmetic/carried_sums.h>
 #include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/product.h>
 #include <simmesh/core/arithmetic/scratch.h>
 #include <simmesh/core/arithmetic/sliced_lines.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

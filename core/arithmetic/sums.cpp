@@ -4,10 +4,10 @@
 #include <vector>
 
 #include <simmesh/core/arithmetic/exact_sums.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/arithmetic/sums.h>
 #include <simmesh/core/check/error.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

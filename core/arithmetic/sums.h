@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <gsl/span>
 
-#include <simmesh/core/arithmetic/instruction_set.h>
+#include <simmesh/core/kernels/instruction_set.h>
 #include <simmesh/core/tensor/dtype.h>
 
 namespace simmesh {

@@ -1,4 +1,4 @@
-#include <simmesh/core/arithmetic/kernels.h>
+#include <simmesh/core/kernels/kernels.h>
 #include <simmesh/core/tensor/convert.h>
 #include <simmesh/core/tensor/launch.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/core/arithmetic/instruction_set.h>
+#include <simmesh/core/kernels/instruction_set.h>
 #include <simmesh/core/tensor/tensor.h>
 
 namespace simmesh {

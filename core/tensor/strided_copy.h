@@ -3,8 +3,8 @@
 #include <array>
 #include <cstddef>
 
-#include <simmesh/core/arithmetic/instruction_set.h>
-#include <simmesh/core/arithmetic/kernels.h>
+#include <simmesh/core/kernels/instruction_set.h>
+#include <simmesh/core/kernels/kernels.h>
 #include <simmesh/core/tensor/shape.h>
 
 namespace simmesh {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -10,10 +9,11 @@ namespace simmesh::tidy {
 // house is the order of the folders. A file may include from its own folder and from the rows above
 // it; folders that share a row may not include each other.
 inline const std::vector<std::vector<std::string_view>> house = {
-    {"core/check"},      {"core/trace"},  {"core/memory"}, {"core/clock"},    {"core/tensor"},
-    {"core/arithmetic"}, {"core/engine"}, {"core/ops"},    {"core/autograd"}, {"core/nn"},
-    {"core/optim"},      {"mesh"},        {"collectives"}, {"sharding"},      {"fsdp", "zero"},
-    {"checkpoint"},      {"replay"},      {"gate"},        {"testing"},       {"tools"},
+    {"core/check"},   {"core/kernels"},    {"core/trace"},  {"core/memory"}, {"core/clock"},
+    {"core/tensor"},  {"core/arithmetic"}, {"core/engine"}, {"core/ops"},    {"core/autograd"},
+    {"core/nn"},      {"core/optim"},      {"mesh"},        {"collectives"}, {"sharding"},
+    {"fsdp", "zero"}, {"checkpoint"},      {"replay"},      {"gate"},        {"testing"},
+    {"tools"},
 };
 
 // is_below says whether path lies in the folder: "core/check/error.h" lies in "core/check" and in
@@ -23,15 +23,8 @@ inline bool is_below(std::string_view path, std::string_view folder) {
          path[folder.size()] == '/';
 }
 
-// lowest_headers stand in the first row wherever they lie: plain functions over plain memory, which
-// the folders below their own need too.
-inline const std::vector<std::string_view> lowest_headers = {"core/arithmetic/instruction_set.h",
-                                                             "core/arithmetic/kernels.h"};
-
 // house_row returns the row of the folder that a path lies in, nullopt outside the house.
 inline std::optional<std::size_t> house_row(std::string_view path) {
-  if (std::find(lowest_headers.begin(), lowest_headers.end(), path) != lowest_headers.end())
-    return 0;
   for (std::size_t row = 0; row < house.size(); ++row)
     for (std::string_view folder : house[row])
       if (is_below(path, folder)) return row;

@@ -58,13 +58,6 @@ TEST(IncludeOrder, HoldsInTheTree) { EXPECT_TRUE(holds_in_tree(wrong_includes));
 
 TEST(IncludeOrder, EveryFolderHasARow) { EXPECT_TRUE(holds_in_tree(unknown_folder)); }
 
-TEST(IncludeOrder, TheLowestHeadersServeAllFoldersAndIncludeNone) {
-  SourceFile user("core/tensor/convert.cpp", "#include <simmesh/core/arithmetic/kernels.h>\n");
-  EXPECT_THAT(wrong_includes(user), IsEmpty());
-  SourceFile bad("core/arithmetic/kernels.h", "#include <simmesh/core/tensor/dtype.h>\n");
-  EXPECT_THAT(wrong_includes(bad), SizeIs(1));
-}
-
 TEST(IncludeOrder, FiresWhereALowerFolderIncludesAHigherOne) {
   SourceFile bad("core/check/error.h", "#include <simmesh/core/engine/world.h>\n");
   EXPECT_THAT(wrong_includes(bad), SizeIs(1));

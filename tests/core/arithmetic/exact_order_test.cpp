@@ -6,10 +6,10 @@
 #include <vector>
 
 #include <simmesh/core/arithmetic/exact_order.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/arithmetic/rank_order.h>
 #include <simmesh/core/arithmetic/rounding.h>
 #include <simmesh/core/check/int128.h>
+#include <simmesh/core/kernels/kernels.h>
 #include <simmesh/core/tensor/formula.h>
 #include <simmesh/tests/core/arithmetic/exact_oracle.h>
 #include <simmesh/tests/core/arithmetic/reduced.h>

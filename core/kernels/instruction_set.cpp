@@ -3,9 +3,9 @@
 #include <cpuid.h>
 #endif
 
-#include <simmesh/core/arithmetic/instruction_set.h>
-#include <simmesh/core/arithmetic/kernels.h>
 #include <simmesh/core/check/check.h>
+#include <simmesh/core/kernels/instruction_set.h>
+#include <simmesh/core/kernels/kernels.h>
 
 namespace simmesh {
 

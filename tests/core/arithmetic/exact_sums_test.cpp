@@ -8,13 +8,13 @@
 namespace simmesh {
 namespace {
 
-struct Shape {
+struct SumsShape {
   std::int64_t outer, count, inner;
 };
 
 // Of sum (o, j) of terms of [outer, count, inner].
-ExactOracle oracle_of(const std::vector<double>& x, const Shape& s, std::int64_t o, std::int64_t j,
-                      SumTerm term, double mean) {
+ExactOracle oracle_of(const std::vector<double>& x, const SumsShape& s, std::int64_t o,
+                      std::int64_t j, SumTerm term, double mean) {
   ExactOracle oracle;
   for (std::int64_t i = 0; i < s.count; ++i) {
     double value = x[std::size_t((o * s.count + i) * s.inner + j)];
@@ -28,7 +28,7 @@ ExactOracle oracle_of(const std::vector<double>& x, const Shape& s, std::int64_t
   return oracle;
 }
 
-void expect_exact(DType dtype, TermKind kind, SumTerm term, const Shape& s,
+void expect_exact(DType dtype, TermKind kind, SumTerm term, const SumsShape& s,
                   std::mt19937_64& random) {
   std::vector<double> x =
       random_terms(dtype, kind, std::size_t(s.outer * s.count * s.inner), random);
@@ -68,8 +68,8 @@ TEST(ExactSums, AreThoseOfTheOracle) {
     for (TermKind kind : term_kinds)
       for (SumTerm term :
            {SumTerm::identity, SumTerm::square, SumTerm::absolute, SumTerm::squared_deviation})
-        for (const Shape& shape :
-             {Shape{5, 37, 1}, Shape{2, 9, 19}, Shape{2, 3, 3}, Shape{1, 1, 1}, Shape{2, 0, 3}})
+        for (const SumsShape& shape : {SumsShape{5, 37, 1}, SumsShape{2, 9, 19}, SumsShape{2, 3, 3},
+                                       SumsShape{1, 1, 1}, SumsShape{2, 0, 3}})
           expect_exact(dtype, kind, term, shape, random);
 }
 
@@ -78,7 +78,7 @@ TEST(ExactSums, TakeAnyNumberOfTerms) {
   std::mt19937_64 random(12);
   for (DType dtype : {DType::float32, DType::bfloat16})
     for (TermKind kind : {TermKind::wide, TermKind::whole_range})
-      for (const Shape& shape : {Shape{2, 9000, 1}, Shape{1, 5000, 3}})
+      for (const SumsShape& shape : {SumsShape{2, 9000, 1}, SumsShape{1, 5000, 3}})
         expect_exact(dtype, kind, SumTerm::identity, shape, random);
 }
 

@@ -7,6 +7,7 @@
 #include <simmesh/core/arithmetic/digit_sums.h>
 #include <simmesh/core/arithmetic/non_finite_terms.h>
 #include <simmesh/core/arithmetic/rounding.h>
+#include <simmesh/core/arithmetic/triple_sum.h>
 #include <simmesh/core/arithmetic/wide_rounding.h>
 #include <simmesh/core/check/check.h>
 
@@ -48,6 +49,12 @@ int width_of(Int128 x) {
   UInt128 magnitude = x < 0 ? -UInt128(x) : UInt128(x);
   auto high = std::uint64_t(magnitude >> 64);
   return high ? 64 + int(std::bit_width(high)) : int(std::bit_width(std::uint64_t(magnitude)));
+}
+
+TwoSum three_digits(std::int32_t high, std::int32_t middle, std::int32_t low) {
+  TwoSum upper = TwoSum::of(double(high) * 0x1p64, double(middle) * 0x1p32);
+  TwoSum all = TwoSum::of(upper.sum, double(low));
+  return TwoSum::of(all.sum, upper.rest + all.rest);
 }
 
 // Odd in place of what lies strictly between k and the next integer, above or below.
@@ -178,9 +185,53 @@ double CarriedSums::rounded(std::int64_t i, DType dtype) const {
   return rounded_quotient({.numerator = highest, .exponent = exponent, .divisor = divisor_}, dtype);
 }
 
+// Three digits are two doubles; digits below only say on which side of these a sum lies. A quotient
+// in double is off by less than its last bit, on the side that its remainder says.
 template <class T>
 void CarriedSums::round_all(T* out) const {
-  for (std::int64_t i = 0; i < count_; ++i) out[i] = rounded_to<T>(rounded(i, dtype_of<T>));
+  constexpr int scale_max = 800;
+  double scale = std::ldexp(1.0, std::clamp(32 * low_, -scale_max, scale_max));
+  // The remainder of a small divisor is no less than what the digits below add to it; a double is
+  // rounded at once, so it must be known in full.
+  constexpr std::int64_t small_divisor = 1024;
+  bool is_double = std::is_same_v<T, double>, is_short = digit_count() <= 3;
+  bool is_quick = non_finite_.empty() && 32 * low_ > -scale_max &&
+                  32 * (low_ + digit_count()) < scale_max &&
+                  (is_double ? is_short && divisor_ == 1 : is_short || divisor_ <= small_divisor);
+  if (!is_quick) {
+    for (std::int64_t i = 0; i < count_; ++i) out[i] = rounded_to<T>(rounded(i, dtype_of<T>));
+  } else if (divisor_ != 1 || digit_count() > 3) {
+    for (std::int64_t i = 0; i < count_; ++i) out[i] = rounded_to<T>(odd_top(i) * scale);
+  } else {
+    const std::int32_t* digits[3] = {nullptr, nullptr, nullptr};
+    for (int d = 0; d < digit_count(); ++d) digits[d] = digit(d);
+    std::int32_t zero = 0;
+    std::int64_t steps[3] = {digits[0] ? 1 : 0, digits[1] ? 1 : 0, digits[2] ? 1 : 0};
+    for (const std::int32_t*& place : digits)
+      if (!place) place = &zero;
+    for (std::int64_t i = 0; i < count_; ++i) {
+      TwoSum sum =
+          three_digits(digits[2][i * steps[2]], digits[1][i * steps[1]], digits[0][i * steps[0]]);
+      out[i] = rounded_to<T>((is_double ? sum.sum : odd_double_of(sum)) * scale);
+    }
+  }
+}
+
+// In units of the lowest digit.
+double CarriedSums::odd_top(std::int64_t i) const {
+  int d = digit_count() - 1;
+  while (d > 2 && digit(d)[i] == 0) --d;
+  int unit = std::max(d - 2, 0);
+  auto at = [&](int place) { return place <= d ? digit(place)[i] : 0; };
+  TwoSum sum = three_digits(at(unit + 2), at(unit + 1), at(unit));
+  int side = 0;
+  for (int below = unit - 1; side == 0 && below >= 0; --below) side = digit(below)[i];
+  if (divisor_ != 1) {
+    double divisor = double(divisor_), quotient = sum.sum / divisor;
+    sum = {quotient, std::fma(-quotient, divisor, sum.sum) + sum.rest};
+  }
+  if (sum.rest == 0) sum.rest = side;
+  return std::ldexp(odd_double_of(sum), 32 * unit);
 }
 
 void CarriedSums::round(std::byte* out, DType dtype) const {

@@ -69,6 +69,7 @@ class CarriedSums {
 
   template <class T>
   void round_all(T* out) const;
+  double odd_top(std::int64_t i) const;
 
   std::int64_t count_ = 0;
   int low_ = 0;

@@ -16,6 +16,7 @@ namespace simmesh {
 // instructions (see can_multiply_integers), or as floats in chains of doubles that don't round.
 enum class SliceFactors : std::uint8_t { integers, floats };
 
+// can_multiply_integers says whether the kernels and this processor have them.
 bool can_multiply_integers(const Kernels& kernels);
 
 // SlicedProduct computes the elements of a floating product before they are rounded, tile by tile:

@@ -13,21 +13,13 @@ bool is_same(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-// The double beside an inexact sum whose last bit is set: rounding it to a narrower dtype is
-// rounding the sum.
-double odd_sum(const TwoSum& x) {
-  auto bits = std::bit_cast<std::uint64_t>(x.sum);
-  if (x.rest == 0 || (bits & 1) != 0) return x.sum;
-  return std::bit_cast<double>((x.rest > 0) == (x.sum > 0) ? bits + 1 : bits - 1);
-}
-
 }  // namespace
 
 double rounded_pair(double a, double b, DType dtype) {
   TwoSum x = TwoSum::of(a, b);
   if (x.sum == 0) return 0;
   if (dtype == DType::float64 || x.sum - x.sum != 0) return x.sum;
-  double odd = odd_sum(x);
+  double odd = odd_double_of(x);
   return visit_dtype(dtype, [&]<class T>(T) -> double {
     if constexpr (std::is_integral_v<T>)
       return odd;

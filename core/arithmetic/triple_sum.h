@@ -1,5 +1,7 @@
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <optional>
 
 #include <simmesh/core/tensor/dtype.h>
@@ -16,6 +18,15 @@ struct TwoSum {
     return {sum, (a - (sum - back)) + (b - back)};
   }
 };
+
+// odd_double_of returns the double beside an inexact sum whose last bit is set: rounding it to a
+// narrower dtype is rounding the sum. Of the rest only the sign matters.
+inline double odd_double_of(const TwoSum& x) {
+  auto bits = std::bit_cast<std::uint64_t>(x.sum);
+  bool is_odd = x.rest == 0 || (bits & 1) != 0;
+  std::uint64_t beside = (x.rest > 0) == (x.sum > 0) ? bits + 1 : bits - 1;
+  return std::bit_cast<double>(is_odd ? bits : beside);
+}
 
 // TripleSum is a sum of doubles in about 106 bits, which knows how far it is off: so that nearly
 // all sums can be rounded correctly without a longer accumulator.

@@ -54,7 +54,9 @@ const std::vector<Ban> bans = {
      {"core/engine/"}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
-     {"core/clock/clock.", "core/engine/", "core/memory/data_mode.", "core/memory/ledger."}},
+     // Scratch memory is taken and given back within one call, which no fiber leaves.
+     {"core/arithmetic/scratch.", "core/clock/clock.", "core/engine/", "core/memory/data_mode.",
+      "core/memory/ledger."}},
     {{"getenv(", "setenv("}, "an option: the environment is no interface"},
     {{"std::cout", "std::cerr", "printf(", "fprintf(", "puts(", "fmt::print(\""},
      "a returned value or a stream that the caller gives"},

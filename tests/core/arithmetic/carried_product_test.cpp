@@ -9,8 +9,8 @@
 namespace simmesh {
 namespace {
 
-constexpr DType carried_dtypes[] = {DType::float64, DType::float32, DType::bfloat16,
-                                    DType::float16};
+constexpr DType carried_product_dtypes[] = {DType::float64, DType::float32, DType::bfloat16,
+                                            DType::float16};
 
 struct Factors {
   std::size_t rows, columns, depth;
@@ -74,7 +74,7 @@ bool same_digits(const CarriedSums& a, const CarriedSums& b) {
 // If this fails, a term of a carried product was rounded, or its digits tell how it was made.
 TEST(CarriedProduct, IsThatOfTheOracle) {
   std::mt19937_64 random(31);
-  for (DType dtype : carried_dtypes)
+  for (DType dtype : carried_product_dtypes)
     for (TermKind kind : term_kinds) {
       Factors factors(16, 21, 50, dtype, kind, random);
       CarriedSums first = carried_product(factors.product, InstructionSet::portable);
@@ -90,7 +90,7 @@ TEST(CarriedProduct, IsThatOfTheOracle) {
 // If this fails, parts of the depth don't add up to the whole, in whatever order they come.
 TEST(CarriedProduct, PartsOfTheDepthAddUp) {
   std::mt19937_64 random(32);
-  for (DType dtype : carried_dtypes)
+  for (DType dtype : carried_product_dtypes)
     for (TermKind kind : {TermKind::near, TermKind::wide, TermKind::whole_range}) {
       Factors factors(9, 17, 90, dtype, kind, random);
       std::vector<CarriedSums> parts;

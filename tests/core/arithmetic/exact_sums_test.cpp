@@ -8,12 +8,12 @@
 namespace simmesh {
 namespace {
 
-struct SumShape {
+struct SumsShape {
   std::int64_t outer, count, inner;
 };
 
 // Of sum (o, j) of terms of [outer, count, inner].
-ExactOracle oracle_of(const std::vector<double>& x, const SumShape& s, std::int64_t o,
+ExactOracle oracle_of(const std::vector<double>& x, const SumsShape& s, std::int64_t o,
                       std::int64_t j, SumTerm term, double mean) {
   ExactOracle oracle;
   for (std::int64_t i = 0; i < s.count; ++i) {
@@ -28,7 +28,7 @@ ExactOracle oracle_of(const std::vector<double>& x, const SumShape& s, std::int6
   return oracle;
 }
 
-void expect_exact(DType dtype, TermKind kind, SumTerm term, const SumShape& s,
+void expect_exact(DType dtype, TermKind kind, SumTerm term, const SumsShape& s,
                   std::mt19937_64& random) {
   std::vector<double> x =
       random_terms(dtype, kind, std::size_t(s.outer * s.count * s.inner), random);
@@ -68,8 +68,8 @@ TEST(ExactSums, AreThoseOfTheOracle) {
     for (TermKind kind : term_kinds)
       for (SumTerm term :
            {SumTerm::identity, SumTerm::square, SumTerm::absolute, SumTerm::squared_deviation})
-        for (const SumShape& shape : {SumShape{5, 37, 1}, SumShape{2, 9, 19}, SumShape{2, 3, 3},
-                                      SumShape{1, 1, 1}, SumShape{2, 0, 3}})
+        for (const SumsShape& shape : {SumsShape{5, 37, 1}, SumsShape{2, 9, 19}, SumsShape{2, 3, 3},
+                                       SumsShape{1, 1, 1}, SumsShape{2, 0, 3}})
           expect_exact(dtype, kind, term, shape, random);
 }
 
@@ -78,7 +78,7 @@ TEST(ExactSums, TakeAnyNumberOfTerms) {
   std::mt19937_64 random(12);
   for (DType dtype : {DType::float32, DType::bfloat16})
     for (TermKind kind : {TermKind::wide, TermKind::whole_range})
-      for (const SumShape& shape : {SumShape{2, 9000, 1}, SumShape{1, 5000, 3}})
+      for (const SumsShape& shape : {SumsShape{2, 9000, 1}, SumsShape{1, 5000, 3}})
         expect_exact(dtype, kind, SumTerm::identity, shape, random);
 }
 

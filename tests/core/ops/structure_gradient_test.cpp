@@ -20,7 +20,7 @@ namespace {
 using Given = const std::vector<Tensor>&;
 using Outputs = std::vector<Tensor>;
 
-struct StructureCase {
+struct StructureGradientCase {
   std::string name;
   std::vector<Shape> shapes;
   std::function<Outputs(Given)> function;
@@ -31,7 +31,7 @@ Tensor places(std::initializer_list<std::int64_t> shape,
   return tensor_of<std::int64_t>(shape, values);
 }
 
-const std::vector<StructureCase> view_cases = {
+const std::vector<StructureGradientCase> view_cases = {
     {"view",
      {{2, 3}},
      [](Given x) -> Outputs {
@@ -60,7 +60,7 @@ const std::vector<StructureCase> view_cases = {
     {"clone", {{2}}, [](Given x) -> Outputs { return {clone(x[0])}; }},
 };
 
-const std::vector<StructureCase> product_cases = {
+const std::vector<StructureGradientCase> product_cases = {
     {"mm", {{2, 3}, {3, 2}}, [](Given x) -> Outputs { return {mm(x[0], x[1])}; }},
     {"bmm", {{2, 2, 3}, {2, 3, 1}}, [](Given x) -> Outputs { return {bmm(x[0], x[1])}; }},
     {"mv", {{2, 3}, {3}}, [](Given x) -> Outputs { return {mv(x[0], x[1])}; }},
@@ -84,7 +84,7 @@ const std::vector<StructureCase> product_cases = {
      }},
 };
 
-const std::vector<StructureCase> joining_cases = {
+const std::vector<StructureGradientCase> joining_cases = {
     {"cat",
      {{2, 1}, {2, 2}},
      [](Given x) -> Outputs {
@@ -119,7 +119,7 @@ const std::vector<StructureCase> joining_cases = {
     {"triu", {{2, 2}}, [](Given x) -> Outputs { return {triu(x[0], 1)}; }},
 };
 
-const std::vector<StructureCase> indexing_cases = {
+const std::vector<StructureGradientCase> indexing_cases = {
     {"embedding",
      {{3, 2}},
      [](Given x) -> Outputs {
@@ -180,7 +180,7 @@ const std::vector<StructureCase> indexing_cases = {
     {"kthvalue", {{2, 3}}, [](Given x) -> Outputs { return {kthvalue(x[0], {.k = 2}).values}; }},
 };
 
-const std::vector<StructureCase> window_cases = {
+const std::vector<StructureGradientCase> window_cases = {
     {"conv2d",
      {{1, 2, 4, 3}, {2, 2, 2, 2}, {2}},
      [](Given x) -> Outputs { return {conv2d(x[0], x[1], x[2])}; }},
@@ -216,8 +216,8 @@ const std::vector<StructureCase> window_cases = {
     {"polar", {{2}, {2}}, [](Given x) -> Outputs { return {polar(x[0], x[1])}; }},
 };
 
-void expect_right(const std::vector<StructureCase>& cases) {
-  for (const StructureCase& one : cases) {
+void expect_right(const std::vector<StructureGradientCase>& cases) {
+  for (const StructureGradientCase& one : cases) {
     std::vector<Tensor> inputs;
     for (const Shape& shape : one.shapes) {
       inputs.push_back(formula(

@@ -141,7 +141,7 @@ std::uint64_t random_bits(RandomKind kind) {
   return hash.value();
 }
 
-// Recorded with gcc 12 and clang 14, portable and avx2, which agree.
+// Recorded with gcc 12, portable, avx2 and avx512, which agree, as does clang 14.
 struct Recorded {
   const char* name;
   std::uint64_t hash;
@@ -158,10 +158,10 @@ constexpr Recorded recorded[] = {
     {"product int64", 0x5acfe1bab6b97146u},
     {"product int32", 0xc814f867268541cdu},
     {"product uint8", 0x79a09c3083bfc3f1u},
-    {"carried product float64", 0x583789a5f38a11fau},
-    {"carried product float32", 0xac8ab8085911536bu},
-    {"carried product bfloat16", 0x63a220cded562837u},
-    {"carried product float16", 0x892f9ad1c51e2d0bu},
+    {"carried product float64", 0x09b3eb15081bdd85u},
+    {"carried product float32", 0x6d800be254fee407u},
+    {"carried product bfloat16", 0xe98c8da1fe7983e4u},
+    {"carried product float16", 0xfc6f676511b278eeu},
     {"canonical sum float64", 0x62a72157d9dc2b04u},
     {"canonical sum float32", 0xe1f01d03a5ff7ad6u},
     {"canonical sum bfloat16", 0x4bb1e20b7f9258bcu},

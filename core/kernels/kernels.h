@@ -26,19 +26,6 @@ struct ProductTile {
 template <class T>
 using ChainTile = void (*)(const ProductTile<T>& tile, T* c, std::int64_t c_row_stride, bool begin);
 
-// GridLimbs are the integers of a tile: element (r, j) of limb l lies at limbs + l * limb_stride +
-// r * row_stride + j. constants[l] is 1.5 * 2^52 times the step of limb l.
-struct GridLimbs {
-  std::int64_t* limbs = nullptr;
-  std::int64_t limb_stride = 0;
-  std::int64_t row_stride = 0;
-  double constants[3] = {0, 0, 0};
-  bool begin = false;  // from 0: what the limbs were isn't read
-};
-
-// GridTile adds the terms of a tile to its limbs, each rounded onto the grid.
-using GridTile = void (*)(const ProductTile<double>& tile, const GridLimbs& limbs);
-
 // TileSize bounds the rows and vectors of a tile; rows is also the row stride of packed operands.
 struct TileSize {
   int rows;
@@ -200,21 +187,12 @@ using CopyKernel = void (*)(const CopyPlane& plane, std::byte* target, const std
 struct Kernels {
   TileSize float_tile;
   TileSize double_tile;
-  TileSize grid_tile;
   ChainTile<float> chain_float;
   ChainTile<double> chain_double;
-  GridTile grid_one;       // one limb; products of the operands are exact in double
-  GridTile grid_two;       // two limbs; likewise
-  GridTile grid_pair_two;  // two limbs, float64 operands
-  GridTile grid_pair_three;
 
   // pack_* copy panels; as doubles scaled, and 0 where they aren't finite.
   void (*pack_float)(const FloatPanels& panels, float* out);
   void (*pack_double)(const FloatPanels& panels, double* out);
-
-  // magnitudes_float writes the largest magnitude of each line, as the bits of a float; those of a
-  // NaN exceed those of an infinity. The panels' width and scales don't matter.
-  void (*magnitudes_float)(const FloatPanels& lines, std::int32_t* largest);
 
   // wide_chain adds the chains of a tile, each begun at +0, to c, whose rows are as wide as a full
   // tile, or writes them there; the squares are off by at most (depth + 1) * 2^-24 of them.

@@ -110,55 +110,5 @@ void pack(const FloatPanels& p, T* out) {
     pack_rows(p, k, k + rows_at_once < p.depth ? k + rows_at_once : p.depth, out);
 }
 
-typedef std::int32_t Magnitudes __attribute__((vector_size(vector_bytes)));
-typedef std::int32_t LooseMagnitudes
-    __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
-
-inline std::int32_t magnitude(const float* p) {
-  return __builtin_bit_cast(std::int32_t, *p) & 0x7FFFFFFF;
-}
-inline Magnitudes magnitudes_at(const float* p) {
-  return *reinterpret_cast<const LooseMagnitudes*>(p) & 0x7FFFFFFF;
-}
-template <class T>
-T larger(T a, T b) {
-  return a > b ? a : b;
-}
-
-inline std::int32_t largest_magnitude(const float* line, std::int64_t depth, std::int64_t stride) {
-  constexpr std::int64_t lanes = lanes_of<float>;
-  Magnitudes first{}, second{};
-  std::int32_t largest = 0;
-  std::int64_t k = 0;
-  if (stride == 1)
-    for (; k + 2 * lanes <= depth; k += 2 * lanes) {
-      first = larger(first, magnitudes_at(line + k));
-      second = larger(second, magnitudes_at(line + k + lanes));
-    }
-  first = larger(first, second);
-  for (int l = 0; l < lanes; ++l) largest = larger(largest, std::int32_t(first[l]));
-  for (; k < depth; ++k) largest = larger(largest, magnitude(line + k * stride));
-  return largest;
-}
-
-inline void magnitudes(const FloatPanels& p, std::int32_t* largest) {
-  constexpr std::int64_t lanes = lanes_of<float>;
-  if (p.line_stride != 1) {
-    for (std::int64_t l = 0; l < p.line_count; ++l)
-      largest[l] = largest_magnitude(p.data + l * p.line_stride, p.depth, p.depth_stride);
-    return;
-  }
-  for (std::int64_t l = 0; l < p.line_count; ++l) largest[l] = 0;
-  for (std::int64_t k = 0; k < p.depth; ++k) {
-    const float* row = p.data + k * p.depth_stride;
-    std::int64_t l = 0;
-    for (; l + lanes <= p.line_count; l += lanes) {
-      Magnitudes so_far = *reinterpret_cast<const LooseMagnitudes*>(largest + l);
-      *reinterpret_cast<LooseMagnitudes*>(largest + l) = larger(so_far, magnitudes_at(row + l));
-    }
-    for (; l < p.line_count; ++l) largest[l] = larger(largest[l], magnitude(row + l));
-  }
-}
-
 }  // namespace
 }  // namespace simmesh::SIMMESH_KERNELS

@@ -4,6 +4,10 @@
 namespace simmesh::SIMMESH_KERNELS {
 namespace {
 
+inline std::int32_t magnitude(const float* p) {
+  return __builtin_bit_cast(std::int32_t, *p) & 0x7FFFFFFF;
+}
+
 typedef std::int64_t SignedInts __attribute__((vector_size(vector_bytes)));
 
 // The largest and smallest magnitudes of lines, as the bits of floats; less one, zero is the

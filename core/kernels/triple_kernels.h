@@ -31,7 +31,7 @@ void add_triple_term(Doubles x, Doubles mean, Triples& sums) {
     Doubles square = x * x;
     sums.add(square);
     sums.add(fused(x, x, -square));
-    sums.missed += (square < splat(0x1p-900)) & (x != 0) ? splat(__builtin_inf()) : Doubles{};
+    sums.missed += ((square < splat(0x1p-900)) & (x != 0)) ? splat(__builtin_inf()) : Doubles{};
   } else if constexpr (kind == 1) {
     sums.add(x * x);
   } else if constexpr (kind == 2) {

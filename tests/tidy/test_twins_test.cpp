@@ -24,8 +24,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"collectives/shared_memory_transport", "tests/collectives/collectives_test.cpp"},
     {"collectives/work_state", "tests/collectives/work_test.cpp"},
     {"core/arithmetic/exact_product", "tests/core/arithmetic/product_test.cpp"},
-    {"core/arithmetic/exponents", "tests/core/arithmetic/product_test.cpp"},
-    {"core/arithmetic/grid_sums", "tests/core/arithmetic/carried_product_test.cpp"},
     {"core/arithmetic/non_finite_terms", "tests/core/arithmetic/digit_sums_test.cpp"},
     {"core/arithmetic/packing", "tests/core/arithmetic/product_test.cpp"},
     {"core/arithmetic/sums_behind", "tests/core/arithmetic/unrounded_test.cpp"},

@@ -73,9 +73,10 @@ Tensor total_norm(gsl::span<const Tensor> parameters, double p) {
     for (const Family& family : families) total = maximum(total, largest(family));
     return to(total, dtype);
   }
-  UnroundedSums scope;
-  for (const Family& family : families)
+  for (const Family& family : families) {
+    UnroundedSums scope;
     total = add(total, reduced(optim::power_sum(family.locals, p), family, ReduceOp::sum));
+  }
   return to(p == 1.0 ? total : p == 2.0 ? sqrt(total) : pow(total, 1.0 / p), dtype);
 }
 

@@ -51,14 +51,21 @@ void write_exact_norm(gsl::span<const Tensor> tensors, double p, Tensor& norm) {
 
 }  // namespace
 
+namespace {
+
+// Of the elements as they are, whatever they are rounded from.
+Tensor power_terms(const Tensor& tensor, double p) {
+  UnroundedSums none(false);
+  Tensor x = to(tensor, DType::float64);
+  return p == 1.0 ? abs(x) : p == 2.0 ? mul(x, x) : pow(abs(x), p);
+}
+
+}  // namespace
+
 Tensor power_sum(gsl::span<const Tensor> tensors, double p) {
   Tensor total = zeros(DimSpan(), DType::float64);
-  for (const Tensor& tensor : tensors) {
-    if (tensor.element_count() == 0) continue;
-    Tensor x = to(tensor, DType::float64);
-    Tensor terms = p == 1.0 ? abs(x) : p == 2.0 ? mul(x, x) : pow(abs(x), p);
-    total = add(total, sum(terms));
-  }
+  for (const Tensor& tensor : tensors)
+    if (tensor.element_count() > 0) total = add(total, sum(power_terms(tensor, p)));
   return total;
 }
 

@@ -4,6 +4,7 @@
 #include <simmesh/core/autograd/variable.h>
 #include <simmesh/core/check/error.h>
 #include <simmesh/core/ops/compute_mode.h>
+#include <simmesh/core/ops/pointwise.h>
 #include <simmesh/core/optim/clip.h>
 #include <simmesh/core/optim/learning_rate.h>
 #include <simmesh/core/optim/loss_scaler.h>
@@ -58,6 +59,21 @@ TEST(Clip, ScalesToTheNorm) {
   EXPECT_THROW(total_norm(gradients, 0.0), Error);
   clip_grad_value_(all, 1.75);
   EXPECT_EQ(grad_of(all[1]).values<float>()[0], 1.75f);
+}
+
+// What gradients are rounded from is in no norm: one that was saved and loaded has none of it.
+TEST(Clip, NormsAreThoseOfTheRoundedElements) {
+  Arithmetic exact = Arithmetic::exact();
+  ArithmeticScope arithmetic(exact);
+  Tensor gradient;
+  {
+    UnroundedSums scope;
+    gradient = add(full({3}, DType::float32, 0x1p24), full({3}, DType::float32, 1));
+  }
+  for (double p : {1.0, 2.0, 3.0}) {
+    std::vector<Tensor> own = {gradient}, plain = {full({3}, DType::float32, 0x1p24)};
+    EXPECT_TRUE(same_bits(total_norm(own, p), total_norm(plain, p))) << p;
+  }
 }
 
 // In exact arithmetic the norm doesn't depend on how elements are spread over tensors.

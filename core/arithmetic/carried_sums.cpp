@@ -151,7 +151,8 @@ CarriedSums CarriedSums::divided(double divisor) const {
 }
 
 CarriedSums CarriedSums::over_one(std::int64_t multiple) const {
-  CarriedSums result = scaled(double(multiple / divisor_));
+  std::int64_t factor = multiple / divisor_;
+  CarriedSums result = scaled(double(factor));
   result.divisor_ = 1;
   return result;
 }

@@ -78,7 +78,7 @@ CarriedSums SlicedProduct::run() {
   low_.resize(std::size_t(tile));
   high_.resize(std::size_t(tile));
   chains_.resize(std::size_t(tile));
-  seen_.assign(std::size_t(all_digits_ * kernels_.wide_tile.lanes), 0);
+  seen_.assign(std::size_t(all_digits_) * std::size_t(kernels_.wide_tile.lanes), 0);
   digits_.resize(std::size_t(range_.count * product_.rows * product_.columns));
   std::int64_t row_step = panels_within(packed_rows_bytes, a_);
   std::int64_t column_step = panels_within(packed_columns_bytes, b_);

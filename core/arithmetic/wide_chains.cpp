@@ -114,8 +114,8 @@ void WideChains::stretch(const WideBlock& block, std::int64_t k, std::int64_t de
 // cover what the test itself rounds, the factor near 1 the roundings of the norms.
 void WideChains::bound_rows(const WideBlock& block) {
   constexpr double margin = 1.0001;
-  const double terms = double(std::min(product_.depth, wide_depth_block)) +
-                       double(product_.depth / wide_depth_block) + 8;
+  const std::int64_t chains = product_.depth / wide_depth_block;
+  const auto terms = double(std::min(product_.depth, wide_depth_block) + chains + 8);
   if (block.column == 0)
     for (std::int64_t i = block.row; i < block.row + block.rows; ++i)
       row_bounds_[std::size_t(i)] = std::sqrt(row_bounds_[std::size_t(i)]) * terms * 0x1p-53;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -86,7 +86,9 @@ class ExactOracle {
   bool is_special_ = false;
 };
 
-inline bool same_double(double a, double b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
+inline bool same_double(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+}
 
 // TermKind says what random_terms of a dtype are like.
 enum class TermKind { near, wide, whole_range, cancelling, ties, subnormal, special };

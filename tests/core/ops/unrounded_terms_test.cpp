@@ -103,7 +103,7 @@ TEST_F(ExactOps, ConversionsRoundTheSum) {
 // A gradient that reaches its leaf through views and conversions is one sum over micro-batches.
 TEST_F(ExactOps, GradientsGoThroughViewsUnrounded) {
   Tensor batch = spread_values({6, 4}, 7);
-  auto gradient = [&](std::vector<Tensor::Narrow> parts) {
+  auto gradient = [&](const std::vector<Tensor::Narrow>& parts) {
     Tensor weight = spread_values({3, 5}, 8);
     set_requires_grad(weight);
     for (const Tensor::Narrow& part : parts) {

@@ -77,7 +77,9 @@ void expect_plain() {
     auto out = result.values<To>();
     for (std::size_t i = 0; i < x.size(); ++i) {
       To expected = plain<To>(in[i]);
-      ASSERT_EQ(std::memcmp(&out[i], &expected, sizeof(To)), 0)
+      ASSERT_EQ(std::memcmp(static_cast<const void*>(&out[i]), static_cast<const void*>(&expected),
+                            sizeof(To)),
+                0)
           << to_string(dtype_of<From>) << " " << double(x[i]) << " to " << to_string(dtype_of<To>)
           << ": " << double(out[i]) << ", not " << double(expected) << " on " << to_string(set);
     }

@@ -45,11 +45,7 @@ DigitRange range_of(const T* terms, std::int64_t count) {
   return lowest > highest ? DigitRange() : DigitRange::of_bits(lowest, highest, 1);
 }
 
-int width_of(Int128 x) {
-  UInt128 magnitude = x < 0 ? -UInt128(x) : UInt128(x);
-  auto high = std::uint64_t(magnitude >> 64);
-  return high ? 64 + int(std::bit_width(high)) : int(std::bit_width(std::uint64_t(magnitude)));
-}
+int width_of(Int128 x) { return bit_width(x < 0 ? -UInt128(x) : UInt128(x)); }
 
 TwoSum three_digits(std::int32_t high, std::int32_t middle, std::int32_t low) {
   TwoSum upper = TwoSum::of(double(high) * 0x1p64, double(middle) * 0x1p32);

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <gsl/span>
-#include <memory>
 #include <vector>
 
 #include <simmesh/core/tensor/dtype.h>

@@ -120,10 +120,6 @@ void DigitSums::add_product(std::int64_t i, double a, double b) {
   add_integer(i, Int128(x.mantissa) * y.mantissa, x.exponent + y.exponent);
 }
 
-void DigitSums::add_neighbours(std::int64_t first, gsl::span<const double> terms) {
-  for (std::size_t j = 0; j < terms.size(); ++j) add(first + std::int64_t(j), terms[j]);
-}
-
 void DigitSums::add_sums(const CarriedSums& sums, std::int64_t first) {
   SIMMESH_CHECK(sums.divisor() == 1, "sums over {} added as they are", sums.divisor());
   make_room(1);

@@ -42,8 +42,6 @@ class DigitSums {
   void add_product(std::int64_t i, double a, double b);
   // add_integer adds k * 2^exponent, |k| < 2^126.
   void add_integer(std::int64_t i, Int128 k, int exponent);
-  // add_neighbours adds terms[j] to sum first + j.
-  void add_neighbours(std::int64_t first, gsl::span<const double> terms);
   // add_sums adds one sum a place, from `first` on. The divisors must be 1.
   void add_sums(const CarriedSums& sums, std::int64_t first = 0);
   // add_non_finite counts terms that aren't finite.
@@ -65,7 +63,7 @@ class DigitSums {
   std::int64_t since_carry_ = 0;
 };
 
-// sum_of_products returns a[0] * b[0] + a[1] * b[1] + ..., rounded once to the dtype: for the few
+// exact_dot returns a[0] * b[0] + a[1] * b[1] + ..., rounded once to the dtype: for the few
 // elements that nothing faster settles. Strides are in elements.
 struct DoubleLine {
   const double* data;

@@ -34,52 +34,14 @@ std::int64_t begin_of(const Tensor& tensor) {
          tensor.storage_offset() * std::int64_t(bytes_per_element(tensor.dtype()));
 }
 
-// Pieces puts sums of one divisor side by side.
-class Pieces {
- public:
-  void add(CarriedSums sums) {
-    if (sums.count() > 0) pieces_.push_back(std::move(sums));
-  }
-
-  CarriedSums joined() const {
-    if (pieces_.size() == 1) return pieces_.front();
-    std::int64_t count = 0;
-    DigitRange range{.low = 0, .count = 0};
-    for (const CarriedSums& piece : pieces_) {
-      count += piece.count();
-      if (piece.digit_count() == 0) continue;
-      DigitRange own{piece.low(), piece.digit_count() + 1};
-      range = range.count == 0 ? own : range.joined(own);
-    }
-    DigitSums all(count, {range.low, std::max(range.count, 1)});
-    std::int64_t first = 0;
-    for (const CarriedSums& piece : pieces_) {
-      all.add_sums(piece, first);
-      first += piece.count();
-    }
-    return all.take();
-  }
-
- private:
-  std::vector<CarriedSums> pieces_;
-};
-
-// The sums behind part of a contiguous tensor, each run of one divisor for itself.
-struct Part {
-  SumRange range;
-  CarriedSums sums;
-};
-std::vector<Part> parts_of(const Tensor& rows, const SumRange& asked) {
+// The sums behind a contiguous tensor, each run for itself.
+std::vector<CarriedSums> runs_of(const Tensor& rows) {
   auto element = std::int64_t(bytes_per_element(rows.dtype()));
-  std::int64_t from = begin_of(rows) + asked.begin * element, to = from + asked.count * element;
-  std::vector<Part> parts;
-  std::int64_t at = from;
+  std::int64_t from = begin_of(rows), to = from + rows.element_count() * element, at = from;
+  std::vector<CarriedSums> runs;
   auto take_plain = [&](std::int64_t end) {
     if (at == end) return;
-    std::int64_t begin = (at - from) / element, count = (end - at) / element;
-    parts.push_back(
-        {{begin, count},
-         CarriedSums::of(rows.data() + asked.begin * element + (at - from), rows.dtype(), count)});
+    runs.push_back(CarriedSums::of(rows.data() + (at - from), rows.dtype(), (end - at) / element));
     at = end;
   };
   if (const SumsBehind* sums = behind(rows))
@@ -87,12 +49,11 @@ std::vector<Part> parts_of(const Tensor& rows, const SumRange& asked) {
       auto part = run.element_bytes == element ? run.within(from, to) : std::nullopt;
       if (!part) continue;
       take_plain(part->begin);
-      parts.push_back({{(part->begin - from) / element, part->count},
-                       part->sums->slice({part->first, part->count})});
+      runs.push_back(part->sums->slice({part->first, part->count}));
       at = part->end();
     }
   take_plain(to);
-  return parts;
+  return runs;
 }
 
 CarriedSums as_one_term(const CarriedSums& sums) {
@@ -100,6 +61,39 @@ CarriedSums as_one_term(const CarriedSums& sums) {
   sums.round(reinterpret_cast<std::byte*>(values.data()), DType::float64);
   return CarriedSums::of(reinterpret_cast<const std::byte*>(values.data()), DType::float64,
                          sums.count());
+}
+
+// Sums as they were over one divisor, of which they are now the numerators.
+struct Numerators {
+  std::vector<CarriedSums> sums;
+  std::int64_t divisor = 1;
+};
+
+// Without a common multiple of the divisors that can be kept, each is rounded first.
+Numerators over_common_divisor(gsl::span<const CarriedSums> parts) {
+  std::int64_t common = 1;
+  bool has_common = true;
+  for (const CarriedSums& part : parts) {
+    std::int64_t more = part.divisor() / std::gcd(common, part.divisor());
+    has_common = has_common && more <= common_divisor_max / common;
+    if (has_common) common *= more;
+  }
+  Numerators result{.divisor = has_common ? common : 1};
+  for (const CarriedSums& part : parts)
+    result.sums.push_back(has_common ? part.over_one(common) : as_one_term(part));
+  return result;
+}
+
+// The digits of sums of which up to so many are added.
+DigitRange range_of(gsl::span<const CarriedSums> parts, std::int64_t addends) {
+  std::optional<DigitRange> range;
+  for (const CarriedSums& part : parts) {
+    if (part.digit_count() == 0) continue;
+    int lowest = 32 * part.low();
+    DigitRange own = DigitRange::of_bits(lowest, lowest + 32 * part.digit_count(), addends);
+    range = range ? range->joined(own) : own;
+  }
+  return range.value_or(DigitRange());
 }
 
 }  // namespace
@@ -121,22 +115,16 @@ CarriedSums unrounded(const Tensor& tensor) {
   SIMMESH_CHECK(is_floating_point(tensor.dtype()), "sums behind {}", to_string(tensor.dtype()));
   Unseen nobody;
   Tensor rows = tensor.contiguous();
-  std::vector<Part> parts = parts_of(rows, {0, rows.element_count()});
-  std::int64_t common = 1;
-  bool has_common = true;
-  for (const Part& part : parts) {
-    std::int64_t least = std::lcm(common, part.sums.divisor());
-    has_common = has_common && least <= common_divisor_max;
-    if (has_common) common = least;
+  std::vector<CarriedSums> runs = runs_of(rows);
+  if (runs.size() == 1) return runs.front();
+  Numerators numerators = over_common_divisor(runs);
+  DigitSums all(rows.element_count(), range_of(numerators.sums, 1));
+  std::int64_t first = 0;
+  for (const CarriedSums& run : numerators.sums) {
+    all.add_sums(run, first);
+    first += run.count();
   }
-  if (parts.size() == 1) return parts.front().sums;
-  Pieces pieces;
-  for (const Part& part : parts) {
-    CarriedSums sums = has_common ? part.sums : as_one_term(part.sums);
-    pieces.add(sums.over_one(has_common ? common : 1));
-  }
-  CarriedSums all = pieces.joined();
-  return has_common ? all.divided(double(common)) : all;
+  return all.take(numerators.divisor);
 }
 
 void share_unrounded(const Tensor& target, const Tensor& source) {
@@ -170,25 +158,10 @@ void write_unrounded(Tensor& tensor, CarriedSums sums) {
 
 CarriedSums sum_of(gsl::span<const CarriedSums> parts) {
   SIMMESH_CHECK(!parts.empty(), "a sum of no parts");
-  std::int64_t common = 1;
-  for (const CarriedSums& part : parts) {
-    common = std::lcm(common, part.divisor());
-    if (common > common_divisor_max) break;
-  }
-  bool has_common = common <= common_divisor_max;
-  std::vector<CarriedSums> terms;
-  DigitRange range{.low = 0, .count = 0};
-  for (const CarriedSums& part : parts) {
-    terms.push_back(has_common ? part.over_one(common) : as_one_term(part));
-    const CarriedSums& term = terms.back();
-    if (term.digit_count() == 0) continue;
-    DigitRange own = DigitRange::of_bits(32 * term.low(), 32 * (term.low() + term.digit_count()),
-                                         std::int64_t(parts.size()));
-    range = range.count == 0 ? own : range.joined(own);
-  }
-  DigitSums total(parts[0].count(), {range.low, std::max(range.count, 1)});
-  for (const CarriedSums& term : terms) total.add_sums(term);
-  return total.take(has_common ? common : 1);
+  Numerators terms = over_common_divisor(parts);
+  DigitSums total(parts[0].count(), range_of(terms.sums, std::int64_t(parts.size())));
+  for (const CarriedSums& term : terms.sums) total.add_sums(term);
+  return total.take(terms.divisor);
 }
 
 void reduce_unrounded(const UnroundedReduction& reduction, Tensor& result, bool keeps) {

@@ -25,11 +25,6 @@ Format format_of(DType dtype) {
   }
 }
 
-int bit_width(UInt128 x) {
-  auto high = std::uint64_t(x >> 64);
-  return high ? 64 + int(std::bit_width(high)) : int(std::bit_width(std::uint64_t(x)));
-}
-
 }  // namespace
 
 double rounded_quotient(const WideQuotient& quotient, DType dtype) {

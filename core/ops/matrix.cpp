@@ -11,14 +11,6 @@ namespace simmesh {
 
 namespace {
 
-ProductOperand operand_of(const Tensor& matrix) {
-  std::size_t dims = matrix.shape().size();
-  return {.data = matrix.data(),
-          .dtype = matrix.dtype(),
-          .row_stride = matrix.strides()[dims - 2],
-          .column_stride = matrix.strides()[dims - 1]};
-}
-
 std::int64_t batch_step(const Tensor& matrices) {
   return matrices.dim() == 2
              ? 0
@@ -59,6 +51,14 @@ void scale(gsl::span<T> sum, double factor) {
 
 }  // namespace
 
+ProductOperand product_operand(const Tensor& matrices) {
+  std::size_t dims = matrices.shape().size();
+  return {.data = matrices.data(),
+          .dtype = matrices.dtype(),
+          .row_stride = matrices.strides()[dims - 2],
+          .column_stride = matrices.strides()[dims - 1]};
+}
+
 void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
   if (out.element_count() == 0) return;
   if (keeps_unrounded() && is_floating_point(out.dtype()))
@@ -72,8 +72,8 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
   Product product = {.rows = rows,
                      .columns = columns,
                      .depth = depth,
-                     .a = operand_of(a),
-                     .b = operand_of(b),
+                     .a = product_operand(a),
+                     .b = product_operand(b),
                      .result = out.mutable_data(),
                      .result_dtype = out.dtype(),
                      .result_row_stride = columns};

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <simmesh/core/arithmetic/product.h>
 #include <simmesh/core/ops/products.h>
 
 namespace simmesh {
 
 // Kernels of matrix products on plain tensors, a[..., n, k] and b[..., k, m] of any strides, with
 // the same leading dim or none, into contiguous rows of out[..., n, m].
+
+// product_operand returns a matrix, or the first one of a batch, as a product reads it.
+ProductOperand product_operand(const Tensor& matrices);
 
 // multiply writes a b, in the current arithmetic.
 void multiply(const Tensor& a, const Tensor& b, Tensor& out);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <simmesh/core/arithmetic/carried_product.h>
@@ -12,8 +13,6 @@
 namespace simmesh {
 
 namespace {
-
-bool is_finite_number(double x) { return x - x == 0; }
 
 bool are_floating(gsl::span<const Tensor> inputs) {
   return std::all_of(inputs.begin(), inputs.end(), [](const Tensor& input) {
@@ -38,20 +37,13 @@ CarriedSums behind(const Tensor& operand, const Shape& shape) {
   return unrounded(operand.shape() == shape ? operand : expand(operand, shape));
 }
 
-ProductOperand operand_of(const Tensor& matrix) {
-  return {.data = matrix.data(),
-          .dtype = matrix.dtype(),
-          .row_stride = matrix.strides()[0],
-          .column_stride = matrix.strides()[1]};
-}
-
 CarriedSums product_of(const Tensor& a, const Tensor& b) {
   if (a.size(1) == 0) return CarriedSums::zeros(a.size(0) * b.size(1));
   return carried_product({.rows = a.size(0),
                           .columns = b.size(1),
                           .depth = a.size(1),
-                          .a = operand_of(a),
-                          .b = operand_of(b)});
+                          .a = product_operand(a),
+                          .b = product_operand(b)});
 }
 
 Tensor matrix_of(const Tensor& batch, std::int64_t i) {
@@ -62,7 +54,7 @@ bool add_unrounded(gsl::span<const Tensor> inputs, const Attributes& attributes,
   if (inputs.size() != 2 || !are_floating(inputs) || !is_floating_point(out.dtype())) return false;
   auto alpha = number_in(attributes, "alpha");
   double factor = alpha ? alpha->as<double>() : 1.0;
-  if (!is_finite_number(factor)) return false;
+  if (!std::isfinite(factor)) return false;
   if (out.element_count() == 0) return true;
   CarriedSums terms[] = {behind(inputs[0], out.shape()),
                          behind(inputs[1], out.shape()).scaled(factor)};
@@ -74,7 +66,7 @@ bool divide_unrounded(gsl::span<const Tensor> inputs, const Attributes& attribut
   auto other = number_in(attributes, "other");
   if (inputs.size() != 1 || !other || !is_unrounded(inputs[0])) return false;
   double divisor = other->as<double>();
-  if (!is_finite_number(divisor) || divisor == 0) return false;
+  if (!std::isfinite(divisor) || divisor == 0) return false;
   CarriedSums sums = unrounded(inputs[0]);
   if (!sums.can_be_divided(divisor)) return false;
   write_unrounded(out, sums.divided(divisor));

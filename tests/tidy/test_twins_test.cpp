@@ -32,6 +32,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/autograd/node", "tests/core/autograd/backward_test.cpp"},
     {"core/autograd/op_node", "tests/core/autograd/backward_test.cpp"},
     {"core/autograd/saved_tensor", "tests/core/autograd/checkpoint_test.cpp"},
+    {"core/check/int128", "tests/core/arithmetic/wide_rounding_test.cpp"},
     {"core/clock/device_model", "tests/core/clock/clock_test.cpp"},
     {"core/clock/vector_clock", "tests/core/clock/race_checker_test.cpp"},
     {"core/engine/activity", "tests/collectives/deadlock_test.cpp"},

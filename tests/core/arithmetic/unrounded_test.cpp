@@ -137,5 +137,13 @@ TEST(Unrounded, SumsOverDifferentDivisorsMeet) {
   EXPECT_EQ(sum_of(parts).rounded(0, DType::float64), 2.0 / 3);
 }
 
+// The least common multiple of these is beyond 64 bits: each part is rounded to float64 first.
+TEST(Unrounded, SumsWithoutACommonDivisorAreRoundedFirst) {
+  Tensor one = tensor_of<double>({1}, {1});
+  double first = 0x1p52 + 1, second = 0x1p53 - 1;
+  CarriedSums parts[] = {unrounded(one).divided(first), unrounded(one).divided(second)};
+  EXPECT_EQ(sum_of(parts).rounded(0, DType::float64), 1 / first + 1 / second);
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -6,8 +6,8 @@ target_compile_options(simmesh_options INTERFACE -ffp-contract=off -fno-omit-fra
 
 # Messages name source files as they lie in the repository, wherever that is.
 target_compile_options(simmesh_options INTERFACE
-  "$<BUILD_INTERFACE:-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=>"
-  "$<BUILD_INTERFACE:-fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/simmesh/=>")
+  "$<BUILD_INTERFACE:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>"
+  "$<BUILD_INTERFACE:-fmacro-prefix-map=${PROJECT_BINARY_DIR}/headers/simmesh/=>")
 
 # Warnings are errors here, and stay here: they don't reach a program that uses the installed libraries.
 set(simmesh_warnings -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
@@ -36,11 +36,6 @@ if("thread" IN_LIST SIMMESH_SANITIZE)
     core/engine/ended_fibers.cpp core/engine/fiber_switch.cpp core/engine/fiber_scheduler.cpp
     PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
 endif()
-# Places in the sources are named from the repository's root, wherever that lies: they are part of what the program prints.
-target_compile_options(simmesh_options INTERFACE "$<BUILD_INTERFACE:\
--fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=;\
--fmacro-prefix-map=${CMAKE_BINARY_DIR}/include/simmesh/=>")
-
 foreach(sanitizer IN LISTS SIMMESH_SANITIZE)
   target_compile_options(simmesh_options INTERFACE -fsanitize=${sanitizer} -fno-sanitize-recover=all)
   target_link_options(simmesh_options INTERFACE -fsanitize=${sanitizer})

@@ -1,15 +1,46 @@
-# Headers are included as <simmesh/mesh/device_mesh.h>: in the build tree through a link to the repository's root.
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
-file(CREATE_LINK ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include/simmesh SYMBOLIC)
+# Inside the tree a header is included by its path from the root, in quotes.
+include_directories(${PROJECT_SOURCE_DIR})
 
-# simmesh_library(folder USES targets...) makes the library simmesh_<folder> of all sources below the folder.
-function(simmesh_library folder)
-  cmake_parse_arguments(LIBRARY "" "" "USES" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp)
-  add_library(simmesh_${folder} STATIC ${sources})
-  target_include_directories(simmesh_${folder} PUBLIC
-    $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>)
-  target_link_libraries(simmesh_${folder} PUBLIC ${LIBRARY_USES})
-  set_target_properties(simmesh_${folder} PROPERTIES EXPORT_NAME ${folder})
-  add_library(simmesh::${folder} ALIAS simmesh_${folder})
+# Users include <simmesh/mesh/device_mesh.h>: installed headers, and those that a program sees which adds this tree to its
+# build, come from one script.
+set(simmesh_headers ${PROJECT_BINARY_DIR}/headers)
+
+# simmesh_library(name FOLDERS folders... USES targets...) makes the library simmesh_<name> of all sources below the
+# folders, which are <name> where none are given.
+function(simmesh_library name)
+  cmake_parse_arguments(LIBRARY "" "" "FOLDERS;USES" ${ARGN})
+  if(NOT LIBRARY_FOLDERS)
+    set(LIBRARY_FOLDERS ${name})
+  endif()
+  set(patterns ${LIBRARY_FOLDERS})
+  list(TRANSFORM patterns PREPEND ${PROJECT_SOURCE_DIR}/)
+  list(TRANSFORM patterns APPEND /*.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
+  add_library(simmesh_${name} STATIC ${sources})
+  target_include_directories(simmesh_${name} INTERFACE
+    $<BUILD_INTERFACE:${simmesh_headers}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(simmesh_${name} PUBLIC ${LIBRARY_USES})
+  set_target_properties(simmesh_${name} PROPERTIES EXPORT_NAME ${name})
+  add_library(simmesh::${name} ALIAS simmesh_${name})
+  add_dependencies(simmesh_${name} simmesh_headers)
+  set_property(GLOBAL APPEND PROPERTY simmesh_libraries ${name})
+  set_property(GLOBAL APPEND PROPERTY simmesh_folders ${LIBRARY_FOLDERS})
+endfunction()
+
+# simmesh_export_headers() makes the target that exports the headers of all libraries made so far.
+function(simmesh_export_headers)
+  get_property(folders GLOBAL PROPERTY simmesh_folders)
+  set(patterns ${folders})
+  list(TRANSFORM patterns PREPEND ${PROJECT_SOURCE_DIR}/)
+  list(TRANSFORM patterns APPEND /*.h)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${patterns})
+  set(script ${PROJECT_SOURCE_DIR}/cmake/export_headers.cmake)
+  add_custom_command(OUTPUT ${simmesh_headers}/exported
+    COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D DESTINATION=${simmesh_headers}
+      -D "FOLDERS=${folders}" -P ${script}
+    COMMAND ${CMAKE_COMMAND} -E touch ${simmesh_headers}/exported
+    DEPENDS ${script} ${headers} ${PROJECT_SOURCE_DIR}/simmesh.h
+    COMMENT "Exporting the headers"
+    VERBATIM)
+  add_custom_target(simmesh_headers DEPENDS ${simmesh_headers}/exported)
 endfunction()

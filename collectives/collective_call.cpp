@@ -1,10 +1,11 @@
+#include "collectives/collective_call.h"
+
 #include <fmt/format.h>
 #include <numeric>
 
-#include <simmesh/collectives/collective_call.h>
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
+#include "core/arithmetic/combine.h"
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

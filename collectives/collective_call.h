@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-#include <simmesh/core/arithmetic/reduce_op.h>
-#include <simmesh/core/check/call_site.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/arithmetic/reduce_op.h"
+#include "core/check/call_site.h"
+#include "core/check/check.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

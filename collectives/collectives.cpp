@@ -1,9 +1,10 @@
+#include "collectives/collectives.h"
+
 #include <cstring>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/compute_mode.h>
+#include "core/check/error.h"
+#include "core/engine/world.h"
+#include "core/ops/compute_mode.h"
 
 namespace simmesh {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/collectives/collective_call.h>
-#include <simmesh/collectives/work.h>
+#include "collectives/collective_call.h"
+#include "collectives/work.h"
 
 namespace simmesh {
 

@@ -1,11 +1,12 @@
+#include "collectives/device_launch.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <utility>
 
-#include <simmesh/collectives/device_launch.h>
-#include <simmesh/collectives/group.h>
-#include <simmesh/core/tensor/launch.h>
+#include "collectives/group.h"
+#include "core/tensor/launch.h"
 
 namespace simmesh {
 

@@ -3,10 +3,10 @@
 #include <boost/container/small_vector.hpp>
 #include <memory>
 
-#include <simmesh/collectives/collective_call.h>
-#include <simmesh/collectives/exchange.h>
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/clock/stream.h>
+#include "collectives/collective_call.h"
+#include "collectives/exchange.h"
+#include "collectives/process_group.h"
+#include "core/clock/stream.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
-#include <simmesh/collectives/exchange.h>
-#include <simmesh/collectives/group.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
+#include "collectives/exchange.h"
+
+#include "collectives/group.h"
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

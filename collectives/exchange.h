@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include <simmesh/collectives/collective_call.h>
-#include <simmesh/collectives/work.h>
-#include <simmesh/core/engine/activity.h>
-#include <simmesh/core/engine/rank.h>
-#include <simmesh/core/memory/buffer.h>
+#include "collectives/collective_call.h"
+#include "collectives/work.h"
+#include "core/engine/activity.h"
+#include "core/engine/rank.h"
+#include "core/memory/buffer.h"
 
 namespace simmesh {
 

@@ -1,4 +1,4 @@
-#include <simmesh/collectives/fabric.h>
+#include "collectives/fabric.h"
 
 namespace simmesh {
 

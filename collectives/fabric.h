@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <simmesh/collectives/exchange.h>
+#include "collectives/exchange.h"
 
 namespace simmesh {
 

@@ -1,9 +1,10 @@
+#include "collectives/group.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
-#include <simmesh/collectives/fabric.h>
-#include <simmesh/collectives/group.h>
-#include <simmesh/core/check/check.h>
+#include "collectives/fabric.h"
+#include "core/check/check.h"
 
 namespace simmesh {
 

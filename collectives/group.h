@@ -6,12 +6,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include <simmesh/collectives/exchange.h>
-#include <simmesh/collectives/mailbox.h>
-#include <simmesh/collectives/transport.h>
-#include <simmesh/collectives/work.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/mesh/rank_list.h>
+#include "collectives/exchange.h"
+#include "collectives/mailbox.h"
+#include "collectives/transport.h"
+#include "collectives/work.h"
+#include "core/engine/run.h"
+#include "mesh/rank_list.h"
 
 namespace simmesh {
 

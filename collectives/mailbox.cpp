@@ -1,8 +1,9 @@
+#include "collectives/mailbox.h"
+
 #include <algorithm>
 
-#include <simmesh/collectives/group.h>
-#include <simmesh/collectives/mailbox.h>
-#include <simmesh/core/check/error.h>
+#include "collectives/group.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include <simmesh/collectives/exchange.h>
-#include <simmesh/core/clock/timeline.h>
+#include "collectives/exchange.h"
+#include "core/clock/timeline.h"
 
 namespace simmesh {
 

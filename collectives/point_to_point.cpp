@@ -1,9 +1,10 @@
-#include <simmesh/collectives/device_launch.h>
-#include <simmesh/collectives/point_to_point.h>
-#include <simmesh/collectives/uncharged.h>
-#include <simmesh/collectives/work_state.h>
-#include <simmesh/core/check/bits_hash.h>
-#include <simmesh/core/check/error.h>
+#include "collectives/point_to_point.h"
+
+#include "collectives/device_launch.h"
+#include "collectives/uncharged.h"
+#include "collectives/work_state.h"
+#include "core/check/bits_hash.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/collectives/work.h>
+#include "collectives/process_group.h"
+#include "collectives/work.h"
 
 namespace simmesh {
 

@@ -1,6 +1,7 @@
-#include <simmesh/collectives/group.h>
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/check/error.h>
+#include "collectives/process_group.h"
+
+#include "collectives/group.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

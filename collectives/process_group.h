@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include <simmesh/core/engine/rank.h>
-#include <simmesh/mesh/device_mesh.h>
-#include <simmesh/mesh/rank_list.h>
+#include "core/engine/rank.h"
+#include "mesh/device_mesh.h"
+#include "mesh/rank_list.h"
 
 namespace simmesh {
 

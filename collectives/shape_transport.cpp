@@ -1,6 +1,6 @@
-#include <simmesh/collectives/transport.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/chunk.h>
+#include "collectives/transport.h"
+#include "core/check/error.h"
+#include "core/tensor/chunk.h"
 
 namespace simmesh {
 

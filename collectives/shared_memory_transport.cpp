@@ -3,14 +3,14 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/collectives/transport.h>
-#include <simmesh/collectives/uncharged.h>
-#include <simmesh/core/arithmetic/unrounded.h>
-#include <simmesh/core/check/bits_hash.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/core/tensor/stream_copy.h>
-#include <simmesh/core/tensor/strided_copy.h>
+#include "collectives/transport.h"
+#include "collectives/uncharged.h"
+#include "core/arithmetic/unrounded.h"
+#include "core/check/bits_hash.h"
+#include "core/check/check.h"
+#include "core/tensor/chunk.h"
+#include "core/tensor/stream_copy.h"
+#include "core/tensor/strided_copy.h"
 
 namespace simmesh {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/collectives/exchange.h>
-#include <simmesh/core/arithmetic/arithmetic.h>
+#include "collectives/exchange.h"
+#include "core/arithmetic/arithmetic.h"
 
 namespace simmesh {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/clock/clock.h>
-#include <simmesh/core/memory/ledger.h>
+#include "core/clock/clock.h"
+#include "core/memory/ledger.h"
 
 namespace simmesh {
 

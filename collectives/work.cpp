@@ -1,7 +1,7 @@
-#include <simmesh/collectives/device_launch.h>
-#include <simmesh/collectives/uncharged.h>
-#include <simmesh/collectives/work_state.h>
-#include <simmesh/core/check/error.h>
+#include "collectives/device_launch.h"
+#include "collectives/uncharged.h"
+#include "collectives/work_state.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

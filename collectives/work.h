@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/check/call_site.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "collectives/process_group.h"
+#include "core/check/call_site.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

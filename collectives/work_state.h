@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/collectives/group.h>
-#include <simmesh/collectives/work.h>
-#include <simmesh/core/clock/stream.h>
+#include "collectives/group.h"
+#include "collectives/work.h"
+#include "core/clock/stream.h"
 
 namespace simmesh {
 

@@ -10,8 +10,8 @@
 #include <simmesh/core/nn/gated_mlp.h>
 #include <simmesh/core/nn/linear.h>
 #include <simmesh/core/nn/normalization.h>
-#include <simmesh/core/ops/losses.h>
-#include <simmesh/core/ops/views.h>
+#include <simmesh/core/ops/neural/losses.h>
+#include <simmesh/core/ops/shapes/views.h>
 #include <simmesh/core/optim/adam.h>
 #include <simmesh/simmesh.h>
 

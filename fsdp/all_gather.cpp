@@ -1,11 +1,12 @@
+#include "fsdp/all_gather.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include <simmesh/collectives/collective_call.h>
-#include <simmesh/collectives/device_launch.h>
-#include <simmesh/core/tensor/launch.h>
-#include <simmesh/fsdp/all_gather.h>
-#include <simmesh/fsdp/host_memory.h>
+#include "collectives/collective_call.h"
+#include "collectives/device_launch.h"
+#include "core/tensor/launch.h"
+#include "fsdp/host_memory.h"
 
 namespace simmesh::fsdp {
 

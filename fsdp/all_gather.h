@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include <simmesh/collectives/work.h>
-#include <simmesh/core/clock/stream.h>
-#include <simmesh/fsdp/param.h>
+#include "collectives/work.h"
+#include "core/clock/stream.h"
+#include "fsdp/param.h"
 
 namespace simmesh::fsdp {
 

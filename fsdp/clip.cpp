@@ -1,18 +1,19 @@
+#include "fsdp/clip.h"
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/conversion.h>
-#include <simmesh/core/ops/factories.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/fsdp/clip.h>
-#include <simmesh/sharding/dtensor.h>
+#include "collectives/collectives.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/factories.h"
+#include "sharding/dtensor.h"
 
 namespace simmesh::fsdp {
 

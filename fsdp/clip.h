@@ -2,7 +2,7 @@
 
 #include <gsl/span>
 
-#include <simmesh/core/optim/clip.h>
+#include "core/optim/clip.h"
 
 namespace simmesh::fsdp {
 

@@ -1,6 +1,6 @@
-#include <utility>
+#include "fsdp/comm_streams.h"
 
-#include <simmesh/fsdp/comm_streams.h>
+#include <utility>
 
 namespace simmesh::fsdp {
 

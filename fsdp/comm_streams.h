@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include <simmesh/core/clock/stream.h>
-#include <simmesh/core/tensor/tensor.h>
-#include <simmesh/fsdp/stream_faults.h>
+#include "core/clock/stream.h"
+#include "core/tensor/tensor.h"
+#include "fsdp/stream_faults.h"
 
 namespace simmesh::fsdp {
 

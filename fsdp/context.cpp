@@ -1,8 +1,9 @@
+#include "fsdp/context.h"
+
 #include <algorithm>
 
-#include <simmesh/fsdp/context.h>
-#include <simmesh/fsdp/param_group.h>
-#include <simmesh/fsdp/state.h>
+#include "fsdp/param_group.h"
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

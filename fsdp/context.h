@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/fsdp/comm_streams.h>
+#include "fsdp/comm_streams.h"
 
 namespace simmesh::fsdp {
 

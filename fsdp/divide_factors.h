@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "collectives/collectives.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh::fsdp {
 

@@ -1,9 +1,10 @@
+#include "fsdp/event.h"
+
 #include <fmt/format.h>
 
-#include <simmesh/core/engine/rank.h>
-#include <simmesh/fsdp/event.h>
-#include <simmesh/fsdp/param_group.h>
-#include <simmesh/fsdp/state.h>
+#include "core/engine/rank.h"
+#include "fsdp/param_group.h"
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

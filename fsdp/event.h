@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include <simmesh/core/arithmetic/reduce_op.h>
-#include <simmesh/core/nn/module.h>
+#include "core/arithmetic/reduce_op.h"
+#include "core/nn/module.h"
 
 namespace simmesh::fsdp {
 

@@ -1,6 +1,7 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/fsdp/fsdp_module.h>
+#include "fsdp/fsdp_module.h"
+
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
 
 namespace simmesh::fsdp {
 

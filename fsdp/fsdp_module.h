@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <simmesh/fsdp/state.h>
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

@@ -1,10 +1,11 @@
+#include "fsdp/fully_shard.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/fsdp/fully_shard.h>
-#include <simmesh/fsdp/managed.h>
-#include <simmesh/fsdp/state.h>
+#include "core/check/error.h"
+#include "core/nn/containers.h"
+#include "fsdp/managed.h"
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include <simmesh/fsdp/fsdp_module.h>
-#include <simmesh/fsdp/options.h>
+#include "fsdp/fsdp_module.h"
+#include "fsdp/options.h"
 
 namespace simmesh::fsdp {
 

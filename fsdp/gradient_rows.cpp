@@ -1,5 +1,6 @@
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/fsdp/gradient_rows.h>
+#include "fsdp/gradient_rows.h"
+
+#include "core/tensor/chunk.h"
 
 namespace simmesh::fsdp {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <simmesh/fsdp/param.h>
+#include "fsdp/param.h"
 
 namespace simmesh::fsdp {
 

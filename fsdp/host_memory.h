@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/core/memory/ledger.h>
+#include "core/memory/ledger.h"
 
 namespace simmesh::fsdp {
 

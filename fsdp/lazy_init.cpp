@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/fsdp/state.h>
+#include "core/check/error.h"
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

@@ -1,7 +1,8 @@
+#include "fsdp/managed.h"
+
 #include <algorithm>
 
-#include <simmesh/fsdp/managed.h>
-#include <simmesh/fsdp/state.h>
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

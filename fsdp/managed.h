@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include <simmesh/core/nn/module.h>
-#include <simmesh/fsdp/param.h>
+#include "core/nn/module.h"
+#include "fsdp/param.h"
 
 namespace simmesh::fsdp {
 

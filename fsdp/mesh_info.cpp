@@ -1,8 +1,9 @@
+#include "fsdp/mesh_info.h"
+
 #include <algorithm>
 #include <fmt/ranges.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/fsdp/mesh_info.h>
+#include "core/check/error.h"
 
 namespace simmesh::fsdp {
 

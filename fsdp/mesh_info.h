@@ -3,9 +3,9 @@
 #include <memory>
 #include <optional>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/fsdp/options.h>
-#include <simmesh/sharding/mesh_groups.h>
+#include "collectives/process_group.h"
+#include "fsdp/options.h"
+#include "sharding/mesh_groups.h"
 
 namespace simmesh::fsdp {
 

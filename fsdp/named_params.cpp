@@ -1,7 +1,8 @@
+#include "fsdp/named_params.h"
+
 #include <algorithm>
 
-#include <simmesh/fsdp/named_params.h>
-#include <simmesh/fsdp/state.h>
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <simmesh/fsdp/param_group.h>
+#include "fsdp/param_group.h"
 
 namespace simmesh::fsdp {
 

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include <simmesh/mesh/device_mesh.h>
-#include <simmesh/sharding/placement.h>
+#include "mesh/device_mesh.h"
+#include "sharding/placement.h"
 
 namespace simmesh::fsdp {
 

@@ -1,10 +1,11 @@
+#include "fsdp/owners.h"
+
 #include <algorithm>
 #include <string>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank.h>
-#include <simmesh/fsdp/named_params.h>
-#include <simmesh/fsdp/owners.h>
+#include "core/check/error.h"
+#include "core/engine/rank.h"
+#include "fsdp/named_params.h"
 
 namespace simmesh::fsdp {
 

@@ -3,7 +3,7 @@
 #include <gsl/span>
 #include <vector>
 
-#include <simmesh/core/nn/module.h>
+#include "core/nn/module.h"
 
 namespace simmesh::fsdp {
 

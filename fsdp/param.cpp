@@ -1,11 +1,12 @@
+#include "fsdp/param.h"
+
 #include <algorithm>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/fsdp/host_memory.h>
-#include <simmesh/fsdp/param.h>
-#include <simmesh/sharding/local_shape.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/tensor/chunk.h"
+#include "fsdp/host_memory.h"
+#include "sharding/local_shape.h"
 
 namespace simmesh::fsdp {
 

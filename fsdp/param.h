@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/clock/stream.h>
-#include <simmesh/core/nn/module.h>
-#include <simmesh/fsdp/event.h>
-#include <simmesh/fsdp/mesh_info.h>
-#include <simmesh/sharding/dtensor.h>
+#include "core/clock/stream.h"
+#include "core/nn/module.h"
+#include "fsdp/event.h"
+#include "fsdp/mesh_info.h"
+#include "sharding/dtensor.h"
 
 namespace simmesh::fsdp {
 

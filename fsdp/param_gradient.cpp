@@ -1,15 +1,15 @@
 #include <algorithm>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/unrounded_terms.h>
-#include <simmesh/core/tensor/launch.h>
-#include <simmesh/fsdp/host_memory.h>
-#include <simmesh/fsdp/param.h>
-#include <simmesh/sharding/dtensor_gradient.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/unrounded_terms.h"
+#include "core/tensor/launch.h"
+#include "fsdp/host_memory.h"
+#include "fsdp/param.h"
+#include "sharding/dtensor_gradient.h"
 
 namespace simmesh::fsdp {
 

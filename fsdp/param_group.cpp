@@ -1,10 +1,11 @@
+#include "fsdp/param_group.h"
+
 #include <algorithm>
 #include <fmt/ranges.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/fsdp/param_group.h>
-#include <simmesh/fsdp/state.h>
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

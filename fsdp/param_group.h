@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/fsdp/all_gather.h>
-#include <simmesh/fsdp/context.h>
-#include <simmesh/fsdp/param.h>
-#include <simmesh/fsdp/reduce.h>
+#include "fsdp/all_gather.h"
+#include "fsdp/context.h"
+#include "fsdp/param.h"
+#include "fsdp/reduce.h"
 
 namespace simmesh::fsdp {
 

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/function.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/fsdp/param_group.h>
-#include <simmesh/fsdp/state.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/function.h"
+#include "core/ops/compute_mode.h"
+#include "fsdp/param_group.h"
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

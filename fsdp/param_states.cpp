@@ -1,10 +1,10 @@
 #include <cstring>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/core/tensor/convert.h>
-#include <simmesh/fsdp/param.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/tensor/chunk.h"
+#include "core/tensor/convert.h"
+#include "fsdp/param.h"
 
 namespace simmesh::fsdp {
 

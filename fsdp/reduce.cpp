@@ -1,15 +1,16 @@
+#include "fsdp/reduce.h"
+
 #include <algorithm>
 
-#include <simmesh/core/arithmetic/unrounded.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/promotion.h>
-#include <simmesh/core/ops/unrounded_terms.h>
-#include <simmesh/core/tensor/convert.h>
-#include <simmesh/core/tensor/launch.h>
-#include <simmesh/fsdp/gradient_rows.h>
-#include <simmesh/fsdp/host_memory.h>
-#include <simmesh/fsdp/reduce.h>
+#include "core/arithmetic/unrounded.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/promotion.h"
+#include "core/ops/reductions/unrounded_terms.h"
+#include "core/tensor/convert.h"
+#include "core/tensor/launch.h"
+#include "fsdp/gradient_rows.h"
+#include "fsdp/host_memory.h"
 
 namespace simmesh::fsdp {
 

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/fsdp/comm_streams.h>
-#include <simmesh/fsdp/divide_factors.h>
-#include <simmesh/fsdp/param.h>
+#include "collectives/collectives.h"
+#include "fsdp/comm_streams.h"
+#include "fsdp/divide_factors.h"
+#include "fsdp/param.h"
 
 namespace simmesh::fsdp {
 

@@ -1,11 +1,12 @@
+#include "fsdp/state.h"
+
 #include <algorithm>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/conversion.h>
-#include <simmesh/fsdp/state.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
 
 namespace simmesh::fsdp {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/nn/module.h>
-#include <simmesh/fsdp/context.h>
-#include <simmesh/fsdp/param_group.h>
+#include "core/nn/module.h"
+#include "fsdp/context.h"
+#include "fsdp/param_group.h"
 
 namespace simmesh::fsdp {
 

@@ -1,12 +1,13 @@
+#include "fsdp/state_dict.h"
+
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <functional>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/convert.h>
-#include <simmesh/fsdp/state.h>
-#include <simmesh/fsdp/state_dict.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/tensor/convert.h"
+#include "fsdp/state.h"
 
 namespace simmesh::fsdp {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/nn/module.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/nn/module.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh::fsdp {
 

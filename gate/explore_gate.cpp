@@ -1,10 +1,11 @@
+#include "gate/explore_gate.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include <simmesh/core/engine/explore.h>
-#include <simmesh/gate/explore_gate.h>
-#include <simmesh/gate/shrink_schedule.h>
+#include "core/engine/explore.h"
+#include "gate/shrink_schedule.h"
 
 namespace simmesh {
 

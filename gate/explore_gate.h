@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/gate/gate_file.h>
-#include <simmesh/gate/gate_run.h>
+#include "gate/gate_file.h"
+#include "gate/gate_run.h"
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
-#include <limits>
+#include "gate/gate_device.h"
 
-#include <simmesh/gate/gate_device.h>
+#include <limits>
 
 namespace simmesh {
 

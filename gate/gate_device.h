@@ -2,8 +2,8 @@
 
 #include <gsl/span>
 
-#include <simmesh/core/clock/device_model.h>
-#include <simmesh/gate/gate_keys.h>
+#include "core/clock/device_model.h"
+#include "gate/gate_keys.h"
 
 namespace simmesh {
 

@@ -1,3 +1,5 @@
+#include "gate/gate_expect.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
@@ -5,9 +7,8 @@
 #include <fstream>
 #include <limits>
 
-#include <simmesh/collectives/collective_call.h>
-#include <simmesh/gate/gate_expect.h>
-#include <simmesh/gate/gate_mesh.h>
+#include "collectives/collective_call.h"
+#include "gate/gate_mesh.h"
 
 namespace simmesh {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/gate/gate_parallel.h>
+#include "gate/gate_parallel.h"
 
 namespace simmesh {
 

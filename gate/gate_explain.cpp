@@ -1,7 +1,7 @@
+#include "gate/gate_explain.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <simmesh/gate/gate_explain.h>
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <simmesh/gate/gate_file.h>
+#include "gate/gate_file.h"
 
 namespace simmesh {
 

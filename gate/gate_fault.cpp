@@ -1,9 +1,10 @@
+#include "gate/gate_fault.h"
+
 #include <charconv>
 #include <fmt/format.h>
 #include <limits>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/gate/gate_fault.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

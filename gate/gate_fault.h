@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/engine/fault.h>
-#include <simmesh/gate/gate_keys.h>
-#include <simmesh/gate/training.h>
+#include "core/engine/fault.h"
+#include "gate/gate_keys.h"
+#include "training/training.h"
 
 namespace simmesh {
 

@@ -1,3 +1,5 @@
+#include "gate/gate_file.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
@@ -6,9 +8,7 @@
 #include <limits>
 #include <sstream>
 
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/gate/case_tensor.h>
-#include <simmesh/gate/gate_file.h>
+#include "core/tensor/chunk.h"
 
 namespace simmesh {
 
@@ -107,12 +107,12 @@ void read_data(GateTable& top, GateFile& gate) {
   if (has_tokens) rules = {"index"};
   data.rule = rule_from_string(table.word("rule", rules.front(), rules));
   table.finish();
-  std::int64_t rows_max = case_elements_max;
+  std::int64_t rows_max = gate_elements_max;
   for (std::int64_t size : data.input) rows_max /= size;
-  std::int64_t targets_max = case_elements_max;
+  std::int64_t targets_max = gate_elements_max;
   for (std::int64_t size : data.target) targets_max /= size;
   if (data.batch > std::min(rows_max, targets_max) / gate.train.steps)
-    table.reject_value("batch", fmt::format("at most {} elements in all steps", case_elements_max),
+    table.reject_value("batch", fmt::format("at most {} elements in all steps", gate_elements_max),
                        fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
 }
 

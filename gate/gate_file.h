@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/gate/gate_device.h>
-#include <simmesh/gate/gate_expect.h>
-#include <simmesh/gate/gate_fault.h>
-#include <simmesh/gate/gate_mesh.h>
-#include <simmesh/gate/gate_model.h>
-#include <simmesh/gate/gate_parallel.h>
-#include <simmesh/gate/training.h>
+#include "gate/gate_device.h"
+#include "gate/gate_expect.h"
+#include "gate/gate_fault.h"
+#include "gate/gate_mesh.h"
+#include "gate/gate_model.h"
+#include "gate/gate_parallel.h"
+#include "training/training.h"
 
 namespace simmesh {
 

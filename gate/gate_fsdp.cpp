@@ -1,11 +1,12 @@
+#include "gate/gate_fsdp.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
 
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/gate/gate_fsdp.h>
-#include <simmesh/gate/gate_model.h>
+#include "core/nn/containers.h"
+#include "gate/gate_model.h"
 
 namespace simmesh {
 

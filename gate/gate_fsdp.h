@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/gate/fsdp_plan.h>
-#include <simmesh/gate/gate_keys.h>
-#include <simmesh/gate/gate_mesh.h>
-#include <simmesh/gate/sharded_training.h>
+#include "gate/gate_keys.h"
+#include "gate/gate_mesh.h"
+#include "training/fsdp_plan.h"
+#include "training/sharded_training.h"
 
 namespace simmesh {
 

@@ -1,9 +1,9 @@
+#include "gate/gate_keys.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <simmesh/gate/gate_keys.h>
 
 namespace simmesh {
 

@@ -10,8 +10,8 @@
 #include <toml++/toml.h>
 #include <vector>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/check/error.h"
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 

@@ -1,9 +1,10 @@
+#include "gate/gate_mesh.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/gate/gate_mesh.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/gate/gate_keys.h>
+#include "core/tensor/shape.h"
+#include "gate/gate_keys.h"
 
 namespace simmesh {
 

@@ -1,8 +1,8 @@
+#include "gate/gate_model.h"
+
 #include <fmt/format.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/gate/case_tensor.h>
-#include <simmesh/gate/gate_model.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 
@@ -207,9 +207,9 @@ TrainingModel training_model(const GateModel& model, const ModelUse& use) {
     elements += parameter.element_count();
     result.parameters.push_back(std::move(data));
   }
-  if (elements > case_elements_max)
+  if (elements > gate_elements_max)
     raise(ErrorKind::value_error, "gate/gate_model",
-          "expected at most {} elements in all parameters, got {}", case_elements_max, elements);
+          "expected at most {} elements in all parameters, got {}", gate_elements_max, elements);
   return result;
 }
 

@@ -4,11 +4,15 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/nn/model_node.h>
-#include <simmesh/gate/gate_keys.h>
-#include <simmesh/gate/training.h>
+#include "core/nn/model_node.h"
+#include "gate/gate_keys.h"
+#include "training/training.h"
 
 namespace simmesh {
+
+// gate_elements_max bounds the elements of a gate's parameters, and those of its batches in all
+// steps.
+inline constexpr std::int64_t gate_elements_max = std::int64_t{1} << 26;
 
 // GateModel is the table [model] of a gate file; docs/gates.md says what each key means.
 struct GateModel {
@@ -51,7 +55,7 @@ nn::ModelNode model_node(const GateModel& model, const ModelUse& use);
 
 // training_model adds the values of all parameters: parameter i, in order of registration, by the
 // formula with seed + i, times scale; vectors named weight, which are those of norms, plus 1.
-// Raises a ValueError for nodes that don't make a model, and for more than case_elements_max
+// Raises a ValueError for nodes that don't make a model, and for more than gate_elements_max
 // elements.
 TrainingModel training_model(const GateModel& model, const ModelUse& use);
 

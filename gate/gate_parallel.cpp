@@ -1,7 +1,8 @@
+#include "gate/gate_parallel.h"
+
 #include <limits>
 
-#include <simmesh/gate/gate_model.h>
-#include <simmesh/gate/gate_parallel.h>
+#include "gate/gate_model.h"
 
 namespace simmesh {
 

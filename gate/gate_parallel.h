@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include <simmesh/gate/gate_fsdp.h>
+#include "gate/gate_fsdp.h"
 
 namespace simmesh {
 

@@ -1,8 +1,8 @@
+#include "gate/gate_report.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-
-#include <simmesh/gate/gate_report.h>
 
 namespace simmesh {
 
@@ -57,7 +57,7 @@ std::string gate_text(const GateResult& result) {
 
 }  // namespace
 
-std::string to_text(gsl::span<const GateResult> results, TextOptions options) {
+std::string to_text(gsl::span<const GateResult> results, GateTextOptions options) {
   Totals totals = totals_of(results);
   std::string last = fmt::format("{} passed, {} failed\n", totals.passed, totals.failed);
   if (options.quiet) return last;

@@ -3,14 +3,17 @@
 #include <gsl/span>
 #include <string>
 
-#include <simmesh/gate/run_gate.h>
-#include <simmesh/gate/verify.h>
+#include "gate/run_gate.h"
 
 namespace simmesh {
 
+struct GateTextOptions {
+  bool quiet = false;
+};
+
 // to_text returns the results as `simmesh run` prints them: a block for each gate, and as last line
 // "N passed, N failed" over all checks; quiet: only that line.
-std::string to_text(gsl::span<const GateResult> results, TextOptions options = {});
+std::string to_text(gsl::span<const GateResult> results, GateTextOptions options = {});
 
 // to_json returns the same content as one line of JSON.
 std::string to_json(gsl::span<const GateResult> results);

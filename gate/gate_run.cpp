@@ -1,8 +1,9 @@
+#include "gate/gate_run.h"
+
 #include <fmt/format.h>
 
-#include <simmesh/core/engine/random_stream.h>
-#include <simmesh/gate/gate_run.h>
-#include <simmesh/gate/scalar_value.h>
+#include "core/engine/random_stream.h"
+#include "training/scalar_value.h"
 
 namespace simmesh {
 

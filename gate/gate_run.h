@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/collectives/collective_call.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/gate/gate_file.h>
-#include <simmesh/gate/gate_task.h>
-#include <simmesh/gate/gather_tally.h>
-#include <simmesh/gate/run_record.h>
+#include "collectives/collective_call.h"
+#include "core/engine/world.h"
+#include "gate/gate_file.h"
+#include "gate/gate_task.h"
+#include "training/gather_tally.h"
+#include "training/run_record.h"
 
 namespace simmesh {
 

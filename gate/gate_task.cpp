@@ -1,10 +1,11 @@
+#include "gate/gate_task.h"
+
 #include <memory>
 #include <vector>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/collectives/replicate.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/gate/gate_task.h>
+#include "collectives/collectives.h"
+#include "core/tensor/chunk.h"
+#include "zero/replicate.h"
 
 namespace simmesh {
 

@@ -2,9 +2,9 @@
 
 #include <functional>
 
-#include <simmesh/core/engine/world.h>
-#include <simmesh/gate/gate_file.h>
-#include <simmesh/gate/training.h>
+#include "core/engine/world.h"
+#include "gate/gate_file.h"
+#include "training/training.h"
 
 namespace simmesh {
 

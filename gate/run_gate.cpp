@@ -1,11 +1,12 @@
+#include "gate/run_gate.h"
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <simmesh/gate/run_gate.h>
-#include <simmesh/gate/shell_word.h>
+#include "core/check/shell_word.h"
 
 namespace simmesh {
 

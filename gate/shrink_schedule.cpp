@@ -1,7 +1,7 @@
+#include "gate/shrink_schedule.h"
+
 #include <algorithm>
 #include <deque>
-
-#include <simmesh/gate/shrink_schedule.h>
 
 namespace simmesh {
 

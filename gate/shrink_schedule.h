@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/core/engine/outcome.h>
-#include <simmesh/core/engine/schedule.h>
+#include "core/engine/outcome.h"
+#include "core/engine/schedule.h"
 
 namespace simmesh {
 

@@ -1,6 +1,7 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank.h>
-#include <simmesh/mesh/default_mesh.h>
+#include "mesh/default_mesh.h"
+
+#include "core/check/error.h"
+#include "core/engine/rank.h"
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/mesh/device_mesh.h>
+#include "mesh/device_mesh.h"
 
 namespace simmesh {
 

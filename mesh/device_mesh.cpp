@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/check/fold_hash.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/mesh/device_mesh_state.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/check/fold_hash.h"
+#include "core/engine/run.h"
+#include "mesh/device_mesh_state.h"
 
 namespace simmesh {
 

@@ -13,9 +13,9 @@
 #include <variant>
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/mesh/mesh_layout.h>
-#include <simmesh/mesh/rank_list.h>
+#include "core/tensor/shape.h"
+#include "mesh/mesh_layout.h"
+#include "mesh/rank_list.h"
 
 namespace simmesh {
 

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/mesh/device_mesh_state.h>
+#include "core/check/error.h"
+#include "mesh/device_mesh_state.h"
 
 namespace simmesh {
 

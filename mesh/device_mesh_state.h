@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <simmesh/mesh/device_mesh.h>
+#include "mesh/device_mesh.h"
 
 namespace simmesh {
 

@@ -1,12 +1,13 @@
+#include "mesh/layout.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/mesh/layout.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 

@@ -1,5 +1,6 @@
-#include <simmesh/core/check/check.h>
-#include <simmesh/mesh/mesh_layout.h>
+#include "mesh/mesh_layout.h"
+
+#include "core/check/check.h"
 
 namespace simmesh {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/mesh/layout.h>
+#include "core/tensor/shape.h"
+#include "mesh/layout.h"
 
 namespace simmesh {
 

@@ -1,12 +1,13 @@
+#include "mesh/rank_list.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/check/fold_hash.h>
-#include <simmesh/mesh/rank_list.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/check/fold_hash.h"
 
 namespace simmesh {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/mesh/layout.h>
+#include "mesh/layout.h"
 
 namespace simmesh {
 

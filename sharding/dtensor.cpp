@@ -1,10 +1,11 @@
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/mesh/default_mesh.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/sharding/dtensor_gradient.h>
-#include <simmesh/sharding/index_cut.h>
-#include <simmesh/sharding/local_shape.h>
+#include "sharding/dtensor.h"
+
+#include "collectives/collectives.h"
+#include "core/check/error.h"
+#include "mesh/default_mesh.h"
+#include "sharding/dtensor_gradient.h"
+#include "sharding/index_cut.h"
+#include "sharding/local_shape.h"
 
 namespace simmesh {
 

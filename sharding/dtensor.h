@@ -4,9 +4,9 @@
 #include <optional>
 #include <string_view>
 
-#include <simmesh/collectives/work.h>
-#include <simmesh/sharding/dtensor_spec.h>
-#include <simmesh/sharding/planner.h>
+#include "collectives/work.h"
+#include "sharding/dtensor_spec.h"
+#include "sharding/planner.h"
 
 namespace simmesh {
 

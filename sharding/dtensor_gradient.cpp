@@ -1,11 +1,12 @@
-#include <simmesh/core/autograd/function.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/call.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/number.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/sharding/dtensor_gradient.h>
+#include "sharding/dtensor_gradient.h"
+
+#include "core/autograd/function.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/call.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/number.h"
 
 namespace simmesh {
 

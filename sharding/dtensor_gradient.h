@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/sharding/dtensor.h>
+#include "sharding/dtensor.h"
 
 namespace simmesh {
 

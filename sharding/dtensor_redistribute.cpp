@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include <simmesh/core/engine/run.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/sharding/dtensor_gradient.h>
-#include <simmesh/sharding/plan_cache.h>
-#include <simmesh/sharding/redistribute_refusals.h>
-#include <simmesh/sharding/run_plan.h>
+#include "core/engine/run.h"
+#include "sharding/dtensor.h"
+#include "sharding/dtensor_gradient.h"
+#include "sharding/plan_cache.h"
+#include "sharding/redistribute_refusals.h"
+#include "sharding/run_plan.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
+#include "sharding/dtensor_spec.h"
+
 #include <fmt/format.h>
 
-#include <simmesh/sharding/dtensor_spec.h>
-#include <simmesh/sharding/local_shape.h>
+#include "sharding/local_shape.h"
 
 namespace simmesh {
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include <simmesh/core/tensor/tensor.h>
-#include <simmesh/sharding/mesh_groups.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/tensor/tensor.h"
+#include "sharding/mesh_groups.h"
+#include "sharding/shard_order.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/sharding/explicit_redistribution.h>
+#include "sharding/explicit_redistribution.h"
+
+#include "core/check/error.h"
+#include "core/engine/rank.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include <simmesh/sharding/dtensor.h>
+#include "sharding/dtensor.h"
 
 namespace simmesh {
 

@@ -1,12 +1,13 @@
+#include "sharding/graph_planner.h"
+
 #include <algorithm>
 #include <limits>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/graph_planner.h>
-#include <simmesh/sharding/greedy_planner.h>
-#include <simmesh/sharding/shard_state.h>
-#include <simmesh/sharding/unwind_planner.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "sharding/greedy_planner.h"
+#include "sharding/shard_state.h"
+#include "sharding/unwind_planner.h"
 
 namespace simmesh {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/plan.h>
-#include <simmesh/sharding/redistribute_cost.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/tensor/shape.h"
+#include "sharding/plan.h"
+#include "sharding/redistribute_cost.h"
+#include "sharding/shard_order.h"
 
 namespace simmesh {
 

@@ -1,5 +1,6 @@
-#include <simmesh/sharding/greedy_planner.h>
-#include <simmesh/sharding/redistribute_cost.h>
+#include "sharding/greedy_planner.h"
+
+#include "sharding/redistribute_cost.h"
 
 namespace simmesh {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
-#include <simmesh/sharding/plan.h>
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
+#include "sharding/plan.h"
 
 namespace simmesh {
 

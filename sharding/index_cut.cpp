@@ -1,7 +1,8 @@
+#include "sharding/index_cut.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/sharding/index_cut.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

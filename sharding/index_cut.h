@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/tensor/tensor.h>
-#include <simmesh/sharding/shard_rule.h>
+#include "core/tensor/tensor.h"
+#include "sharding/shard_rule.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
+#include "sharding/local_shape.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/local_shape.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

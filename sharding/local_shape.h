@@ -1,9 +1,9 @@
 #pragma once
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
-#include <simmesh/sharding/shard_order.h>
-#include <simmesh/sharding/shard_rule.h>
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
+#include "sharding/shard_order.h"
+#include "sharding/shard_rule.h"
 
 namespace simmesh {
 

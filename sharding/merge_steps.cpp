@@ -1,9 +1,10 @@
+#include "sharding/merge_steps.h"
+
 #include <algorithm>
 #include <functional>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/merge_steps.h>
-#include <simmesh/sharding/shard_rule.h>
+#include "core/check/error.h"
+#include "sharding/shard_rule.h"
 
 namespace simmesh {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/plan.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/tensor/shape.h"
+#include "sharding/plan.h"
+#include "sharding/shard_order.h"
 
 namespace simmesh {
 

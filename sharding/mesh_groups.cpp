@@ -1,7 +1,8 @@
+#include "sharding/mesh_groups.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/sharding/mesh_groups.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

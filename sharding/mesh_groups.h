@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/mesh/device_mesh.h>
+#include "collectives/process_group.h"
+#include "mesh/device_mesh.h"
 
 namespace simmesh {
 

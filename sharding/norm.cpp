@@ -1,8 +1,9 @@
+#include "sharding/norm.h"
+
 #include <cmath>
 
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/norm.h>
+#include "core/arithmetic/rounding.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
+#include "sharding/picture.h"
+
 #include <algorithm>
 
-#include <simmesh/sharding/picture.h>
-#include <simmesh/sharding/picture_grid.h>
+#include "sharding/picture_grid.h"
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,10 @@
+#include "sharding/picture_grid.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/picture_grid.h>
+#include "core/check/error.h"
+#include "sharding/local_shape.h"
 
 namespace simmesh {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/shard_order.h>
-#include <simmesh/sharding/shard_rule.h>
+#include "core/tensor/shape.h"
+#include "sharding/shard_order.h"
+#include "sharding/shard_rule.h"
 
 namespace simmesh {
 

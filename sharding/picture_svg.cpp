@@ -1,7 +1,8 @@
+#include "sharding/picture_svg.h"
+
 #include <algorithm>
 
-#include <simmesh/sharding/picture_grid.h>
-#include <simmesh/sharding/picture_svg.h>
+#include "sharding/picture_grid.h"
 
 namespace simmesh {
 namespace {

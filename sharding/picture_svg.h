@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/tensor/shape.h"
+#include "sharding/shard_order.h"
 
 namespace simmesh {
 

@@ -1,3 +1,5 @@
+#include "sharding/placement.h"
+
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -5,9 +7,8 @@
 #include <limits>
 #include <optional>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/placement.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

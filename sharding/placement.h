@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include <simmesh/core/arithmetic/reduce_op.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/arithmetic/reduce_op.h"
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 

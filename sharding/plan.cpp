@@ -1,7 +1,8 @@
+#include "sharding/plan.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/sharding/plan.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

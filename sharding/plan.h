@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
+#include "sharding/shard_order.h"
 
 namespace simmesh {
 

@@ -1,6 +1,7 @@
-#include <simmesh/core/check/fold_hash.h>
-#include <simmesh/sharding/plan_cache.h>
-#include <simmesh/sharding/redistribute_refusals.h>
+#include "sharding/plan_cache.h"
+
+#include "core/check/fold_hash.h"
+#include "sharding/redistribute_refusals.h"
 
 namespace simmesh {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <unordered_map>
 
-#include <simmesh/sharding/plan.h>
-#include <simmesh/sharding/planner.h>
+#include "sharding/plan.h"
+#include "sharding/planner.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
+#include "sharding/plan_report.h"
+
 #include <fmt/format.h>
 
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/plan_report.h>
+#include "sharding/local_shape.h"
 
 namespace simmesh {
 

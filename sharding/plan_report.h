@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/sharding/planner.h>
+#include "sharding/planner.h"
 
 namespace simmesh {
 

@@ -1,14 +1,15 @@
+#include "sharding/planner.h"
+
 #include <algorithm>
 
-#include <simmesh/sharding/graph_planner.h>
-#include <simmesh/sharding/greedy_planner.h>
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/merge_steps.h>
-#include <simmesh/sharding/planner.h>
-#include <simmesh/sharding/redistribute_cost.h>
-#include <simmesh/sharding/redistribute_refusals.h>
-#include <simmesh/sharding/step_feasibility.h>
-#include <simmesh/sharding/unwind_planner.h>
+#include "sharding/graph_planner.h"
+#include "sharding/greedy_planner.h"
+#include "sharding/local_shape.h"
+#include "sharding/merge_steps.h"
+#include "sharding/redistribute_cost.h"
+#include "sharding/redistribute_refusals.h"
+#include "sharding/step_feasibility.h"
+#include "sharding/unwind_planner.h"
 
 namespace simmesh {
 namespace {

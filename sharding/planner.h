@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <vector>
 
-#include <simmesh/core/clock/topology.h>
-#include <simmesh/core/tensor/dtype.h>
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
-#include <simmesh/sharding/plan.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/clock/topology.h"
+#include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
+#include "sharding/plan.h"
+#include "sharding/shard_order.h"
 
 namespace simmesh {
 

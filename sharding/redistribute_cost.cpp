@@ -1,7 +1,7 @@
+#include "sharding/redistribute_cost.h"
+
 #include <algorithm>
 #include <limits>
-
-#include <simmesh/sharding/redistribute_cost.h>
 
 namespace simmesh {
 

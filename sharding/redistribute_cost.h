@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include <simmesh/core/clock/topology.h>
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
-#include <simmesh/sharding/plan.h>
+#include "core/clock/topology.h"
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
+#include "sharding/plan.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
+#include "sharding/redistribute_refusals.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/redistribute_refusals.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

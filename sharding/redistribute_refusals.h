@@ -1,9 +1,9 @@
 #pragma once
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
-#include <simmesh/sharding/plan.h>
-#include <simmesh/sharding/planner.h>
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
+#include "sharding/plan.h"
+#include "sharding/planner.h"
 
 namespace simmesh {
 

@@ -1,18 +1,19 @@
+#include "sharding/run_plan.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/arithmetic/unrounded.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/sharding/index_cut.h>
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/norm.h>
-#include <simmesh/sharding/run_plan.h>
+#include "collectives/collectives.h"
+#include "core/arithmetic/combine.h"
+#include "core/arithmetic/unrounded.h"
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/engine/world.h"
+#include "core/ops/compute_mode.h"
+#include "sharding/index_cut.h"
+#include "sharding/local_shape.h"
+#include "sharding/norm.h"
 
 namespace simmesh {
 

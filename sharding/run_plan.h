@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include <simmesh/collectives/work.h>
-#include <simmesh/core/tensor/tensor.h>
-#include <simmesh/sharding/mesh_groups.h>
-#include <simmesh/sharding/plan.h>
+#include "collectives/work.h"
+#include "core/tensor/tensor.h"
+#include "sharding/mesh_groups.h"
+#include "sharding/plan.h"
 
 namespace simmesh {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
 
 namespace simmesh {
 

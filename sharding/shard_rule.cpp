@@ -1,10 +1,11 @@
+#include "sharding/shard_rule.h"
+
 #include <algorithm>
 #include <limits>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/sharding/shard_rule.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/tensor/chunk.h"
 
 namespace simmesh {
 namespace {

@@ -3,8 +3,8 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
 
 namespace simmesh {
 

@@ -1,9 +1,10 @@
+#include "sharding/shard_state.h"
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/sharding/shard_state.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,9 @@
+#include "sharding/step_feasibility.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/step_feasibility.h>
+#include "core/check/check.h"
+#include "sharding/local_shape.h"
 
 namespace simmesh {
 namespace {

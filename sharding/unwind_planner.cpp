@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "sharding/unwind_planner.h"
 
-#include <simmesh/sharding/unwind_planner.h>
+#include <algorithm>
 
 namespace simmesh {
 namespace {

@@ -1,6 +1,6 @@
-#include <optional>
+#include "testing/gtest.h"
 
-#include <simmesh/testing/gtest.h>
+#include <optional>
 
 namespace simmesh::testing {
 

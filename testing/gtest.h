@@ -3,9 +3,9 @@
 #include <functional>
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/mesh/device_mesh.h>
+#include "collectives/process_group.h"
+#include "core/engine/world.h"
+#include "mesh/device_mesh.h"
 
 namespace simmesh::testing {
 

@@ -5,14 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/arithmetic/self_check.h>
-#include <simmesh/core/check/bits_hash.h>
-#include <simmesh/core/check/repro.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tools/commands.h>
-#include <simmesh/tools/run_options.h>
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/self_check.h"
+#include "core/check/bits_hash.h"
+#include "core/check/repro.h"
+#include "core/engine/world.h"
+#include "core/tensor/formula.h"
+#include "tools/commands.h"
+#include "tools/run_options.h"
 
 namespace simmesh {
 

@@ -3,11 +3,11 @@
 #include <fstream>
 #include <memory>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/gate/explore_gate.h>
-#include <simmesh/gate/shell_word.h>
-#include <simmesh/tools/commands.h>
-#include <simmesh/tools/gate_options.h>
+#include "core/check/error.h"
+#include "core/check/shell_word.h"
+#include "gate/explore_gate.h"
+#include "tools/commands.h"
+#include "tools/gate_options.h"
 
 namespace simmesh {
 

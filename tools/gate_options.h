@@ -1,8 +1,8 @@
 #pragma once
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/gate/gate_run.h>
-#include <simmesh/tools/run_options.h>
+#include "core/arithmetic/arithmetic.h"
+#include "gate/gate_run.h"
+#include "tools/run_options.h"
 
 namespace simmesh {
 

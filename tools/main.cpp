@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-#include <simmesh/tools/commands.h>
+#include "tools/commands.h"
 
 namespace {
 

@@ -3,11 +3,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/plan_report.h>
-#include <simmesh/sharding/redistribute_refusals.h>
-#include <simmesh/tools/commands.h>
-#include <simmesh/tools/run_options.h>
+#include "core/check/error.h"
+#include "sharding/plan_report.h"
+#include "sharding/redistribute_refusals.h"
+#include "tools/commands.h"
+#include "tools/run_options.h"
 
 namespace simmesh {
 

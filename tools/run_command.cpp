@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 #include <memory>
 
-#include <simmesh/gate/gate_explain.h>
-#include <simmesh/gate/gate_report.h>
-#include <simmesh/tools/commands.h>
-#include <simmesh/tools/gate_options.h>
+#include "gate/gate_explain.h"
+#include "gate/gate_report.h"
+#include "tools/commands.h"
+#include "tools/gate_options.h"
 
 namespace simmesh {
 

@@ -1,12 +1,12 @@
 #include <fmt/core.h>
 #include <memory>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/schedule.h>
-#include <simmesh/gate/verify.h>
-#include <simmesh/tools/commands.h>
-#include <simmesh/tools/run_options.h>
+#include "core/arithmetic/arithmetic.h"
+#include "core/check/error.h"
+#include "core/engine/schedule.h"
+#include "tools/commands.h"
+#include "tools/run_options.h"
+#include "verify/verify.h"
 
 namespace simmesh {
 

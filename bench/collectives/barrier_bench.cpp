@@ -4,8 +4,8 @@
 #include <boost/thread/thread.hpp>
 #include <chrono>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/engine/world.h>
+#include "collectives/collectives.h"
+#include "core/engine/world.h"
 
 // A barrier a rank against a bare Boost.Fiber yield a fiber; the counter "ratio" is the one over
 // the other. Noise only ever adds time, so of many turns in pairs the least of each kind counts.

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/engine/world.h>
+#include "collectives/collectives.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 namespace {

@@ -1,15 +1,15 @@
 #include <benchmark/benchmark.h>
 #include <chrono>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/nn/model_node.h>
-#include <simmesh/core/ops/losses.h>
-#include <simmesh/core/ops/op_observer.h>
-#include <simmesh/core/ops/views.h>
-#include <simmesh/core/optim/sgd.h>
-#include <simmesh/core/tensor/formula.h>
+#include "collectives/process_group.h"
+#include "core/autograd/backward.h"
+#include "core/engine/world.h"
+#include "core/nn/model_node.h"
+#include "core/ops/neural/losses.h"
+#include "core/ops/op_observer.h"
+#include "core/ops/shapes/views.h"
+#include "core/optim/sgd.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 namespace {

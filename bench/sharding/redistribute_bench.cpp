@@ -2,8 +2,8 @@
 #include <benchmark/benchmark.h>
 #include <chrono>
 
-#include <simmesh/core/engine/world.h>
-#include <simmesh/sharding/dtensor.h>
+#include "core/engine/world.h"
+#include "sharding/dtensor.h"
 
 // One redistribution of a 512x16 float32 tensor by all ranks of a world, plan in the cache. Of
 // several batches the least counts, as with the peer. Rank 0 times them: none of its

@@ -1,12 +1,13 @@
+#include "core/arithmetic/arithmetic.h"
+
 #include <cstring>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/arithmetic/exact_order.h>
-#include <simmesh/core/arithmetic/rank_order.h>
-#include <simmesh/core/arithmetic/vendor_orders.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
+#include "core/arithmetic/combine.h"
+#include "core/arithmetic/exact_order.h"
+#include "core/arithmetic/rank_order.h"
+#include "core/arithmetic/vendor_orders.h"
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

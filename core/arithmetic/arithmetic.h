@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/arithmetic/reduce_op.h>
-#include <simmesh/core/arithmetic/sums.h>
-#include <simmesh/core/check/bits_hash.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/arithmetic/product.h"
+#include "core/arithmetic/reduce_op.h"
+#include "core/arithmetic/sums.h"
+#include "core/check/bits_hash.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

@@ -1,13 +1,14 @@
+#include "core/arithmetic/carried_product.h"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include <simmesh/core/arithmetic/carried_product.h>
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/exact_elements.h>
-#include <simmesh/core/arithmetic/exact_sums.h>
-#include <simmesh/core/arithmetic/sliced_product.h>
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/exact_elements.h"
+#include "core/arithmetic/exact_sums.h"
+#include "core/arithmetic/sliced_product.h"
 
 namespace simmesh {
 

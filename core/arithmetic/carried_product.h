@@ -1,8 +1,8 @@
 #pragma once
 
-#include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/arithmetic/sums.h>
+#include "core/arithmetic/carried_sums.h"
+#include "core/arithmetic/product.h"
+#include "core/arithmetic/sums.h"
 
 namespace simmesh {
 

@@ -1,15 +1,16 @@
+#include "core/arithmetic/carried_sums.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numeric>
 
-#include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/non_finite_terms.h>
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/arithmetic/triple_sum.h>
-#include <simmesh/core/arithmetic/wide_rounding.h>
-#include <simmesh/core/check/check.h>
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/non_finite_terms.h"
+#include "core/arithmetic/rounding.h"
+#include "core/arithmetic/triple_sum.h"
+#include "core/arithmetic/wide_rounding.h"
+#include "core/check/check.h"
 
 namespace simmesh {
 

@@ -4,7 +4,7 @@
 #include <gsl/span>
 #include <vector>
 
-#include <simmesh/core/tensor/dtype.h>
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

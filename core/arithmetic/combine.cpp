@@ -1,5 +1,6 @@
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/check/error.h>
+#include "core/arithmetic/combine.h"
+
+#include "core/check/error.h"
 
 namespace simmesh {
 

@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <simmesh/core/arithmetic/reduce_op.h>
-#include <simmesh/core/kernels/instruction_set.h>
-#include <simmesh/core/kernels/kernels.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/arithmetic/reduce_op.h"
+#include "core/kernels/instruction_set.h"
+#include "core/kernels/kernels.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

@@ -1,11 +1,12 @@
+#include "core/arithmetic/digit_sums.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/non_finite_terms.h>
-#include <simmesh/core/arithmetic/triple_sum.h>
-#include <simmesh/core/check/check.h>
+#include "core/arithmetic/non_finite_terms.h"
+#include "core/arithmetic/triple_sum.h"
+#include "core/check/check.h"
 
 namespace simmesh {
 

@@ -4,8 +4,8 @@
 #include <gsl/span>
 #include <vector>
 
-#include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/check/int128.h>
+#include "core/arithmetic/carried_sums.h"
+#include "core/check/int128.h"
 
 namespace simmesh {
 

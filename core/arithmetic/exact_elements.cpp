@@ -1,12 +1,13 @@
+#include "core/arithmetic/exact_elements.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/exact_elements.h>
-#include <simmesh/core/arithmetic/non_finite_terms.h>
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/arithmetic/triple_sum.h>
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/non_finite_terms.h"
+#include "core/arithmetic/rounding.h"
+#include "core/arithmetic/triple_sum.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <simmesh/core/arithmetic/product.h>
+#include "core/arithmetic/product.h"
 
 namespace simmesh {
 

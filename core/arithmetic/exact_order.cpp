@@ -1,14 +1,15 @@
+#include "core/arithmetic/exact_order.h"
+
 #include <algorithm>
 #include <functional>
 #include <type_traits>
 #include <vector>
 
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/exact_order.h>
-#include <simmesh/core/arithmetic/rank_order.h>
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/arithmetic/scratch.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/rank_order.h"
+#include "core/arithmetic/rounding.h"
+#include "core/arithmetic/scratch.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

@@ -2,12 +2,12 @@
 #include <bit>
 #include <utility>
 
-#include <simmesh/core/arithmetic/exact_elements.h>
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/arithmetic/product_check.h>
-#include <simmesh/core/arithmetic/scratch.h>
-#include <simmesh/core/arithmetic/wide_chains.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/exact_elements.h"
+#include "core/arithmetic/product.h"
+#include "core/arithmetic/product_check.h"
+#include "core/arithmetic/scratch.h"
+#include "core/arithmetic/wide_chains.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

@@ -1,9 +1,10 @@
+#include "core/arithmetic/exact_sums.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/exact_sums.h>
-#include <simmesh/core/arithmetic/rounding.h>
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/rounding.h"
 
 namespace simmesh {
 

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/arithmetic/sums.h>
-#include <simmesh/core/arithmetic/triple_sum.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/carried_sums.h"
+#include "core/arithmetic/sums.h"
+#include "core/arithmetic/triple_sum.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

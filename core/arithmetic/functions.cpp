@@ -1,12 +1,13 @@
+#include "core/arithmetic/functions.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <type_traits>
 
-#include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/rounding.h"
+#include "core/check/error.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

@@ -5,8 +5,8 @@
 #include <gsl/span>
 #include <string_view>
 
-#include <simmesh/core/kernels/instruction_set.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/kernels/instruction_set.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "core/arithmetic/packing.h"
 
-#include <simmesh/core/arithmetic/packing.h>
+#include <algorithm>
 
 namespace simmesh {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <gsl/span>
 
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/product.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

@@ -1,8 +1,9 @@
+#include "core/arithmetic/philox.h"
+
 #include <type_traits>
 
-#include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/arithmetic/philox.h>
-#include <simmesh/core/check/error.h>
+#include "core/arithmetic/functions.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include <simmesh/core/tensor/tensor.h>
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

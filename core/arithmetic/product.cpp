@@ -1,12 +1,13 @@
+#include "core/arithmetic/product.h"
+
 #include <algorithm>
 #include <memory>
 #include <type_traits>
 
-#include <simmesh/core/arithmetic/packing.h>
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/arithmetic/product_check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/packing.h"
+#include "core/arithmetic/product_check.h"
+#include "core/check/error.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

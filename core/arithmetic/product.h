@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <simmesh/core/kernels/instruction_set.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/kernels/instruction_set.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

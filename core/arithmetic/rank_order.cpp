@@ -1,8 +1,9 @@
+#include "core/arithmetic/rank_order.h"
+
 #include <cstring>
 #include <vector>
 
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/arithmetic/rank_order.h>
+#include "core/arithmetic/combine.h"
 
 namespace simmesh {
 

@@ -1,6 +1,7 @@
-#include <simmesh/core/arithmetic/reduce_op.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
+#include "core/arithmetic/reduce_op.h"
+
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

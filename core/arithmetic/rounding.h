@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <simmesh/core/tensor/dtype.h>
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

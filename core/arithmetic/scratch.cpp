@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "core/arithmetic/scratch.h"
 
-#include <simmesh/core/arithmetic/scratch.h>
+#include <algorithm>
 
 namespace simmesh {
 

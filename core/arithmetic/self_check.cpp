@@ -1,14 +1,15 @@
+#include "core/arithmetic/self_check.h"
+
 #include <fmt/format.h>
 #include <type_traits>
 
-#include <simmesh/core/arithmetic/carried_product.h>
-#include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/arithmetic/philox.h>
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/arithmetic/self_check.h>
-#include <simmesh/core/arithmetic/sums.h>
-#include <simmesh/core/check/bits_hash.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/arithmetic/carried_product.h"
+#include "core/arithmetic/functions.h"
+#include "core/arithmetic/philox.h"
+#include "core/arithmetic/product.h"
+#include "core/arithmetic/sums.h"
+#include "core/check/bits_hash.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 

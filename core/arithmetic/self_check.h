@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/kernels/instruction_set.h>
+#include "core/kernels/instruction_set.h"
 
 namespace simmesh {
 

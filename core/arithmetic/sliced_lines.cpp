@@ -1,9 +1,10 @@
+#include "core/arithmetic/sliced_lines.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <simmesh/core/arithmetic/packing.h>
-#include <simmesh/core/arithmetic/sliced_lines.h>
+#include "core/arithmetic/packing.h"
 
 namespace simmesh {
 

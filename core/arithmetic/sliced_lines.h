@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <simmesh/core/arithmetic/exact_elements.h>
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/exact_elements.h"
+#include "core/arithmetic/product.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

@@ -1,8 +1,9 @@
+#include "core/arithmetic/sliced_product.h"
+
 #include <algorithm>
 #include <bit>
 
-#include <simmesh/core/arithmetic/sliced_product.h>
-#include <simmesh/core/check/check.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

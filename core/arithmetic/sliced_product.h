@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <vector>
 
-#include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/arithmetic/scratch.h>
-#include <simmesh/core/arithmetic/sliced_lines.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/carried_sums.h"
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/product.h"
+#include "core/arithmetic/scratch.h"
+#include "core/arithmetic/sliced_lines.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

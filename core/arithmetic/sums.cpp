@@ -1,13 +1,14 @@
+#include "core/arithmetic/sums.h"
+
 #include <algorithm>
 #include <optional>
 #include <type_traits>
 #include <vector>
 
-#include <simmesh/core/arithmetic/exact_sums.h>
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/arithmetic/sums.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/exact_sums.h"
+#include "core/arithmetic/rounding.h"
+#include "core/check/error.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

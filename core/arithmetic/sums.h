@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <gsl/span>
 
-#include <simmesh/core/kernels/instruction_set.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/kernels/instruction_set.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
+#include "core/arithmetic/sums_behind.h"
+
 #include <algorithm>
 
-#include <simmesh/core/arithmetic/sums_behind.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/memory/companion.h>
+#include "core/arithmetic/carried_sums.h"
+#include "core/memory/companion.h"
 
 namespace simmesh {
 

@@ -1,9 +1,10 @@
+#include "core/arithmetic/triple_sum.h"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
 
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/arithmetic/triple_sum.h>
+#include "core/arithmetic/rounding.h"
 
 namespace simmesh {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <simmesh/core/tensor/dtype.h>
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

@@ -1,14 +1,15 @@
+#include "core/arithmetic/unrounded.h"
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
 
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/arithmetic/sums_behind.h>
-#include <simmesh/core/arithmetic/unrounded.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/clock/clock.h>
-#include <simmesh/core/memory/ledger.h>
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/rounding.h"
+#include "core/arithmetic/sums_behind.h"
+#include "core/check/check.h"
+#include "core/clock/clock.h"
+#include "core/memory/ledger.h"
 
 namespace simmesh {
 

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/arithmetic/reduce_op.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/arithmetic/carried_sums.h"
+#include "core/arithmetic/reduce_op.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

@@ -1,9 +1,10 @@
+#include "core/arithmetic/vendor_orders.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/arithmetic/vendor_orders.h>
-#include <simmesh/core/check/error.h>
+#include "core/arithmetic/combine.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

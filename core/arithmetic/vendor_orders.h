@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
+#include "core/arithmetic/arithmetic.h"
 
 namespace simmesh {
 

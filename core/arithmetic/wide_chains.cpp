@@ -1,8 +1,9 @@
+#include "core/arithmetic/wide_chains.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include <simmesh/core/arithmetic/packing.h>
-#include <simmesh/core/arithmetic/wide_chains.h>
+#include "core/arithmetic/packing.h"
 
 namespace simmesh {
 

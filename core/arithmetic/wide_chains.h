@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/arithmetic/scratch.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/arithmetic/product.h"
+#include "core/arithmetic/scratch.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

@@ -1,9 +1,10 @@
+#include "core/arithmetic/wide_rounding.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <simmesh/core/arithmetic/wide_rounding.h>
-#include <simmesh/core/check/check.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

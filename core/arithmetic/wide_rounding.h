@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstdint>
 
-#include <simmesh/core/check/int128.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/check/int128.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 

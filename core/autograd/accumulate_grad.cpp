@@ -1,4 +1,4 @@
-#include <simmesh/core/autograd/accumulate_grad.h>
+#include "core/autograd/accumulate_grad.h"
 
 namespace simmesh {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/autograd/node.h>
-#include <simmesh/core/autograd/variable.h>
+#include "core/autograd/node.h"
+#include "core/autograd/variable.h"
 
 namespace simmesh {
 

@@ -1,15 +1,16 @@
+#include "core/autograd/backward.h"
+
 #include <algorithm>
 #include <map>
 #include <queue>
 #include <set>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/local_state.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/conversion.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/engine/local_state.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/core/tensor/tensor.h>
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

@@ -1,14 +1,15 @@
+#include "core/autograd/checkpoint.h"
+
 #include <memory>
 #include <optional>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/checkpoint.h>
-#include <simmesh/core/autograd/function.h>
-#include <simmesh/core/autograd/saved_tensor.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/default_generator.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/function.h"
+#include "core/autograd/saved_tensor.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/random/default_generator.h"
 
 namespace simmesh {
 

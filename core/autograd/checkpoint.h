@@ -4,7 +4,7 @@
 #include <gsl/span>
 #include <vector>
 
-#include <simmesh/core/tensor/tensor.h>
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

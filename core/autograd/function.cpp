@@ -1,10 +1,11 @@
+#include "core/autograd/function.h"
+
 #include <algorithm>
 
-#include <simmesh/core/autograd/function.h>
-#include <simmesh/core/autograd/node.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
+#include "core/autograd/node.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
 
 namespace simmesh {
 

@@ -1,12 +1,13 @@
+#include "core/autograd/gradcheck.h"
+
 #include <cmath>
 #include <fmt/format.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/gradcheck.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 

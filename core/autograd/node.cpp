@@ -1,7 +1,8 @@
+#include "core/autograd/node.h"
+
 #include <utility>
 
-#include <simmesh/core/autograd/node.h>
-#include <simmesh/core/engine/local_state.h>
+#include "core/engine/local_state.h"
 
 namespace simmesh {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/ops/op.h>
+#include "core/ops/op.h"
 
 namespace simmesh {
 

@@ -1,11 +1,12 @@
+#include "core/autograd/op_node.h"
+
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 
-#include <simmesh/core/autograd/op_node.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/gradient_call.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/gradient_call.h"
 
 namespace simmesh {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/autograd/saved_tensor.h>
-#include <simmesh/core/ops/op.h>
+#include "core/autograd/saved_tensor.h"
+#include "core/ops/op.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
-#include <simmesh/core/autograd/saved_tensor.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/local_state.h>
+#include "core/autograd/saved_tensor.h"
+
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/engine/local_state.h"
 
 namespace simmesh {
 

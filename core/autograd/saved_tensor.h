@@ -3,8 +3,8 @@
 #include <functional>
 #include <vector>
 
-#include <simmesh/core/autograd/node.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/autograd/node.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

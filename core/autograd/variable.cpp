@@ -1,10 +1,11 @@
-#include <simmesh/core/autograd/accumulate_grad.h>
-#include <simmesh/core/autograd/op_node.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/autograd/variable.h"
+
+#include "core/autograd/accumulate_grad.h"
+#include "core/autograd/op_node.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include <simmesh/core/autograd/node.h>
-#include <simmesh/core/ops/op.h>
+#include "core/autograd/node.h"
+#include "core/ops/op.h"
 
 namespace simmesh {
 

@@ -6,8 +6,8 @@
 #include <xxh_x86dispatch.h>
 #endif
 
-#include <simmesh/core/check/bits_hash.h>
-#include <simmesh/core/check/vector_registers.h>
+#include "core/check/bits_hash.h"
+#include "core/check/vector_registers.h"
 
 namespace simmesh {
 

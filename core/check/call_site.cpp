@@ -1,7 +1,7 @@
+#include "core/check/call_site.h"
+
 #include <fmt/format.h>
 #include <string_view>
-
-#include <simmesh/core/check/call_site.h>
 
 namespace simmesh {
 

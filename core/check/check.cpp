@@ -1,4 +1,4 @@
-#include <simmesh/core/check/check.h>
+#include "core/check/check.h"
 
 namespace simmesh::detail {
 

@@ -1,5 +1,6 @@
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
+#include "core/check/error.h"
+
+#include "core/check/check.h"
 
 namespace simmesh {
 

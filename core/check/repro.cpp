@@ -1,6 +1,6 @@
-#include <fmt/format.h>
+#include "core/check/repro.h"
 
-#include <simmesh/core/check/repro.h>
+#include <fmt/format.h>
 
 #ifndef SIMMESH_REVISION
 #define SIMMESH_REVISION "unknown"

@@ -2,7 +2,7 @@
 #include <immintrin.h>
 #endif
 
-#include <simmesh/core/check/vector_registers.h>
+#include "core/check/vector_registers.h"
 
 namespace simmesh {
 

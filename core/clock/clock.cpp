@@ -1,5 +1,6 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/clock/clock.h>
+#include "core/clock/clock.h"
+
+#include "core/check/error.h"
 
 namespace simmesh {
 

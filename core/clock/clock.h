@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/clock/device_model.h>
-#include <simmesh/core/clock/race_checker.h>
-#include <simmesh/core/clock/timeline.h>
+#include "core/clock/device_model.h"
+#include "core/clock/race_checker.h"
+#include "core/clock/timeline.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <simmesh/core/clock/topology.h>
+#include "core/clock/topology.h"
 
 namespace simmesh {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/memory/caching_allocator.h>
+#include "core/memory/caching_allocator.h"
 
 namespace simmesh {
 

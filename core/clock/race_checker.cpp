@@ -1,7 +1,7 @@
+#include "core/clock/race_checker.h"
+
 #include <algorithm>
 #include <fmt/format.h>
-
-#include <simmesh/core/clock/race_checker.h>
 
 namespace simmesh {
 

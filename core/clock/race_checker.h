@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/check/call_site.h>
-#include <simmesh/core/clock/vector_clock.h>
-#include <simmesh/core/memory/ledger.h>
+#include "core/check/call_site.h"
+#include "core/clock/vector_clock.h"
+#include "core/memory/ledger.h"
 
 namespace simmesh {
 

@@ -1,4 +1,4 @@
-#include <simmesh/core/clock/stream.h>
+#include "core/clock/stream.h"
 
 namespace simmesh {
 

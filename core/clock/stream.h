@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <simmesh/core/clock/clock.h>
+#include "core/clock/clock.h"
 
 namespace simmesh {
 

@@ -1,8 +1,9 @@
+#include "core/clock/timeline.h"
+
 #include <algorithm>
 #include <map>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/clock/timeline.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

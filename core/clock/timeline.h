@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <simmesh/core/clock/device_report.h>
+#include "core/clock/device_report.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
+#include "core/clock/topology.h"
+
 #include <fmt/ranges.h>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/clock/topology.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 namespace {

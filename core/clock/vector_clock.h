@@ -4,7 +4,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 
-#include <simmesh/core/memory/caching_allocator.h>
+#include "core/memory/caching_allocator.h"
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
+#include "core/engine/activity.h"
 
-#include <simmesh/core/engine/activity.h>
+#include <fmt/format.h>
 
 namespace simmesh {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/check/call_site.h>
-#include <simmesh/core/engine/schedule.h>
-#include <simmesh/core/tensor/dtype.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/check/call_site.h"
+#include "core/engine/schedule.h"
+#include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 

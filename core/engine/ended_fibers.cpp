@@ -1,4 +1,4 @@
-#include <simmesh/core/engine/ended_fibers.h>
+#include "core/engine/ended_fibers.h"
 
 #ifdef SIMMESH_TSAN
 #include <algorithm>

@@ -1,9 +1,9 @@
+#include "core/engine/explore.h"
+
 #include <algorithm>
 #include <memory>
 #include <set>
 #include <vector>
-
-#include <simmesh/core/engine/explore.h>
 
 namespace simmesh {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include <simmesh/core/engine/outcome.h>
-#include <simmesh/core/engine/world.h>
+#include "core/engine/outcome.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 

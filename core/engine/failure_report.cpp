@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/run.h>
+#include "core/check/error.h"
+#include "core/engine/run.h"
 
 namespace simmesh {
 

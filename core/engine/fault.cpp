@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "core/engine/fault.h"
 
-#include <simmesh/core/engine/fault.h>
+#include <algorithm>
 
 namespace simmesh {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/engine/schedule.h>
+#include "core/engine/schedule.h"
 
 namespace simmesh {
 

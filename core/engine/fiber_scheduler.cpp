@@ -1,9 +1,10 @@
+#include "core/engine/fiber_scheduler.h"
+
 #include <boost/fiber/operations.hpp>
 #include <thread>
 #include <utility>
 
-#include <simmesh/core/engine/fiber_scheduler.h>
-#include <simmesh/core/engine/worker.h>
+#include "core/engine/worker.h"
 
 namespace simmesh {
 

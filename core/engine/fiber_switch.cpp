@@ -1,7 +1,7 @@
+#include "core/engine/fiber_switch.h"
+
 #include <cxxabi.h>
 #include <pthread.h>
-
-#include <simmesh/core/engine/fiber_switch.h>
 
 #if defined(SIMMESH_ASAN)
 #include <sanitizer/asan_interface.h>

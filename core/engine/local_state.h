@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/core/engine/rank.h>
+#include "core/engine/rank.h"
 
 namespace simmesh {
 

@@ -1,5 +1,6 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/outcome.h>
+#include "core/engine/outcome.h"
+
+#include "core/check/error.h"
 
 namespace simmesh {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/check/repro.h>
-#include <simmesh/core/clock/device_report.h>
-#include <simmesh/core/engine/rank_figures.h>
-#include <simmesh/core/engine/schedule.h>
+#include "core/check/repro.h"
+#include "core/clock/device_report.h"
+#include "core/engine/rank_figures.h"
+#include "core/engine/schedule.h"
 
 namespace simmesh {
 

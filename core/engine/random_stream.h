@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <simmesh/core/check/int128.h>
+#include "core/check/int128.h"
 
 namespace simmesh {
 

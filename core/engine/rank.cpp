@@ -1,10 +1,11 @@
+#include "core/engine/rank.h"
+
 #include <cstring>
 
-#include <simmesh/core/check/bits_hash.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/rank.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/memory/data_mode.h>
+#include "core/check/bits_hash.h"
+#include "core/check/error.h"
+#include "core/engine/run.h"
+#include "core/memory/data_mode.h"
 
 namespace simmesh {
 

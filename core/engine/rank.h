@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <memory>
 
-#include <simmesh/core/check/fold_hash.h>
-#include <simmesh/core/engine/activity.h>
-#include <simmesh/core/engine/random_stream.h>
-#include <simmesh/core/engine/schedule.h>
-#include <simmesh/core/engine/state_map.h>
-#include <simmesh/core/memory/ledger.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/check/fold_hash.h"
+#include "core/engine/activity.h"
+#include "core/engine/random_stream.h"
+#include "core/engine/schedule.h"
+#include "core/engine/state_map.h"
+#include "core/memory/ledger.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
+#include "core/engine/rank_figures.h"
 
-#include <simmesh/core/engine/rank_figures.h>
+#include <fmt/format.h>
 
 namespace simmesh {
 

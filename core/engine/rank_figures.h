@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include <simmesh/core/engine/rank.h>
+#include "core/engine/rank.h"
 
 namespace simmesh {
 

@@ -1,12 +1,13 @@
+#include "core/engine/run.h"
+
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <boost/thread/thread.hpp>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/clock/clock.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/worker.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/clock/clock.h"
+#include "core/engine/worker.h"
 
 namespace simmesh {
 

@@ -7,10 +7,10 @@
 #include <set>
 #include <vector>
 
-#include <simmesh/core/engine/fiber_switch.h>
-#include <simmesh/core/engine/stack_arena.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/trace/trace.h>
+#include "core/engine/fiber_switch.h"
+#include "core/engine/stack_arena.h"
+#include "core/engine/world.h"
+#include "core/trace/trace.h"
 
 namespace boost::fibers {
 class context;

@@ -1,13 +1,14 @@
+#include "core/engine/schedule.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <fstream>
 #include <sstream>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/random_stream.h>
-#include <simmesh/core/engine/schedule.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/engine/random_stream.h"
 
 namespace simmesh {
 

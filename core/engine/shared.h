@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include <simmesh/core/engine/run.h>
+#include "core/engine/run.h"
 
 namespace simmesh {
 

@@ -1,11 +1,12 @@
+#include "core/engine/stack_arena.h"
+
 #include <algorithm>
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/stack_arena.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

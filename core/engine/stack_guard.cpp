@@ -1,8 +1,9 @@
+#include "core/engine/stack_guard.h"
+
 #include <cerrno>
 #include <csignal>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/engine/stack_guard.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <memory>
 
-#include <simmesh/core/engine/stack_arena.h>
+#include "core/engine/stack_arena.h"
 
 namespace simmesh {
 

@@ -1,13 +1,14 @@
+#include "core/engine/worker.h"
+
 #include <boost/fiber/fiber.hpp>
 #include <boost/thread/lock_guard.hpp>
 #include <utility>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/clock/clock.h>
-#include <simmesh/core/engine/fiber_scheduler.h>
-#include <simmesh/core/engine/worker.h>
-#include <simmesh/core/memory/data_mode.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/clock/clock.h"
+#include "core/engine/fiber_scheduler.h"
+#include "core/memory/data_mode.h"
 
 namespace simmesh {
 

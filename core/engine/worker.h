@@ -6,9 +6,9 @@
 #include <functional>
 #include <optional>
 
-#include <simmesh/core/engine/ended_fibers.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/stack_guard.h>
+#include "core/engine/ended_fibers.h"
+#include "core/engine/run.h"
+#include "core/engine/stack_guard.h"
 
 namespace simmesh {
 

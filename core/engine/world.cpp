@@ -1,8 +1,9 @@
+#include "core/engine/world.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/world.h>
+#include "core/check/error.h"
+#include "core/engine/run.h"
 
 namespace simmesh {
 

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/clock/device_model.h>
-#include <simmesh/core/engine/fault.h>
-#include <simmesh/core/engine/outcome.h>
-#include <simmesh/core/engine/rank.h>
-#include <simmesh/core/engine/schedule.h>
-#include <simmesh/core/engine/state_map.h>
-#include <simmesh/core/trace/log.h>
+#include "core/arithmetic/arithmetic.h"
+#include "core/clock/device_model.h"
+#include "core/engine/fault.h"
+#include "core/engine/outcome.h"
+#include "core/engine/rank.h"
+#include "core/engine/schedule.h"
+#include "core/engine/state_map.h"
+#include "core/trace/log.h"
 
 namespace simmesh {
 

@@ -3,9 +3,9 @@
 #include <cpuid.h>
 #endif
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/kernels/instruction_set.h>
-#include <simmesh/core/kernels/kernels.h>
+#include "core/check/check.h"
+#include "core/kernels/instruction_set.h"
+#include "core/kernels/kernels.h"
 
 namespace simmesh {
 

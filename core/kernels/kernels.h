@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <simmesh/core/kernels/instruction_set.h>
+#include "core/kernels/instruction_set.h"
 
 namespace simmesh {
 

@@ -1,27 +1,27 @@
-#include <simmesh/core/kernels/kernels.h>
+#include "core/kernels/kernels.h"
 
 #if defined(__AVX512F__)
 #define SIMMESH_KERNELS avx512_variant
 #define SIMMESH_VECTOR_BYTES 64
 // Each uses those before it.
 // clang-format off
-#include <simmesh/core/kernels/lanes.h>
-#include <simmesh/core/kernels/product_kernels.h>
-#include <simmesh/core/kernels/packing_kernels.h>
-#include <simmesh/core/kernels/wide_kernels.h>
-#include <simmesh/core/kernels/triple_kernels.h>
-#include <simmesh/core/kernels/fold_kernels.h>
-#include <simmesh/core/kernels/slice_kernels.h>
-#include <simmesh/core/kernels/sum_kernels.h>
-#include <simmesh/core/kernels/function_coefficients.h>
-#include <simmesh/core/kernels/function_kernels.h>
-#include <simmesh/core/kernels/pair_function_kernels.h>
-#include <simmesh/core/kernels/apply_function_kernels.h>
-#include <simmesh/core/kernels/element_kernels.h>
-#include <simmesh/core/kernels/combine_kernels.h>
-#include <simmesh/core/kernels/conversion_kernels.h>
-#include <simmesh/core/kernels/copy_kernels.h>
-#include <simmesh/core/kernels/kernel_table.h>
+#include "core/kernels/lanes.h"
+#include "core/kernels/product_kernels.h"
+#include "core/kernels/packing_kernels.h"
+#include "core/kernels/wide_kernels.h"
+#include "core/kernels/triple_kernels.h"
+#include "core/kernels/fold_kernels.h"
+#include "core/kernels/slice_kernels.h"
+#include "core/kernels/sum_kernels.h"
+#include "core/kernels/function_coefficients.h"
+#include "core/kernels/function_kernels.h"
+#include "core/kernels/pair_function_kernels.h"
+#include "core/kernels/apply_function_kernels.h"
+#include "core/kernels/element_kernels.h"
+#include "core/kernels/combine_kernels.h"
+#include "core/kernels/conversion_kernels.h"
+#include "core/kernels/copy_kernels.h"
+#include "core/kernels/kernel_table.h"
 // clang-format on
 
 const simmesh::Kernels* simmesh::avx512_kernels() { return &avx512_variant::table; }

@@ -1,6 +1,6 @@
-#include <new>
+#include "core/memory/buffer.h"
 
-#include <simmesh/core/memory/buffer.h>
+#include <new>
 
 namespace simmesh {
 

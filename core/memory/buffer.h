@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <utility>
 
-#include <simmesh/core/memory/companion.h>
-#include <simmesh/core/memory/physical_memory.h>
+#include "core/memory/companion.h"
+#include "core/memory/physical_memory.h"
 
 namespace simmesh {
 

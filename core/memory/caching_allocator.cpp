@@ -1,8 +1,9 @@
+#include "core/memory/caching_allocator.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/memory/caching_allocator.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 

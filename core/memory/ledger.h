@@ -7,8 +7,8 @@
 #include <memory>
 #include <string_view>
 
-#include <simmesh/core/memory/caching_allocator.h>
-#include <simmesh/core/memory/physical_memory.h>
+#include "core/memory/caching_allocator.h"
+#include "core/memory/physical_memory.h"
 
 namespace simmesh {
 

@@ -1,11 +1,11 @@
+#include "core/memory/physical_memory.h"
+
 #include <algorithm>
 #include <boost/thread/lock_guard.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
-
-#include <simmesh/core/memory/physical_memory.h>
 
 namespace simmesh {
 

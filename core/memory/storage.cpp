@@ -1,11 +1,12 @@
+#include "core/memory/storage.h"
+
 #include <atomic>
 #include <cstring>
 #include <utility>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/memory/data_mode.h>
-#include <simmesh/core/memory/storage.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/memory/data_mode.h"
 
 namespace simmesh {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <gsl/span>
 
-#include <simmesh/core/memory/buffer.h>
-#include <simmesh/core/memory/ledger.h>
+#include "core/memory/buffer.h"
+#include "core/memory/ledger.h"
 
 namespace simmesh {
 

@@ -1,7 +1,8 @@
-#include <simmesh/core/nn/activation.h>
-#include <simmesh/core/ops/activations.h>
-#include <simmesh/core/ops/elementary.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/nn/activation.h"
+
+#include "core/ops/elementwise/activations.h"
+#include "core/ops/elementwise/elementary.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh::nn {
 

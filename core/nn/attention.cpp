@@ -1,11 +1,12 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/attention.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/ops/attention.h>
-#include <simmesh/core/ops/flash_attention.h>
-#include <simmesh/core/ops/rearranging.h>
-#include <simmesh/core/ops/rotary.h>
-#include <simmesh/core/ops/views.h>
+#include "core/nn/attention.h"
+
+#include "core/check/error.h"
+#include "core/nn/linear.h"
+#include "core/ops/neural/attention.h"
+#include "core/ops/neural/flash_attention.h"
+#include "core/ops/neural/rotary.h"
+#include "core/ops/shapes/rearranging.h"
+#include "core/ops/shapes/views.h"
 
 namespace simmesh::nn {
 

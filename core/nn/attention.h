@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include <simmesh/core/nn/init.h>
-#include <simmesh/core/nn/module.h>
+#include "core/nn/init.h"
+#include "core/nn/module.h"
 
 namespace simmesh::nn {
 
@@ -12,8 +12,9 @@ namespace simmesh::nn {
 // softmax(q k^T / sqrt(width / heads)) v. causal: a position sees no later ones.
 //
 // With fewer kv_heads than heads, wk and wv are that much narrower, and neighbouring heads share
-// keys and values. rotary_theta turns queries and keys by their position (core/ops/rotary.h). flash
-// computes in one op, which keeps no scores for backward (core/ops/flash_attention.h).
+// keys and values. rotary_theta turns queries and keys by their position
+// (core/ops/neural/rotary.h). flash computes in one op, which keeps no scores for backward
+// (core/ops/neural/flash_attention.h).
 class Attention final : public Module {
  public:
   struct Options {

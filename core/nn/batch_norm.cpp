@@ -1,8 +1,9 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/batch_norm.h>
-#include <simmesh/core/ops/batch_normalization.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/inplace.h>
+#include "core/nn/batch_norm.h"
+
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/neural/batch_normalization.h"
 
 namespace simmesh::nn {
 

@@ -1,5 +1,6 @@
-#include <simmesh/core/nn/block.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/nn/block.h"
+
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh::nn {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/core/nn/module.h>
+#include "core/nn/module.h"
 
 namespace simmesh::nn {
 

@@ -1,6 +1,7 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/nn/containers.h"
+
+#include "core/check/error.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh::nn {
 

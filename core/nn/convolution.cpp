@@ -1,8 +1,9 @@
+#include "core/nn/convolution.h"
+
 #include <cmath>
 
-#include <simmesh/core/nn/convolution.h>
-#include <simmesh/core/ops/convolution.h>
-#include <simmesh/core/ops/default_generator.h>
+#include "core/ops/neural/convolution.h"
+#include "core/ops/random/default_generator.h"
 
 namespace simmesh::nn {
 

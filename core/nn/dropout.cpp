@@ -1,5 +1,6 @@
-#include <simmesh/core/nn/dropout.h>
-#include <simmesh/core/ops/default_generator.h>
+#include "core/nn/dropout.h"
+
+#include "core/ops/random/default_generator.h"
 
 namespace simmesh::nn {
 

@@ -1,8 +1,9 @@
-#include <simmesh/core/nn/embedding.h>
-#include <simmesh/core/ops/default_generator.h>
-#include <simmesh/core/ops/indexing.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/views.h>
+#include "core/nn/embedding.h"
+
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/indexing/indexing.h"
+#include "core/ops/random/default_generator.h"
+#include "core/ops/shapes/views.h"
 
 namespace simmesh::nn {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/nn/init.h>
-#include <simmesh/core/nn/module.h>
+#include "core/nn/init.h"
+#include "core/nn/module.h"
 
 namespace simmesh::nn {
 

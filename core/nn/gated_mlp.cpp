@@ -1,6 +1,7 @@
-#include <simmesh/core/nn/gated_mlp.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/nn/gated_mlp.h"
+
+#include "core/nn/linear.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh::nn {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <simmesh/core/nn/activation.h>
-#include <simmesh/core/nn/init.h>
-#include <simmesh/core/nn/module.h>
+#include "core/nn/activation.h"
+#include "core/nn/init.h"
+#include "core/nn/module.h"
 
 namespace simmesh::nn {
 

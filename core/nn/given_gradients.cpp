@@ -1,6 +1,7 @@
-#include <simmesh/core/nn/given_gradients.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
+#include "core/nn/given_gradients.h"
+
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
 
 namespace simmesh::nn {
 

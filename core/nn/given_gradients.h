@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <simmesh/core/nn/init.h>
-#include <simmesh/core/nn/module.h>
+#include "core/nn/init.h"
+#include "core/nn/module.h"
 
 namespace simmesh::nn {
 

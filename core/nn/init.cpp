@@ -1,10 +1,11 @@
+#include "core/nn/init.h"
+
 #include <cmath>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/init.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh::nn {
 

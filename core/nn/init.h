@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/ops/random.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/ops/random/random.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh::nn {
 

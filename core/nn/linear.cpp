@@ -1,8 +1,9 @@
+#include "core/nn/linear.h"
+
 #include <cmath>
 
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/ops/default_generator.h>
-#include <simmesh/core/ops/products.h>
+#include "core/ops/matrices/products.h"
+#include "core/ops/random/default_generator.h"
 
 namespace simmesh::nn {
 

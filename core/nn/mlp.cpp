@@ -1,6 +1,7 @@
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/nn/mlp.h>
+#include "core/nn/mlp.h"
+
+#include "core/nn/containers.h"
+#include "core/nn/linear.h"
 
 namespace simmesh::nn {
 

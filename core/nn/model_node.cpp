@@ -1,19 +1,20 @@
+#include "core/nn/model_node.h"
+
 #include <algorithm>
 #include <fmt/ranges.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/activation.h>
-#include <simmesh/core/nn/attention.h>
-#include <simmesh/core/nn/block.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/convolution.h>
-#include <simmesh/core/nn/dropout.h>
-#include <simmesh/core/nn/embedding.h>
-#include <simmesh/core/nn/given_gradients.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/nn/model_node.h>
-#include <simmesh/core/nn/moe.h>
-#include <simmesh/core/nn/normalization.h>
+#include "core/check/error.h"
+#include "core/nn/activation.h"
+#include "core/nn/attention.h"
+#include "core/nn/block.h"
+#include "core/nn/containers.h"
+#include "core/nn/convolution.h"
+#include "core/nn/dropout.h"
+#include "core/nn/embedding.h"
+#include "core/nn/given_gradients.h"
+#include "core/nn/linear.h"
+#include "core/nn/moe.h"
+#include "core/nn/normalization.h"
 
 namespace simmesh::nn {
 

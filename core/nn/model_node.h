@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include <simmesh/core/nn/init.h>
-#include <simmesh/core/nn/module.h>
+#include "core/nn/init.h"
+#include "core/nn/module.h"
 
 namespace simmesh::nn {
 

@@ -1,12 +1,13 @@
+#include "core/nn/module.h"
+
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <set>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/module.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/tensor/convert.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/tensor/convert.h"
 
 namespace simmesh::nn {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <simmesh/core/autograd/checkpoint.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/autograd/checkpoint.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh::nn {
 

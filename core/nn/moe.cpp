@@ -1,18 +1,19 @@
+#include "core/nn/moe.h"
+
 #include <cmath>
 #include <fmt/format.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/nn/mlp.h>
-#include <simmesh/core/nn/moe.h>
-#include <simmesh/core/ops/factories.h>
-#include <simmesh/core/ops/indexing.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/ops/softmax.h>
-#include <simmesh/core/ops/sorting.h>
-#include <simmesh/core/ops/views.h>
+#include "core/check/error.h"
+#include "core/nn/containers.h"
+#include "core/nn/linear.h"
+#include "core/nn/mlp.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/indexing/indexing.h"
+#include "core/ops/neural/softmax.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/reductions/sorting.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
 
 namespace simmesh::nn {
 

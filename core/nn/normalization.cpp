@@ -1,5 +1,6 @@
-#include <simmesh/core/nn/normalization.h>
-#include <simmesh/core/ops/normalization.h>
+#include "core/nn/normalization.h"
+
+#include "core/ops/neural/normalization.h"
 
 namespace simmesh::nn {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <variant>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/tensor/dtype.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/check/check.h"
+#include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 

@@ -1,13 +1,14 @@
+#include "core/ops/call.h"
+
 #include <algorithm>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/memory/data_mode.h>
-#include <simmesh/core/ops/call.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/kernel_work.h>
-#include <simmesh/core/ops/op_observer.h>
-#include <simmesh/core/tensor/convert.h>
-#include <simmesh/core/tensor/launch.h>
+#include "core/check/error.h"
+#include "core/memory/data_mode.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/kernel_work.h"
+#include "core/ops/op_observer.h"
+#include "core/tensor/convert.h"
+#include "core/tensor/launch.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include <simmesh/core/ops/op.h>
+#include "core/ops/op.h"
 
 namespace simmesh {
 

@@ -1,6 +1,7 @@
-#include <simmesh/core/engine/local_state.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/compute_mode.h>
+#include "core/ops/compute_mode.h"
+
+#include "core/engine/local_state.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/core/arithmetic/arithmetic.h>
+#include "core/arithmetic/arithmetic.h"
 
 namespace simmesh {
 

@@ -1,8 +1,9 @@
+#include "core/ops/dim_list.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/dim_list.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <concepts>
 #include <initializer_list>
 
-#include <simmesh/core/tensor/shape.h>
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 

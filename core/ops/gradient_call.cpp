@@ -1,9 +1,10 @@
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/conversion.h>
-#include <simmesh/core/ops/gradient_call.h>
-#include <simmesh/core/ops/products.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/ops/views.h>
+#include "core/ops/gradient_call.h"
+
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/views.h"
 
 namespace simmesh {
 

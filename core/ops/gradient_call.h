@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/core/ops/op.h>
+#include "core/ops/op.h"
 
 namespace simmesh {
 

@@ -1,7 +1,7 @@
+#include "core/ops/kernel_work.h"
+
 #include <array>
 #include <string_view>
-
-#include <simmesh/core/ops/kernel_work.h>
 
 namespace simmesh {
 

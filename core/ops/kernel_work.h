@@ -2,7 +2,7 @@
 
 #include <gsl/span>
 
-#include <simmesh/core/ops/op.h>
+#include "core/ops/op.h"
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "core/ops/number.h"
 
-#include <simmesh/core/ops/number.h>
+#include <algorithm>
 
 namespace simmesh {
 

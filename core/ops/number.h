@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include <simmesh/core/ops/attributes.h>
+#include "core/ops/attributes.h"
 
 namespace simmesh {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/ops/attributes.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/ops/attributes.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

@@ -1,5 +1,6 @@
-#include <simmesh/core/engine/local_state.h>
-#include <simmesh/core/ops/op_observer.h>
+#include "core/ops/op_observer.h"
+
+#include "core/engine/local_state.h"
 
 namespace simmesh {
 

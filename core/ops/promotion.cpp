@@ -1,8 +1,9 @@
+#include "core/ops/promotion.h"
+
 #include <algorithm>
 #include <optional>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/promotion.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 

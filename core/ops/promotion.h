@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/ops/number.h>
-#include <simmesh/core/ops/op.h>
+#include "core/ops/number.h"
+#include "core/ops/op.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include <simmesh/core/ops/op.h>
+#include "core/ops/op.h"
 
 namespace simmesh {
 

@@ -1,9 +1,10 @@
+#include "core/optim/adam.h"
+
 #include <array>
 #include <cmath>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/optim/adam.h>
-#include <simmesh/core/optim/element_update.h>
+#include "core/autograd/variable.h"
+#include "core/optim/element_update.h"
 
 namespace simmesh::optim {
 

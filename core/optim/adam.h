@@ -2,7 +2,7 @@
 
 #include <gsl/span>
 
-#include <simmesh/core/optim/optimizer.h>
+#include "core/optim/optimizer.h"
 
 namespace simmesh::optim {
 

@@ -1,20 +1,21 @@
+#include "core/optim/clip.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/clock/clock.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/conversion.h>
-#include <simmesh/core/ops/factories.h>
-#include <simmesh/core/ops/joining.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/ops/statistics.h>
-#include <simmesh/core/optim/clip.h>
-#include <simmesh/core/tensor/convert.h>
+#include "core/arithmetic/functions.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/clock/clock.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/reductions/statistics.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/joining.h"
+#include "core/tensor/convert.h"
 
 namespace simmesh::optim {
 

@@ -3,9 +3,9 @@
 #include <gsl/span>
 #include <type_traits>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/launch.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/check/error.h"
+#include "core/tensor/launch.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh::optim {
 

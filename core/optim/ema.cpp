@@ -1,8 +1,9 @@
+#include "core/optim/ema.h"
+
 #include <array>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/optim/element_update.h>
-#include <simmesh/core/optim/ema.h>
+#include "core/check/error.h"
+#include "core/optim/element_update.h"
 
 namespace simmesh::optim {
 

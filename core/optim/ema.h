@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include <simmesh/core/tensor/tensor.h>
+#include "core/tensor/tensor.h"
 
 namespace simmesh::optim {
 

@@ -1,8 +1,9 @@
+#include "core/optim/learning_rate.h"
+
 #include <algorithm>
 
-#include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/optim/learning_rate.h>
+#include "core/arithmetic/functions.h"
+#include "core/check/error.h"
 
 namespace simmesh::optim {
 

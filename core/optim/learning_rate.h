@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include <simmesh/core/optim/optimizer.h>
+#include "core/optim/optimizer.h"
 
 namespace simmesh::optim {
 

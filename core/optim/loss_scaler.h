@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <gsl/span>
 
-#include <simmesh/core/tensor/tensor.h>
+#include "core/tensor/tensor.h"
 
 namespace simmesh::optim {
 

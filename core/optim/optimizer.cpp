@@ -1,7 +1,8 @@
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/module.h>
-#include <simmesh/core/optim/optimizer.h>
+#include "core/optim/optimizer.h"
+
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/nn/module.h"
 
 namespace simmesh::optim {
 

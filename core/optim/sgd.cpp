@@ -1,9 +1,10 @@
+#include "core/optim/sgd.h"
+
 #include <array>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/optim/element_update.h>
-#include <simmesh/core/optim/sgd.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/optim/element_update.h"
 
 namespace simmesh::optim {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/core/tensor/tensor.h>
+#include "core/tensor/tensor.h"
 
 // The views of tensors that are recorded on the tape or cut over a mesh: the methods of Tensor come
 // here for those, so that no gradient gets lost. core/ops defines these functions.

@@ -1,6 +1,7 @@
-#include <simmesh/core/kernels/kernels.h>
-#include <simmesh/core/tensor/convert.h>
-#include <simmesh/core/tensor/launch.h>
+#include "core/tensor/convert.h"
+
+#include "core/kernels/kernels.h"
+#include "core/tensor/launch.h"
 
 namespace simmesh {
 

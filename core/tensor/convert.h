@@ -1,7 +1,7 @@
 #pragma once
 
-#include <simmesh/core/kernels/instruction_set.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/kernels/instruction_set.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

@@ -1,5 +1,6 @@
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/tensor/dtype.h"
+
+#include "core/check/error.h"
 
 namespace simmesh {
 

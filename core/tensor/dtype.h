@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/tensor/half.h>
+#include "core/check/check.h"
+#include "core/tensor/half.h"
 
 namespace simmesh {
 

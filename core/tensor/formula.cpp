@@ -1,7 +1,8 @@
+#include "core/tensor/formula.h"
+
 #include <array>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 

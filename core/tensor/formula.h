@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <simmesh/core/tensor/tensor.h>
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

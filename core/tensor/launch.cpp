@@ -1,4 +1,4 @@
-#include <simmesh/core/tensor/launch.h>
+#include "core/tensor/launch.h"
 
 namespace simmesh {
 

@@ -3,8 +3,8 @@
 #include <gsl/span>
 #include <optional>
 
-#include <simmesh/core/clock/clock.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/clock/clock.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

@@ -5,7 +5,7 @@
 #include <emmintrin.h>
 #endif
 
-#include <simmesh/core/tensor/stream_copy.h>
+#include "core/tensor/stream_copy.h"
 
 namespace simmesh {
 

@@ -1,5 +1,6 @@
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/tensor/strided_copy.h>
+#include "core/tensor/strided_copy.h"
+
+#include "core/check/check.h"
 
 namespace simmesh {
 

@@ -3,9 +3,9 @@
 #include <array>
 #include <cstddef>
 
-#include <simmesh/core/kernels/instruction_set.h>
-#include <simmesh/core/kernels/kernels.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/kernels/instruction_set.h"
+#include "core/kernels/kernels.h"
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 

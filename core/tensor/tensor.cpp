@@ -1,13 +1,14 @@
+#include "core/tensor/tensor.h"
+
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/memory/data_mode.h>
-#include <simmesh/core/tensor/attached_views.h>
-#include <simmesh/core/tensor/launch.h>
-#include <simmesh/core/tensor/strided_copy.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/check/error.h"
+#include "core/memory/data_mode.h"
+#include "core/tensor/attached_views.h"
+#include "core/tensor/launch.h"
+#include "core/tensor/strided_copy.h"
 
 namespace simmesh {
 

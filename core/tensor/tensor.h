@@ -6,10 +6,10 @@
 #include <string>
 #include <type_traits>
 
-#include <simmesh/core/memory/storage.h>
-#include <simmesh/core/tensor/attachment.h>
-#include <simmesh/core/tensor/dtype.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/memory/storage.h"
+#include "core/tensor/attachment.h"
+#include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 
@@ -84,7 +84,7 @@ class Tensor {
 
   // Views of the same storage. They throw an IndexError for a dim out of range and a ValueError for
   // sizes that don't fit. Of a tensor that is recorded on the tape or cut over a mesh they, and
-  // contiguous and clone, are ops: see core/ops/views.h.
+  // contiguous and clone, are ops: see core/ops/shapes/views.h.
   Tensor narrow(const Narrow& range) const;
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
   Tensor permute(DimSpan dims) const;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <simmesh/core/check/call_site.h>
+#include "core/check/call_site.h"
 
 namespace simmesh {
 

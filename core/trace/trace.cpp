@@ -1,8 +1,9 @@
+#include "core/trace/trace.h"
+
 #include <fmt/ostream.h>
 #include <ostream>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/trace/trace.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 

@@ -5,7 +5,7 @@
 #include <iosfwd>
 #include <vector>
 
-#include <simmesh/core/trace/event.h>
+#include "core/trace/event.h"
 
 namespace simmesh {
 

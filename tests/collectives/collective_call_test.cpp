@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/collectives/group.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/world.h>
+#include "collectives/collectives.h"
+#include "collectives/group.h"
+#include "core/check/error.h"
+#include "core/engine/world.h"
 
 // What is refused, by whom, and that both sides of a mismatch are named whatever the schedule.
 namespace simmesh {

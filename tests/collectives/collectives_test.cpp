@@ -1,10 +1,11 @@
+#include "collectives/collectives.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/collectives/group.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
+#include "collectives/group.h"
+#include "core/tensor/formula.h"
+#include "tests/core/engine/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,10 @@
+#include "collectives/device_launch.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/device_launch.h>
-#include <simmesh/collectives/work.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "collectives/work.h"
+#include "core/engine/world.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
+#include "collectives/collectives.h"
+#include "core/engine/world.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "tests/core/arithmetic/exact_oracle.h"
 
 // 100,000 random sums in exact arithmetic, cut over micro-batches, ranks, buckets and mesh dims in
 // random ways, against a long integer of another library.

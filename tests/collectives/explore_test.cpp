@@ -1,10 +1,11 @@
+#include "core/engine/explore.h"
+
 #include <gtest/gtest.h>
 #include <set>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/collectives/point_to_point.h>
-#include <simmesh/core/engine/explore.h>
-#include <simmesh/core/engine/shared.h>
+#include "collectives/collectives.h"
+#include "collectives/point_to_point.h"
+#include "core/engine/shared.h"
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/engine/world.h>
+#include "collectives/collectives.h"
+#include "core/engine/world.h"
 
 // Each fault has the checker that must fire.
 namespace simmesh {

@@ -1,12 +1,13 @@
+#include "collectives/point_to_point.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <optional>
 
-#include <simmesh/collectives/point_to_point.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
+#include "core/check/error.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "tests/core/engine/every_schedule.h"
 
 namespace simmesh {
 namespace {

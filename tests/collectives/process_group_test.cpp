@@ -1,10 +1,11 @@
+#include "collectives/process_group.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
+#include "collectives/collectives.h"
+#include "core/check/error.h"
+#include "tests/core/engine/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/collectives/point_to_point.h>
-#include <simmesh/core/engine/world.h>
+#include "collectives/collectives.h"
+#include "collectives/point_to_point.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,9 @@
+#include "collectives/uncharged.h"
+
 #include <gtest/gtest.h>
 #include <stdexcept>
 
-#include <simmesh/collectives/uncharged.h>
-#include <simmesh/core/engine/world.h>
+#include "core/engine/world.h"
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/collectives/point_to_point.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
+#include "collectives/collectives.h"
+#include "collectives/point_to_point.h"
+#include "core/check/error.h"
+#include "tests/core/engine/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -1,12 +1,13 @@
+#include "fsdp/clip.h"
+
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/fsdp/clip.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/reductions/reductions.h"
+#include "sharding/dtensor.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
 namespace {

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/optim/adam.h>
-#include <simmesh/fsdp/fsdp_module.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/optim/adam.h"
+#include "fsdp/fsdp_module.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
 

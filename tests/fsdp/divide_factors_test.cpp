@@ -1,7 +1,8 @@
+#include "fsdp/divide_factors.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/fsdp/divide_factors.h>
+#include "core/check/error.h"
 
 namespace simmesh::fsdp {
 namespace {

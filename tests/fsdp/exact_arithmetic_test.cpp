@@ -2,17 +2,17 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/fsdp/clip.h>
-#include <simmesh/fsdp/fsdp_module.h>
-#include <simmesh/fsdp/named_params.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/tensor/chunk.h"
+#include "fsdp/clip.h"
+#include "fsdp/fsdp_module.h"
+#include "fsdp/named_params.h"
+#include "sharding/dtensor.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 // What fully_shard does to gradients in exact arithmetic, beyond the random draws of
 // fully_shard_test.cpp.

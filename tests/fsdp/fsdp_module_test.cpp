@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "core/nn/containers.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
+#include "sharding/dtensor.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
 namespace {

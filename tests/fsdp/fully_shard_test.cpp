@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/engine/random_stream.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/gate/sharded_training.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/engine/random_stream.h"
+#include "core/ops/reductions/reductions.h"
+#include "tests/fsdp/sharded_worlds.h"
+#include "training/sharded_training.h"
 
 namespace simmesh::fsdp {
 namespace {

@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/fsdp/named_params.h>
-#include <simmesh/fsdp/state_dict.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "collectives/collectives.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
+#include "fsdp/named_params.h"
+#include "fsdp/state_dict.h"
+#include "sharding/dtensor.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 // Faults that users of the real system met. Each test shows that the faulty program is reported,
 // and that the right one beside it isn't.

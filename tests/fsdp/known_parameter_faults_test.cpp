@@ -2,19 +2,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/optim/sgd.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/core/tensor/convert.h>
-#include <simmesh/fsdp/named_params.h>
-#include <simmesh/fsdp/owners.h>
-#include <simmesh/fsdp/state_dict.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "collectives/collectives.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/optim/sgd.h"
+#include "core/tensor/chunk.h"
+#include "core/tensor/convert.h"
+#include "fsdp/named_params.h"
+#include "fsdp/owners.h"
+#include "fsdp/state_dict.h"
+#include "sharding/dtensor.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 // Faults of shards and gradients that users of the real system met: each is put in by the test, and
 // is reported; the right program beside it isn't.

@@ -2,11 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/gate/case_files.h>
-#include <simmesh/gate/fsdp_record.h>
-#include <simmesh/gate/read_fsdp_program.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "tests/fsdp/sharded_worlds.h"
+#include "verify/case_files.h"
+#include "verify/fsdp/read_plan.h"
+#include "verify/fsdp/read_program.h"
+#include "verify/fsdp/record.h"
 
 // Faults of activation checkpointing around sharded modules. What PyTorch does right now is
 // recorded; earlier versions are put together from hooks on those modules.

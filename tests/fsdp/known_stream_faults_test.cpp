@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/tests/fsdp/device_trials.h>
+#include "core/ops/compute_mode.h"
+#include "tests/fsdp/device_trials.h"
 
 // Faults of streams and memory that users of the real system met, most of them after weeks of wrong
 // gradients or failed allocations. Each is put into our program, and shows; the program is right

@@ -2,14 +2,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/optim/adam.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/fsdp/fully_shard.h>
-#include <simmesh/fsdp/state_dict.h>
+#include "core/autograd/backward.h"
+#include "core/engine/world.h"
+#include "core/nn/containers.h"
+#include "core/nn/linear.h"
+#include "core/optim/adam.h"
+#include "core/tensor/chunk.h"
+#include "fsdp/fully_shard.h"
+#include "fsdp/state_dict.h"
 
 // The peak of a training step must be the formula of docs/fsdp.md, "Peak memory": a buffer that is
 // held longer than PyTorch holds it shows here.

@@ -1,13 +1,14 @@
+#include "fsdp/owners.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/optim/sgd.h>
-#include <simmesh/fsdp/named_params.h>
-#include <simmesh/fsdp/owners.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/optim/sgd.h"
+#include "fsdp/named_params.h"
+#include "sharding/dtensor.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
 namespace {

@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/fsdp/named_params.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/reductions/reductions.h"
+#include "fsdp/named_params.h"
+#include "sharding/dtensor.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
 namespace {

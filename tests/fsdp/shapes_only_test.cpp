@@ -1,13 +1,13 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/gathering.h>
-#include <simmesh/core/ops/losses.h>
-#include <simmesh/core/optim/adam.h>
-#include <simmesh/fsdp/clip.h>
-#include <simmesh/tests/fsdp/sharded_worlds.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/indexing/gathering.h"
+#include "core/ops/neural/losses.h"
+#include "core/optim/adam.h"
+#include "fsdp/clip.h"
+#include "tests/fsdp/sharded_worlds.h"
 
 // A world of shapes only must cost each rank, and do, what the world with data costs and does.
 namespace simmesh::fsdp {

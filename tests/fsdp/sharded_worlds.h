@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/nn/model_node.h>
-#include <simmesh/fsdp/fully_shard.h>
-#include <simmesh/gate/fsdp_record.h>
-#include <simmesh/gate/training.h>
+#include "core/engine/world.h"
+#include "core/nn/model_node.h"
+#include "fsdp/fully_shard.h"
+#include "training/training.h"
+#include "verify/fsdp/record.h"
 
 namespace simmesh::fsdp {
 

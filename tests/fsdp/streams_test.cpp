@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/tests/fsdp/device_trials.h>
+#include "core/nn/linear.h"
+#include "tests/fsdp/device_trials.h"
 
 // Streams race where a wait or a buffer's owner is missing. Each program is right as it is; with a
 // fault the checker tells.

@@ -1,6 +1,6 @@
-#include <gmock/gmock.h>
+#include "gate/explore_gate.h"
 
-#include <simmesh/gate/explore_gate.h>
+#include <gmock/gmock.h>
 
 namespace simmesh {
 namespace {

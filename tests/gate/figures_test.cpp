@@ -1,8 +1,8 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include <simmesh/gate/gate_report.h>
-#include <simmesh/gate/run_gate.h>
+#include "gate/gate_report.h"
+#include "gate/run_gate.h"
 
 namespace simmesh {
 namespace {

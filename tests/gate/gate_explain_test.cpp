@@ -1,8 +1,8 @@
+#include "gate/gate_explain.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <gmock/gmock.h>
-
-#include <simmesh/gate/gate_explain.h>
 
 namespace simmesh {
 namespace {

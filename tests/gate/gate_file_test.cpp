@@ -1,9 +1,10 @@
-#include "tests/gate/temporary_folder.h"
-#include "tests/mesh/expect_error.h"
+#include "gate/gate_file.h"
+
 #include <gmock/gmock.h>
 
-#include <simmesh/gate/gate_explain.h>
-#include <simmesh/gate/gate_file.h>
+#include "gate/gate_explain.h"
+#include "tests/gate/temporary_folder.h"
+#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

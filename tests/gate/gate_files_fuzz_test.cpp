@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <iterator>
 
-#include <simmesh/gate/gate_explain.h>
-#include <simmesh/gate/run_gate.h>
+#include "gate/gate_explain.h"
+#include "gate/run_gate.h"
 
 namespace simmesh {
 namespace {

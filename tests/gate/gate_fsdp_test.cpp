@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 
-#include <simmesh/gate/gate_explain.h>
-#include <simmesh/gate/gate_file.h>
-#include <simmesh/gate/gate_report.h>
-#include <simmesh/gate/run_gate.h>
+#include "gate/gate_explain.h"
+#include "gate/gate_file.h"
+#include "gate/gate_report.h"
+#include "gate/run_gate.h"
 
 namespace simmesh {
 namespace {

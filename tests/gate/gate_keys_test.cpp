@@ -1,7 +1,8 @@
-#include "tests/mesh/expect_error.h"
+#include "gate/gate_keys.h"
+
 #include <gmock/gmock.h>
 
-#include <simmesh/gate/gate_keys.h>
+#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

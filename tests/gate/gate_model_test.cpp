@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include <simmesh/gate/gate_file.h>
+#include "gate/gate_file.h"
 
 namespace simmesh {
 namespace {

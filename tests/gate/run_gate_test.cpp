@@ -1,8 +1,9 @@
+#include "gate/run_gate.h"
+
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include <simmesh/gate/gate_report.h>
-#include <simmesh/gate/run_gate.h>
+#include "gate/gate_report.h"
 
 namespace simmesh {
 namespace {

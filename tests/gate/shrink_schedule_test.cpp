@@ -1,9 +1,10 @@
+#include "gate/shrink_schedule.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/shared.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/gate/shrink_schedule.h>
+#include "core/check/error.h"
+#include "core/engine/shared.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,11 @@
+#include "mesh/default_mesh.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/mesh/default_mesh.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
-#include <simmesh/tests/mesh/expect_error.h>
+#include "collectives/process_group.h"
+#include "core/engine/run.h"
+#include "tests/core/engine/every_schedule.h"
+#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

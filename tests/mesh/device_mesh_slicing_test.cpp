@@ -1,10 +1,10 @@
-#include "tests/mesh/enumerate_meshes.h"
-#include "tests/mesh/expect_error.h"
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <set>
 
-#include <simmesh/mesh/device_mesh.h>
+#include "mesh/device_mesh.h"
+#include "tests/mesh/enumerate_meshes.h"
+#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

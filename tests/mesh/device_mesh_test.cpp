@@ -1,11 +1,12 @@
-#include "tests/mesh/enumerate_meshes.h"
-#include "tests/mesh/expect_error.h"
+#include "mesh/device_mesh.h"
+
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <numeric>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/mesh/device_mesh.h>
+#include "core/check/error.h"
+#include "tests/mesh/enumerate_meshes.h"
+#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
+#include "core/tensor/shape.h"
 
 namespace simmesh::testing {
 

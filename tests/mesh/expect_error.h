@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <simmesh/core/check/error.h>
+#include "core/check/error.h"
 
 namespace simmesh::testing {
 

@@ -1,11 +1,12 @@
+#include "mesh/layout.h"
+
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <map>
 #include <set>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/mesh/layout.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

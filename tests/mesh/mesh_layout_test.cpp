@@ -1,8 +1,9 @@
-#include "tests/mesh/enumerate_meshes.h"
+#include "mesh/mesh_layout.h"
+
 #include <gmock/gmock.h>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/mesh/mesh_layout.h>
+#include "core/check/check.h"
+#include "tests/mesh/enumerate_meshes.h"
 
 namespace simmesh {
 namespace {

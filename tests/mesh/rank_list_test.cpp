@@ -1,9 +1,10 @@
+#include "mesh/rank_list.h"
+
 #include <algorithm>
 #include <gmock/gmock.h>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/mesh/rank_list.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,13 +1,14 @@
+#include "sharding/dtensor_gradient.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/sharding/dtensor_gradient.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
+#include "collectives/process_group.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/tensor/formula.h"
+#include "tests/core/engine/every_schedule.h"
 
 namespace simmesh {
 namespace {

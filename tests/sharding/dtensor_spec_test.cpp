@@ -1,9 +1,10 @@
+#include "sharding/dtensor_spec.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/engine/world.h>
-#include <simmesh/sharding/dtensor_spec.h>
-#include <simmesh/tests/sharding/serial_oracle.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "core/engine/world.h"
+#include "tests/sharding/serial_oracle.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

@@ -1,13 +1,14 @@
+#include "sharding/dtensor.h"
+
 #include <gmock/gmock.h>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/mesh/default_mesh.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/mesh/expect_error.h>
-#include <simmesh/tests/sharding/serial_oracle.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "collectives/process_group.h"
+#include "core/engine/world.h"
+#include "core/tensor/formula.h"
+#include "mesh/default_mesh.h"
+#include "tests/mesh/expect_error.h"
+#include "tests/sharding/serial_oracle.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

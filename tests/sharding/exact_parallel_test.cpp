@@ -1,20 +1,20 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/arithmetic/unrounded.h>
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/activations.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/conversion.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/products.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/ops/views.h>
-#include <simmesh/core/tensor/chunk.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/sharding/dtensor.h>
+#include "collectives/collectives.h"
+#include "core/arithmetic/unrounded.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/engine/world.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/activations.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/chunk.h"
+#include "core/tensor/formula.h"
+#include "sharding/dtensor.h"
 
 // The promise of exact arithmetic on a mesh: a computation that is cut has the bits of one device,
 // in forward and backward, whatever the data. Each rank computes both and compares.

@@ -1,10 +1,11 @@
+#include "sharding/explicit_redistribution.h"
+
 #include <gmock/gmock.h>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/sharding/explicit_redistribution.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
-#include <simmesh/tests/mesh/expect_error.h>
+#include "collectives/process_group.h"
+#include "core/engine/world.h"
+#include "tests/core/engine/every_schedule.h"
+#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

@@ -1,11 +1,12 @@
+#include "sharding/graph_planner.h"
+
 #include <gtest/gtest.h>
 #include <map>
 #include <queue>
 #include <set>
 
-#include <simmesh/sharding/graph_planner.h>
-#include <simmesh/sharding/step_feasibility.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "sharding/step_feasibility.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,9 @@
+#include "sharding/greedy_planner.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/sharding/greedy_planner.h>
-#include <simmesh/sharding/step_feasibility.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "sharding/step_feasibility.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "sharding/index_cut.h"
 
-#include <simmesh/sharding/index_cut.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

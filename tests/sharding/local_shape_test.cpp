@@ -1,9 +1,10 @@
+#include "sharding/local_shape.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/tests/sharding/recorded_cases.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "core/check/error.h"
+#include "tests/sharding/recorded_cases.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

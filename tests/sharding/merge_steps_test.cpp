@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/planner.h>
+#include "core/check/error.h"
+#include "sharding/planner.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,8 @@
+#include "sharding/mesh_groups.h"
+
 #include <gmock/gmock.h>
 
-#include <simmesh/core/engine/world.h>
-#include <simmesh/sharding/mesh_groups.h>
+#include "core/engine/world.h"
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,9 @@
+#include "sharding/norm.h"
+
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/sharding/norm.h>
-#include <simmesh/tests/mesh/expect_error.h>
+#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

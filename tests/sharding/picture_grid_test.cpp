@@ -1,10 +1,11 @@
+#include "sharding/picture_grid.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/picture_grid.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "core/check/error.h"
+#include "sharding/local_shape.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,7 @@
+#include "sharding/picture_svg.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <simmesh/sharding/picture_svg.h>
 
 namespace simmesh {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "sharding/picture.h"
 
-#include <simmesh/sharding/picture.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

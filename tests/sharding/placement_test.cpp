@@ -1,9 +1,10 @@
+#include "sharding/placement.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/placement.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,11 @@
+#include "sharding/plan_cache.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/engine/world.h>
-#include <simmesh/sharding/plan_cache.h>
-#include <simmesh/sharding/redistribute_refusals.h>
-#include <simmesh/tests/mesh/expect_error.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "core/engine/world.h"
+#include "sharding/redistribute_refusals.h"
+#include "tests/mesh/expect_error.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

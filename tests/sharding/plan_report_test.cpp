@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "sharding/plan_report.h"
 
-#include <simmesh/sharding/plan_report.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

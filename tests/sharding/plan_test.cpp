@@ -1,7 +1,8 @@
+#include "sharding/plan.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/sharding/plan.h>
-#include <simmesh/sharding/planner.h>
+#include "sharding/planner.h"
 
 namespace simmesh {
 namespace {

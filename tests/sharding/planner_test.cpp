@@ -1,14 +1,15 @@
+#include "sharding/planner.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/planner.h>
-#include <simmesh/sharding/redistribute_refusals.h>
-#include <simmesh/sharding/step_feasibility.h>
-#include <simmesh/tests/sharding/recorded_cases.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "core/check/error.h"
+#include "sharding/local_shape.h"
+#include "sharding/redistribute_refusals.h"
+#include "sharding/step_feasibility.h"
+#include "tests/sharding/recorded_cases.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

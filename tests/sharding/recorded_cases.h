@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/sharding/planner.h>
+#include "core/check/check.h"
+#include "sharding/planner.h"
 
 namespace simmesh::recorded {
 

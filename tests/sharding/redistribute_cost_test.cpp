@@ -1,8 +1,9 @@
+#include "sharding/redistribute_cost.h"
+
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/sharding/greedy_planner.h>
-#include <simmesh/sharding/redistribute_cost.h>
+#include "sharding/greedy_planner.h"
 
 namespace simmesh {
 namespace {

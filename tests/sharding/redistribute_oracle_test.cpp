@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <string>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/sharding/serial_oracle.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "collectives/process_group.h"
+#include "core/engine/world.h"
+#include "sharding/dtensor.h"
+#include "tests/sharding/serial_oracle.h"
+#include "tests/sharding/small_worlds.h"
 
 // Every pair of shardings of small meshes against the serial oracle: an element is its global
 // index, so one that is lost, doubled or misplaced shows.

@@ -1,8 +1,9 @@
+#include "sharding/redistribute_refusals.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/redistribute_refusals.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

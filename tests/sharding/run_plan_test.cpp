@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <simmesh/collectives/process_group.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/tests/sharding/recorded_cases.h>
-#include <simmesh/tests/sharding/serial_oracle.h>
+#include "collectives/process_group.h"
+#include "core/engine/world.h"
+#include "core/tensor/formula.h"
+#include "sharding/dtensor.h"
+#include "tests/sharding/recorded_cases.h"
+#include "tests/sharding/serial_oracle.h"
 
 namespace simmesh {
 namespace {

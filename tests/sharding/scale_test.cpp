@@ -1,9 +1,9 @@
 #include <fstream>
 #include <gtest/gtest.h>
 
-#include <simmesh/collectives/collectives.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/sharding/dtensor.h>
+#include "collectives/collectives.h"
+#include "core/engine/world.h"
+#include "sharding/dtensor.h"
 
 namespace simmesh {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include <simmesh/core/tensor/tensor.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/tensor/tensor.h"
+#include "sharding/shard_order.h"
 
 // What each rank must hold, worked out the long way: every index is a number in a list. Nothing
 // here calls the library's own rules.

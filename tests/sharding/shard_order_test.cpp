@@ -1,7 +1,8 @@
+#include "sharding/shard_order.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

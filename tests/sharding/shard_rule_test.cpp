@@ -1,9 +1,10 @@
+#include "sharding/shard_rule.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/sharding/shard_rule.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,8 @@
+#include "sharding/shard_state.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/sharding/shard_state.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

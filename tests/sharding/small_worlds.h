@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include <simmesh/core/tensor/shape.h>
-#include <simmesh/sharding/placement.h>
-#include <simmesh/sharding/shard_order.h>
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
+#include "sharding/shard_order.h"
 
 namespace simmesh::small_worlds {
 

@@ -1,9 +1,10 @@
+#include "sharding/step_feasibility.h"
+
 #include <gtest/gtest.h>
 #include <set>
 
-#include <simmesh/sharding/local_shape.h>
-#include <simmesh/sharding/step_feasibility.h>
-#include <simmesh/tests/sharding/small_worlds.h>
+#include "sharding/local_shape.h"
+#include "tests/sharding/small_worlds.h"
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,10 @@
+#include "testing/gtest.h"
+
 #include <gtest/gtest-spi.h>
 
-#include <simmesh/core/engine/shared.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/sharding/dtensor.h>
-#include <simmesh/testing/gtest.h>
+#include "core/engine/shared.h"
+#include "core/tensor/formula.h"
+#include "sharding/dtensor.h"
 
 namespace simmesh {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/tests/tidy/house.h>
-#include <simmesh/tests/tidy/source_tree.h>
+#include "tests/tidy/house.h"
+#include "tests/tidy/source_tree.h"
 
 // The bits of a run depend on nothing but program, inputs, seed and arithmetic. What could let in
 // time, chance, the host or another thread is banned by name, and each ban says what to use

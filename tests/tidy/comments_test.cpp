@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include <simmesh/tests/tidy/declarations.h>
-#include <simmesh/tests/tidy/house.h>
+#include "tests/tidy/declarations.h"
+#include "tests/tidy/house.h"
 
 // A header reads as documentation: what it offers at namespace scope has a comment. Functions that
 // follow one another without a blank line share one, and so do overloads.

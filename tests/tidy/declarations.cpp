@@ -1,7 +1,7 @@
+#include "tests/tidy/declarations.h"
+
 #include <algorithm>
 #include <cctype>
-
-#include <simmesh/tests/tidy/declarations.h>
 
 namespace simmesh::tidy {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/tests/tidy/source_tree.h>
+#include "tests/tidy/source_tree.h"
 
 namespace simmesh::tidy {
 

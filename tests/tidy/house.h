@@ -12,8 +12,8 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"core/check"},   {"core/kernels"},    {"core/trace"},  {"core/memory"}, {"core/clock"},
     {"core/tensor"},  {"core/arithmetic"}, {"core/engine"}, {"core/ops"},    {"core/autograd"},
     {"core/nn"},      {"core/optim"},      {"mesh"},        {"collectives"}, {"sharding"},
-    {"fsdp", "zero"}, {"checkpoint"},      {"replay"},      {"gate"},        {"testing"},
-    {"tools"},
+    {"fsdp", "zero"}, {"checkpoint"},      {"replay"},      {"training"},    {"verify"},
+    {"gate"},         {"testing"},         {"tools"},
 };
 
 // is_below says whether path lies in the folder: "core/check/error.h" lies in "core/check" and in
@@ -23,20 +23,33 @@ inline bool is_below(std::string_view path, std::string_view folder) {
          path[folder.size()] == '/';
 }
 
-// house_row returns the row of the folder that a path lies in, nullopt outside the house.
-inline std::optional<std::size_t> house_row(std::string_view path) {
+// HouseFolder is a folder of the house and its row.
+struct HouseFolder {
+  std::string_view path;
+  std::size_t row;
+};
+
+// find_house_folder returns the innermost folder of the house that a path lies in, nullopt outside
+// the house.
+inline std::optional<HouseFolder> find_house_folder(std::string_view path) {
+  std::optional<HouseFolder> found;
   for (std::size_t row = 0; row < house.size(); ++row)
     for (std::string_view folder : house[row])
-      if (is_below(path, folder)) return row;
-  return std::nullopt;
+      if (is_below(path, folder) && (!found || folder.size() > found->path.size()))
+        found = HouseFolder{folder, row};
+  return found;
+}
+
+// house_row returns the row of the folder that a path lies in, nullopt outside the house.
+inline std::optional<std::size_t> house_row(std::string_view path) {
+  std::optional<HouseFolder> found = find_house_folder(path);
+  return found ? std::optional(found->row) : std::nullopt;
 }
 
 // house_folder returns the folder of the house that a path lies in, empty outside the house.
 inline std::string_view house_folder(std::string_view path) {
-  for (const auto& row : house)
-    for (std::string_view folder : row)
-      if (is_below(path, folder)) return folder;
-  return {};
+  std::optional<HouseFolder> found = find_house_folder(path);
+  return found ? found->path : std::string_view();
 }
 
 // is_library says whether a path belongs to the libraries: all of the house but the command.

@@ -2,25 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/tests/tidy/house.h>
-#include <simmesh/tests/tidy/source_tree.h>
+#include "tests/tidy/house.h"
+#include "tests/tidy/source_tree.h"
 
-// Folders include downwards only. Without this rule the house grows cycles, and no layer can be
-// understood, tested or replaced alone.
+// Folders include downwards only, and an include names a file by its path from the root. Without
+// these rules the house grows cycles, no layer can be understood, tested or replaced alone, and
+// editors need a build to follow an include.
 namespace simmesh::tidy {
 namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-// included_path returns what stands between the brackets or quotes of an include, empty for any
-// other line.
-std::string_view included_path(std::string_view line) {
-  line = trimmed(line);
-  if (line.substr(0, 8) != "#include") return {};
-  line = trimmed(line.substr(8));
-  return line.size() > 2 ? line.substr(1, line.size() - 2) : std::string_view();
-}
 
 std::string why_not_included(std::string_view includer, std::string_view included) {
   if (included == "simmesh.h") return "simmesh.h is for users, not for the libraries";
@@ -35,14 +27,21 @@ std::vector<Finding> wrong_includes(const SourceFile& file) {
   std::vector<Finding> findings;
   if (!file.is_cpp() || !house_row(file.path())) return findings;
   for (std::size_t i = 0; i < file.lines().size(); ++i) {
-    std::string_view path = included_path(file.lines()[i]);
+    std::string_view path = quoted_include(file.lines()[i]);
     if (path.empty()) continue;
-    if (file.lines()[i].find('"') != std::string::npos)
-      findings.push_back({file.path(), i + 1, "expected <simmesh/...>, got quotes"});
-    if (path.substr(0, 8) != "simmesh/") continue;
-    std::string why = why_not_included(file.path(), path.substr(8));
+    std::string why = why_not_included(file.path(), path);
     if (!why.empty()) findings.push_back({file.path(), i + 1, why});
   }
+  return findings;
+}
+
+// What users write stands in examples alone.
+std::vector<Finding> includes_of_users(const SourceFile& file) {
+  std::vector<Finding> findings;
+  if (!file.is_cpp() || is_below(file.path(), "examples")) return findings;
+  for (std::size_t i = 0; i < file.lines().size(); ++i)
+    if (trimmed(file.lines()[i]).substr(0, 18) == "#include <simmesh/")
+      findings.push_back({file.path(), i + 1, "expected the path from the root, in quotes"});
   return findings;
 }
 
@@ -56,30 +55,37 @@ std::vector<Finding> unknown_folder(const SourceFile& file) {
 
 TEST(IncludeOrder, HoldsInTheTree) { EXPECT_TRUE(holds_in_tree(wrong_includes)); }
 
+TEST(IncludeOrder, OnlyUsersIncludeByTheProjectsName) {
+  EXPECT_TRUE(holds_in_tree(includes_of_users));
+}
+
 TEST(IncludeOrder, EveryFolderHasARow) { EXPECT_TRUE(holds_in_tree(unknown_folder)); }
 
 TEST(IncludeOrder, FiresWhereALowerFolderIncludesAHigherOne) {
-  SourceFile bad("core/check/error.h", "#include <simmesh/core/engine/world.h>\n");
+  SourceFile bad("core/check/error.h", "#include \"core/engine/world.h\"\n");
   EXPECT_THAT(wrong_includes(bad), SizeIs(1));
-  EXPECT_THAT(wrong_includes({"mesh/layout.h", "#include <simmesh/gate/gate.h>\n"}), SizeIs(1));
+  EXPECT_THAT(wrong_includes({"mesh/layout.h", "#include \"gate/gate.h\"\n"}), SizeIs(1));
 }
 
 TEST(IncludeOrder, FiresBetweenNeighbours) {
-  EXPECT_THAT(wrong_includes({"zero/stage.h", "#include <simmesh/fsdp/shard.h>\n"}), SizeIs(1));
+  EXPECT_THAT(wrong_includes({"zero/stage.h", "#include \"fsdp/shard.h\"\n"}), SizeIs(1));
 }
 
-TEST(IncludeOrder, FiresOnQuotesAndOnFoldersOutside) {
+TEST(IncludeOrder, FiresOnOtherPathsAndOnFoldersOutside) {
   EXPECT_THAT(wrong_includes({"mesh/layout.cpp", "#include \"layout.h\"\n"}), SizeIs(1));
-  EXPECT_THAT(wrong_includes({"mesh/layout.h", "#include <simmesh/tests/x.h>\n"}), SizeIs(1));
-  EXPECT_THAT(wrong_includes({"mesh/layout.h", "#include <simmesh/simmesh.h>\n"}), SizeIs(1));
+  EXPECT_THAT(wrong_includes({"mesh/layout.h", "#include \"tests/x.h\"\n"}), SizeIs(1));
+  EXPECT_THAT(wrong_includes({"mesh/layout.h", "#include \"simmesh.h\"\n"}), SizeIs(1));
+  SourceFile user("mesh/layout.h", "#include <simmesh/core/check/check.h>\n");
+  EXPECT_THAT(includes_of_users(user), SizeIs(1));
   EXPECT_THAT(unknown_folder({"sundry/thing.h", ""}), SizeIs(1));
 }
 
 TEST(IncludeOrder, AllowsDownwardsAndOneself) {
   SourceFile good("sharding/plan.h",
-                  "#include <vector>\n\n#include <simmesh/core/check/check.h>\n"
-                  "#include <simmesh/mesh/layout.h>\n#include <simmesh/sharding/placement.h>\n");
+                  "#include <vector>\n\n#include \"core/check/check.h\"\n"
+                  "#include \"mesh/layout.h\"\n#include \"sharding/placement.h\"\n");
   EXPECT_THAT(wrong_includes(good), IsEmpty());
+  EXPECT_THAT(includes_of_users(good), IsEmpty());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/tests/tidy/source_tree.h>
+#include "tests/tidy/source_tree.h"
 
 // A file is named after its concept, in lower_snake_case. A drawer for everything is no concept.
 namespace simmesh::tidy {

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/tests/tidy/house.h>
-#include <simmesh/tests/tidy/source_tree.h>
+#include "tests/tidy/house.h"
+#include "tests/tidy/source_tree.h"
 
 // Links in the pages lead somewhere, and every path of the repository that a page names exists.
 // Without this the pages rot with the first file that moves.

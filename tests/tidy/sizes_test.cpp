@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/tests/tidy/declarations.h>
-#include <simmesh/tests/tidy/house.h>
+#include "tests/tidy/declarations.h"
+#include "tests/tidy/house.h"
 
 // A file holds one concept and a function fits on a screen. Without these rules files and functions
 // only ever grow.

@@ -1,10 +1,10 @@
+#include "tests/tidy/source_tree.h"
+
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-
-#include <simmesh/tests/tidy/source_tree.h>
 
 namespace simmesh::tidy {
 namespace {
@@ -140,6 +140,14 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
     text.remove_suffix(1);
   return text;
+}
+
+std::string_view quoted_include(std::string_view line) {
+  constexpr std::string_view include = "#include \"";
+  line = trimmed(line);
+  if (line.substr(0, include.size()) != include) return {};
+  line.remove_prefix(include.size());
+  return line.substr(0, line.find('"'));
 }
 
 bool is_identifier_char(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)); }

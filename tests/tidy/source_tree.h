@@ -54,6 +54,9 @@ using Rule = std::function<std::vector<Finding>(const SourceFile&)>;
 // trimmed returns text without the blanks at both ends.
 std::string_view trimmed(std::string_view text);
 
+// quoted_include returns the path that a line includes in quotes, empty for any other line.
+std::string_view quoted_include(std::string_view line);
+
 // is_identifier_char says whether a character can be part of a C++ name.
 bool is_identifier_char(char c);
 

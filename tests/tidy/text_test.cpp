@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/tests/tidy/source_tree.h>
+#include "tests/tidy/source_tree.h"
 
 // What every text file keeps to: no trailing blanks, no tabs, guarded headers, nothing left over
 // for later.

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include <simmesh/tests/tidy/house.h>
-#include <simmesh/tests/tidy/source_tree.h>
+#include "tests/tidy/house.h"
+#include "tests/tidy/source_tree.h"
 
 // Nobody walks over a hash table: its order depends on the library and on history, so it would leak
 // into plans, messages and bits. Looking up is fine.

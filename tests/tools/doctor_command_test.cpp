@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include <simmesh/tests/tools/run_program.h>
+#include "tests/tools/run_program.h"
 
 namespace simmesh {
 namespace {

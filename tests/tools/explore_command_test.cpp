@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include <simmesh/tests/gate/temporary_folder.h>
-#include <simmesh/tests/tools/run_program.h>
+#include "tests/gate/temporary_folder.h"
+#include "tests/tools/run_program.h"
 
 namespace simmesh {
 namespace {

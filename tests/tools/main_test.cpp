@@ -1,4 +1,4 @@
-#include <simmesh/tests/tools/run_program.h>
+#include "tests/tools/run_program.h"
 
 namespace simmesh {
 namespace {

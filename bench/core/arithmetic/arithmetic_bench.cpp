@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <functional>
 
-#include <simmesh/bench/core/arithmetic/eigen_product.h>
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/arithmetic/carried_product.h>
-#include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/tensor/formula.h>
+#include "bench/core/arithmetic/eigen_product.h"
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/carried_product.h"
+#include "core/arithmetic/functions.h"
+#include "core/tensor/formula.h"
 
 // Each row measures ours and its reference in turns, and gives their ratio.
 namespace simmesh {

@@ -1,6 +1,6 @@
-#include <Eigen/Core>
+#include "bench/core/arithmetic/eigen_product.h"
 
-#include <simmesh/bench/core/arithmetic/eigen_product.h>
+#include <Eigen/Core>
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <simmesh/core/arithmetic/product.h>
+#include "core/arithmetic/product.h"
 
 namespace simmesh {
 

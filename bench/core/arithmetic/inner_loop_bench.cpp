@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include <simmesh/core/kernels/kernels.h>
+#include "core/kernels/kernels.h"
 
 // What exact products can't be faster than: their inner loops alone, on operands in the first
 // cache, against the inner loop of canonical products. What a product costs beyond is packing,

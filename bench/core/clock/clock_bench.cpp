@@ -1,7 +1,7 @@
 #include <benchmark/benchmark.h>
 
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/engine/world.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh {
 namespace {

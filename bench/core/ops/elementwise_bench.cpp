@@ -3,10 +3,10 @@
 #include <cstring>
 #include <vector>
 
-#include <simmesh/core/ops/activations.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/ops/elementwise/activations.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 namespace {

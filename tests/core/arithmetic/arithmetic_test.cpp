@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tests/core/arithmetic/reduced.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/tensor/formula.h"
+#include "tests/core/arithmetic/reduced.h"
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,11 @@
+#include "core/arithmetic/carried_product.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/arithmetic/carried_product.h>
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/sliced_product.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/sliced_product.h"
+#include "tests/core/arithmetic/exact_oracle.h"
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,9 @@
+#include "core/arithmetic/carried_sums.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/arithmetic/carried_sums.h>
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
+#include "core/arithmetic/digit_sums.h"
+#include "tests/core/arithmetic/exact_oracle.h"
 
 namespace simmesh {
 namespace {

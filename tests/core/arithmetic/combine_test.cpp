@@ -1,3 +1,5 @@
+#include "core/arithmetic/combine.h"
+
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -5,8 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/check/error.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,10 @@
+#include "core/arithmetic/exact_elements.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/arithmetic/exact_elements.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
+#include "tests/core/arithmetic/exact_oracle.h"
 
 namespace simmesh {
 namespace {

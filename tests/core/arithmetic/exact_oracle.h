@@ -9,8 +9,8 @@
 #include <random>
 #include <vector>
 
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/arithmetic/rounding.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

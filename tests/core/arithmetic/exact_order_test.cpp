@@ -1,3 +1,5 @@
+#include "core/arithmetic/exact_order.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -5,14 +7,13 @@
 #include <limits>
 #include <vector>
 
-#include <simmesh/core/arithmetic/exact_order.h>
-#include <simmesh/core/arithmetic/rank_order.h>
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/check/int128.h>
-#include <simmesh/core/kernels/kernels.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
-#include <simmesh/tests/core/arithmetic/reduced.h>
+#include "core/arithmetic/rank_order.h"
+#include "core/arithmetic/rounding.h"
+#include "core/check/int128.h"
+#include "core/kernels/kernels.h"
+#include "core/tensor/formula.h"
+#include "tests/core/arithmetic/exact_oracle.h"
+#include "tests/core/arithmetic/reduced.h"
 
 namespace simmesh {
 namespace {

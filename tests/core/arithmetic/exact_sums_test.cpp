@@ -1,9 +1,10 @@
+#include "core/arithmetic/exact_sums.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/arithmetic/carried_product.h>
-#include <simmesh/core/arithmetic/exact_sums.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
+#include "core/arithmetic/carried_product.h"
+#include "tests/core/arithmetic/exact_oracle.h"
 
 namespace simmesh {
 namespace {

@@ -1,3 +1,5 @@
+#include "core/arithmetic/functions.h"
+
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -6,8 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/check/error.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

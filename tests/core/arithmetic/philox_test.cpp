@@ -1,8 +1,9 @@
+#include "core/arithmetic/philox.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/arithmetic/philox.h>
-#include <simmesh/core/check/error.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

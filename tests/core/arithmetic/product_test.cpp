@@ -4,13 +4,13 @@
 #include <limits>
 #include <rapidcheck/gtest.h>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/arithmetic/carried_product.h>
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/carried_product.h"
+#include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/rounding.h"
+#include "core/check/error.h"
+#include "core/tensor/formula.h"
+#include "tests/core/arithmetic/exact_oracle.h"
 
 namespace simmesh {
 namespace {

@@ -1,11 +1,12 @@
+#include "core/arithmetic/rank_order.h"
+
 #include <gtest/gtest.h>
 #include <vector>
 
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/arithmetic/rank_order.h>
-#include <simmesh/core/check/int128.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tests/core/arithmetic/reduced.h>
+#include "core/arithmetic/combine.h"
+#include "core/check/int128.h"
+#include "core/tensor/formula.h"
+#include "tests/core/arithmetic/reduced.h"
 
 namespace simmesh {
 namespace {

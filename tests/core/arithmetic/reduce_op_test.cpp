@@ -1,7 +1,8 @@
+#include "core/arithmetic/reduce_op.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/arithmetic/reduce_op.h>
-#include <simmesh/core/check/error.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

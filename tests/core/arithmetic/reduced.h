@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/arithmetic/arithmetic.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 

@@ -1,8 +1,9 @@
+#include "core/arithmetic/rounding.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/arithmetic/rounding.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 namespace {

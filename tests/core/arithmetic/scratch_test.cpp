@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "core/arithmetic/scratch.h"
 
-#include <simmesh/core/arithmetic/scratch.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

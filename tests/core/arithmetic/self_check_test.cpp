@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "core/arithmetic/self_check.h"
 
-#include <simmesh/core/arithmetic/self_check.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

@@ -4,9 +4,9 @@
 #include <limits>
 #include <rapidcheck/gtest.h>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/arithmetic/arithmetic.h"
+#include "core/check/error.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 namespace {

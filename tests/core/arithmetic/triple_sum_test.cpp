@@ -1,7 +1,8 @@
+#include "core/arithmetic/triple_sum.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/arithmetic/triple_sum.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
+#include "tests/core/arithmetic/exact_oracle.h"
 
 namespace simmesh {
 namespace {

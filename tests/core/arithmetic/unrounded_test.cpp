@@ -1,10 +1,11 @@
+#include "core/arithmetic/unrounded.h"
+
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/arithmetic/digit_sums.h>
-#include <simmesh/core/arithmetic/unrounded.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/digit_sums.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 namespace {

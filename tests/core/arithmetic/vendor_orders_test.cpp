@@ -1,13 +1,14 @@
+#include "core/arithmetic/vendor_orders.h"
+
 #include <cstdint>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
-#include <simmesh/core/arithmetic/vendor_orders.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tests/core/arithmetic/reduced.h>
+#include "core/check/error.h"
+#include "core/tensor/formula.h"
+#include "tests/core/arithmetic/reduced.h"
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,9 @@
+#include "core/arithmetic/wide_chains.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/arithmetic/wide_chains.h>
-#include <simmesh/tests/core/arithmetic/exact_oracle.h>
+#include "tests/core/arithmetic/exact_oracle.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,7 @@
+#include "core/arithmetic/wide_rounding.h"
+
 #include <gtest/gtest.h>
 #include <limits>
-
-#include <simmesh/core/arithmetic/wide_rounding.h>
 
 namespace simmesh {
 namespace {

@@ -1,17 +1,18 @@
+#include "core/autograd/backward.h"
+
 #include <gtest/gtest.h>
 #include <string>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/function.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/products.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/ops/views.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/function.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 namespace {

@@ -1,16 +1,17 @@
+#include "core/autograd/checkpoint.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/checkpoint.h>
-#include <simmesh/core/autograd/saved_tensor.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/conversion.h>
-#include <simmesh/core/ops/default_generator.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/products.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/saved_tensor.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/random/default_generator.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,11 @@
+#include "core/autograd/gradcheck.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/function.h>
-#include <simmesh/core/autograd/gradcheck.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/function.h"
+#include "core/autograd/variable.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,11 @@
+#include "core/autograd/variable.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
+#include "core/autograd/backward.h"
+#include "core/check/error.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
 
 namespace simmesh {
 namespace {

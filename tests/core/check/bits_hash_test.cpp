@@ -1,8 +1,8 @@
+#include "core/check/bits_hash.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <vector>
-
-#include <simmesh/core/check/bits_hash.h>
 
 namespace simmesh {
 namespace {

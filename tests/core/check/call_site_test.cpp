@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "core/check/call_site.h"
 
-#include <simmesh/core/check/call_site.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,11 @@
+#include "core/check/check.h"
+
 #include <gtest/gtest.h>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

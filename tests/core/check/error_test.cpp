@@ -1,7 +1,8 @@
+#include "core/check/error.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,7 @@
+#include "core/check/fold_hash.h"
+
 #include <gtest/gtest.h>
 #include <initializer_list>
-
-#include <simmesh/core/check/fold_hash.h>
 
 namespace simmesh {
 namespace {

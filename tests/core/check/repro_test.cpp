@@ -1,7 +1,7 @@
+#include "core/check/repro.h"
+
 #include <gtest/gtest.h>
 #include <string>
-
-#include <simmesh/core/check/repro.h>
 
 namespace simmesh {
 namespace {

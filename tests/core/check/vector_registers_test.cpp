@@ -7,18 +7,18 @@
 #include <cpuid.h>
 #endif
 
-#include <simmesh/core/arithmetic/arithmetic.h>
-#include <simmesh/core/arithmetic/combine.h>
-#include <simmesh/core/arithmetic/functions.h>
-#include <simmesh/core/arithmetic/philox.h>
-#include <simmesh/core/arithmetic/product.h>
-#include <simmesh/core/arithmetic/sums.h>
-#include <simmesh/core/check/bits_hash.h>
-#include <simmesh/core/check/vector_registers.h>
-#include <simmesh/core/tensor/convert.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/core/tensor/stream_copy.h>
-#include <simmesh/core/tensor/strided_copy.h>
+#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/combine.h"
+#include "core/arithmetic/functions.h"
+#include "core/arithmetic/philox.h"
+#include "core/arithmetic/product.h"
+#include "core/arithmetic/sums.h"
+#include "core/check/bits_hash.h"
+#include "core/check/vector_registers.h"
+#include "core/tensor/convert.h"
+#include "core/tensor/formula.h"
+#include "core/tensor/stream_copy.h"
+#include "core/tensor/strided_copy.h"
 
 namespace simmesh {
 namespace {

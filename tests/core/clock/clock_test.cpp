@@ -1,13 +1,14 @@
+#include "core/clock/clock.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/clock/clock.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/matrix.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
+#include "core/check/error.h"
+#include "core/engine/run.h"
+#include "core/engine/world.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/matrix.h"
+#include "core/tensor/formula.h"
+#include "tests/core/engine/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "core/clock/race_checker.h"
 
-#include <simmesh/core/clock/race_checker.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,11 @@
+#include "core/clock/stream.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/clock/stream.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/tensor/launch.h>
+#include "core/engine/run.h"
+#include "core/engine/world.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/tensor/launch.h"
 
 namespace simmesh {
 namespace {

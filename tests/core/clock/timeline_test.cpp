@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "core/clock/timeline.h"
 
-#include <simmesh/core/clock/timeline.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,8 @@
+#include "core/clock/topology.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/clock/topology.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/tensor/shape.h"
 
 namespace simmesh {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <optional>
 
-#include <simmesh/core/engine/world.h>
+#include "core/engine/world.h"
 
 namespace simmesh {
 

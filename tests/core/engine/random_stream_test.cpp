@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "core/engine/random_stream.h"
 
-#include <simmesh/core/engine/random_stream.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/world.h>
+#include "core/check/error.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 namespace {

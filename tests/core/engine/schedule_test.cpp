@@ -1,9 +1,10 @@
+#include "core/engine/schedule.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <set>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/schedule.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

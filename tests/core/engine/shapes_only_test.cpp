@@ -4,20 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/memory/data_mode.h>
-#include <simmesh/core/ops/factories.h>
-#include <simmesh/core/ops/inplace.h>
-#include <simmesh/core/ops/losses.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/products.h>
-#include <simmesh/core/ops/views.h>
-#include <simmesh/core/optim/adam.h>
-#include <simmesh/core/optim/clip.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/engine/run.h"
+#include "core/memory/data_mode.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/neural/losses.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
+#include "core/optim/adam.h"
+#include "core/optim/clip.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,7 @@
+#include "core/engine/stack_arena.h"
+
 #include <cstring>
 #include <gtest/gtest.h>
-
-#include <simmesh/core/engine/stack_arena.h>
 
 namespace simmesh {
 namespace {

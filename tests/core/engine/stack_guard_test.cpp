@@ -1,10 +1,11 @@
+#include "core/engine/stack_guard.h"
+
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/engine/stack_guard.h>
-#include <simmesh/core/engine/world.h>
+#include "core/engine/world.h"
 
 // Under a sanitizer no handler is installed: the sanitizer reports such accesses itself.
 #if !defined(SIMMESH_ASAN) && !defined(SIMMESH_TSAN)

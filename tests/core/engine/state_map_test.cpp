@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
+#include "core/check/error.h"
+#include "core/engine/run.h"
+#include "core/engine/world.h"
+#include "tests/core/engine/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -1,12 +1,13 @@
+#include "core/engine/world.h"
+
 #include <boost/thread/thread.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdexcept>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/tests/core/engine/every_schedule.h>
+#include "core/check/error.h"
+#include "core/engine/run.h"
+#include "tests/core/engine/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,7 @@
+#include "core/memory/buffer.h"
+
 #include <cstring>
 #include <gtest/gtest.h>
-
-#include <simmesh/core/memory/buffer.h>
 
 namespace simmesh {
 namespace {

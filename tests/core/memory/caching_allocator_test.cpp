@@ -1,8 +1,9 @@
+#include "core/memory/caching_allocator.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/memory/caching_allocator.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,9 @@
+#include "core/memory/physical_memory.h"
+
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
-
-#include <simmesh/core/memory/physical_memory.h>
 
 namespace simmesh {
 namespace {

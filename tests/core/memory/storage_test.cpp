@@ -1,10 +1,11 @@
+#include "core/memory/storage.h"
+
 #include <cstring>
 #include <gtest/gtest.h>
 #include <set>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/memory/storage.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

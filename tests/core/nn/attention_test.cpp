@@ -1,10 +1,11 @@
+#include "core/nn/attention.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/attention.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh::nn {
 namespace {

@@ -1,9 +1,10 @@
+#include "core/nn/batch_norm.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/nn/batch_norm.h>
-#include <simmesh/core/ops/views.h>
-#include <simmesh/core/tensor/formula.h>
-#include <simmesh/tests/core/ops/kind_raised.h>
+#include "core/ops/shapes/views.h"
+#include "core/tensor/formula.h"
+#include "tests/core/ops/kind_raised.h"
 
 namespace simmesh::nn {
 namespace {

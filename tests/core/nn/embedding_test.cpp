@@ -1,11 +1,12 @@
+#include "core/nn/embedding.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/nn/embedding.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/views.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh::nn {
 namespace {

@@ -1,10 +1,11 @@
+#include "core/nn/gated_mlp.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/nn/gated_mlp.h>
-#include <simmesh/core/ops/activations.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/products.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/ops/elementwise/activations.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/products.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh::nn {
 namespace {

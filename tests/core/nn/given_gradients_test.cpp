@@ -1,10 +1,11 @@
+#include "core/nn/given_gradients.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/nn/given_gradients.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh::nn {
 namespace {

@@ -1,8 +1,9 @@
+#include "core/nn/init.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/nn/init.h>
-#include <simmesh/core/ops/default_generator.h>
+#include "core/check/error.h"
+#include "core/ops/random/default_generator.h"
 
 namespace simmesh::nn {
 namespace {

@@ -1,15 +1,16 @@
+#include "core/nn/module.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/nn/containers.h>
-#include <simmesh/core/nn/linear.h>
-#include <simmesh/core/nn/module.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/engine/world.h"
+#include "core/nn/containers.h"
+#include "core/nn/linear.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh::nn {
 namespace {

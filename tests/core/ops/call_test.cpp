@@ -1,15 +1,16 @@
+#include "core/ops/call.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/ops/call.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/gradient_call.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "core/engine/run.h"
+#include "core/engine/world.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/gradient_call.h"
 
 namespace simmesh {
 namespace {

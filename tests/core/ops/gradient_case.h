@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/autograd/gradcheck.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/gradcheck.h"
+#include "core/autograd/variable.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh {
 

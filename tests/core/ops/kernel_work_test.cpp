@@ -1,7 +1,8 @@
+#include "core/ops/kernel_work.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/ops/kernel_work.h>
-#include <simmesh/core/ops/registry.h>
+#include "core/ops/registry.h"
 
 namespace simmesh {
 namespace {

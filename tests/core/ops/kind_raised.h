@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 

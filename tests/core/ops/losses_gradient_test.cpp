@@ -1,11 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/ops/attention.h>
-#include <simmesh/core/ops/losses.h>
-#include <simmesh/core/ops/normalization.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/random.h>
-#include <simmesh/tests/core/ops/gradient_case.h>
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/attention.h"
+#include "core/ops/neural/losses.h"
+#include "core/ops/neural/normalization.h"
+#include "core/ops/random/random.h"
+#include "tests/core/ops/gradient_case.h"
 
 namespace simmesh {
 namespace {

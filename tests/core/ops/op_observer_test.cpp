@@ -1,8 +1,9 @@
+#include "core/ops/op_observer.h"
+
 #include <gtest/gtest.h>
 #include <string>
 
-#include <simmesh/core/ops/op_observer.h>
-#include <simmesh/core/ops/pointwise.h>
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh {
 namespace {

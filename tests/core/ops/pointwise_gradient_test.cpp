@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/ops/comparison.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/tests/core/ops/gradient_case.h>
+#include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "tests/core/ops/gradient_case.h"
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/reductions.h>
-#include <simmesh/core/ops/softmax.h>
-#include <simmesh/tests/core/ops/gradient_case.h>
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/softmax.h"
+#include "core/ops/reductions/reductions.h"
+#include "tests/core/ops/gradient_case.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,7 @@
+#include "core/ops/registry.h"
+
 #include <gtest/gtest.h>
 #include <set>
-
-#include <simmesh/core/ops/registry.h>
 
 namespace simmesh {
 namespace {

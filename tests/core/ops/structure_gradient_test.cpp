@@ -1,16 +1,16 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/gradcheck.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/complex.h>
-#include <simmesh/core/ops/convolution.h>
-#include <simmesh/core/ops/indexing.h>
-#include <simmesh/core/ops/joining.h>
-#include <simmesh/core/ops/pooling.h>
-#include <simmesh/core/ops/products.h>
-#include <simmesh/core/ops/sorting.h>
-#include <simmesh/core/ops/views.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/gradcheck.h"
+#include "core/autograd/variable.h"
+#include "core/ops/elementwise/complex.h"
+#include "core/ops/indexing/indexing.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/neural/convolution.h"
+#include "core/ops/neural/pooling.h"
+#include "core/ops/reductions/sorting.h"
+#include "core/ops/shapes/joining.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/formula.h"
 
 // First and second gradients of the ops that view, multiply, join, index, sort, convolve and pool,
 // against differences.

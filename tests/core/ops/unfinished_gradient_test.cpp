@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/backward.h>
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/convolution.h>
-#include <simmesh/core/ops/indexing.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/ops/products.h>
-#include <simmesh/core/ops/rearranging.h>
-#include <simmesh/core/ops/views.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/indexing/indexing.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/neural/convolution.h"
+#include "core/ops/shapes/rearranging.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/formula.h"
 
 // In exact arithmetic a leaf's gradient goes on unrounded: a batch gives the bits of its parts one
 // after another, in any order. Rounding anywhere in between would show here.

@@ -1,11 +1,11 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/optim/adam.h>
-#include <simmesh/core/optim/ema.h>
-#include <simmesh/core/optim/sgd.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/optim/adam.h"
+#include "core/optim/ema.h"
+#include "core/optim/sgd.h"
 
 namespace simmesh::optim {
 namespace {

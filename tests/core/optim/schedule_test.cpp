@@ -1,15 +1,15 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/autograd/variable.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/ops/compute_mode.h>
-#include <simmesh/core/ops/pointwise.h>
-#include <simmesh/core/optim/clip.h>
-#include <simmesh/core/optim/learning_rate.h>
-#include <simmesh/core/optim/loss_scaler.h>
-#include <simmesh/core/optim/sgd.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/optim/clip.h"
+#include "core/optim/learning_rate.h"
+#include "core/optim/loss_scaler.h"
+#include "core/optim/sgd.h"
+#include "core/tensor/formula.h"
 
 namespace simmesh::optim {
 namespace {

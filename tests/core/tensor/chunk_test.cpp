@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "core/tensor/chunk.h"
 
-#include <simmesh/core/tensor/chunk.h>
+#include <gtest/gtest.h>
 
 namespace simmesh {
 namespace {

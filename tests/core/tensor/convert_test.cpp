@@ -1,10 +1,10 @@
+#include "core/tensor/convert.h"
+
 #include <bit>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <limits>
 #include <vector>
-
-#include <simmesh/core/tensor/convert.h>
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,10 @@
+#include "core/tensor/dtype.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/dtype.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,3 +1,5 @@
+#include "core/tensor/formula.h"
+
 #include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -5,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/formula.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,9 +1,9 @@
+#include "core/tensor/half.h"
+
 #include <Eigen/Core>
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
-
-#include <simmesh/core/tensor/half.h>
 
 namespace simmesh {
 namespace {

@@ -1,8 +1,9 @@
+#include "core/tensor/launch.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/engine/run.h>
-#include <simmesh/core/engine/world.h>
-#include <simmesh/core/tensor/launch.h>
+#include "core/engine/run.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,8 @@
+#include "core/tensor/shape.h"
+
 #include <gtest/gtest.h>
 
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/shape.h>
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,7 +1,7 @@
+#include "core/tensor/stream_copy.h"
+
 #include <gtest/gtest.h>
 #include <vector>
-
-#include <simmesh/core/tensor/stream_copy.h>
 
 namespace simmesh {
 namespace {

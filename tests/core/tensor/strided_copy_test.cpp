@@ -1,9 +1,9 @@
+#include "core/tensor/strided_copy.h"
+
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <vector>
-
-#include <simmesh/core/tensor/strided_copy.h>
 
 namespace simmesh {
 namespace {

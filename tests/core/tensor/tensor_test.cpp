@@ -1,11 +1,12 @@
+#include "core/tensor/tensor.h"
+
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
 #include <vector>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/check/error.h>
-#include <simmesh/core/tensor/tensor.h>
+#include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 namespace {

@@ -1,10 +1,11 @@
+#include "core/trace/trace.h"
+
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include <simmesh/core/check/check.h>
-#include <simmesh/core/trace/trace.h>
+#include "core/check/check.h"
 
 namespace simmesh {
 namespace {

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/ops/elementwise/selection.h"
+#include "core/ops/number.h"
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Comparisons of broadcast elements in their common dtype; bool.
+Tensor eq(const Tensor& a, const Tensor& b);
+Tensor eq(const Tensor& a, Number b);
+Tensor ne(const Tensor& a, const Tensor& b);
+Tensor ne(const Tensor& a, Number b);
+Tensor lt(const Tensor& a, const Tensor& b);
+Tensor lt(const Tensor& a, Number b);
+Tensor le(const Tensor& a, const Tensor& b);
+Tensor le(const Tensor& a, Number b);
+Tensor gt(const Tensor& a, const Tensor& b);
+Tensor gt(const Tensor& a, Number b);
+Tensor ge(const Tensor& a, const Tensor& b);
+Tensor ge(const Tensor& a, Number b);
+
+// equal says whether two tensors have the same shape and equal elements; NaN equals nothing.
+// Raises a RuntimeError for different dtypes.
+bool equal(const Tensor& a, const Tensor& b);
+
+// Tolerance is |a - b| <= absolute + relative * |b|.
+struct Tolerance {
+  double relative = 1e-5;
+  double absolute = 1e-8;
+  bool equal_nan = false;
+};
+// isclose compares elements within a tolerance; bool. allclose says whether all are close.
+Tensor isclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
+bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
+
+// comparison_ops returns the ops of this family.
+gsl::span<const Op* const> comparison_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "core/ops/number.h"
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Elementwise sums with a product, as optimisers use them. Operands are broadcast and promoted.
+
+// lerp returns start + weight * (end - start); addcmul x + value * a * b; addcdiv x + value * a / b
+// (floating only). lerp computes from the end for weights of 1/2 and more.
+Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight);
+Tensor lerp(const Tensor& start, const Tensor& end, Number weight);
+Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
+Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
+
+// interpolation_ops returns the ops of this family.
+gsl::span<const Op* const> interpolation_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <optional>
+
+#include "core/ops/number.h"
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Elementwise choices between operands, which are broadcast and promoted.
+
+// maximum and minimum pass NaN on; equal operands share the gradient. fmax and fmin prefer the
+// operand that is no NaN.
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+Tensor fmax(const Tensor& a, const Tensor& b);
+Tensor fmin(const Tensor& a, const Tensor& b);
+
+// where returns a where the bool condition is true, else b. Raises a RuntimeError for a condition
+// of another dtype (uint8 excepted).
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, Number b);
+Tensor where(const Tensor& condition, Number a, const Tensor& b);
+Tensor where(const Tensor& condition, Number a, Number b);
+
+// clamp keeps x within [min, max], of which at least one is given; max where min is larger. NaN
+// stays.
+Tensor clamp(const Tensor& x, std::optional<Number> min, std::optional<Number> max = {});
+Tensor clamp(const Tensor& x, const Tensor& min, const Tensor& max);
+Tensor clamp_min(const Tensor& x, Number min);
+Tensor clamp_min(const Tensor& x, const Tensor& min);
+Tensor clamp_max(const Tensor& x, Number max);
+Tensor clamp_max(const Tensor& x, const Tensor& max);
+
+// masked_fill returns x with the value where the bool mask, broadcast to x, is true. The result has
+// the dtype of x. Raises a RuntimeError for a mask of another dtype and for a value tensor with
+// dims.
+Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value);
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
+
+// copysign returns the magnitude of a with the sign of b, floating.
+Tensor copysign(const Tensor& a, const Tensor& b);
+
+// nan_to_num replaces NaN, and the infinities by the numbers given, else by the largest finite ones
+// of the dtype.
+struct NanToNum {
+  double nan = 0.0;
+  std::optional<double> positive_infinity;
+  std::optional<double> negative_infinity;
+};
+Tensor nan_to_num(const Tensor& x, const NanToNum& options = {});
+
+// clamp_bounds returns clamp's bounds as its arguments; raises a RuntimeError for none.
+// checked_mask returns the mask of a masked_fill.
+Attributes clamp_bounds(const Tensor& x, std::optional<Number> min, std::optional<Number> max);
+const Tensor& checked_mask(const Tensor& mask);
+
+// selection_ops returns the ops of this family.
+gsl::span<const Op* const> selection_ops();
+
+}  // namespace simmesh

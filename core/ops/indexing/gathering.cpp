@@ -1,0 +1,225 @@
+#include "core/ops/indexing/gathering.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/check/error.h"
+#include "core/ops/call.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/dim_list.h"
+#include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/selection.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/indexing/places.h"
+#include "core/ops/promotion.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/convert.h"
+
+namespace simmesh {
+
+namespace {
+
+using Inputs = gsl::span<const Tensor>;
+using Types = gsl::span<const TensorType>;
+
+TensorTypes embedding_type(Types inputs, const Attributes& attributes) {
+  const TensorType &weight = inputs[0], &indices = inputs[1];
+  check_index_type(indices, "embedding");
+  if (weight.shape.size() != 2)
+    raise(ErrorKind::runtime_error, "embedding", "'weight' must be 2-D, got {}",
+          to_string(DimSpan(weight.shape)));
+  std::int64_t padding = attributes.get_or<std::int64_t>("padding_idx", -1);
+  if (padding >= weight.shape[0])
+    raise(ErrorKind::assertion_error, "embedding",
+          "Padding_idx must be within num_embeddings, got {} of {}", padding, weight.shape[0]);
+  TensorType result = {indices.shape, weight.dtype};
+  result.shape.push_back(weight.shape[1]);
+  return {result};
+}
+
+const Op embedding_op = {
+    .name = "embedding",
+    .shape = embedding_type,
+    .kernel =
+        [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
+          const Tensor& weight = inputs[0];
+          Places places =
+              checked_indices(inputs[1], {.size = weight.size(0), .where = "embedding"});
+          take_blocks(weight.contiguous(), places, weight.size(1), outputs[0]);
+        },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      std::int64_t padding = call.attributes().get_or<std::int64_t>("padding_idx", -1);
+      UnroundedSums scope(call.is_unfinished(0));
+      return {embedding_dense_backward(call.gradient(), call.input(1),
+                                       {call.input_type(0).shape[0], padding}),
+              Tensor()};
+    },
+    .saves = {.inputs = 0b10},
+};
+
+const Op embedding_backward_op = {
+    .name = "embedding_dense_backward",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      return {
+          {{attributes.get<std::int64_t>("num_weights"), inputs[0].shape.back()}, inputs[0].dtype}};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          Tensor& out = outputs[0];
+          Places places = checked_indices(
+              inputs[1], {.size = out.size(0), .where = "embedding_dense_backward"});
+          std::int64_t padding = attributes.get<std::int64_t>("padding_idx");
+          for (std::int64_t& place : places)
+            if (place == padding) place = -1;
+          add_blocks({.x = zeros(out.shape(), out.dtype()),
+                      .places = places,
+                      .block = out.size(1),
+                      .source = inputs[0]},
+                     out);
+        },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      const Tensor& indices = call.input(1);
+      Tensor rows = embedding(call.gradient(), indices);
+      std::int64_t padding = call.attributes().get<std::int64_t>("padding_idx");
+      if (padding >= 0) rows = masked_fill(rows, unsqueeze(eq(indices, padding), -1), 0);
+      return {rows, Tensor()};
+    },
+    .saves = {.inputs = 0b10},
+};
+
+const Op gather_op = {
+    .name = "gather",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      std::int64_t dim = indexed_dim(attributes, inputs[0].shape);
+      check_gather({.x = inputs[0], .index = inputs[1], .dim = dim}, "gather");
+      return {{inputs[1].shape, inputs[0].dtype}};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          if (outputs[0].element_count() == 0) return;
+          Shape shape = with_dims(inputs[0].shape());
+          Places places =
+              element_places(shape, indexed_dim(attributes, shape), inputs[1], "gather");
+          take_blocks(inputs[0].contiguous(), places, 1, outputs[0]);
+        },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      Tensor g = call.gradient();
+      UnroundedSums scope(call.is_unfinished(0));
+      return {scatter_add(new_zeros(g, call.input_type(0).shape),
+                          call.attributes().get<std::int64_t>("dim"), call.input(1), g),
+              Tensor()};
+    },
+    .saves = {.inputs = 0b10},
+};
+
+const Op index_select_op = {
+    .name = "index_select",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      check_index_vector(inputs[1], "index_select");
+      TensorType result = inputs[0];
+      std::int64_t dim = indexed_dim(attributes, result.shape);
+      if (!result.shape.empty()) result.shape[std::size_t(dim)] = element_count(inputs[1].shape);
+      return {result};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          Shape shape = with_dims(inputs[0].shape());
+          std::int64_t dim = indexed_dim(attributes, shape);
+          Places indices = checked_indices(
+              inputs[1], {.dim = dim, .size = shape[std::size_t(dim)], .where = "index_select"});
+          take_blocks(inputs[0].contiguous(), places_along(shape, dim, indices),
+                      block_after(shape, dim), outputs[0]);
+        },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      Tensor g = call.gradient();
+      std::int64_t dim = indexed_dim(call.attributes(), call.input_type(0).shape);
+      UnroundedSums scope(call.is_unfinished(0));
+      return {index_add(new_zeros(g, call.input_type(0).shape), dim, call.input(1), g), Tensor()};
+    },
+    .saves = {.inputs = 0b10},
+};
+
+const Op one_hot_op = {
+    .name = "one_hot",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      check_index_type(inputs[0], "one_hot");
+      TensorType result = {inputs[0].shape, DType::int64};
+      result.shape.push_back(attributes.get<std::int64_t>("num_classes"));
+      return {result};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
+          Tensor& out = outputs[0];
+          std::int64_t classes = out.shape().back(), begin = 0;
+          if (out.bytes() > 0) std::memset(out.mutable_data(), 0, out.bytes());
+          auto values = out.mutable_values<std::int64_t>();
+          for (std::int64_t place : checked_indices(
+                   inputs[0], {.dim = out.dim() - 1, .size = classes, .where = "one_hot"})) {
+            values[std::size_t(begin + place)] = 1;
+            begin += classes;
+          }
+        },
+};
+
+}  // namespace
+
+Tensor embedding(const Tensor& weight, const Tensor& indices,
+                 std::optional<std::int64_t> padding_idx) {
+  std::int64_t padding = padding_idx.value_or(-1);
+  if (padding_idx && padding < 0) padding += weight.dim() > 0 ? weight.size(0) : 0;
+  if (padding_idx && padding < 0)
+    raise(ErrorKind::assertion_error, "embedding",
+          "Padding_idx must be within num_embeddings, got {}", *padding_idx);
+  return call_one(embedding_op, {weight, indices}, {{"padding_idx", padding}});
+}
+
+Tensor embedding_dense_backward(const Tensor& gradient, const Tensor& indices,
+                                const EmbeddingRows& rows) {
+  return call_one(embedding_backward_op, {gradient, indices},
+                  {{"num_weights", rows.count}, {"padding_idx", rows.padding_idx}});
+}
+
+Tensor gather(const Tensor& x, std::int64_t dim, const Tensor& index) {
+  return call_one(gather_op, {x, index}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+}
+
+Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim) {
+  if (x.dim() != index.dim())
+    raise(ErrorKind::runtime_error, "take_along_dim",
+          "input and indices should have the same number of dimensions, but got {} dimensions for "
+          "input, and {} dimensions for indices",
+          x.dim(), index.dim());
+  dim = wrapped_dim(dim, x.shape().size());
+  if (x.dim() == 0) return gather(x, 0, index);
+  TensorType types[] = {type_of(x), type_of(index)};
+  for (TensorType& type : types) type.shape[std::size_t(dim)] = 1;
+  Shape from = broadcast_shapes(types), by = from;
+  from[std::size_t(dim)] = x.size(dim);
+  by[std::size_t(dim)] = index.size(dim);
+  return gather(expand(x, from), dim, expand(index, by));
+}
+
+Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index) {
+  return call_one(index_select_op, {x, index}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+}
+
+Tensor one_hot(const Tensor& x, std::int64_t classes) {
+  if (classes < 0) {
+    if (x.distribution() || x.element_count() == 0)
+      raise(ErrorKind::runtime_error, "one_hot",
+            "Can not infer total number of classes from empty tensor, or a distributed one.");
+    Tensor flat = converted(x.detach(), DType::int64).contiguous();
+    auto values = flat.values<std::int64_t>();
+    classes = 1 + *std::max_element(values.begin(), values.end());
+  }
+  return call_one(one_hot_op, {x}, {{"num_classes", classes}});
+}
+
+gsl::span<const Op* const> gathering_ops() {
+  static const Op* const ops[] = {&embedding_op, &embedding_backward_op, &gather_op,
+                                  &index_select_op, &one_hot_op};
+  return ops;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "core/ops/indexing/gathering.h"
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Reads and writes by several index tensors at once, of dtype int64 (or int32) or bool. An index
+// below zero counts from the end; one out of range raises an IndexError.
+
+// index is x[i0, i1, ...]: entry k indexes dim k, an undefined one takes the dim whole; the indices
+// are broadcast against each other. A bool entry stands for the places where it is true. The
+// indexed dims become those of the indices, in place of the first where all stand together, else in
+// front.
+Tensor index(const Tensor& x, gsl::span<const Tensor> indices);
+inline Tensor index(const Tensor& x, std::initializer_list<Tensor> indices) {
+  return index(x, gsl::span<const Tensor>(indices.begin(), indices.size()));
+}
+
+// index_put returns x with values, broadcast to the shape of index(x, indices), written there, or
+// added; without accumulate the last of several wins.
+Tensor index_put(const Tensor& x, gsl::span<const Tensor> indices, const Tensor& values,
+                 bool accumulate = false);
+inline Tensor index_put(const Tensor& x, std::initializer_list<Tensor> indices,
+                        const Tensor& values, bool accumulate = false) {
+  return index_put(x, gsl::span<const Tensor>(indices.begin(), indices.size()), values, accumulate);
+}
+
+// masked_select returns the elements where a bool mask, broadcast with x, is true: a vector.
+Tensor masked_select(const Tensor& x, const Tensor& mask);
+
+// nonzero returns the indices of the elements other than zero, in order: int64 [count, x.dim()].
+// Its shape depends on the data, so a distributed tensor raises a RuntimeError.
+Tensor nonzero(const Tensor& x);
+
+// indexing_ops returns the ops of this file.
+gsl::span<const Op* const> indexing_ops();
+
+}  // namespace simmesh

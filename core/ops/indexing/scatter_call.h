@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/ops/gradient_call.h"
+
+namespace simmesh {
+
+// What the ops that write a source [i][j] at [i][index[i][j]] along "dim" share. Their inputs are
+// x, index and source, which is absent where they write a value.
+
+// scatter_types returns the type of x. Raises a RuntimeError where index and source don't fit, or
+// the source has another dtype.
+TensorTypes scatter_types(gsl::span<const TensorType> inputs, const Attributes& attributes,
+                          std::string_view where);
+
+// source_within returns the elements of a source that an index of that shape has a place for.
+Tensor source_within(const Tensor& source, const Shape& index);
+
+// source_gradient returns the elements of the gradient where those of the source went, and zeros
+// where the index has no place for them. Reads the input index.
+Tensor source_gradient(const GradientCall& call, const Tensor& gradient);
+
+// padded_source returns elements for each element of the index in the shape of the source.
+Tensor padded_source(const GradientCall& call, const Tensor& elements);
+
+}  // namespace simmesh

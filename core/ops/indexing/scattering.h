@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Writes along one dim by an index tensor of dtype int64 (or int32). An index out of range raises
+// an IndexError, as does one below zero. Where several elements are added to one, they are added in
+// ascending order of their places, in float32 for 16-bit dtypes, and rounded once; in exact
+// arithmetic their order changes nothing.
+
+// scatter returns x with source[i][j], or a value, written at [i][index[i][j]] along dim; the last
+// of several wins. scatter_add adds instead.
+Tensor scatter(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
+Tensor scatter(const Tensor& x, std::int64_t dim, const Tensor& index, double value);
+Tensor scatter_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
+
+// ScatterReduce is how scatter_reduce combines: "sum", "prod", "mean", "amax" or "amin" of the
+// sources of an element, and of the element itself where include_self.
+struct ScatterReduce {
+  std::string_view reduce = "sum";
+  bool include_self = true;
+};
+// scatter_reduce returns x with the elements that get sources replaced by what these reduce to. A
+// mean divides the sum by the count, rounding integers down; NaN wins amax and amin, whose equal
+// elements share the gradient. Raises a RuntimeError for another reduction.
+Tensor scatter_reduce(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source,
+                      const ScatterReduce& options);
+
+// index_add returns x with alpha * source[j] added to its element index[j] of dim. index_copy
+// writes the source there, the last of several wins; index_fill a value.
+Tensor index_add(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source,
+                 double alpha = 1);
+Tensor index_copy(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
+Tensor index_fill(const Tensor& x, std::int64_t dim, const Tensor& index, double value);
+
+// scattering_ops returns the ops of this file but for scatter_reduce, which has its own.
+gsl::span<const Op* const> scattering_ops();
+gsl::span<const Op* const> scatter_reduce_ops();
+
+}  // namespace simmesh

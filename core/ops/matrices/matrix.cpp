@@ -1,0 +1,112 @@
+#include "core/ops/matrices/matrix.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "core/ops/compute_mode.h"
+#include "core/ops/reductions/unrounded_terms.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/convert.h"
+
+namespace simmesh {
+
+namespace {
+
+std::int64_t batch_step(const Tensor& matrices) {
+  return matrices.dim() == 2
+             ? 0
+             : matrices.strides()[0] * std::int64_t(bytes_per_element(matrices.dtype()));
+}
+
+DType sum_dtype(DType dtype) { return bytes_per_element(dtype) == 2 ? DType::float32 : dtype; }
+
+// visit_rows calls f(row, addend row) with the rows of a sum and of an addend of its shape.
+template <class T, class F>
+void visit_rows(Tensor& sum, const Tensor& addend, F&& f) {
+  Tensor rows = addend.strides().back() == 1 ? addend : addend.contiguous();
+  auto values = sum.mutable_values<T>();
+  auto* first = reinterpret_cast<const T*>(rows.data());
+  std::size_t columns = std::size_t(sum.shape().back());
+  Dims index(sum.shape().size() - 1, 0);
+  DimSpan leading = DimSpan(sum.shape()).first(index.size());
+  for (std::size_t begin = 0; begin < values.size(); begin += columns) {
+    std::int64_t at = 0;
+    for (std::size_t dim = 0; dim < index.size(); ++dim) at += index[dim] * rows.strides()[dim];
+    f(values.subspan(begin, columns), gsl::span<const T>(first + at, columns));
+    next_index(index, leading);
+  }
+}
+
+// beta * addend + alpha * sum, in the type of the sum.
+template <class T>
+void add_scaled(gsl::span<T> sum, gsl::span<const T> addend, const Scales& scales) {
+  T alpha = T(scales.alpha), beta = T(scales.beta);
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = T(alpha * sum[i] + beta * addend[i]);
+}
+
+template <class T>
+void scale(gsl::span<T> sum, double factor) {
+  T alpha = T(factor);
+  for (T& x : sum) x = T(alpha * x);
+}
+
+}  // namespace
+
+ProductOperand product_operand(const Tensor& matrices) {
+  std::size_t dims = matrices.shape().size();
+  return {.data = matrices.data(),
+          .dtype = matrices.dtype(),
+          .row_stride = matrices.strides()[dims - 2],
+          .column_stride = matrices.strides()[dims - 1]};
+}
+
+void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
+  if (out.element_count() == 0) return;
+  if (keeps_unrounded() && is_floating_point(out.dtype()))
+    return write_unrounded_product(a, b, {Tensor(), {}}, out);
+  std::int64_t dims = out.dim(), rows = out.size(dims - 2), columns = out.size(dims - 1);
+  std::int64_t depth = a.size(a.dim() - 1);
+  if (depth == 0) {
+    std::memset(out.mutable_data(), 0, out.bytes());
+    return;
+  }
+  Product product = {.rows = rows,
+                     .columns = columns,
+                     .depth = depth,
+                     .a = product_operand(a),
+                     .b = product_operand(b),
+                     .result = out.mutable_data(),
+                     .result_dtype = out.dtype(),
+                     .result_row_stride = columns};
+  const Arithmetic& arithmetic = current_arithmetic();
+  std::int64_t batches = dims == 2 ? 1 : out.size(0);
+  for (std::int64_t i = 0; i < batches; ++i) {
+    arithmetic.product(product);
+    product.a.data += batch_step(a);
+    product.b.data += batch_step(b);
+    product.result += rows * columns * std::int64_t(bytes_per_element(out.dtype()));
+  }
+}
+
+void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out) {
+  bool is_finite = std::isfinite(addend.scales.alpha) && std::isfinite(addend.scales.beta);
+  if (keeps_unrounded() && is_finite && is_floating_point(out.dtype()))
+    return write_unrounded_product(a, b, addend, out);
+  DType dtype = sum_dtype(out.dtype());
+  Tensor sum = dtype == out.dtype() ? out : empty(out.shape(), dtype);
+  multiply(a, b, sum);
+  const Scales& scales = addend.scales;
+  if (sum.element_count() == 0) return;
+  visit_dtype(dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, bool> || is_16_bit<T>)
+      return;
+    else if (scales.beta == 0)
+      scale<T>(sum.mutable_values<T>(), scales.alpha);
+    else
+      visit_rows<T>(sum, expand(converted(addend.value, dtype), sum.shape()),
+                    [&](auto row, auto added) { add_scaled<T>(row, added, scales); });
+  });
+  if (dtype != out.dtype()) copy_(out, converted(sum, out.dtype()));
+}
+
+}  // namespace simmesh

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/arithmetic/product.h"
+#include "core/ops/matrices/products.h"
+
+namespace simmesh {
+
+// Kernels of matrix products on plain tensors, a[..., n, k] and b[..., k, m] of any strides, with
+// the same leading dim or none, into contiguous rows of out[..., n, m].
+
+// product_operand returns a matrix, or the first one of a batch, as a product reads it.
+ProductOperand product_operand(const Tensor& matrices);
+
+// multiply writes a b, in the current arithmetic.
+void multiply(const Tensor& a, const Tensor& b, Tensor& out);
+
+// Addend is what is added to a product: a tensor that broadcasts to the result, and the factors.
+struct Addend {
+  Tensor value;
+  Scales scales;
+};
+// multiply_and_add writes beta * addend + alpha * a b: the product is rounded to float32 for 16-bit
+// dtypes, so that they are rounded once.
+void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out);
+
+}  // namespace simmesh

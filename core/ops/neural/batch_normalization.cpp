@@ -1,0 +1,135 @@
+#include "core/ops/neural/batch_normalization.h"
+
+#include <cmath>
+
+#include "core/check/error.h"
+#include "core/ops/call.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/normalized_groups.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/convert.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr const char* vector_names[] = {"input", "weight", "bias", "running_mean", "running_var"};
+
+// All elements of a channel: [N, C, rest].
+NormalizedGroups batch_groups(const Shape& shape) {
+  std::int64_t rest = element_count(DimSpan(shape).subspan(2));
+  return {{shape[0], shape[1], rest}, {1, shape[1], 1}, {shape[1], 1}};
+}
+
+TensorTypes batch_norm_types(gsl::span<const TensorType> inputs, const Attributes& attributes) {
+  const TensorType& x = inputs[0];
+  if (x.shape.size() < 2)
+    raise(ErrorKind::runtime_error, "batch_norm",
+          "Expected at least 2 dimensions for input tensor but received {}", x.shape.size());
+  if (!is_floating_point(x.dtype))
+    raise(ErrorKind::not_implemented_error, "batch_norm", "not implemented for '{}'",
+          to_string(x.dtype));
+  for (std::size_t i = 1; i < inputs.size(); ++i)
+    if (inputs[i].is_defined && inputs[i].shape != Shape{x.shape[1]})
+      raise(ErrorKind::runtime_error, "batch_norm",
+            "{} should contain {} elements, one a channel, got the shape {}", vector_names[i],
+            x.shape[1], to_string(DimSpan(inputs[i].shape)));
+  bool training = attributes.get<bool>("training");
+  if (!training && !(inputs.size() == 5 && inputs[3].is_defined && inputs[4].is_defined))
+    raise(ErrorKind::runtime_error, "batch_norm",
+          "Expected running_mean and running_var to be defined when training=False");
+  std::int64_t values = x.shape[1] == 0 ? 0 : element_count(x.shape) / x.shape[1];
+  if (training && values == 1)
+    raise(ErrorKind::value_error, "batch_norm",
+          "Expected more than 1 value per channel when training, got input size {}",
+          to_string(DimSpan(x.shape)));
+  TensorType statistics{{x.shape[1]}, statistics_dtype(x.dtype)};
+  return {x, statistics, statistics, statistics};
+}
+
+GroupMoments running_moments(const Tensor& mean, const Tensor& variance, double eps) {
+  Shape shape = {1, mean.element_count(), 1};
+  GroupMoments moments = {converted(mean, DType::float64).contiguous().view(shape),
+                          zeros(shape, DType::float64),
+                          converted(variance, DType::float64).contiguous().view(shape)};
+  auto rstd = moments.rstd.mutable_values<double>();
+  std::size_t i = 0;
+  for (double value : moments.variance.values<double>()) rstd[i++] = 1 / std::sqrt(value + eps);
+  return moments;
+}
+
+void batch_norm_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
+                       gsl::span<Tensor> outputs) {
+  NormalizedGroups groups = batch_groups(inputs[0].shape());
+  auto eps = attributes.get<double>("eps");
+  GroupMoments moments = attributes.get<bool>("training")
+                             ? group_moments(inputs[0], groups, {true, eps})
+                             : running_moments(inputs[3], inputs[4], eps);
+  const Tensor* statistics[] = {&moments.mean, &moments.rstd, &moments.variance};
+  for (std::size_t i = 0; i < 3; ++i) {
+    Tensor& out = outputs[i + 1];
+    copy_(out, converted(*statistics[i], out.dtype()).view(out.shape()));
+  }
+  normalize_groups(inputs[0], groups, moments,
+                   {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
+}
+
+Gradients batch_norm_gradient(const GradientCall& call) {
+  Gradients result(call.input_count());
+  NormalizedGroups groups = batch_groups(call.input_type(0).shape);
+  NormalizedGradient b = normalized_gradient(call, groups, true);
+  const TensorType& x = call.input_type(0);
+  if (call.needs(0)) {
+    // Running statistics don't depend on x.
+    if (call.attributes().get<bool>("training"))
+      result[0] = normalized_input_gradient(call, groups, b, true);
+    else
+      result[0] = to(reshape(b.g * b.rstd, x.shape), x.dtype);
+  }
+  if (call.needs(1)) result[1] = channel_sum(call, 1, b.raw * b.normalized);
+  if (call.needs(2)) result[2] = channel_sum(call, 2, b.raw);
+  return result;
+}
+
+const Op batch_norm_op = {
+    .name = "native_batch_norm",
+    .shape = batch_norm_types,
+    .kernel = batch_norm_kernel,
+    .gradient = batch_norm_gradient,
+    .saves = {.inputs = 0b011, .outputs = 0b110},
+};
+
+// running = (1 - momentum) * running + momentum * new.
+void move_towards(Tensor running, const Tensor& statistic, double momentum) {
+  mul_(running, 1 - momentum);
+  add_(running, to(statistic, running.dtype()), momentum);
+}
+
+}  // namespace
+
+Tensor batch_norm(const Tensor& x, const BatchNorm& options) {
+  std::vector<Tensor> outputs = call(
+      batch_norm_op, {x, options.weight, options.bias, options.running_mean, options.running_var},
+      {{"training", options.training}, {"eps", options.eps}});
+  if (options.training && x.element_count() > 0) {
+    NoGrad scope;
+    std::int64_t values_per_channel = x.element_count() / x.size(1);
+    double values = double(values_per_channel);
+    if (options.running_mean.is_defined())
+      move_towards(options.running_mean, outputs[1].detach(), options.momentum);
+    if (options.running_var.is_defined())
+      move_towards(options.running_var, outputs[3].detach() * (values / (values - 1)),
+                   options.momentum);
+  }
+  return outputs[0];
+}
+
+gsl::span<const Op* const> batch_normalization_ops() {
+  static const Op* const ops[] = {&batch_norm_op};
+  return ops;
+}
+
+}  // namespace simmesh

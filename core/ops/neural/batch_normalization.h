@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// BatchNorm are the arguments of batch_norm: vectors of one element a channel, undefined where
+// absent.
+struct BatchNorm {
+  Tensor running_mean = {};
+  Tensor running_var = {};
+  Tensor weight = {};
+  Tensor bias = {};
+  bool training = false;
+  double momentum = 0.1;  // the part of the batch in the running statistics
+  double eps = 1e-5;
+};
+
+// batch_norm normalizes each channel of x [N, C, d...]: (x - mean) / sqrt(variance + eps) * weight
+// + bias. In training mean and variance are those of the batch, computed like layer_norm's, and
+// the running statistics, where given, move towards them in place, the variance towards the
+// unbiased one; else they are the running ones. Raises a ValueError for one value a channel in
+// training, a RuntimeError for vectors of another size and for absent running statistics.
+Tensor batch_norm(const Tensor& x, const BatchNorm& options);
+
+// batch_normalization_ops returns the ops of this file.
+gsl::span<const Op* const> batch_normalization_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,250 @@
+#include "core/ops/neural/pooling.h"
+
+#include <algorithm>
+
+#include "core/check/error.h"
+#include "core/ops/call.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/indexing/gathering.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/rearranging.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/convert.h"
+
+namespace simmesh {
+
+namespace {
+
+using Inputs = gsl::span<const Tensor>;
+using Types = gsl::span<const TensorType>;
+
+void check_images(const Shape& shape, std::string_view where) {
+  if (shape.size() < 2)
+    raise(ErrorKind::runtime_error, where, "expected images of at least two dims, got {}",
+          to_string(DimSpan(shape)));
+}
+
+Windows windows_of(const Shape& x, const Pooling2d& options, std::string_view where) {
+  check_images(x, where);
+  Windows windows = {.image = {x[x.size() - 2], x[x.size() - 1]},
+                     .kernel = options.kernel,
+                     .stride = options.stride,
+                     .padding = options.padding};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (windows.stride[i] == 0) windows.stride[i] = windows.kernel[i];
+    if (2 * windows.padding[i] > windows.kernel[i])
+      raise(ErrorKind::runtime_error, where,
+            "pad should be at most half of effective kernel size, but got pad={}, kernel_size={}",
+            windows.padding[i], windows.kernel[i]);
+  }
+  windows.check(where);
+  return windows;
+}
+
+Windows windows_of(const Shape& x, const Attributes& attributes) {
+  auto pair = [&](std::string_view name) -> RowsColumns {
+    const Dims& dims = attributes.get<Dims>(name);
+    return {dims[0], dims[1]};
+  };
+  return windows_of(
+      x, {.kernel = pair("kernel_size"), .stride = pair("stride"), .padding = pair("padding")},
+      "max_pool2d");
+}
+
+// Interval is the part [begin, end) of a dim.
+struct Interval {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+Interval inside(const Windows& windows, std::size_t dim, std::int64_t window) {
+  std::int64_t begin = window * windows.stride[dim] - windows.padding[dim];
+  return {std::max<std::int64_t>(begin, 0),
+          std::min(begin + windows.kernel[dim], windows.image[dim])};
+}
+
+// The place of the greatest element of a window, of a NaN if there is one.
+template <class T>
+std::int64_t greatest(const T* image, std::int64_t columns, const Interval& down,
+                      const Interval& across) {
+  std::int64_t best = down.begin * columns + across.begin;
+  for (std::int64_t row = down.begin; row < down.end; ++row)
+    for (std::int64_t column = across.begin; column < across.end; ++column) {
+      std::int64_t at = row * columns + column;
+      if (image[at] > image[best] || (image[at] != image[at] && image[best] == image[best]))
+        best = at;
+    }
+  return best;
+}
+
+template <class T>
+void pool(const T* images, std::int64_t count, const Windows& windows, std::int64_t* places) {
+  auto [down, across] = windows.count();
+  for (std::int64_t image = 0; image < count; ++image) {
+    for (std::int64_t i = 0; i < down; ++i)
+      for (std::int64_t j = 0; j < across; ++j)
+        *places++ =
+            greatest(images, windows.image[1], inside(windows, 0, i), inside(windows, 1, j));
+    images += windows.image[0] * windows.image[1];
+  }
+}
+
+void max_pool_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+  const Tensor& x = inputs[0];
+  if (outputs[0].element_count() == 0) return;
+  Windows windows = windows_of(x.shape(), attributes);
+  std::int64_t size = windows.image[0] * windows.image[1], count = x.element_count() / size;
+  DType dtype = x.dtype() == DType::float64    ? DType::float64
+                : is_floating_point(x.dtype()) ? DType::float32
+                                               : DType::int64;
+  Tensor keys = converted(x, dtype).contiguous();
+  std::int64_t* places = outputs[1].mutable_values<std::int64_t>().data();
+  if (dtype == DType::float64)
+    pool(keys.values<double>().data(), count, windows, places);
+  else if (dtype == DType::float32)
+    pool(keys.values<float>().data(), count, windows, places);
+  else
+    pool(keys.values<std::int64_t>().data(), count, windows, places);
+  Tensor flat = x.contiguous().view(Dims{count, size});
+  adopt_(outputs[0],
+         gather(flat, 1, outputs[1].view(Dims{count, outputs[1].element_count() / count}))
+             .view(outputs[0].shape()));
+}
+
+const Op max_pool_op = {
+    .name = "max_pool2d_with_indices",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      Shape shape = inputs[0].shape;
+      RowsColumns count = windows_of(shape, attributes).count();
+      shape[shape.size() - 2] = count[0];
+      shape[shape.size() - 1] = count[1];
+      return {{shape, inputs[0].dtype}, {shape, DType::int64}};
+    },
+    .kernel = max_pool_kernel,
+    .gradient = [](const GradientCall& call) -> Gradients {
+      if (!call.has_gradient(0)) return {Tensor()};
+      Tensor g = flatten(call.gradient(0), -2), places = flatten(call.output(1), -2);
+      const Shape& shape = call.input_type(0).shape;
+      Shape flat(shape.begin(), shape.end() - 2);
+      flat.push_back(shape.end()[-2] * shape.end()[-1]);
+      return {reshape(scatter_add(new_zeros(g, flat), -1, places, g), shape)};
+    },
+    .saves = {.outputs = 0b10},
+};
+
+// WindowPlaces lists windows of images, each as so many places in its image, row-major; a place
+// past the end stands for no element. divisors has what the sum of each window is divided by.
+struct WindowPlaces {
+  RowsColumns count;
+  std::int64_t window_size = 0;
+  std::vector<std::int64_t> places;
+  std::vector<double> divisors;
+};
+
+// averages sums the windows' elements and divides; computed in float32 for 16-bit dtypes.
+Tensor averages(const Tensor& x, const WindowPlaces& windows) {
+  DType dtype = x.dtype() == DType::float64 ? x.dtype() : DType::float32;
+  Tensor places = empty({std::int64_t(windows.places.size())}, DType::int64);
+  std::copy(windows.places.begin(), windows.places.end(),
+            places.mutable_values<std::int64_t>().begin());
+  std::int64_t count = std::int64_t(windows.divisors.size());
+  Tensor divisors = empty({count}, DType::float64);
+  std::copy(windows.divisors.begin(), windows.divisors.end(),
+            divisors.mutable_values<double>().begin());
+  Tensor padded = pad(flatten(to(x, dtype), -2), {0, 1});
+  Tensor elements = unflatten(index_select(padded, -1, places), -1, {count, windows.window_size});
+  Tensor result = div(sum(elements, -1), to(divisors, dtype));
+  return to(unflatten(result, -1, {windows.count[0], windows.count[1]}), x.dtype());
+}
+
+// add_window appends a window, filled up with places past the end.
+void add_window(WindowPlaces& windows, const Interval& down, const Interval& across,
+                const RowsColumns& image) {
+  std::size_t end = windows.places.size() + std::size_t(windows.window_size);
+  for (std::int64_t row = down.begin; row < down.end; ++row)
+    for (std::int64_t column = across.begin; column < across.end; ++column)
+      windows.places.push_back(row * image[1] + column);
+  windows.places.resize(end, image[0] * image[1]);
+}
+
+Interval adaptive(std::int64_t size, std::int64_t windows, std::int64_t window) {
+  return {window * size / windows, ((window + 1) * size + windows - 1) / windows};
+}
+
+Pooling2d in_one_row(const Pooling1d& options) {
+  return {.kernel = {1, options.kernel},
+          .stride = {1, options.stride},
+          .padding = {0, options.padding},
+          .count_include_pad = options.count_include_pad};
+}
+
+}  // namespace
+
+Pooled max_pool2d_with_indices(const Tensor& x, const Pooling2d& options) {
+  Windows windows = windows_of(x.shape(), options, "max_pool2d");
+  auto outputs = call(max_pool_op, {x},
+                      {{"kernel_size", Dims(windows.kernel.begin(), windows.kernel.end())},
+                       {"stride", Dims(windows.stride.begin(), windows.stride.end())},
+                       {"padding", Dims(windows.padding.begin(), windows.padding.end())}});
+  return {outputs[0], outputs[1]};
+}
+
+Tensor max_pool2d(const Tensor& x, const Pooling2d& options) {
+  return max_pool2d_with_indices(x, options).values;
+}
+
+Tensor max_pool1d(const Tensor& x, const Pooling1d& options) {
+  return squeeze(max_pool2d(unsqueeze(x, -2), in_one_row(options)), -2);
+}
+
+Tensor avg_pool2d(const Tensor& x, const Pooling2d& options) {
+  Windows geometry = windows_of(x.shape(), options, "avg_pool2d");
+  WindowPlaces windows = {.count = geometry.count(),
+                          .window_size = geometry.kernel[0] * geometry.kernel[1]};
+  for (std::int64_t i = 0; i < windows.count[0]; ++i)
+    for (std::int64_t j = 0; j < windows.count[1]; ++j) {
+      Interval down = inside(geometry, 0, i), across = inside(geometry, 1, j);
+      add_window(windows, down, across, geometry.image);
+      windows.divisors.push_back(options.count_include_pad ? double(windows.window_size)
+                                                           : double((down.end - down.begin) *
+                                                                    (across.end - across.begin)));
+    }
+  return averages(x, windows);
+}
+
+Tensor avg_pool1d(const Tensor& x, const Pooling1d& options) {
+  return squeeze(avg_pool2d(unsqueeze(x, -2), in_one_row(options)), -2);
+}
+
+Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size) {
+  check_images(x.shape(), "adaptive_avg_pool2d");
+  RowsColumns image = {x.size(x.dim() - 2), x.size(x.dim() - 1)};
+  if (size[0] < 1 || size[1] < 1 || image[0] < 1 || image[1] < 1)
+    raise(ErrorKind::runtime_error, "adaptive_avg_pool2d",
+          "expected output sizes above 0 and images with elements, got {}x{} of {}", size[0],
+          size[1], to_string(DimSpan(x.shape())));
+  RowsColumns longest = {0, 0};
+  for (std::size_t dim = 0; dim < 2; ++dim)
+    for (std::int64_t i = 0; i < size[dim]; ++i) {
+      Interval part = adaptive(image[dim], size[dim], i);
+      longest[dim] = std::max(longest[dim], part.end - part.begin);
+    }
+  WindowPlaces windows = {.count = size, .window_size = longest[0] * longest[1]};
+  for (std::int64_t i = 0; i < size[0]; ++i)
+    for (std::int64_t j = 0; j < size[1]; ++j) {
+      Interval down = adaptive(image[0], size[0], i), across = adaptive(image[1], size[1], j);
+      add_window(windows, down, across, image);
+      windows.divisors.push_back(double((down.end - down.begin) * (across.end - across.begin)));
+    }
+  return averages(x, windows);
+}
+
+gsl::span<const Op* const> pooling_ops() {
+  static const Op* const ops[] = {&max_pool_op};
+  return ops;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "core/ops/neural/windows.h"
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Pooling2d are the arguments of pooling over images [..., rows, columns]; a stride of zero is the
+// kernel's size.
+struct Pooling2d {
+  RowsColumns kernel = {1, 1};
+  RowsColumns stride = {0, 0};
+  RowsColumns padding = {0, 0};
+  bool count_include_pad = true;  // of averages: padding counts as elements
+};
+// Pooling1d are the arguments of pooling over the last dim.
+struct Pooling1d {
+  std::int64_t kernel = 1;
+  std::int64_t stride = 0;
+  std::int64_t padding = 0;
+  bool count_include_pad = true;
+};
+
+// Pooled is the greatest elements of windows, and their places in their image, row-major: int64.
+struct Pooled {
+  Tensor values;
+  Tensor indices;
+};
+
+// max_pool2d_with_indices takes the greatest element of each window, of equal ones the first; a NaN
+// wins. Padding is never taken.
+Pooled max_pool2d_with_indices(const Tensor& x, const Pooling2d& options);
+Tensor max_pool2d(const Tensor& x, const Pooling2d& options);
+Tensor max_pool1d(const Tensor& x, const Pooling1d& options);
+
+// avg_pool2d sums each window in row-major order and divides by its number of elements.
+Tensor avg_pool2d(const Tensor& x, const Pooling2d& options);
+Tensor avg_pool1d(const Tensor& x, const Pooling1d& options);
+
+// adaptive_avg_pool2d averages size windows a dim: window i of n goes from floor(i * s / n) to
+// ceil((i + 1) * s / n).
+Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size);
+
+// pooling_ops returns the ops of this file.
+gsl::span<const Op* const> pooling_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "core/tensor/tensor.h"
+
+namespace simmesh {
+
+// rotary_embedding turns x [..., T, E], E even, by its position: element i of row t and element
+// i + E / 2 are the coordinates of a point that is turned by t * theta^(-2 i / E). The angles are
+// computed in float64 and their sines and cosines rounded to the dtype of x, as Llama does. Raises
+// a RuntimeError for an odd E.
+Tensor rotary_embedding(const Tensor& x, double theta = 10000.0);
+
+}  // namespace simmesh

@@ -1,0 +1,115 @@
+#include "core/ops/reductions/order_statistics.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/check/error.h"
+#include "core/ops/call.h"
+#include "core/ops/dim_list.h"
+#include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/indexing/gathering.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/reductions/sorting.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
+
+namespace simmesh {
+
+namespace {
+
+// The rank of the median of count elements, of which the last so many in order are NaN: along a dim
+// with size 1.
+Tensor median_rank(const Tensor& nans, std::int64_t count, bool ignores_nan) {
+  std::int64_t lower_middle = (count - 1) / 2;
+  Tensor middle = full(nans.shape(), DType::int64, double(lower_middle));
+  if (!ignores_nan) return where(gt(nans, 0), count - 1, middle);
+  return clamp_min(div(rsub(nans, count - 1), 2, RoundingMode::floor), 0);
+}
+
+ValuesAndIndices median_along(const Tensor& x, std::int64_t dim, bool keepdim, bool ignores_nan) {
+  dim = wrapped_dim(dim, x.shape().size());
+  if (x.dim() == 0) return {x, zeros({}, DType::int64)};
+  if (x.size(dim) == 0)
+    raise(ErrorKind::index_error, "median",
+          "median(): Expected reduction dim {} to have non-zero size.", dim);
+  Sorted sorted = sort(x, dim);
+  Tensor nans = sum(isnan(x.detach()), dim, true);
+  Tensor rank = median_rank(nans, x.size(dim), ignores_nan);
+  Tensor values = gather(sorted.values, dim, rank), indices = gather(sorted.indices, dim, rank);
+  if (keepdim) return {values, indices};
+  return {squeeze(values, dim), squeeze(indices, dim)};
+}
+
+Op whole_median_op(const std::string& name, bool ignores_nan) {
+  auto kernel = [ignores_nan](gsl::span<const Tensor> inputs, const Attributes&,
+                              gsl::span<Tensor> outputs) {
+    Tensor flat = flatten(inputs[0]);
+    if (flat.element_count() > 0)
+      return copy_(outputs[0], median_along(flat, 0, false, ignores_nan).values);
+    double nan = std::numeric_limits<double>::quiet_NaN();
+    adopt_(outputs[0], full({}, outputs[0].dtype(), nan));
+  };
+  auto gradient = [](const GradientCall& call) -> Gradients {
+    const Tensor &x = call.input(0), &result = call.output();
+    Tensor winners = logical_or(eq(x, result), logical_and(isnan(x), isnan(result)));
+    return {call.gradient() * winners / sum(winners)};
+  };
+  return {.name = name,
+          .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
+            return {{{}, inputs[0].dtype}};
+          },
+          .kernel = kernel,
+          .gradient = gradient,
+          .saves = {.inputs = 1, .outputs = 1}};
+}
+
+const Op median_op = whole_median_op("median", false);
+const Op nanmedian_op = whole_median_op("nanmedian", true);
+
+}  // namespace
+
+Tensor median(const Tensor& x) { return call_one(median_op, {x}); }
+
+Tensor nanmedian(const Tensor& x) { return call_one(nanmedian_op, {x}); }
+
+ValuesAndIndices median(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return median_along(x, dim, keepdim, false);
+}
+
+ValuesAndIndices nanmedian(const Tensor& x, std::int64_t dim, bool keepdim) {
+  return median_along(x, dim, keepdim, true);
+}
+
+Tensor quantile(const Tensor& x, const Quantile& which) {
+  if (!is_floating_point(x.dtype()))
+    raise(ErrorKind::runtime_error, "quantile",
+          "quantile() input tensor must be either float or double dtype, got {}",
+          to_string(x.dtype()));
+  if (!(which.q >= 0 && which.q <= 1))
+    raise(ErrorKind::runtime_error, "quantile",
+          "quantile() q must be in the range [0, 1] but got {}", which.q);
+  std::int64_t dim = wrapped_dim(which.dim, x.shape().size());
+  std::int64_t count = x.dim() == 0 ? 1 : x.size(dim);
+  if (count == 0)
+    raise(ErrorKind::runtime_error, "quantile", "quantile() input tensor must be non-empty");
+  if (x.dim() == 0) return x;
+  double rank = which.q * double(count - 1), below = std::floor(rank);
+  Tensor sorted = sort(x, dim).values;
+  auto at = [&](double place) {
+    return narrow(sorted, {.dim = dim, .start = std::int64_t(place), .length = 1});
+  };
+  Tensor result = lerp(at(below), at(std::ceil(rank)), rank - below);
+  // A NaN is the last in order.
+  Tensor last = at(double(count - 1));
+  result = where(isnan(last), last, result);
+  return which.keepdim ? result : squeeze(result, dim);
+}
+
+gsl::span<const Op* const> order_statistics_ops() {
+  static const Op* const ops[] = {&median_op, &nanmedian_op};
+  return ops;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Order and counting. A NaN is greater than all other values. Equal values keep their order.
+
+// Sorted is values along a dim and their places before: int64 indices.
+struct Sorted {
+  Tensor values;
+  Tensor indices;
+};
+
+// sort orders a dim; equal elements keep their order. argsort returns only the indices.
+Sorted sort(const Tensor& x, std::int64_t dim = -1, bool descending = false);
+Tensor argsort(const Tensor& x, std::int64_t dim = -1, bool descending = false);
+
+// TopK says which elements of which dim.
+struct TopK {
+  std::int64_t k = 1;
+  std::int64_t dim = -1;
+  bool largest = true;
+};
+// topk returns the k first elements of a dim in order, of equal ones those with the lowest index.
+Sorted topk(const Tensor& x, const TopK& which);
+
+// kthvalue returns the k-th smallest element of a dim, k from 1.
+struct KthValue {
+  std::int64_t k = 1;
+  std::int64_t dim = -1;
+  bool keepdim = false;
+};
+Sorted kthvalue(const Tensor& x, const KthValue& which);
+
+// searchsorted returns for each value the first place of the sorted last dim where it could stand:
+// before equal elements, or after them with right. The sorted dims are a vector, or those of values
+// but for the last. bucketize has the sorted vector second.
+struct SearchOptions {
+  bool right = false;
+  bool out_int32 = false;
+};
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, const SearchOptions& options = {});
+Tensor bucketize(const Tensor& values, const Tensor& boundaries, const SearchOptions& options = {});
+
+// histc counts the elements in equal bins between low and high, the last of which includes high;
+// others are not counted. Where low equals high, they are the least and the greatest element.
+struct Bins {
+  std::int64_t bins = 100;
+  double low = 0;
+  double high = 0;
+};
+Tensor histc(const Tensor& x, const Bins& bins = {});
+
+// Unique is the sorted distinct elements, each element's place among them, and how often each
+// occurs.
+struct Unique {
+  Tensor values;
+  Tensor inverse;
+  Tensor counts;
+};
+// unique's shapes depend on the data, so a distributed tensor raises a RuntimeError.
+Unique unique(const Tensor& x);
+
+// sorting_ops returns the ops of this file.
+gsl::span<const Op* const> sorting_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. Distributed arguments
+// of the functions that end in _like give a plain tensor of the logical shape.
+
+// ones returns a contiguous tensor of ones.
+Tensor ones(DimSpan shape, DType dtype);
+inline Tensor ones(std::initializer_list<std::int64_t> shape, DType dtype) {
+  return ones(DimSpan(shape.begin(), shape.size()), dtype);
+}
+
+// scalar_tensor returns a tensor without dims.
+Tensor scalar_tensor(double value, DType dtype = DType::float32);
+
+// empty_like, zeros_like, ones_like and full_like return a contiguous tensor of the shape of x, and
+// of its dtype where none is given.
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype = {});
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = {});
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype = {});
+Tensor full_like(const Tensor& x, double value, std::optional<DType> dtype = {});
+
+// new_zeros returns zeros of the dtype of x, distributed if x is: what gradients are made of.
+Tensor new_zeros(const Tensor& x, DimSpan shape);
+
+// Range is start, start + step, ... below end, or above it for a negative step.
+struct Range {
+  double start = 0;
+  double end = 0;
+  double step = 1;
+};
+// arange returns start + i * step, computed in double and rounded once, for i below
+// ceil((end - start) / step). Raises a RuntimeError for a step of zero or of the wrong sign.
+Tensor arange(const Range& range, DType dtype);
+// arange returns 0, 1, ... end - 1 as int64.
+Tensor arange(std::int64_t end, DType dtype = DType::int64);
+
+// Linspace is that many values from start to end, both included.
+struct Linspace {
+  double start = 0;
+  double end = 1;
+  std::int64_t steps = 100;
+};
+// linspace computes in double, the first half from the start and the second from the end, as
+// PyTorch does, and rounds once.
+Tensor linspace(const Linspace& values, DType dtype = DType::float32);
+
+// eye returns a matrix of ones on the diagonal; it is square where columns are not given.
+Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
+           DType dtype = DType::float32);
+
+// factory_ops returns the ops of this file.
+gsl::span<const Op* const> factory_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "core/ops/op.h"
+#include "core/ops/shapes/rearranging.h"
+
+namespace simmesh {
+
+// Tensors put together from others.
+
+// cat joins tensors along a dim; other sizes are equal. Their dtypes are promoted. Tensors of shape
+// [0] are left out, as in PyTorch.
+Tensor cat(gsl::span<const Tensor> tensors, std::int64_t dim = 0);
+inline Tensor cat(std::initializer_list<Tensor> tensors, std::int64_t dim = 0) {
+  return cat(gsl::span<const Tensor>(tensors.begin(), tensors.size()), dim);
+}
+
+// stack joins tensors of one shape along a new dim.
+Tensor stack(gsl::span<const Tensor> tensors, std::int64_t dim = 0);
+inline Tensor stack(std::initializer_list<Tensor> tensors, std::int64_t dim = 0) {
+  return stack(gsl::span<const Tensor>(tensors.begin(), tensors.size()), dim);
+}
+
+// hstack joins along dim 1, vectors along dim 0; vstack joins along dim 0, vectors as rows.
+Tensor hstack(gsl::span<const Tensor> tensors);
+Tensor vstack(gsl::span<const Tensor> tensors);
+
+// joining_ops returns the ops of this file.
+gsl::span<const Op* const> joining_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Unfold says which windows of a dim: of so many elements, each step after the one before.
+struct Unfold {
+  std::int64_t dim = 0;
+  std::int64_t size = 1;
+  std::int64_t step = 1;
+};
+// unfold returns a view with the windows as elements of the dim, and their elements as a new last
+// dim. A scalar has one window of itself. Raises a RuntimeError for a size beyond the dim's or
+// below zero, and for a step below 1.
+Tensor unfold(const Tensor& x, const Unfold& windows);
+
+// unfolding_ops returns the ops of this file.
+gsl::span<const Op* const> unfolding_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,588 @@
+#include "core/ops/shapes/views.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/check/error.h"
+#include "core/ops/call.h"
+#include "core/ops/dim_list.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/joining.h"
+#include "core/ops/shapes/view_shapes.h"
+
+namespace simmesh {
+
+namespace {
+
+using Inputs = gsl::span<const Tensor>;
+using Types = gsl::span<const TensorType>;
+
+std::int64_t wrapped(std::int64_t dim, const Tensor& x) {
+  return wrapped_dim(dim, x.shape().size());
+}
+
+Tensor restrided(const Tensor& x, Shape shape, Strides strides, std::int64_t offset) {
+  return Tensor(x.storage(), x.dtype(), std::move(shape), std::move(strides), offset);
+}
+
+std::vector<Tensor> view_rule(Inputs inputs, const Attributes& attributes) {
+  const Tensor& x = inputs[0];
+  Shape shape = shape_of_sizes(attributes.get<Dims>("size"), x.element_count(), "view");
+  Strides strides;
+  if (!view_strides(x, shape, strides))
+    raise(ErrorKind::runtime_error, "view",
+          "view size is not compatible with input tensor's size and stride (at least one dimension "
+          "spans across two contiguous subspaces). Use reshape instead; got the shape {} for {} "
+          "with strides {}",
+          to_string(DimSpan(shape)), to_string(DimSpan(x.shape())),
+          to_string(DimSpan(x.strides())));
+  return {restrided(x, std::move(shape), std::move(strides), x.storage_offset())};
+}
+
+Gradients to_input_shape(const GradientCall& call) {
+  return {reshape(call.gradient(), call.input_type(0).shape)};
+}
+
+const Op view_op = {.name = "view", .view = view_rule, .gradient = to_input_shape};
+
+const Op transpose_op = {
+    .name = "transpose",
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+      const Tensor& x = inputs[0];
+      std::int64_t dim0 = wrapped(attributes.get<std::int64_t>("dim0"), x);
+      std::int64_t dim1 = wrapped(attributes.get<std::int64_t>("dim1"), x);
+      return {x.dim() == 0 ? x : x.transpose(dim0, dim1)};
+    },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      return {transpose(call.gradient(), call.attributes().get<std::int64_t>("dim0"),
+                        call.attributes().get<std::int64_t>("dim1"))};
+    },
+};
+
+Dims wrapped_order(DimSpan dims, std::size_t rank) {
+  if (dims.size() != rank)
+    raise(ErrorKind::runtime_error, "permute",
+          "number of dimensions in the tensor input does not match the length "
+          "of the desired ordering of dimensions i.e. input.dim() = {} is not equal to "
+          "len(dims) = {}",
+          rank, dims.size());
+  wrapped_dims(dims, rank);
+  Dims order;
+  for (std::int64_t dim : dims) order.push_back(wrapped_dim(dim, rank));
+  return order;
+}
+
+const Op permute_op = {
+    .name = "permute",
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+      const Tensor& x = inputs[0];
+      return {x.permute(wrapped_order(attributes.get<Dims>("dims"), x.shape().size()))};
+    },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      Dims order =
+          wrapped_order(call.attributes().get<Dims>("dims"), call.output_type().shape.size());
+      Dims inverse(order.size());
+      for (std::size_t i = 0; i < order.size(); ++i)
+        inverse[std::size_t(order[i])] = std::int64_t(i);
+      return {permute(call.gradient(), inverse)};
+    },
+};
+
+const Op squeeze_op = {
+    .name = "squeeze",
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+      const Tensor& x = inputs[0];
+      Dims dims = wrapped_dims(attributes.get<Dims>("dim"), x.shape().size());
+      Shape shape;
+      Strides strides;
+      for (std::int64_t dim = 0; dim < x.dim(); ++dim) {
+        if (x.size(dim) == 1 && std::find(dims.begin(), dims.end(), dim) != dims.end()) continue;
+        shape.push_back(x.size(dim));
+        strides.push_back(x.strides()[std::size_t(dim)]);
+      }
+      return {restrided(x, std::move(shape), std::move(strides), x.storage_offset())};
+    },
+    .gradient = to_input_shape,
+};
+
+const Op unsqueeze_op = {
+    .name = "unsqueeze",
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+      const Tensor& x = inputs[0];
+      return {x.unsqueeze(wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size() + 1))};
+    },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      return {squeeze(call.gradient(), call.attributes().get<std::int64_t>("dim"))};
+    },
+};
+
+std::vector<Tensor> expand_rule(Inputs inputs, const Attributes& attributes) {
+  const Tensor& x = inputs[0];
+  const Dims& size = attributes.get<Dims>("size");
+  if (std::int64_t(size.size()) < x.dim())
+    raise(ErrorKind::runtime_error, "expand",
+          "the number of sizes provided ({}) must be greater or equal to the number of dimensions "
+          "in the tensor ({})",
+          size.size(), x.dim());
+  Shape shape = size;
+  Strides strides(size.size(), 0);
+  std::size_t added = size.size() - x.shape().size();
+  for (std::size_t dim = 0; dim < size.size(); ++dim) {
+    bool is_new = dim < added;
+    if (size[dim] < (is_new ? 0 : -1))
+      raise(ErrorKind::runtime_error, "expand",
+            "The expanded size of the tensor ({}) isn't allowed in a leading, non-existing "
+            "dimension {}",
+            size[dim], dim);
+    if (is_new) continue;
+    std::int64_t had = x.shape()[dim - added];
+    if (size[dim] == -1) shape[dim] = had;
+    if (shape[dim] == had)
+      strides[dim] = x.strides()[dim - added];
+    else if (had != 1)
+      raise(ErrorKind::runtime_error, "expand",
+            "The expanded size of the tensor ({}) must match the existing size ({}) at "
+            "non-singleton dimension {}. Target sizes: {}. Tensor sizes: {}",
+            shape[dim], had, dim, to_string(DimSpan(size)), to_string(DimSpan(x.shape())));
+  }
+  return {restrided(x, std::move(shape), std::move(strides), x.storage_offset())};
+}
+
+const Op expand_op = {
+    .name = "expand",
+    .view = expand_rule,
+    .gradient = [](const GradientCall& call) -> Gradients {
+      return {summed_to_input(call, 0, call.gradient())};
+    },
+};
+
+// Attribute values of PyTorch's bounds: negative ones count from the end, then both are cut.
+SliceRange slice_of(const Attributes& attributes, const Shape& shape) {
+  SliceRange range = {.dim = attributes.get<std::int64_t>("dim"),
+                      .start = attributes.get<std::int64_t>("start"),
+                      .end = attributes.get<std::int64_t>("end"),
+                      .step = attributes.get<std::int64_t>("step")};
+  if (shape.empty())
+    raise(ErrorKind::runtime_error, "slice", "slice() cannot be applied to a 0-dim tensor.");
+  range.dim = wrapped_dim(range.dim, shape.size());
+  if (range.step < 1)
+    raise(ErrorKind::runtime_error, "slice", "slice step must be positive, got {}", range.step);
+  std::int64_t size = shape[std::size_t(range.dim)];
+  auto cut = [size](std::int64_t bound) {
+    return std::clamp<std::int64_t>(bound < 0 ? bound + size : bound, 0, size);
+  };
+  range.start = cut(range.start);
+  range.end = std::max(cut(range.end), range.start);
+  return range;
+}
+
+Tensor sliced(const Tensor& x, const SliceRange& range) {
+  std::size_t dim = std::size_t(range.dim);
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  std::int64_t length = range.end - range.start;
+  shape[dim] = length / range.step + (length % range.step != 0);
+  std::int64_t offset = x.storage_offset() + range.start * strides[dim];
+  strides[dim] *= range.step;
+  return restrided(x, std::move(shape), std::move(strides), offset);
+}
+
+Attributes slice_attributes(const SliceRange& range) {
+  return {{"dim", range.dim}, {"start", range.start}, {"end", range.end}, {"step", range.step}};
+}
+
+const Op slice_op = {
+    .name = "slice",
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+      return {sliced(inputs[0], slice_of(attributes, inputs[0].shape()))};
+    },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      const Shape& shape = call.input_type(0).shape;
+      return {slice_backward(call.gradient(), shape, slice_of(call.attributes(), shape))};
+    },
+};
+
+Tensor selected(const Tensor& x, const Attributes& attributes) {
+  if (x.dim() == 0)
+    raise(ErrorKind::index_error, "select", "select() cannot be applied to a 0-dim tensor.");
+  std::int64_t at = wrapped(attributes.get<std::int64_t>("dim"), x);
+  std::int64_t index = attributes.get<std::int64_t>("index");
+  if (index < -x.size(at) || index >= x.size(at))
+    raise(ErrorKind::index_error, "select",
+          "select(): index {} out of range for tensor of size {} at dimension {}", index,
+          to_string(DimSpan(x.shape())), at);
+  if (index < 0) index += x.size(at);
+  Shape shape = x.shape();
+  Strides strides = x.strides();
+  std::int64_t offset = x.storage_offset() + index * strides[std::size_t(at)];
+  shape.erase(shape.begin() + at);
+  strides.erase(strides.begin() + at);
+  return restrided(x, std::move(shape), std::move(strides), offset);
+}
+
+const Op select_op = {
+    .name = "select",
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+      return {selected(inputs[0], attributes)};
+    },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      return {select_backward(call.gradient(), call.input_type(0).shape,
+                              call.attributes().get<std::int64_t>("dim"),
+                              call.attributes().get<std::int64_t>("index"))};
+    },
+};
+
+Diagonal diagonal_of(const Attributes& attributes) {
+  return {.offset = attributes.get<std::int64_t>("offset"),
+          .dim0 = attributes.get<std::int64_t>("dim1"),
+          .dim1 = attributes.get<std::int64_t>("dim2")};
+}
+
+// PyTorch counts these dims from one.
+Attributes diagonal_attributes(const Diagonal& which) {
+  return {{"offset", which.offset}, {"dim1", which.dim0}, {"dim2", which.dim1}};
+}
+
+Tensor diagonal_view(const Tensor& x, const Diagonal& which) {
+  std::int64_t dim0 = wrapped(which.dim0, x), dim1 = wrapped(which.dim1, x);
+  if (dim0 == dim1)
+    raise(ErrorKind::runtime_error, "diagonal", "diagonal dimensions cannot be identical {}, {}",
+          which.dim0, which.dim1);
+  std::int64_t rows = x.size(dim0) + std::min<std::int64_t>(which.offset, 0);
+  std::int64_t columns = x.size(dim1) - std::max<std::int64_t>(which.offset, 0);
+  std::int64_t length = std::max<std::int64_t>(std::min(rows, columns), 0);
+  std::int64_t row_stride = x.strides()[std::size_t(dim0)];
+  std::int64_t column_stride = x.strides()[std::size_t(dim1)];
+  std::int64_t offset = x.storage_offset();
+  if (length > 0)
+    offset += which.offset >= 0 ? which.offset * column_stride : -which.offset * row_stride;
+  Shape shape;
+  Strides strides;
+  for (std::int64_t dim = 0; dim < x.dim(); ++dim) {
+    if (dim == dim0 || dim == dim1) continue;
+    shape.push_back(x.size(dim));
+    strides.push_back(x.strides()[std::size_t(dim)]);
+  }
+  shape.push_back(length);
+  strides.push_back(row_stride + column_stride);
+  return restrided(x, std::move(shape), std::move(strides), offset);
+}
+
+const Op diagonal_op = {
+    .name = "diagonal",
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+      return {diagonal_view(inputs[0], diagonal_of(attributes))};
+    },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      return {diagonal_backward(call.gradient(), call.input_type(0).shape,
+                                diagonal_of(call.attributes()))};
+    },
+};
+
+// Parts without a gradient have zeros, distributed like the gradients of the others.
+std::vector<Tensor> all_gradients(const GradientCall& call) {
+  std::size_t given = 0;
+  while (given + 1 < call.output_count() && !call.has_gradient(given)) ++given;
+  std::vector<Tensor> gradients;
+  for (std::size_t i = 0; i < call.output_count(); ++i)
+    gradients.push_back(call.has_gradient(i)
+                            ? call.gradient(i)
+                            : new_zeros(call.gradient(given), call.output_type(i).shape));
+  return gradients;
+}
+
+std::vector<Tensor> split_rule(Inputs inputs, const Attributes& attributes) {
+  const Tensor& x = inputs[0];
+  if (x.dim() == 0)
+    raise(ErrorKind::runtime_error, "split_with_sizes",
+          "split expects at least a 1-dimensional tensor");
+  std::int64_t dim = wrapped(attributes.get<std::int64_t>("dim"), x);
+  std::vector<Tensor> parts;
+  std::int64_t start = 0;
+  for (std::int64_t size : attributes.get<Dims>("split_sizes")) {
+    if (size < 0 || start + size > x.size(dim)) start = x.size(dim) + 1;
+    if (start > x.size(dim)) break;
+    parts.push_back(x.narrow({.dim = dim, .start = start, .length = size}));
+    start += size;
+  }
+  if (start != x.size(dim))
+    raise(ErrorKind::runtime_error, "split_with_sizes",
+          "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at "
+          "dimension {}), but got split_sizes={}",
+          x.size(dim), dim, to_string(DimSpan(attributes.get<Dims>("split_sizes"))));
+  return parts;
+}
+
+const Op split_op = {
+    .name = "split_with_sizes",
+    .view = split_rule,
+    .gradient = [](const GradientCall& call) -> Gradients {
+      return {cat(all_gradients(call), call.attributes().get<std::int64_t>("dim"))};
+    },
+};
+
+const Op unbind_op = {
+    .name = "unbind",
+    .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
+      const Tensor& x = inputs[0];
+      std::int64_t dim = wrapped(attributes.get<std::int64_t>("dim"), x);
+      if (x.dim() == 0)
+        raise(ErrorKind::index_error, "unbind",
+              "Dimension specified as {} but tensor has no "
+              "dimensions",
+              dim);
+      std::vector<Tensor> parts;
+      for (std::int64_t i = 0; i < x.size(dim); ++i)
+        parts.push_back(selected(x, {{"dim", dim}, {"index", i}}));
+      return parts;
+    },
+    .gradient = [](const GradientCall& call) -> Gradients {
+      if (call.output_count() == 0) return {Tensor()};
+      return {stack(all_gradients(call), call.attributes().get<std::int64_t>("dim"))};
+    },
+};
+
+const Op clone_op = {
+    .name = "clone",
+    .shape = [](Types inputs, const Attributes&) -> TensorTypes { return {inputs[0]}; },
+    .kernel = [](Inputs inputs, const Attributes&,
+                 gsl::span<Tensor> outputs) { adopt_(outputs[0], inputs[0]); },
+    .gradient = [](const GradientCall& call) -> Gradients { return {call.gradient()}; },
+    .moves = true,
+};
+
+// The ops that write a gradient where a view reads share all but the view.
+using PartOf = Tensor (*)(const Tensor& whole, const Attributes& attributes);
+
+Op backward_of(const char* name, PartOf part, GradientRule gradient) {
+  return {
+      .name = name,
+      .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+        return {{attributes.get<Dims>("input_sizes"), inputs[0].dtype}};
+      },
+      .kernel =
+          [part](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+            if (outputs[0].element_count() == 0) return;
+            std::memset(outputs[0].mutable_data(), 0, outputs[0].bytes());
+            Tensor target = part(outputs[0], attributes);
+            copy_(target, inputs[0]);
+          },
+      .gradient = std::move(gradient),
+  };
+}
+
+const Op slice_backward_op = backward_of(
+    "slice_backward",
+    [](const Tensor& whole, const Attributes& attributes) {
+      return sliced(whole, slice_of(attributes, whole.shape()));
+    },
+    [](const GradientCall& call) -> Gradients {
+      return {slice(call.gradient(), slice_of(call.attributes(), call.output_type().shape))};
+    });
+
+const Op select_backward_op = backward_of(
+    "select_backward",
+    [](const Tensor& whole, const Attributes& attributes) { return selected(whole, attributes); },
+    [](const GradientCall& call) -> Gradients {
+      return {select(call.gradient(), call.attributes().get<std::int64_t>("dim"),
+                     call.attributes().get<std::int64_t>("index"))};
+    });
+
+const Op diagonal_backward_op = backward_of(
+    "diagonal_backward",
+    [](const Tensor& whole, const Attributes& attributes) {
+      return diagonal_view(whole, diagonal_of(attributes));
+    },
+    [](const GradientCall& call) -> Gradients {
+      return {diagonal(call.gradient(), diagonal_of(call.attributes()))};
+    });
+
+}  // namespace
+
+Tensor view(const Tensor& x, DimSpan shape) {
+  return call_one(view_op, {x}, {{"size", shape_of_sizes(shape, x.element_count(), "view")}});
+}
+
+Tensor reshape(const Tensor& x, DimSpan sizes) {
+  Shape shape = shape_of_sizes(sizes, x.element_count(), "reshape");
+  if (shape == x.shape()) return x;
+  Strides strides;
+  bool is_view = x.distribution() || view_strides(x, shape, strides);
+  return call_one(view_op, {is_view ? x : clone(x)}, {{"size", shape}});
+}
+
+Tensor flatten(const Tensor& x, std::int64_t first, std::int64_t last) {
+  first = wrapped(first, x);
+  last = wrapped(last, x);
+  if (first > last)
+    raise(ErrorKind::runtime_error, "flatten",
+          "flatten() has invalid args: start_dim cannot come after end_dim");
+  if (x.dim() == 0) return reshape(x, {1});
+  if (first == last) return x;
+  Shape shape(x.shape().begin(), x.shape().begin() + first);
+  shape.push_back(
+      element_count(DimSpan(x.shape()).subspan(std::size_t(first), std::size_t(last - first + 1))));
+  shape.insert(shape.end(), x.shape().begin() + last + 1, x.shape().end());
+  return reshape(x, shape);
+}
+
+Tensor unflatten(const Tensor& x, std::int64_t dim, DimSpan sizes) {
+  dim = wrapped(dim, x);
+  Shape inner = shape_of_sizes(sizes, x.size(dim), "unflatten");
+  Shape shape(x.shape().begin(), x.shape().begin() + dim);
+  shape.insert(shape.end(), inner.begin(), inner.end());
+  shape.insert(shape.end(), x.shape().begin() + dim + 1, x.shape().end());
+  return view(x, shape);
+}
+
+Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) {
+  return call_one(transpose_op, {x}, {{"dim0", wrapped(dim0, x)}, {"dim1", wrapped(dim1, x)}});
+}
+
+Tensor t(const Tensor& x) {
+  if (x.dim() > 2)
+    raise(ErrorKind::runtime_error, "t",
+          "t() expects a tensor with <= 2 dimensions, but self is {}D", x.dim());
+  return x.dim() < 2 ? x : transpose(x, 0, 1);
+}
+
+Tensor permute(const Tensor& x, DimSpan dims) {
+  return call_one(permute_op, {x}, {{"dims", wrapped_order(dims, x.shape().size())}});
+}
+
+Tensor movedim(const Tensor& x, std::int64_t source, std::int64_t destination) {
+  source = wrapped(source, x);
+  destination = wrapped(destination, x);
+  Dims order;
+  for (std::int64_t dim = 0; dim < x.dim(); ++dim)
+    if (dim != source) order.push_back(dim);
+  if (x.dim() > 0) order.insert(order.begin() + destination, source);
+  return permute(x, order);
+}
+
+Tensor squeeze(const Tensor& x) {
+  Dims dims;
+  for (std::int64_t dim = 0; dim < x.dim(); ++dim)
+    if (x.size(dim) == 1) dims.push_back(dim);
+  return dims.empty() ? x : call_one(squeeze_op, {x}, {{"dim", dims}});
+}
+
+Tensor squeeze(const Tensor& x, std::int64_t dim) {
+  dim = wrapped(dim, x);
+  if (x.dim() == 0 || x.size(dim) != 1) return x;
+  return call_one(squeeze_op, {x}, {{"dim", Dims{dim}}});
+}
+
+Tensor unsqueeze(const Tensor& x, std::int64_t dim) {
+  return call_one(unsqueeze_op, {x}, {{"dim", wrapped_dim(dim, x.shape().size() + 1)}});
+}
+
+Tensor expand(const Tensor& x, DimSpan shape) {
+  return call_one(expand_op, {x}, {{"size", Dims(shape.begin(), shape.end())}});
+}
+
+Tensor expand_as(const Tensor& x, const Tensor& other) { return expand(x, other.shape()); }
+
+Tensor broadcast_to(const Tensor& x, DimSpan shape) { return expand(x, shape); }
+
+Tensor narrow(const Tensor& x, const Tensor::Narrow& range) {
+  if (x.dim() == 0)
+    raise(ErrorKind::runtime_error, "narrow", "narrow() cannot be applied to a 0-dim tensor.");
+  std::int64_t size = x.size(wrapped(range.dim, x)), start = range.start;
+  if (range.length < 0)
+    raise(ErrorKind::runtime_error, "narrow", "narrow(): length must be non-negative.");
+  if (start < -size || start > size)
+    raise(ErrorKind::index_error, "narrow",
+          "start out of range (expected to be in range of [{}, {}], but got {})", -size, size,
+          start);
+  if (start < 0) start += size;
+  if (start > size - range.length)
+    raise(ErrorKind::runtime_error, "narrow",
+          "start ({}) + length ({}) exceeds dimension size ({}).", start, range.length, size);
+  return slice(x, {.dim = range.dim, .start = start, .end = start + range.length});
+}
+
+Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index) {
+  return call_one(select_op, {x}, {{"dim", wrapped(dim, x)}, {"index", index}});
+}
+
+Tensor slice(const Tensor& x, const SliceRange& range) {
+  return call_one(slice_op, {x}, slice_attributes(slice_of(slice_attributes(range), x.shape())));
+}
+
+Tensor diagonal(const Tensor& x, const Diagonal& which) {
+  return call_one(diagonal_op, {x}, diagonal_attributes(which));
+}
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t size, std::int64_t dim) {
+  std::int64_t total = x.dim() == 0 ? 0 : x.size(wrapped(dim, x));
+  if (size < 0 || (size == 0 && total > 0))
+    raise(ErrorKind::runtime_error, "split",
+          "split expects split_size be non-negative, and 0 only for a dim of size 0; got "
+          "split_size={} for size {}",
+          size, total);
+  Dims sizes;
+  for (std::int64_t start = 0; start < total; start += size)
+    sizes.push_back(std::min(size, total - start));
+  if (sizes.empty()) sizes.push_back(0);
+  return split(x, DimSpan(sizes), dim);
+}
+
+std::vector<Tensor> split(const Tensor& x, DimSpan sizes, std::int64_t dim) {
+  return call(split_op, {x},
+              {{"split_sizes", Dims(sizes.begin(), sizes.end())}, {"dim", wrapped(dim, x)}});
+}
+
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim) {
+  if (x.dim() == 0)
+    raise(ErrorKind::runtime_error, "chunk", "chunk expects at least a 1-dimensional tensor");
+  if (chunks < 1)
+    raise(ErrorKind::runtime_error, "chunk", "chunk expects `chunks` to be greater than 0, got: {}",
+          chunks);
+  std::int64_t total = x.size(wrapped(dim, x));
+  if (total == 0) return split(x, DimSpan(Dims(std::size_t(chunks), 0)), dim);
+  return split(x, total / chunks + (total % chunks != 0), dim);
+}
+
+std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim) {
+  return call(unbind_op, {x}, {{"dim", wrapped(dim, x)}});
+}
+
+Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : clone(x); }
+
+Tensor clone(const Tensor& x) { return call_one(clone_op, {x}); }
+
+Tensor detach(const Tensor& x) { return x.detach(); }
+
+Tensor slice_backward(const Tensor& gradient, DimSpan shape, const SliceRange& range) {
+  Attributes attributes = slice_attributes(range);
+  attributes.set("input_sizes", Dims(shape.begin(), shape.end()));
+  return call_one(slice_backward_op, {gradient}, attributes);
+}
+
+Tensor select_backward(const Tensor& gradient, DimSpan shape, std::int64_t dim,
+                       std::int64_t index) {
+  return call_one(
+      select_backward_op, {gradient},
+      {{"input_sizes", Dims(shape.begin(), shape.end())}, {"dim", dim}, {"index", index}});
+}
+
+Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& which) {
+  Attributes attributes = diagonal_attributes(which);
+  attributes.set("input_sizes", Dims(shape.begin(), shape.end()));
+  return call_one(diagonal_backward_op, {gradient}, attributes);
+}
+
+gsl::span<const Op* const> view_ops() {
+  static const Op* const ops[] = {
+      &clone_op,           &diagonal_op,  &diagonal_backward_op,
+      &expand_op,          &permute_op,   &select_op,
+      &select_backward_op, &slice_op,     &slice_backward_op,
+      &split_op,           &squeeze_op,   &transpose_op,
+      &unbind_op,          &unsqueeze_op, &view_op,
+  };
+  return ops;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <vector>
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Views of a tensor's storage by strides, with PyTorch's names and rules. A dim may be negative: it
+// counts from the end. All raise an IndexError for a dim out of range.
+
+// view gives the elements another shape, of which one size may be -1. Raises a RuntimeError where
+// the element counts differ or no strides can say it.
+Tensor view(const Tensor& x, DimSpan shape);
+inline Tensor view(const Tensor& x, std::initializer_list<std::int64_t> shape) {
+  return view(x, DimSpan(shape.begin(), shape.size()));
+}
+
+// reshape is view where strides can say it, else a view of a contiguous copy.
+Tensor reshape(const Tensor& x, DimSpan shape);
+inline Tensor reshape(const Tensor& x, std::initializer_list<std::int64_t> shape) {
+  return reshape(x, DimSpan(shape.begin(), shape.size()));
+}
+
+// flatten makes one dim of the dims from first to last, both included.
+Tensor flatten(const Tensor& x, std::int64_t first = 0, std::int64_t last = -1);
+
+// unflatten makes dims of the sizes, of which one may be -1, of a dim.
+Tensor unflatten(const Tensor& x, std::int64_t dim, DimSpan sizes);
+inline Tensor unflatten(const Tensor& x, std::int64_t dim,
+                        std::initializer_list<std::int64_t> sizes) {
+  return unflatten(x, dim, DimSpan(sizes.begin(), sizes.size()));
+}
+
+// transpose exchanges two dims.
+Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1);
+
+// t exchanges the dims of a matrix, and returns a vector or a scalar as it is.
+Tensor t(const Tensor& x);
+
+// permute puts dim dims[i] at place i.
+Tensor permute(const Tensor& x, DimSpan dims);
+inline Tensor permute(const Tensor& x, std::initializer_list<std::int64_t> dims) {
+  return permute(x, DimSpan(dims.begin(), dims.size()));
+}
+
+// movedim moves the dim at source to destination; the others keep their order.
+Tensor movedim(const Tensor& x, std::int64_t source, std::int64_t destination);
+
+// squeeze drops all dims of size one, or those among the given.
+Tensor squeeze(const Tensor& x);
+Tensor squeeze(const Tensor& x, std::int64_t dim);
+
+// unsqueeze adds a dim of size one before dim.
+Tensor unsqueeze(const Tensor& x, std::int64_t dim);
+
+// expand repeats dims of size one, and new leading dims, without a copy. A size of -1 keeps that of
+// the tensor.
+Tensor expand(const Tensor& x, DimSpan shape);
+inline Tensor expand(const Tensor& x, std::initializer_list<std::int64_t> shape) {
+  return expand(x, DimSpan(shape.begin(), shape.size()));
+}
+Tensor expand_as(const Tensor& x, const Tensor& other);
+Tensor broadcast_to(const Tensor& x, DimSpan shape);
+
+// narrow returns length elements of a dim from start on.
+Tensor narrow(const Tensor& x, const Tensor::Narrow& range);
+
+// select returns one element of a dim, which goes away.
+Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index);
+
+// SliceRange is start:end:step of Python along a dim: negative bounds count from the end, bounds
+// beyond it are cut.
+struct SliceRange {
+  std::int64_t dim = 0;
+  std::int64_t start = 0;
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  std::int64_t step = 1;
+};
+// slice returns every step-th element of a dim. Raises a RuntimeError for a step below 1.
+Tensor slice(const Tensor& x, const SliceRange& range);
+
+// Diagonal says which diagonal of which two dims: an offset above zero lies above the main one.
+struct Diagonal {
+  std::int64_t offset = 0;
+  std::int64_t dim0 = 0;
+  std::int64_t dim1 = 1;
+};
+// diagonal returns a diagonal as the last dim, in place of the two dims.
+Tensor diagonal(const Tensor& x, const Diagonal& which = {});
+
+// split cuts a dim into parts of size elements, of which the last may be shorter, or into parts of
+// the sizes.
+std::vector<Tensor> split(const Tensor& x, std::int64_t size, std::int64_t dim = 0);
+std::vector<Tensor> split(const Tensor& x, DimSpan sizes, std::int64_t dim = 0);
+inline std::vector<Tensor> split(const Tensor& x, std::initializer_list<std::int64_t> sizes,
+                                 std::int64_t dim = 0) {
+  return split(x, DimSpan(sizes.begin(), sizes.size()), dim);
+}
+
+// chunk cuts a dim into at most that many parts of equal size, of which the last may be shorter.
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim = 0);
+
+// unbind returns all elements of a dim, which goes away.
+std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim = 0);
+
+// contiguous returns the tensor itself where its elements lie in row-major order, else a copy that
+// does. clone always copies; the result is contiguous.
+Tensor contiguous(const Tensor& x);
+Tensor clone(const Tensor& x);
+
+// detach returns the same data without the tape's part.
+Tensor detach(const Tensor& x);
+
+// slice_backward, select_backward and diagonal_backward return zeros of the shape with the gradient
+// where the view reads.
+Tensor slice_backward(const Tensor& gradient, DimSpan shape, const SliceRange& range);
+Tensor select_backward(const Tensor& gradient, DimSpan shape, std::int64_t dim, std::int64_t index);
+Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& which);
+
+// view_ops returns the ops of this file.
+gsl::span<const Op* const> view_ops();
+
+}  // namespace simmesh

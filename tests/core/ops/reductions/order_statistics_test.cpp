@@ -1,0 +1,62 @@
+#include "core/ops/reductions/order_statistics.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+
+#include "core/autograd/backward.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "tests/core/ops/gradient_case.h"
+#include "tests/core/ops/kind_raised.h"
+
+namespace simmesh {
+namespace {
+
+constexpr float rank_nan = std::numeric_limits<float>::quiet_NaN();
+
+TEST(OrderStatistics, MedianIsTheLowerOfTwo) {
+  Tensor x = tensor_of<float>({2, 4}, {4, 1, 3, 2, 9, rank_nan, 8, 7});
+  EXPECT_EQ(to_string(median(x, 1).indices), "int64[2] {3, 1}");
+  EXPECT_EQ(to_string(median(x, 0, true).values.shape()), "[1, 4]");
+  EXPECT_EQ(to_string(nanmedian(x, 1).values), "float32[2] {2, 8}");
+  EXPECT_EQ(to_string(nanmedian(x, 1, true).indices), "int64[2, 1] {3, 2}");
+  EXPECT_EQ(to_string(isnan(median(x))), "bool[] {true}");
+  EXPECT_EQ(to_string(nanmedian(x)), "float32[] {4}");
+  EXPECT_EQ(to_string(median(tensor_of<std::int64_t>({3}, {5, 9, 7}))), "int64[] {7}");
+  EXPECT_EQ(to_string(isnan(nanmedian(tensor_of<float>({2}, {rank_nan, rank_nan}), 0).values)),
+            "bool[] {true}");
+  EXPECT_EQ(to_string(isnan(median(zeros({0}, DType::float32)))), "bool[] {true}");
+  EXPECT_EQ(kind_raised([] { median(zeros({0}, DType::float32), 0); }), ErrorKind::index_error);
+}
+
+TEST(OrderStatistics, QuantileLiesBetweenNeighbours) {
+  Tensor x = tensor_of<double>({2, 4}, {3, 0, 1, 2, 30, 0, 10, 20});
+  EXPECT_EQ(to_string(quantile(x, {.q = 0.5})), "float64[2] {1.5, 15}");
+  EXPECT_EQ(to_string(quantile(x, {.q = 1, .dim = 0})), "float64[4] {30, 0, 10, 20}");
+  EXPECT_EQ(to_string(quantile(x, {.q = 0.25, .dim = 1, .keepdim = true})),
+            "float64[2, 1] {0.75, 7.5}");
+  EXPECT_EQ(to_string(isnan(quantile(tensor_of<float>({2}, {1, rank_nan}), {.q = 0}))),
+            "bool[] {true}");
+  EXPECT_EQ(kind_raised([&] { quantile(x, {.q = 1.5}); }), ErrorKind::runtime_error);
+  EXPECT_EQ(kind_raised([] { quantile(zeros({2}, DType::int64), {}); }), ErrorKind::runtime_error);
+}
+
+TEST(OrderStatistics, Gradients) {
+  using Inputs = std::vector<Tensor>;
+  Inputs x = {leaf({3, 4}, 1)};
+  check_gradients({
+      {"median", [](const Inputs& in) { return median(in[0] * in[0]); }, x},
+      {"nanmedian", [](const Inputs& in) { return nanmedian(in[0] * in[0]); }, x},
+      {"median of a dim", [](const Inputs& in) { return median(in[0] * in[0], 1).values; }, x},
+      {"quantile", [](const Inputs& in) { return quantile(in[0] * in[0], {.q = 0.3}); }, x},
+  });
+}
+
+TEST(OrderStatistics, EqualElementsShareTheGradientOfTheWholeMedian) {
+  Tensor x = tensor_of<double>({4}, {2, 2, 1, 3});
+  set_requires_grad(x);
+  EXPECT_EQ(to_string(grad({median(x)}, {x})[0]), "float64[4] {0.5, 0.5, 0, 0}");
+  EXPECT_EQ(to_string(grad({median(x, 0).values}, {x})[0]), "float64[4] {1, 0, 0, 0}");
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,40 @@
+#include "tests/verify/changed_case.h"
+
+namespace simmesh {
+namespace {
+
+using nlohmann::json;
+
+json on_one_device(const char* file) {
+  return testing::first_with(std::string("../fsdp/") + file,
+                             [](const json& each) { return each["mesh"].is_null(); });
+}
+
+TEST(VerifyTrain, PassesRecordedCases) {
+  testing::expect_passes(on_one_device("train.jsonl"));
+  testing::expect_passes(on_one_device("train_exact.jsonl"));
+}
+
+// Each check that never fires would let a wrong training run pass as right.
+TEST(VerifyTrain, NamesWhatDiffers) {
+  json value = on_one_device("train.jsonl");
+  testing::expect_fails(value, "/losses/0", 1e6, "losses[0]: expected 1000000");
+  testing::expect_fails(value, "/grad_norms/1", 1e6, "grad_norms[1]");
+  testing::expect_fails(value, "/final/l0.weight/sum", 1e6, "final l0.weight: sum");
+  testing::expect_fails(value, "/final/l0.weight/last", 1e6, "final l0.weight: last");
+  json exact = on_one_device("train_exact.jsonl");
+  std::string first = exact["final"].begin().key();
+  testing::expect_fails(exact, ("/final/" + first).c_str(), "0000000000000000",
+                        "final " + first + ": hash");
+  testing::expect_fails(exact, "/losses/0", 0.3, "losses[0]");
+}
+
+TEST(VerifyTrain, BadCasesSayWhere) {
+  json value = on_one_device("train.jsonl");
+  testing::expect_bad(value, "/loss", "hinge", "mse, cross_entropy or dot");
+  testing::expect_bad(value, "/optimizer/name", "lamb", "sgd, adam or adamw");
+  testing::expect_bad(value, "/steps", 0, "field 'steps'");
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,52 @@
+#include "verify/pytorch/case_source.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/sharding/serial_oracle.h"
+#include "tests/sharding/small_worlds.h"
+
+namespace simmesh {
+namespace {
+
+const CaseTensor tensor{.shape = {5, 7},
+                        .data = {.rule = Rule::wide, .seed = 40, .dtype = DType::int64}};
+
+// Pieces of the logical tensors by the serial oracle. Without pending placements there is one,
+// with the case's own seed.
+TEST(CaseSource, GivesThePiecesOfEachLogicalTensor) {
+  const Dims mesh = {2, 3};
+  for (const Sharding& sharding :
+       small_worlds::shardings(2, {Shard(0), Shard(1), Replicate(), Partial()})) {
+    CaseSource source(tensor, mesh, sharding);
+    Dims coordinate(2, 0);
+    do {
+      std::uint64_t index = 0;
+      bool is_pending = false;
+      for (std::size_t dim = 0; dim < 2; ++dim)
+        if (sharding.placements[dim].is_pending()) {
+          is_pending = true;
+          index = index * std::uint64_t(mesh[dim]) + std::uint64_t(coordinate[dim]);
+        }
+      Formula data = tensor.data;
+      if (is_pending) data.seed += 1 + index;
+      Tensor whole = formula(tensor.shape, data);
+      Tensor expected = oracle::local<std::int64_t>(
+          tensor.shape, mesh, coordinate, sharding,
+          [&](std::int64_t i) { return whole.values<std::int64_t>()[std::size_t(i)]; });
+      EXPECT_TRUE(same_bits(source.local(coordinate), expected)) << to_string(sharding);
+    } while (next_index(coordinate, mesh));
+  }
+}
+
+TEST(CaseSource, CountsTheLogicalTensors) {
+  auto count = [](const char* list) {
+    return CaseSource::logical_count(Dims{2, 3}, parse_placements(list));
+  };
+  EXPECT_EQ(count("R,S(0)"), 1);
+  EXPECT_EQ(count("P(sum),S(0)"), 2);
+  EXPECT_EQ(count("R,P(max)"), 3);
+  EXPECT_EQ(count("P(sum),P(avg)"), 6);
+}
+
+}  // namespace
+}  // namespace simmesh

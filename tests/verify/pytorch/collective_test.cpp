@@ -1,0 +1,47 @@
+#include "tests/verify/changed_case.h"
+
+namespace simmesh {
+namespace {
+
+using nlohmann::json;
+
+json a_collective_case(const std::string& op) {
+  return testing::first_with("collective.jsonl", [&](const json& each) {
+    return each["op"] == op && each.contains("after") && each["after"].size() >= 3 &&
+           each["tensor"].contains("shape") && each["tensor"]["shape"].size() == 2;
+  });
+}
+
+TEST(VerifyCollective, AgreesWithAllRecordedCases) {
+  for (const json& value : testing::recorded_values("collective.jsonl"))
+    testing::expect_passes(value);
+}
+
+// Each check that never fires would let wrong bits pass as right.
+TEST(VerifyCollective, NamesWhatDiffers) {
+  json value = a_collective_case("all_reduce");
+  testing::expect_fails(value, "/before/1/hash", "0000000000000000", "rank 1 before: bits");
+  testing::expect_fails(value, "/after/2/hash", "0000000000000000", "rank 2 after: bits");
+  testing::expect_fails(value, "/after/0/shape", json::array({99}), "rank 0 after: shape");
+  testing::expect_fails(value, "/after/0/dtype", "bool", "rank 0 after: dtype: expected bool");
+  testing::expect_fails(value, "/op", "all_shuffle", "operation 'all_shuffle' is not known");
+  testing::expect_fails(value, "/reduce", "mean", "mean");
+  testing::expect_fails(value, "/mesh/colour", 1, "colour' is not known");
+  value["error"] = {{"error", "ValueError"}, {"message_contains", "x"}};
+  EXPECT_TRUE(testing::verify_value(value).failed());
+  testing::expect_fails(a_collective_case("broadcast"), "/root", 77, "refused: ");
+}
+
+TEST(VerifyCollective, RejectsMalformedFields) {
+  json value = a_collective_case("all_reduce");
+  testing::expect_bad(value, "/api", "magic", "inplace or functional");
+  testing::expect_bad(value, "/before", json::array(), "one entry for each of");
+  testing::expect_bad(value, "/group_dim", 9, "group_dim");
+  testing::expect_bad(value, "/shapes", json::array(), "one shape for each of");
+  testing::expect_bad(value, "/splits", json::array(), "one list for each of");
+  value.erase("after");
+  EXPECT_THROW(testing::verify_value(value), BadCase);
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,118 @@
+#include "verify/verify.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/gate/temporary_folder.h"
+#include "tests/mesh/expect_error.h"
+
+namespace simmesh {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::expect_error;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using testing::TemporaryFolder;
+
+// A mesh case of one rank; it holds if the coordinate is 0.
+std::string mesh_case(const std::string& id, int coordinate) {
+  return R"({"kind":"mesh","id":")" + id +
+         R"(","source":"test","mesh":{"shape":[1]},"how":"init","world":1,"ops":[],)" +
+         R"("result":{"shape":[1],"names":null,"ranks":[{"coordinate":[)" +
+         std::to_string(coordinate) + R"(],"mesh":[0],"groups":[[0]],"local_rank":[0]}]}})" + "\n";
+}
+
+VerifyResult verify_text(const TemporaryFolder& folder, const std::string& text,
+                         VerifyRequest request = {}) {
+  request.paths.push_back(folder.write("c.jsonl", text));
+  return verify(request);
+}
+
+TEST(Verify, CountsAndEndsWithTheTotals) {
+  TemporaryFolder folder;
+  VerifyResult result = verify_text(folder, mesh_case("a", 0) + mesh_case("b", 0));
+  EXPECT_TRUE(result.ok());
+  EXPECT_EQ(to_text(result), "2 passed, 0 failed\n");
+}
+
+// A failure must end with a line to paste that runs just this case under the same options.
+TEST(Verify, SaysHowToReproduceAFailure) {
+  TemporaryFolder folder;
+  VerifyRequest request;
+  request.options = {.seed = 7, .schedule = "pct:3", .threads = 2, .arithmetic = "exact"};
+  VerifyResult result = verify_text(folder, mesh_case("a/S(0)*", 1) + mesh_case("b", 0), request);
+  EXPECT_FALSE(result.ok());
+  std::string file = (folder.path() / "c.jsonl").string();
+  EXPECT_EQ(to_text(result),
+            "FAIL a/S(0)*: rank 0: coordinate: expected [1], got [0]\n"
+            "reproduce: simmesh verify " +
+                file +
+                " --id 'a/S(0)\\*' --seed 7 --schedule pct:3 --threads 2 --arithmetic exact\n"
+                "1 passed, 1 failed\n");
+  EXPECT_EQ(to_text(result, {.quiet = true}), "1 passed, 1 failed\n");
+  nlohmann::json printed = nlohmann::json::parse(to_json(result));
+  EXPECT_EQ(printed["passed"], 1);
+  EXPECT_EQ(printed["failed"], 1);
+  EXPECT_EQ(printed["failures"][0]["id"], "a/S(0)*");
+  EXPECT_EQ(printed["failures"][0]["line"], 1);
+
+  VerifyRequest again;
+  again.paths = {file};
+  again.filter.id = "a/S(0)\\*";
+  EXPECT_EQ(verify(again).total.failed, 1);
+}
+
+TEST(Verify, UnknownKindsAndFieldsFail) {
+  TemporaryFolder folder;
+  std::string extra = mesh_case("x", 0);
+  extra.insert(1, R"("surprise":1,)");
+  VerifyResult result = verify_text(folder, R"({"kind":"mash","id":"a"})"
+                                            "\n" +
+                                                extra);
+  ASSERT_THAT(result.failures, SizeIs(2));
+  EXPECT_THAT(result.failures[0].mismatches, ElementsAre("the kind 'mash' is not known"));
+  EXPECT_THAT(result.failures[1].mismatches, ElementsAre("the field 'surprise' is not known"));
+  EXPECT_THAT(
+      to_text(result),
+      HasSubstr("mash: 0 passed, 1 failed\nmesh: 0 passed, 1 failed\n0 passed, 2 failed\n"));
+}
+
+TEST(Verify, ObeysLimitAndFailFast) {
+  TemporaryFolder folder;
+  std::string text = mesh_case("a", 0) + mesh_case("b", 1) + mesh_case("c", 1) + mesh_case("d", 0);
+  EXPECT_EQ(to_text(verify_text(folder, text, {.limit = 2}), {.quiet = true}),
+            "1 passed, 1 failed\n");
+  EXPECT_EQ(to_text(verify_text(folder, text, {.limit = 0}), {.quiet = true}),
+            "0 passed, 0 failed\n");
+  EXPECT_EQ(to_text(verify_text(folder, text, {.fail_fast = true}), {.quiet = true}),
+            "1 passed, 1 failed\n");
+}
+
+TEST(Verify, SaysHowManyDisputedCasesItLeavesOut) {
+  TemporaryFolder folder;
+  folder.write("disputed.jsonl", mesh_case("d", 1));
+  VerifyRequest request;
+  request.paths = {folder.path().string()};
+  folder.write("c.jsonl", mesh_case("a", 0));
+  EXPECT_EQ(to_text(verify(request)),
+            "1 disputed cases left out; name their file to run them\n1 passed, 0 failed\n");
+}
+
+TEST(Verify, BrokenCasesEndTheRun) {
+  TemporaryFolder folder;
+  std::string broken = mesh_case("b", 0);
+  broken.replace(broken.find("[1]"), 3, "[\"\"]");
+  expect_error([&] { verify_text(folder, mesh_case("a", 0) + broken); }, ErrorKind::value_error,
+               "c.jsonl:2] field 'mesh.shape.0': expected an integer below 2^63, got \"\"");
+}
+
+TEST(Verify, GivesTheSameTextTwice) {
+  VerifyRequest request;
+  request.paths = {SIMMESH_SOURCE_DIR "/tests/gate/corpus/good"};
+  EXPECT_EQ(to_text(verify(request)), to_text(verify(request)));
+  EXPECT_EQ(to_json(verify(request)), to_json(verify(request)));
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,29 @@
+#include "training/gather_tally.h"
+
+#include <algorithm>
+
+namespace simmesh {
+
+void GatherTally::see(const fsdp::Event& event) {
+  switch (event.kind) {
+    case fsdp::EventKind::all_gather:
+      ++started_;
+      pending_.push_back(event.group);
+      break;
+    case fsdp::EventKind::wait: end(event.group, true); break;
+    case fsdp::EventKind::finalize:
+      if (event.detail == "drops_gather") end(event.group, false);
+      break;
+    default: break;
+  }
+}
+
+// A group of one rank gathers without communication: then nothing is pending.
+void GatherTally::end(const fsdp::FSDPParamGroup* group, bool is_used) {
+  auto found = std::find(pending_.begin(), pending_.end(), group);
+  if (found == pending_.end()) return;
+  pending_.erase(found);
+  if (!is_used) ++dropped_;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,96 @@
+#include "training/run_record.h"
+
+#include <cstring>
+#include <fmt/format.h>
+
+namespace simmesh {
+
+namespace {
+
+std::string element_text(DType dtype, const std::byte* bytes) {
+  std::string bits;
+  for (std::size_t i = bytes_per_element(dtype); i-- > 0;)
+    bits += fmt::format("{:02x}", unsigned(bytes[i]));
+  return visit_dtype(dtype, [&](auto zero) {
+    decltype(zero) value;
+    std::memcpy(&value, bytes, sizeof value);
+    return fmt::format("{} (bits {})", double(value), bits);
+  });
+}
+
+std::string type_text(DType dtype, DimSpan shape) {
+  return fmt::format("{}{}", to_string(dtype), to_string(shape));
+}
+
+Dims index_of(std::size_t position, const Shape& shape) {
+  Dims index(shape.size(), 0);
+  for (std::size_t dim = shape.size(); dim-- > 0;) {
+    index[dim] = std::int64_t(position % std::size_t(shape[dim]));
+    position /= std::size_t(shape[dim]);
+  }
+  return index;
+}
+
+std::optional<Difference> tensor_difference(const RecordedTensor& expected,
+                                            const nn::NamedTensor& came) {
+  const auto& [name, tensor] = came;
+  if (name != expected.name) return Difference{expected.name, "this tensor", name};
+  if (tensor.dtype() != expected.dtype || tensor.shape() != expected.shape)
+    return Difference{name, type_text(expected.dtype, expected.shape),
+                      type_text(tensor.dtype(), tensor.shape())};
+  Tensor values = tensor.contiguous();
+  if (values.bytes() == 0 || !std::memcmp(values.data(), expected.bytes.data(), values.bytes()))
+    return std::nullopt;
+  std::size_t size = bytes_per_element(expected.dtype), element = 0;
+  while (!std::memcmp(values.data() + element * size, expected.bytes.data() + element * size, size))
+    ++element;
+  return Difference{
+      fmt::format("{}, element {}", name, to_string(DimSpan(index_of(element, expected.shape)))),
+      element_text(expected.dtype, expected.bytes.data() + element * size),
+      element_text(expected.dtype, values.data() + element * size)};
+}
+
+}  // namespace
+
+std::vector<nn::NamedTensor> named_results(const TrainingResult& result) {
+  std::vector<nn::NamedTensor> named;
+  for (std::size_t step = 0; step < result.losses.size(); ++step) {
+    named.emplace_back(fmt::format("step {} loss", step), result.losses[step].detach());
+    named.emplace_back(fmt::format("step {} gradient norm", step), result.norms[step].detach());
+    for (const auto& [name, gradient] : result.gradients[step])
+      named.emplace_back(fmt::format("step {} gradient of {}", step, name), gradient);
+  }
+  for (const auto& [name, tensor] : result.parameters)
+    named.emplace_back("parameter " + name, tensor);
+  for (const auto& [name, tensor] : result.optimizer_state)
+    named.emplace_back("optimizer state " + name, tensor);
+  return named;
+}
+
+void record_results(Rank& rank, const std::vector<nn::NamedTensor>& results) {
+  for (const auto& [name, tensor] : results) rank.record(tensor);
+}
+
+RunRecord copy_of(const std::vector<nn::NamedTensor>& results) {
+  RunRecord record;
+  for (const auto& [name, tensor] : results) {
+    Tensor values = tensor.contiguous();
+    RecordedTensor copy{name, tensor.dtype(), tensor.shape(), {}};
+    if (values.bytes() > 0) copy.bytes.assign(values.data(), values.data() + values.bytes());
+    record.push_back(std::move(copy));
+  }
+  return record;
+}
+
+std::optional<Difference> first_difference(const RunRecord& expected,
+                                           const std::vector<nn::NamedTensor>& came) {
+  for (std::size_t i = 0; i < std::min(expected.size(), came.size()); ++i)
+    if (auto difference = tensor_difference(expected[i], came[i])) return difference;
+  if (expected.size() > came.size())
+    return Difference{expected[came.size()].name, "this tensor", "no further one"};
+  if (expected.size() < came.size())
+    return Difference{came[expected.size()].first, "no further tensor", "this one"};
+  return std::nullopt;
+}
+
+}  // namespace simmesh

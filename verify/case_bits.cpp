@@ -1,0 +1,40 @@
+#include "verify/case_bits.h"
+
+#include <fmt/format.h>
+
+namespace simmesh {
+
+std::string bits_text(const Tensor& tensor) {
+  Tensor rows = tensor.contiguous();
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const std::byte* data = rows.data();
+  for (std::size_t i = 0; i < rows.bytes(); ++i)
+    hash = (hash ^ std::uint64_t(data[i])) * 0x100000001b3u;
+  return fmt::format("{:016x}", hash);
+}
+
+std::vector<std::optional<CaseBits>> read_bits(const CaseField& field, std::int64_t world,
+                                               DType dtype) {
+  std::vector<CaseField> entries = field.items();
+  if (std::int64_t(entries.size()) != world)
+    field.reject(fmt::format("one entry for each of {} ranks", world));
+  std::vector<std::optional<CaseBits>> bits;
+  for (const CaseField& entry : entries) {
+    bits.emplace_back();
+    if (entry.is_null()) continue;
+    auto own = entry.find("dtype");
+    bits.back() = CaseBits{entry["shape"].shape(), own ? dtype_from_string(own->text()) : dtype,
+                           entry["hash"].text()};
+  }
+  return bits;
+}
+
+void expect_bits(CaseReport& report, const std::string& who, const CaseBits& expected,
+                 const Tensor& actual) {
+  if (!report.expect_equal(who + ": dtype", to_string(expected.dtype), to_string(actual.dtype())))
+    return;
+  if (!report.expect_equal(who + ": shape", expected.shape, actual.shape())) return;
+  report.expect_equal(who + ": bits", expected.hash, bits_text(actual));
+}
+
+}  // namespace simmesh

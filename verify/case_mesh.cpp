@@ -1,0 +1,32 @@
+#include "verify/case_mesh.h"
+
+#include <algorithm>
+
+namespace simmesh {
+
+RankList CaseMesh::rank_list() const {
+  return ranks ? RankList::of(*ranks) : RankList::range(element_count(shape));
+}
+
+DeviceMesh CaseMesh::view(std::int64_t rank) const {
+  MeshViewer viewer{.rank = rank, .world_size = world};
+  return ranks ? DeviceMesh::from_ranks(viewer, rank_list(), shape, names)
+               : DeviceMesh::init(viewer, shape, names);
+}
+
+CaseMesh read_mesh(const RecordedCase& recorded) {
+  CaseField field = recorded["mesh"];
+  CaseMesh mesh;
+  mesh.shape = field["shape"].dims();
+  if (auto ranks = field.find("ranks")) mesh.ranks = ranks->integers();
+  if (auto names = field.find("names"); names && !names->is_null()) mesh.names = names->texts();
+  if (auto world = recorded.find("world")) {
+    mesh.world = world->integer({.min = 1, .max = world_max});
+    return mesh;
+  }
+  mesh.world = std::max<std::int64_t>(element_count(field["shape"].shape()), 1);
+  if (mesh.world > world_max) field["shape"].reject("a mesh of at most 2^20 ranks");
+  return mesh;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mesh/device_mesh.h"
+#include "verify/recorded_case.h"
+
+namespace simmesh {
+
+// world_max bounds the world of a case.
+inline constexpr std::int64_t world_max = 1 << 20;
+
+// CaseMesh is the mesh of a case: {"shape":[..]}, with "ranks" where they aren't 0..n-1 and "names"
+// where it has some.
+struct CaseMesh {
+  Shape shape;
+  std::optional<std::vector<std::int64_t>> ranks;
+  std::vector<std::string> names;
+  std::int64_t world = 1;
+
+  // rank_list returns the ranks in mesh order. Throws a ValueError where they aren't ranks or one
+  // comes twice.
+  RankList rank_list() const;
+
+  // view returns the mesh as one rank sees it; throws as DeviceMesh::from_ranks does.
+  DeviceMesh view(std::int64_t rank) const;
+};
+
+// read_mesh reads the fields "mesh" and "world" of a case; without "world" the world is as large as
+// the mesh. Throws a BadCase for fields of another type and for worlds above world_max. What is no
+// mesh is found by view.
+CaseMesh read_mesh(const RecordedCase& recorded);
+
+// mesh_fields are the fields of a mesh that read_mesh knows.
+inline constexpr std::string_view mesh_fields[] = {"shape", "ranks", "names"};
+
+}  // namespace simmesh

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "training/training.h"
+#include "verify/recorded_case.h"
+
+namespace simmesh {
+
+// read_node reads a tree of model nodes. Throws a BadCase for fields of types that no node has.
+nn::ModelNode read_node(const CaseField& field);
+
+// read_model reads dtype, model, params, tied and frozen of a case.
+TrainingModel read_model(const RecordedCase& recorded);
+
+// read_optimizer reads {"name": "sgd" | "adam" | "adamw", ...}.
+OptimizerSpec read_optimizer(const CaseField& field);
+
+// read_adam reads lr, betas, eps and weight_decay, which is 0 where it isn't there.
+AdamSpec read_adam(const CaseField& field, optim::WeightDecay decay);
+
+// number_or reads a number that a case may leave out.
+double number_or(const CaseField& field, std::string_view name, double otherwise);
+
+}  // namespace simmesh

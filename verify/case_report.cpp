@@ -1,0 +1,59 @@
+#include "verify/case_report.h"
+
+namespace simmesh {
+
+void CaseReport::mismatch(std::string text) {
+  ++count_;
+  if (shown_.size() < shown_max) shown_.push_back(std::move(text));
+}
+
+bool CaseReport::expect_known_fields(const CaseField& object, FieldNames known) {
+  std::vector<std::string> unknown = object.unknown_keys(known);
+  for (const std::string& name : unknown)
+    mismatch(fmt::format("the field '{}{}{}' is not known", object.path(),
+                         object.path().empty() ? "" : ".", name));
+  return unknown.empty();
+}
+
+void CaseReport::expect_refusal(std::string_view who, const CaseField& error,
+                                const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& came) {
+    return expect_refusal(who, error, &came);
+  }
+  expect_refusal(who, error, nullptr);
+}
+
+void CaseReport::expect_refusal(std::string_view who, const CaseField& error, const Error* came) {
+  if (!expect_known_fields(error, {"error", "message_contains"})) return;
+  std::string kind = error["error"].text();
+  std::string phrase = error["message_contains"].text();
+  if (came != nullptr && to_string(came->kind()) == kind &&
+      std::string_view(came->what()).find(phrase) != std::string_view::npos)
+    return;
+  mismatch(fmt::format(
+      "{}: expected a {} with '{}', got {}", who, kind, phrase,
+      came == nullptr ? "none" : fmt::format("a {}: {}", to_string(came->kind()), came->what())));
+}
+
+namespace {
+
+void fold(std::optional<FoldHash>& hash, std::uint64_t word) {
+  if (!hash) hash.emplace();
+  hash->fold(word);
+}
+
+std::optional<std::uint64_t> value_of(const std::optional<FoldHash>& hash) {
+  if (!hash) return std::nullopt;
+  return hash->value();
+}
+
+}  // namespace
+
+void CaseReport::fold_data(std::uint64_t hash) { fold(data_, hash); }
+void CaseReport::fold_schedule(std::uint64_t hash) { fold(schedule_, hash); }
+std::optional<std::uint64_t> CaseReport::data_hash() const { return value_of(data_); }
+std::optional<std::uint64_t> CaseReport::schedule_hash() const { return value_of(schedule_); }
+
+}  // namespace simmesh

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/check/fold_hash.h"
+#include "verify/recorded_case.h"
+
+namespace simmesh {
+
+// CaseReport collects what one case got wrong, and the hashes of what was computed for it. The
+// first few mismatches are kept as text, the others are counted.
+//
+//   report.expect_equal("rank 3: shape", recorded["shape"].shape(), tensor.shape());
+//   report.fold_data(outcome.data_hash);
+class CaseReport {
+ public:
+  static constexpr std::size_t shown_max = 5;
+
+  // mismatch adds a mismatch in words.
+  void mismatch(std::string text);
+
+  // expect_equal adds "WHAT: expected E, got A" where the values differ, and says whether they are
+  // equal.
+  template <class Expected, class Actual>
+  bool expect_equal(std::string_view what, const Expected& expected, const Actual& actual) {
+    if (expected == actual) return true;
+    mismatch(fmt::format("{}: expected {}, got {}", what, expected, actual));
+    return false;
+  }
+
+  // expect_known_fields adds a mismatch for each field of an object that isn't in the list, and
+  // says whether there was none: what a case says and the program doesn't understand counts as
+  // failed.
+  bool expect_known_fields(const CaseField& object, FieldNames known);
+  bool expect_known_fields(const CaseField& object, std::initializer_list<std::string_view> known) {
+    return expect_known_fields(object, FieldNames(known.begin(), known.size()));
+  }
+
+  // expect_refusal calls `call`, which must throw an Error as `error` says: {"error": class,
+  // "message_contains": phrase}. `who` says which call it was.
+  void expect_refusal(std::string_view who, const CaseField& error,
+                      const std::function<void()>& call);
+
+  // expect_refusal of an Error that was caught elsewhere; null where there was none.
+  void expect_refusal(std::string_view who, const CaseField& error, const Error* came);
+
+  // fold_data and fold_schedule add the hashes of a run.
+  void fold_data(std::uint64_t hash);
+  void fold_schedule(std::uint64_t hash);
+
+  bool failed() const { return count_ > 0; }
+  std::int64_t mismatch_count() const { return count_; }
+  const std::vector<std::string>& mismatches() const { return shown_; }
+  // data_hash and schedule_hash are there once something was folded.
+  std::optional<std::uint64_t> data_hash() const;
+  std::optional<std::uint64_t> schedule_hash() const;
+
+ private:
+  std::vector<std::string> shown_;
+  std::int64_t count_ = 0;
+  std::optional<FoldHash> data_;
+  std::optional<FoldHash> schedule_;
+};
+
+}  // namespace simmesh

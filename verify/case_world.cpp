@@ -1,0 +1,35 @@
+#include "verify/case_world.h"
+
+namespace simmesh {
+
+WorldOptions world_options(const VerifyOptions& options, std::int64_t ranks) {
+  return {.ranks = std::size_t(ranks),
+          .seed = options.seed,
+          .schedule = Schedule::parse(options.schedule),
+          .threads = std::size_t(options.threads),
+          .arithmetic = Arithmetic::parse(options.arithmetic),
+          .program = "simmesh verify"};
+}
+
+std::optional<Error> run_case(World& world, const std::function<void(Rank&)>& body,
+                              CaseReport& report) {
+  Outcome outcome = world.run(body);
+  report.fold_schedule(outcome.schedule_hash);
+  if (outcome.ok()) {
+    report.fold_data(outcome.data_hash);
+    return std::nullopt;
+  }
+  try {
+    outcome.rethrow();
+  } catch (const BadCase&) {
+    throw;
+  } catch (const Error& error) {
+    if (outcome.failure->exception) return error;
+    report.mismatch(error.what());
+  } catch (const std::exception& error) {
+    report.mismatch(error.what());
+  }
+  return std::nullopt;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,30 @@
+#include "verify/collective_tally.h"
+
+#include "collectives/collective_call.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr CollectiveOp counted_ops[] = {CollectiveOp::all_reduce, CollectiveOp::all_gather,
+                                        CollectiveOp::reduce_scatter, CollectiveOp::all_to_all};
+
+}  // namespace
+
+CollectiveTally tally_since(const std::array<std::uint32_t, Rank::counter_count>& before,
+                            Rank& rank) {
+  CollectiveTally tally;
+  for (CollectiveOp op : counted_ops) {
+    std::uint32_t count = rank.counters()[std::size_t(op)] - before[std::size_t(op)];
+    if (count > 0) tally[name_of(op)] = count;
+  }
+  return tally;
+}
+
+CollectiveTally read_tally(const CaseField& field) {
+  CollectiveTally tally;
+  for (const std::string& name : field.keys()) tally[name] = field[name].integer();
+  return tally;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,52 @@
+#include "verify/fsdp/record.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace simmesh {
+
+std::vector<fsdp::EventFields> read_events(const CaseField& field) {
+  std::vector<fsdp::EventFields> events;
+  for (const CaseField& entry : field.items()) {
+    fsdp::EventFields fields;
+    for (const CaseField& value : entry.items()) {
+      if (value.is_text())
+        fields.emplace_back(value.text());
+      else
+        fields.emplace_back(value.integer());
+    }
+    events.push_back(std::move(fields));
+  }
+  return events;
+}
+
+void expect_events(CaseReport& report, const std::string& who,
+                   const std::vector<fsdp::EventFields>& expected,
+                   const std::vector<fsdp::EventFields>& actual) {
+  if (expected == actual) return;
+  std::size_t same = 0;
+  while (same < expected.size() && same < actual.size() && expected[same] == actual[same]) ++same;
+  auto text = [same](const std::vector<fsdp::EventFields>& events) {
+    return same < events.size() ? fsdp::to_string(events[same]) : std::string("nothing");
+  };
+  report.mismatch(fmt::format("{}: event {}: expected {}, got {}; before it {}", who, same,
+                              text(expected), text(actual),
+                              same > 0 ? fsdp::to_string(actual[same - 1]) : "nothing"));
+}
+
+void CollectiveTotals::add(const std::vector<fsdp::EventFields>& events) {
+  for (const fsdp::EventFields& event : events) {
+    const std::string& kind = std::get<std::string>(event.front());
+    all_gathers += kind == "all_gather";
+    reduce_scatters += kind == "reduce_scatter";
+    all_reduces += kind == "all_reduce";
+  }
+}
+
+std::string to_string(const CollectiveTotals& totals) {
+  return fmt::format("{} all-gathers, {} reduce-scatters, {} all-reduces", totals.all_gathers,
+                     totals.reduce_scatters, totals.all_reduces);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <gsl/span>
+#include <initializer_list>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/check/error.h"
+#include "core/tensor/shape.h"
+
+namespace simmesh {
+
+// BadCase says that a recorded case can't be read: malformed text, a missing field, a wrong type, a
+// size that no machine holds. Unlike a case that fails, it ends the command.
+class BadCase : public Error {
+ public:
+  BadCase(std::string_view where, std::string_view message)
+      : Error(ErrorKind::value_error, where, message) {}
+};
+
+// CasePlace is where a case stands: the file as it was named, and its line.
+struct CasePlace {
+  std::string file;
+  std::int64_t line = 1;
+};
+// to_string returns "FILE:LINE".
+std::string to_string(const CasePlace& place);
+
+// FieldNames is a list of field names.
+using FieldNames = gsl::span<const std::string_view>;
+
+// CaseField is one value inside a recorded case. Each accessor returns the value as one type and
+// throws a BadCase that names file, line and field where the value has another type. Read all
+// fields before starting a World: a BadCase thrown on a rank would look like the rank's failure.
+// Must not outlive its case.
+class CaseField {
+ public:
+  struct Range {
+    std::int64_t min;
+    std::int64_t max;
+  };
+
+  CaseField(const nlohmann::json& value, const CasePlace& place, std::string path)
+      : value_(&value), place_(&place), path_(std::move(path)) {}
+
+  // operator[] returns a field of an object, which must be there.
+  CaseField operator[](std::string_view name) const;
+  // find returns a field of an object; nullopt where it isn't there. A null is there.
+  std::optional<CaseField> find(std::string_view name) const;
+  bool has(std::string_view name) const { return find(name).has_value(); }
+  // keys returns the names of an object's fields, in ascending order.
+  std::vector<std::string> keys() const;
+  // unknown_keys returns the names that aren't in the list.
+  std::vector<std::string> unknown_keys(FieldNames known) const;
+
+  // items returns the entries of a list.
+  std::vector<CaseField> items() const;
+  // items of a list with a bounded number of entries.
+  std::vector<CaseField> items(std::size_t count_max) const;
+
+  bool is_null() const;
+  bool is_text() const;
+  bool is_list() const;
+  bool is_object() const;
+  bool is_integer() const;
+
+  std::string text() const;
+  bool boolean() const;
+  double number() const;
+  std::int64_t integer() const;
+  std::int64_t integer(Range range) const;
+  std::uint64_t unsigned64() const;
+
+  // integers returns a list of integers, dims a short one, texts a short list of strings.
+  std::vector<std::int64_t> integers() const;
+  Dims dims() const;
+  std::vector<std::string> texts() const;
+  // shape returns a list of sizes of at least 0 that multiply to fewer than 2^63.
+  Shape shape() const;
+
+  const std::string& path() const { return path_; }
+  const nlohmann::json& value() const { return *value_; }
+
+  // reject throws a BadCase: "field 'mesh.shape': expected EXPECTED, got VALUE".
+  [[noreturn]] void reject(std::string_view expected) const;
+
+ private:
+  const nlohmann::json* value_;
+  const CasePlace* place_;
+  std::string path_;
+};
+
+// RecordedCase is one recorded case: an object with a kind and an id.
+//
+//   RecordedCase recorded = RecordedCase::parse(line, {.file = "mesh.jsonl", .line = 12});
+//   Shape shape = recorded["tensor"]["shape"].shape();
+//   if (auto order = recorded.find("from_order")) ...
+class RecordedCase {
+ public:
+  // parse reads one case. Throws a BadCase for text that isn't a JSON object with the strings kind
+  // and id.
+  static RecordedCase parse(std::string_view text, CasePlace place);
+
+  const std::string& kind() const { return kind_; }
+  const std::string& id() const { return id_; }
+  const CasePlace& place() const { return *place_; }
+
+  CaseField root() const;
+  CaseField operator[](std::string_view name) const { return root()[name]; }
+  std::optional<CaseField> find(std::string_view name) const { return root().find(name); }
+  bool has(std::string_view name) const { return root().has(name); }
+
+ private:
+  RecordedCase() = default;
+
+  std::shared_ptr<const nlohmann::json> value_;
+  std::shared_ptr<const CasePlace> place_;
+  std::string kind_;
+  std::string id_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,142 @@
+#include "verify/verify.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/check/shell_word.h"
+#include "verify/case_files.h"
+#include "verify/verify_table.h"
+
+namespace simmesh {
+
+namespace {
+
+std::string reproduce_line(const RecordedCase& recorded, const VerifyOptions& options) {
+  VerifyOptions usual;
+  std::string line = fmt::format("simmesh verify {} --id {}", shell_word(recorded.place().file),
+                                 shell_word(glob_literal(recorded.id())));
+  if (options.seed != usual.seed) line += fmt::format(" --seed {}", options.seed);
+  if (options.schedule != usual.schedule)
+    line += fmt::format(" --schedule {}", shell_word(options.schedule));
+  if (options.threads != usual.threads) line += fmt::format(" --threads {}", options.threads);
+  if (options.arithmetic != usual.arithmetic)
+    line += fmt::format(" --arithmetic {}", shell_word(options.arithmetic));
+  return line;
+}
+
+// Fields that a case of any kind may have.
+constexpr std::string_view shared_fields[] = {"kind", "id", "source", "why"};
+
+bool has_known_fields(const KnownKind& known, const RecordedCase& recorded, CaseReport& report) {
+  bool all_known = true;
+  for (const std::string& name : recorded.root().unknown_keys(shared_fields)) {
+    if (std::find(known.fields.begin(), known.fields.end(), name) != known.fields.end()) continue;
+    report.mismatch(fmt::format("the field '{}' is not known", name));
+    all_known = false;
+  }
+  return all_known;
+}
+
+void fold(std::optional<FoldHash>& hash, const std::optional<std::uint64_t>& word) {
+  if (!word) return;
+  if (!hash) hash.emplace();
+  hash->fold(*word);
+}
+
+}  // namespace
+
+CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& options) {
+  CaseReport report;
+  const KnownKind* known = find_kind(recorded.kind());
+  if (known == nullptr) {
+    report.mismatch(fmt::format("the kind '{}' is not known", recorded.kind()));
+    return report;
+  }
+  if (!has_known_fields(*known, recorded, report)) return report;
+  try {
+    known->verifier(recorded, options, report);
+  } catch (const BadCase&) {
+    throw;
+  } catch (const Error& error) {
+    report.mismatch(fmt::format("a {} came: {}", to_string(error.kind()), error.what()));
+  } catch (const std::exception& error) {
+    report.mismatch(fmt::format("an exception came: {}", error.what()));
+  }
+  return report;
+}
+
+VerifyResult verify(const VerifyRequest& request) {
+  CaseFiles files = load_cases(request.paths, [&](const RecordedCase& recorded) {
+    return request.filter.matches(recorded);
+  });
+  VerifyResult result;
+  result.disputed_left_out = files.disputed_left_out;
+  std::optional<FoldHash> data, schedule;
+  for (const RecordedCase& recorded : files.cases) {
+    if (result.total.passed + result.total.failed >= request.limit) break;
+    CaseReport report = verify_case(recorded, request.options);
+    fold(data, report.data_hash());
+    fold(schedule, report.schedule_hash());
+    VerifyResult::Count& of_kind = result.by_kind[recorded.kind()];
+    ++(report.failed() ? result.total.failed : result.total.passed);
+    ++(report.failed() ? of_kind.failed : of_kind.passed);
+    if (!report.failed()) continue;
+    result.failures.push_back({recorded.id(), recorded.place(), report.mismatches(),
+                               report.mismatch_count(), reproduce_line(recorded, request.options)});
+    if (request.fail_fast) break;
+  }
+  if (data) result.data_hash = data->value();
+  if (schedule) result.schedule_hash = schedule->value();
+  return result;
+}
+
+std::string to_text(const VerifyResult& result, TextOptions options) {
+  std::string last =
+      fmt::format("{} passed, {} failed\n", result.total.passed, result.total.failed);
+  if (options.quiet) return last;
+  std::string text;
+  for (const FailedCase& failure : result.failures) {
+    text += fmt::format("FAIL {}:", failure.id);
+    for (std::size_t i = 0; i < failure.mismatches.size(); ++i)
+      text += fmt::format("{} {}\n", i == 0 ? "" : " ", failure.mismatches[i]);
+    auto more = failure.mismatch_count - static_cast<std::int64_t>(failure.mismatches.size());
+    if (more > 0) text += fmt::format("  and {} more\n", more);
+    text += fmt::format("reproduce: {}\n", failure.reproduce);
+  }
+  if (result.by_kind.size() > 1)
+    for (const auto& [kind, count] : result.by_kind)
+      text += fmt::format("{}: {} passed, {} failed\n", kind, count.passed, count.failed);
+  if (result.data_hash) text += fmt::format("data hash {:016x}\n", *result.data_hash);
+  if (result.schedule_hash) text += fmt::format("schedule hash {:016x}\n", *result.schedule_hash);
+  if (result.disputed_left_out > 0)
+    text += fmt::format("{} disputed cases left out; name their file to run them\n",
+                        result.disputed_left_out);
+  return text + last;
+}
+
+std::string to_json(const VerifyResult& result) {
+  using Json = nlohmann::ordered_json;
+  Json failures = Json::array();
+  for (const FailedCase& failure : result.failures)
+    failures.push_back({{"id", failure.id},
+                        {"file", failure.place.file},
+                        {"line", failure.place.line},
+                        {"mismatches", failure.mismatches},
+                        {"mismatch_count", failure.mismatch_count},
+                        {"reproduce", failure.reproduce}});
+  Json kinds = Json::object();
+  for (const auto& [kind, count] : result.by_kind)
+    kinds[kind] = {{"passed", count.passed}, {"failed", count.failed}};
+  Json json;
+  json["passed"] = result.total.passed;
+  json["failed"] = result.total.failed;
+  json["disputed_left_out"] = result.disputed_left_out;
+  if (result.data_hash) json["data_hash"] = fmt::format("{:016x}", *result.data_hash);
+  if (result.schedule_hash) json["schedule_hash"] = fmt::format("{:016x}", *result.schedule_hash);
+  json["kinds"] = std::move(kinds);
+  json["failures"] = std::move(failures);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace simmesh

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "verify/case_filter.h"
+#include "verify/case_report.h"
+#include "verify/recorded_case.h"
+
+namespace simmesh {
+
+// VerifyOptions says how cases run. The words are those of the command line.
+struct VerifyOptions {
+  std::uint64_t seed = 0;
+  std::string schedule = "fifo";
+  std::int64_t threads = 1;
+  std::string arithmetic = "canonical";
+};
+
+// A Verifier runs one case and adds what is wrong to the report. It throws a BadCase for a case
+// that can't be read; any other exception is a failure of the case.
+using Verifier = void (*)(const RecordedCase& recorded, const VerifyOptions& options,
+                          CaseReport& report);
+
+// VerifyRequest is what `simmesh verify` was asked.
+struct VerifyRequest {
+  std::vector<std::string> paths;
+  CaseFilter filter;
+  std::int64_t limit = std::numeric_limits<std::int64_t>::max();  // at most so many cases
+  bool fail_fast = false;                                         // stop after the first failure
+  VerifyOptions options;
+};
+
+// FailedCase is a case that did not hold.
+struct FailedCase {
+  std::string id;
+  CasePlace place;
+  std::vector<std::string> mismatches;  // the first few
+  std::int64_t mismatch_count = 0;
+  std::string reproduce;  // command line
+};
+
+// VerifyResult is what came of a request. It depends on the request and the files only.
+struct VerifyResult {
+  struct Count {
+    std::int64_t passed = 0;
+    std::int64_t failed = 0;
+  };
+
+  Count total;
+  std::map<std::string, Count> by_kind;
+  std::int64_t disputed_left_out = 0;
+  std::vector<FailedCase> failures;
+  std::optional<std::uint64_t> data_hash;  // over all cases in order
+  std::optional<std::uint64_t> schedule_hash;
+
+  bool ok() const { return total.failed == 0; }
+};
+
+// verify runs the chosen cases one after the other. Throws an Error (a BadCase where a file is at
+// fault) before or between cases where input can't be read; then there is no result.
+VerifyResult verify(const VerifyRequest& request);
+
+// verify_case runs one case and returns what it got wrong. A kind or a field that isn't known is a
+// mismatch.
+CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& options);
+
+// to_text returns the result as the command prints it: a FAIL block for each case that failed,
+// counts, and as last line "N passed, N failed"; quiet: only that line.
+struct TextOptions {
+  bool quiet = false;
+};
+std::string to_text(const VerifyResult& result, TextOptions options = {});
+
+// to_json returns the same content as one line of JSON.
+std::string to_json(const VerifyResult& result);
+
+}  // namespace simmesh

@@ -1,0 +1,276 @@
+#include "zero/replicate.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "collectives/collectives.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::string_view source = "zero/replicate";
+
+// FlatRange is where a tensor of some shape lies in a flat one.
+struct FlatRange {
+  std::int64_t start;
+  Shape shape;
+};
+
+Tensor part_of(const Tensor& flat, const FlatRange& range) {
+  return flat.narrow({0, range.start, element_count(range.shape)}).view(range.shape);
+}
+
+void write_part(Tensor& flat, std::int64_t start, const Tensor& values) {
+  Tensor part = part_of(flat, {start, values.shape()});
+  copy_(part, values);
+}
+
+std::int64_t elements_of(const std::vector<Tensor>& tensors) {
+  std::int64_t count = 0;
+  for (const Tensor& tensor : tensors) count += tensor.element_count();
+  return count;
+}
+
+Tensor flattened(const std::vector<Tensor>& tensors, DType dtype) {
+  Tensor flat = empty({elements_of(tensors)}, dtype);
+  std::int64_t start = 0;
+  for (const Tensor& tensor : tensors) {
+    write_part(flat, start, tensor);
+    start += tensor.element_count();
+  }
+  return flat;
+}
+
+// Bucket is a list of gradients of one dtype that are reduced together.
+struct Bucket {
+  DType dtype = DType::float32;
+  std::vector<std::size_t> members;  // indices of parameters
+  std::size_t bytes = 0;
+  std::size_t pending = 0;  // gradients that this backward pass has yet to bring
+  // What is reduced, kept until the reduction has ended.
+  Tensor flat;
+  Work work;
+};
+
+std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, std::size_t bytes_max) {
+  std::vector<Bucket> buckets;
+  // The bucket of each dtype that still has room.
+  std::vector<std::optional<std::size_t>> open(std::size(all_dtypes));
+  for (std::size_t i = parameters.size(); i-- > 0;) {
+    std::optional<std::size_t>& index = open[std::size_t(parameters[i].dtype())];
+    if (!index) {
+      index = buckets.size();
+      buckets.emplace_back().dtype = parameters[i].dtype();
+    }
+    Bucket& bucket = buckets[*index];
+    bucket.members.push_back(i);
+    bucket.bytes += parameters[i].bytes();
+    if (bucket.bytes >= bytes_max) index.reset();
+  }
+  return buckets;
+}
+
+}  // namespace
+
+// State belongs to the module, by its pre-hook. The leaves' hooks only refer to it, since it holds
+// the leaves.
+struct Replication::State {
+  enum class Phase : std::uint8_t {
+    idle,          // no forward pass since the last sum
+    accumulating,  // the last forward pass was one without gradient sync
+    expecting,     // a backward pass is to bring gradients
+  };
+
+  State(std::vector<Tensor> leaves, const ProcessGroup& over, const ReplicateOptions& given)
+      : parameters(std::move(leaves)),
+        group(over),
+        options(given),
+        buckets(make_buckets(parameters, given.bucket_bytes)) {}
+
+  void begin() {
+    if (!grad_enabled()) return;
+    phase = requires_sync ? Phase::expecting : Phase::accumulating;
+    ready.assign(parameters.size(), false);
+    next_bucket = 0;
+    queued = false;
+    for (Bucket& bucket : buckets) bucket.pending = bucket.members.size();
+  }
+
+  void gradient_came(std::size_t index);
+  void start(Bucket& bucket);
+  void finish();
+  void write_back(Bucket& bucket, const std::vector<bool>& unused);
+  std::vector<bool> unused_by_all();
+
+  std::vector<Tensor> parameters;
+  ProcessGroup group;
+  ReplicateOptions options;
+  std::vector<Bucket> buckets;
+  std::vector<std::size_t> bucket_of;
+  std::vector<bool> ready;
+  std::size_t next_bucket = 0;
+  bool requires_sync = true;
+  bool queued = false;
+  Phase phase = Phase::idle;
+};
+
+namespace {
+
+using State = Replication::State;
+
+// A description of all parameters and buffers, one a line.
+std::string layout_of(const std::vector<nn::NamedTensor>& tensors) {
+  std::string text;
+  for (const auto& [name, tensor] : tensors)
+    text += fmt::format("{} {}{}\n", name, to_string(tensor.dtype()),
+                        to_string(DimSpan(tensor.shape())));
+  return text;
+}
+
+void check_same_layout(const std::string& own, const ProcessGroup& group) {
+  std::string first = broadcast_object(own, 0, group);
+  if (own == first) return;
+  std::size_t at = 0;
+  while (at < own.size() && at < first.size() && own[at] == first[at]) ++at;
+  auto line_at = [at](const std::string& text) {
+    if (at >= text.size()) return std::string("no further one");
+    std::size_t begin = at == 0 ? text.npos : text.rfind('\n', at - 1);
+    begin = begin == text.npos ? 0 : begin + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  raise(ErrorKind::runtime_error, source,
+        "rank {}: expected the parameters of rank {}, of which one is {}, got {}",
+        group.owner().id(), group.members()[0], line_at(first), line_at(own));
+}
+
+void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const ProcessGroup& group) {
+  Ledger::Category category(MemoryCategory::communication);
+  for (DType dtype : all_dtypes) {
+    std::vector<Tensor> same;
+    for (const auto& [name, tensor] : tensors)
+      if (tensor.dtype() == dtype) same.push_back(tensor.detach());
+    if (same.empty()) continue;
+    Tensor values = broadcast(flattened(same, dtype), 0, group);
+    std::int64_t start = 0;
+    for (Tensor& tensor : same) {
+      copy_(tensor, part_of(values, {start, tensor.shape()}));
+      start += tensor.element_count();
+    }
+  }
+}
+
+}  // namespace
+
+void State::gradient_came(std::size_t index) {
+  if (phase == Phase::accumulating) return;
+  if (phase == Phase::idle)
+    raise(ErrorKind::runtime_error, source,
+          "expected one backward pass after each forward pass of a replicated module, got another");
+  if (ready[index])
+    raise(ErrorKind::runtime_error, source,
+          "expected one gradient of parameter {} in a backward pass, got two", index);
+  ready[index] = true;
+  --buckets[bucket_of[index]].pending;
+  if (!queued) {
+    queued = true;
+    queue_callback([this] { finish(); });
+  }
+  while (next_bucket < buckets.size() && buckets[next_bucket].pending == 0)
+    start(buckets[next_bucket++]);
+}
+
+void State::start(Bucket& bucket) {
+  NoGrad unrecorded;
+  Ledger::Category category(MemoryCategory::communication);
+  UnroundedSums scope;
+  std::vector<Tensor> gradients;
+  for (std::size_t index : bucket.members) {
+    Tensor gradient = grad_of(parameters[index]);
+    gradients.push_back(gradient.is_defined() ? gradient.detach()
+                                              : zeros(parameters[index].shape(), bucket.dtype));
+  }
+  bucket.flat = flattened(gradients, bucket.dtype);
+  bucket.work =
+      all_reduce_async(bucket.flat, options.average ? ReduceOp::avg : ReduceOp::sum, group);
+}
+
+void State::finish() {
+  NoGrad unrecorded;
+  Ledger::Category category(MemoryCategory::gradient);
+  while (next_bucket < buckets.size()) start(buckets[next_bucket++]);
+  std::vector<bool> unused = unused_by_all();
+  for (Bucket& bucket : buckets) {
+    write_back(bucket, unused);
+    bucket.work = Work();
+    bucket.flat = Tensor();
+  }
+  phase = Phase::idle;
+}
+
+std::vector<bool> State::unused_by_all() {
+  std::vector<bool> unused(parameters.size(), false);
+  if (!options.find_unused) return unused;
+  Tensor used = zeros({std::int64_t(parameters.size())}, DType::int64);
+  auto own = used.mutable_values<std::int64_t>();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    own[i] = grad_of(parameters[i]).is_defined() ? 1 : 0;
+  Tensor total = all_reduce(used, ReduceOp::sum, group);
+  auto users = total.values<std::int64_t>();
+  for (std::size_t i = 0; i < parameters.size(); ++i) unused[i] = users[i] == 0;
+  return unused;
+}
+
+void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
+  Tensor sum = bucket.work.wait();
+  std::int64_t start = 0;
+  for (std::size_t index : bucket.members) {
+    Tensor& parameter = parameters[index];
+    if (!unused[index]) set_grad(parameter, part_of(sum, {start, parameter.shape()}));
+    start += parameter.element_count();
+  }
+}
+
+void Replication::set_requires_gradient_sync(bool value) { state_->requires_sync = value; }
+std::size_t Replication::bucket_count() const { return state_->buckets.size(); }
+
+Replication replicate(nn::Module& module, const ProcessGroup& group,
+                      const ReplicateOptions& options) {
+  std::vector<nn::NamedTensor> tensors = module.named_parameters();
+  std::vector<Tensor> leaves;
+  for (const auto& [name, parameter] : tensors)
+    if (parameter.requires_grad()) leaves.push_back(parameter);
+  for (const auto& [name, submodule] : module.named_modules())
+    for (const nn::ParameterSlot& buffer : submodule->buffers())
+      tensors.emplace_back(name + "." + buffer.name, buffer.tensor);
+  for (const auto& [name, tensor] : tensors)
+    if (tensor.is_meta())
+      raise(ErrorKind::runtime_error, source, "expected parameters with values, got {} on meta",
+            name);
+  check_same_layout(layout_of(tensors), group);
+  if (options.init_sync) take_values_of_first(tensors, group);
+
+  auto state = std::make_shared<State>(std::move(leaves), group, options);
+  state->bucket_of.resize(state->parameters.size());
+  for (std::size_t b = 0; b < state->buckets.size(); ++b)
+    for (std::size_t index : state->buckets[b].members) state->bucket_of[index] = b;
+  for (std::size_t i = 0; i < state->parameters.size(); ++i)
+    register_accumulate_hook(state->parameters[i], [weak = std::weak_ptr(state), i](Tensor&) {
+      if (auto alive = weak.lock()) alive->gradient_came(i);
+    });
+  module.add_pre_hook([state](nn::Module&, nn::Tensors inputs) {
+    state->begin();
+    return inputs;
+  });
+  return Replication(state);
+}
+
+}  // namespace simmesh

@@ -90,7 +90,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/ops/elementwise/elementary", "tests/core/ops/elementwise/pointwise_test.cpp"},
     {"core/ops/reductions/extremes", "tests/core/ops/reductions/reductions_test.cpp"},
     {"core/ops/reductions/folded", "tests/core/ops/reductions/reductions_test.cpp"},
-    {"core/ops/elementwise/foreach", "tests/core/ops/elementwise/inplace_test.cpp"},
     {"core/ops/elementwise/function_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
     {"core/ops/gradient_call", "tests/core/ops/call_test.cpp"},
     {"core/ops/elementwise/interpolation", "tests/core/ops/elementwise/pointwise_test.cpp"},

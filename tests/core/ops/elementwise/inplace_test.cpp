@@ -6,7 +6,6 @@
 #include "core/autograd/variable.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/foreach.h"
 #include "core/ops/reductions/reductions.h"
 #include "tests/mesh/expect_error.h"
 
@@ -72,23 +71,6 @@ TEST(InPlace, WritesResultsInto) {
          columns = part.narrow({.dim = 1, .start = 1, .length = 2});
   add_out(columns, numbers(), numbers());
   EXPECT_EQ(to_string(part), "float32[2, 4] {0, 2, 4, 0, 0, 6, 8, 0}");
-}
-
-TEST(Foreach, TakesEachTensorOnItsOwn) {
-  std::vector<Tensor> x = {numbers(), tensor_of<double>({1}, {5})};
-  std::vector<Tensor> y = {numbers(), tensor_of<double>({1}, {2})};
-  foreach_add_(x, y, 10);
-  foreach_mul_(x, 0.5);
-  EXPECT_EQ(to_string(x[0]), "float32[2, 2] {5.5, 11, 16.5, 22}");
-  EXPECT_EQ(to_string(x[1]), "float64[1] {12.5}");
-  std::vector<Number> divisors = {1, 5};
-  foreach_div_(x, divisors);
-  EXPECT_EQ(to_string(x[1]), "float64[1] {2.5}");
-  EXPECT_EQ(to_string(foreach_norm(y)[1]), "float64[] {2}");
-  foreach_lerp_(y, y, 0.5);
-  EXPECT_EQ(to_string(foreach_sqrt(foreach_mul(y, y))[0]), "float32[2, 2] {1, 2, 3, 4}");
-  y.pop_back();
-  expect_error([&] { foreach_add_(x, y); }, ErrorKind::runtime_error, "same number");
 }
 
 }  // namespace

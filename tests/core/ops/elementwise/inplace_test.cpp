@@ -6,7 +6,7 @@
 #include "core/autograd/variable.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
-#include "core/ops/reductions/reductions.h"
+#include "core/ops/reductions/sums.h"
 #include "tests/mesh/expect_error.h"
 
 namespace simmesh {
@@ -24,6 +24,16 @@ TEST(InPlace, WritesThroughViews) {
   EXPECT_EQ(to_string(x), "float32[2, 2] {1, 24, 3, 28}");
   EXPECT_EQ(&neg_(x), &x);
   EXPECT_EQ(to_string(clamp_(x, -20)), "float32[2, 2] {-1, -20, -3, -20}");
+}
+
+TEST(InPlace, ComputesWhatTheOpDoes) {
+  Tensor x = numbers();
+  EXPECT_EQ(to_string(sub_(x, numbers(), 2)), "float32[2, 2] {-1, -2, -3, -4}");
+  EXPECT_EQ(to_string(sub_(x, -3)), "float32[2, 2] {2, 1, 0, -1}");
+  EXPECT_EQ(to_string(relu_(x)), "float32[2, 2] {2, 1, 0, 0}");
+  EXPECT_EQ(to_string(addcmul_(x, numbers(), numbers(), 0.5)), "float32[2, 2] {2.5, 3, 4.5, 8}");
+  EXPECT_EQ(to_string(floor_(x)), "float32[2, 2] {2, 3, 4, 8}");
+  EXPECT_EQ(to_string(mul_(x, x)), "float32[2, 2] {4, 9, 16, 64}");
 }
 
 TEST(InPlace, KeepsShapeAndDtype) {

@@ -170,6 +170,8 @@ const std::map<std::string, std::string> shared_tests = {
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
     {"tools/gate_options", "tests/tools/run_command_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
+    {"tools/write_file", "tests/tools/plan_command_test.cpp"},
+    {"verify/fsdp/read_plan", "tests/verify/fsdp/verify_fsdp_test.cpp"},
 };
 
 bool exists(const std::string& path) {

@@ -4,7 +4,7 @@
 #include "gate/gate_file.h"
 #include "gate/gate_report.h"
 #include "gate/run_gate.h"
-#include "tests/gate/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh {
 namespace {

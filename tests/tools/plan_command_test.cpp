@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "tests/gate/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tests/tools/run_program.h"
 
 namespace simmesh {
@@ -51,6 +51,15 @@ TEST(PlanCommand, DrawsAPicture) {
   expect_refused(moves + " --picture plan.png", "a file that ends in .svg or .txt, got 'plan.png'");
   expect_refused(moves + " --planner both --picture plan.svg", "one planner, got 'both'");
   expect_refused(moves + " --picture /nowhere/plan.svg", "'/nowhere/plan.svg' can't be written to");
+}
+
+// The picture of docs/redistribution.md is the one that the command draws.
+TEST(PlanCommand, DrawsThePictureOfThePage) {
+  TemporaryFolder folder;
+  run_program("plan --mesh 2x2 --shape 4x8 --from 'S(0),P(sum)' --to 'R,S(1)' --picture " +
+              (folder.path() / "plan.svg").string());
+  std::ifstream page(std::string(SIMMESH_SOURCE_DIR) + "/docs/pictures/plan.svg");
+  EXPECT_EQ(folder.read("plan.svg"), std::string(std::istreambuf_iterator<char>(page), {}));
 }
 
 TEST(PlanCommand, RefusesWhatMakesNoSense) {

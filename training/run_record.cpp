@@ -32,8 +32,8 @@ Dims index_of(std::size_t position, const Shape& shape) {
 }
 
 std::optional<Difference> tensor_difference(const RecordedTensor& expected,
-                                            const nn::NamedTensor& came) {
-  const auto& [name, tensor] = came;
+                                            const nn::NamedTensor& actual) {
+  const auto& [name, tensor] = actual;
   if (name != expected.name) return Difference{expected.name, "this tensor", name};
   if (tensor.dtype() != expected.dtype || tensor.shape() != expected.shape)
     return Difference{name, type_text(expected.dtype, expected.shape),
@@ -83,13 +83,13 @@ RunRecord copy_of(const std::vector<nn::NamedTensor>& results) {
 }
 
 std::optional<Difference> first_difference(const RunRecord& expected,
-                                           const std::vector<nn::NamedTensor>& came) {
-  for (std::size_t i = 0; i < std::min(expected.size(), came.size()); ++i)
-    if (auto difference = tensor_difference(expected[i], came[i])) return difference;
-  if (expected.size() > came.size())
-    return Difference{expected[came.size()].name, "this tensor", "no further one"};
-  if (expected.size() < came.size())
-    return Difference{came[expected.size()].first, "no further tensor", "this one"};
+                                           const std::vector<nn::NamedTensor>& actual) {
+  for (std::size_t i = 0; i < std::min(expected.size(), actual.size()); ++i)
+    if (auto difference = tensor_difference(expected[i], actual[i])) return difference;
+  if (expected.size() > actual.size())
+    return Difference{expected[actual.size()].name, "this tensor", "no further one"};
+  if (expected.size() < actual.size())
+    return Difference{actual[expected.size()].first, "no further tensor", "this one"};
   return std::nullopt;
 }
 

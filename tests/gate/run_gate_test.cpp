@@ -61,7 +61,7 @@ TEST(RunGate, CanonicalSumsAreNotThoseOfOneDevice) {
       run("[mesh]\nshape = [4]\n" + mlp + "[expect]\nsame_as = [\"single_device\"]\n");
   const GateCheck& check = check_of(result, "same_as single_device");
   EXPECT_FALSE(check.passed);
-  EXPECT_THAT(check.came, HasSubstr("on rank 0: step 0 "));
+  EXPECT_THAT(check.actual, HasSubstr("on rank 0: step 0 "));
   EXPECT_THAT(check.expected, HasSubstr("(bits "));
   EXPECT_EQ(result.reproduce, "simmesh run g.toml");
 }
@@ -135,7 +135,7 @@ fail_allocation = { rank = 2, allocation = 9 }
 call_another = { rank = 1, at = "step 0 backward" }
 )");
   EXPECT_EQ(result.failed(), 0) << text_of(result);
-  EXPECT_THAT(check_of(result, "kill of rank 2 at operation 7").came, HasSubstr("killed"));
+  EXPECT_THAT(check_of(result, "kill of rank 2 at operation 7").actual, HasSubstr("killed"));
 }
 
 TEST(RunGate, AFaultNeedsAnOperation) {

@@ -158,7 +158,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"gate/gate_parallel", "tests/gate/gate_file_test.cpp"},
     {"gate/gate_report", "tests/gate/run_gate_test.cpp"},
     {"gate/gate_run", "tests/gate/run_gate_test.cpp"},
-    {"gate/gate_task", "tests/gate/run_gate_test.cpp"},
     {"training/gather_tally", "tests/gate/gate_expect_test.cpp"},
     {"verify/fsdp/read_program", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"training/run_record", "tests/gate/run_gate_test.cpp"},
@@ -173,6 +172,8 @@ const std::map<std::string, std::string> shared_tests = {
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
     {"tools/gate_options", "tests/tools/run_command_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
+    {"tools/write_file", "tests/tools/plan_command_test.cpp"},
+    {"verify/fsdp/read_plan", "tests/verify/fsdp/verify_fsdp_test.cpp"},
 };
 
 bool exists(const std::string& path) {

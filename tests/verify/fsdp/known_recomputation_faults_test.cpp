@@ -14,8 +14,8 @@
 namespace simmesh::fsdp {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // A program of forwards and backwards, with the events that were recorded of it. Each of its three
 // layers recomputes a part that has a sharded module, up.
@@ -100,7 +100,7 @@ TEST(KnownRecomputationFaults, ARecomputationUsesShards) {
   RecordedProgram program = recorded_program("nested_under_checkpoint_two_forwards_F");
   Seen right = run_version(program, {});
   EXPECT_EQ(right.failure, "");
-  EXPECT_THAT(right.differences(program), testing::IsEmpty());
+  EXPECT_THAT(right.differences(program), ::testing::IsEmpty());
   Seen faulty = run_version(program, leaves_shards_in_recomputation);
   EXPECT_THAT(faulty.failure, HasSubstr("linear"));
   EXPECT_THAT(faulty.failure, HasSubstr("got mixed torch.Tensor and DTensor"));
@@ -134,7 +134,7 @@ TEST(KnownRecomputationFaults, ARecomputationCountsAsForward) {
   RecordedProgram program = recorded_program("nested_under_checkpoint_F");
   Seen right = run_version(program, {});
   EXPECT_EQ(right.failure, "");
-  EXPECT_THAT(right.differences(program), testing::IsEmpty());
+  EXPECT_THAT(right.differences(program), ::testing::IsEmpty());
   Seen faulty = run_version(program, ends_recomputation_as_forward);
   EXPECT_EQ(faulty.failure, "");
   // The program has two backwards.

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
+#include "core/check/error.h"
 #include "core/nn/containers.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
+#include "fsdp/event_fields.h"
 #include "sharding/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 

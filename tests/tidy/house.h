@@ -32,6 +32,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"core/optim"},
     {"mesh"},
     {"collectives"},
+    {"testing"},
     {"sharding"},
     {"fsdp", "zero"},
     {"checkpoint"},
@@ -39,7 +40,6 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"training"},
     {"verify"},
     {"gate"},
-    {"testing"},
     {"tools"},
 };
 

@@ -175,8 +175,9 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/optim/sgd", "tests/core/optim/optimizer_test.cpp"},
     {"fsdp/all_gather", "tests/fsdp/fully_shard_test.cpp"},
     {"fsdp/comm_streams", "tests/fsdp/streams_test.cpp"},
-    {"fsdp/context", "tests/fsdp/fsdp_module_test.cpp"},
+    {"fsdp/comm_context", "tests/fsdp/fsdp_module_test.cpp"},
     {"fsdp/event", "tests/fsdp/fully_shard_test.cpp"},
+    {"fsdp/event_fields", "tests/fsdp/fully_shard_test.cpp"},
     {"fsdp/gradient_rows", "tests/fsdp/fully_shard_test.cpp"},
     {"fsdp/host_memory", "tests/fsdp/param_test.cpp"},
     {"fsdp/lazy_init", "tests/verify/fsdp/verify_fsdp_test.cpp"},
@@ -187,8 +188,10 @@ const std::map<std::string, std::string> shared_tests = {
     {"fsdp/param_gradient", "tests/fsdp/param_test.cpp"},
     {"fsdp/param_group", "tests/fsdp/known_faults_test.cpp"},
     {"fsdp/param_group_iteration", "tests/fsdp/known_faults_test.cpp"},
+    {"fsdp/param_name", "tests/fsdp/fsdp_module_test.cpp"},
     {"fsdp/param_states", "tests/fsdp/param_test.cpp"},
     {"fsdp/reduce", "tests/fsdp/param_test.cpp"},
+    {"fsdp/state_backward", "tests/fsdp/fsdp_module_test.cpp"},
     {"fsdp/state", "tests/fsdp/fsdp_module_test.cpp"},
     {"verify/case_json", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"verify/case_model", "tests/verify/fsdp/train_test.cpp"},
@@ -205,7 +208,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"gate/gate_parallel", "tests/gate/gate_file_test.cpp"},
     {"gate/gate_report", "tests/gate/run_gate_test.cpp"},
     {"gate/gate_run", "tests/gate/run_gate_test.cpp"},
-    {"gate/gate_task", "tests/gate/run_gate_test.cpp"},
     {"training/gather_tally", "tests/gate/gate_expect_test.cpp"},
     {"verify/fsdp/read_program", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"training/run_record", "tests/gate/run_gate_test.cpp"},
@@ -220,6 +222,8 @@ const std::map<std::string, std::string> shared_tests = {
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
     {"tools/gate_options", "tests/tools/run_command_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
+    {"tools/write_file", "tests/tools/plan_command_test.cpp"},
+    {"verify/fsdp/read_plan", "tests/verify/fsdp/verify_fsdp_test.cpp"},
 };
 
 bool exists(const std::string& path) {

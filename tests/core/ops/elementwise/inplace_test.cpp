@@ -7,7 +7,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/reductions/sums.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {

@@ -80,9 +80,15 @@ struct Gradient {
 //
 //   inline const Op scale_rows = {
 //       .name = "my::scale_rows",
-//       .shape = ...,
-//       .kernel = ...,
-//       .gradient = {.rule = ..., .saves = {.inputs = 0b11}}};
+//       .shape = [](auto inputs, const Attributes&) { return TensorTypes{inputs[0]}; },
+//       .kernel = [](auto inputs, const Attributes&, auto outputs) {
+//         copy_(outputs[0], inputs[0] * inputs[1].unsqueeze(1));
+//       },
+//       .gradient = {[](const GradientCall& call) {
+//                      Tensor g = call.gradient();
+//                      return Gradients{g * call.input(1).unsqueeze(1), sum(g * call.input(0), 1)};
+//                    },
+//                    {.inputs = 0b11}}};
 struct Op {
   std::string name;
   ShapeRule shape = {};

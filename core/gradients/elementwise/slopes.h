@@ -10,7 +10,7 @@ using Slope = Tensor (*)(const Tensor& saved);
 // slope_of_input and slope_of_output return the gradient of such a function: the gradient of the
 // output times the slope, which saves the one tensor that it reads.
 //
-//   {"sin", slope_of_input(cos)}
+//   OpGradient gradient = {"sin", slope_of_input(cos)};
 Gradient slope_of_input(Slope slope);
 Gradient slope_of_output(Slope slope);
 

@@ -22,8 +22,6 @@ struct OfOp {
 // files, joins the lists with the registry. A name that is no op, or that comes twice, breaks a
 // contract.
 //
-//   gsl::span<const OfOp<Gradient>> product_gradients();   // in a file of its own
-//
 //   static const OpTable<Gradient> table({product_gradients(), view_gradients()});
 //   const Gradient* gradient = table.find(*find_op("mm"));
 template <class Value>

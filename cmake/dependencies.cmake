@@ -19,6 +19,8 @@ if(SIMMESH_TESTS)
 endif()
 if(SIMMESH_BENCH)
   find_package(benchmark REQUIRED)
-  # Our products are measured against Eigen's; nothing else uses it.
+endif()
+if(SIMMESH_TESTS OR SIMMESH_BENCH)
+  # Nothing but a test and a benchmark compares with it.
   find_package(Eigen3 3.4 REQUIRED)
 endif()

@@ -27,12 +27,6 @@ const Tensor* first_tracked(gsl::span<const Tensor> inputs) {
   return found == inputs.end() ? nullptr : &*found;
 }
 
-std::vector<Tensor> compute(const OpCall& call) {
-  if (const Tensor* distributed = first_distributed(call.inputs))
-    return distributed->distribution()->dispatch(call);
-  return run_plain(call);
-}
-
 std::vector<Tensor> detached(gsl::span<const Tensor> inputs) {
   std::vector<Tensor> result;
   result.reserve(inputs.size());
@@ -77,6 +71,26 @@ void run_kernel(const OpCall& call, gsl::span<const Tensor> inputs, gsl::span<Te
   if (observe) (*observe)(call.op, OpObserver::Moment::after);
 }
 
+// Runs kernel or view rule on plain tensors, without the tape.
+std::vector<Tensor> run_plain(const OpCall& call) {
+  std::vector<Tensor> inputs = detached(call.inputs);
+  if (call.op.view) return call.op.view(inputs, call.attributes);
+  bool is_meta = std::any_of(inputs.begin(), inputs.end(),
+                             [](const Tensor& input) { return input.is_meta(); });
+  std::vector<Tensor> outputs;
+  for (const TensorType& type : call.op.shape(types_of(inputs), call.attributes))
+    outputs.push_back(is_meta ? empty_meta(type.shape, type.dtype) : empty(type.shape, type.dtype));
+  if (is_meta) return outputs;
+  run_kernel(call, inputs, outputs);
+  return outputs;
+}
+
+std::vector<Tensor> compute(const OpCall& call) {
+  if (const Tensor* distributed = first_distributed(call.inputs))
+    return distributed->distribution()->dispatch(call);
+  return run_plain(call);
+}
+
 bool share_memory(const Tensor& a, const Tensor& b) {
   if (!a.has_elements() || !b.has_elements()) return a.storage() == b.storage();
   return a.storage()->buffer() == b.storage()->buffer();
@@ -106,33 +120,9 @@ void check_result_dtype(const Op& op, DType self, gsl::span<const Tensor> inputs
 
 }  // namespace
 
-TensorType type_of(const Tensor& tensor) {
-  return {tensor.shape(), tensor.dtype(), tensor.is_defined()};
-}
-
-TensorTypes types_of(gsl::span<const Tensor> tensors) {
-  TensorTypes types;
-  types.reserve(tensors.size());
-  for (const Tensor& tensor : tensors) types.push_back(type_of(tensor));
-  return types;
-}
-
 TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
                         const Attributes& attributes) {
   return op.view ? infer_view_types(op, inputs, attributes) : op.shape(inputs, attributes);
-}
-
-std::vector<Tensor> run_plain(const OpCall& call) {
-  std::vector<Tensor> inputs = detached(call.inputs);
-  if (call.op.view) return call.op.view(inputs, call.attributes);
-  bool is_meta = std::any_of(inputs.begin(), inputs.end(),
-                             [](const Tensor& input) { return input.is_meta(); });
-  std::vector<Tensor> outputs;
-  for (const TensorType& type : call.op.shape(types_of(inputs), call.attributes))
-    outputs.push_back(is_meta ? empty_meta(type.shape, type.dtype) : empty(type.shape, type.dtype));
-  if (is_meta) return outputs;
-  run_kernel(call, inputs, outputs);
-  return outputs;
 }
 
 std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,

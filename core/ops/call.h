@@ -49,7 +49,4 @@ inline Tensor& call_in_place(const Op& op, Tensor& self, std::initializer_list<T
 TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
                         const Attributes& attributes = {});
 
-// run_plain runs kernel or view rule on plain tensors, without the tape.
-std::vector<Tensor> run_plain(const OpCall& call);
-
 }  // namespace simmesh

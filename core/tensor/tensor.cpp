@@ -64,9 +64,11 @@ Tensor::Tensor(DistributionPtr distribution, DType dtype, Shape shape)
       count_(simmesh::element_count(shape_)),
       dtype_(dtype) {}
 
+// Most tensors have no attachment, and ask no further.
 const AttachedViews* Tensor::attached_views() const {
-  if (distribution_) return &distribution_->views();
-  return tracking_ ? tracking_->views() : nullptr;
+  if (!distribution_ && !tracking_) [[likely]]
+    return nullptr;
+  return distribution_ ? &distribution_->views() : tracking_->views();
 }
 
 Tensor Tensor::distributed_part() const { return distribution_->local_part(); }

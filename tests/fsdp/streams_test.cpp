@@ -111,13 +111,11 @@ std::vector<NamedTrial> suite() {
 }
 
 TEST(Streams, TheSuiteHasNoRace) {
-  for (const NamedTrial& named : suite())
-    for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
-      for (std::size_t threads : {1, 2}) {
-        Outcome outcome = on_devices(ranks_of(named.trial), {}, schedule, threads,
-                                     [&](Rank& rank) { train(named.trial, rank); });
-        EXPECT_TRUE(outcome.ok()) << named.name << ", " << schedule << ": " << report(outcome);
-      }
+  for (const NamedTrial& named : suite()) {
+    SCOPED_TRACE(named.name);
+    testing::run_mesh_test({.mesh = {element_count(named.trial.mesh)}, .device = DeviceModel{}},
+                           [&](const DeviceMesh&) { train(named.trial, this_rank()); });
+  }
 }
 
 // Streams are annotations: gradients and events are those of a world without devices.

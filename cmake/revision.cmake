@@ -1,4 +1,5 @@
-# The version, which CMakeLists.txt alone says, and the source revision that failures name. Outside a checkout it is unknown.
+# Defines the version, which comes from CMakeLists.txt, and the source revision that failure reports name. Outside a checkout
+# the revision is unknown.
 find_package(Git QUIET)
 set(simmesh_revision "unknown")
 if(Git_FOUND)

@@ -11,7 +11,6 @@
 #include "fsdp/fully_shard.h"
 #include "testing/gtest.h"
 #include "training/training.h"
-#include "verify/fsdp/record.h"
 
 namespace simmesh::fsdp {
 

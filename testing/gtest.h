@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <gtest/gtest.h>
+#include <optional>
 
 #include "collectives/process_group.h"
 #include "core/engine/world.h"
@@ -13,11 +14,13 @@ namespace simmesh::testing {
 struct MeshTest {
   Shape mesh = {1};
   DimNames names = {};
-  // Schedules in all: FIFO, PCT(3), and seeds from `seed` on, in turn with one and with two
-  // threads.
+  // Schedules in all: FIFO, PCT(3), and seeded ones from `seed` on, in turn with one and with two
+  // threads. The random numbers of the ranks are those of `seed` under all of them.
   std::int64_t schedules = 8;
   std::uint64_t seed = 1;
   Arithmetic arithmetic = Arithmetic::canonical();
+  // The device that each rank simulates; none where it isn't given.
+  std::optional<DeviceModel> device = {};
 };
 
 // run_mesh_test runs a body on every rank under many schedules. It fails where a run fails, where

@@ -87,7 +87,7 @@ std::optional<Difference> first_difference(const RunRecord& expected,
   for (std::size_t i = 0; i < std::min(expected.size(), actual.size()); ++i)
     if (auto difference = tensor_difference(expected[i], actual[i])) return difference;
   if (expected.size() > actual.size())
-    return Difference{expected[actual.size()].name, "this tensor", "no further one"};
+    return Difference{expected[actual.size()].name, "this tensor", "no further tensor"};
   if (expected.size() < actual.size())
     return Difference{actual[expected.size()].first, "no further tensor", "this one"};
   return std::nullopt;

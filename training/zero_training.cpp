@@ -19,7 +19,8 @@ namespace simmesh {
 
 namespace {
 
-// The input of a step, micro-batch and rank: by formula, times the step's factor, rounded once.
+// Returns the input of a step, micro-batch and rank: the formula times the factor of the step,
+// rounded once.
 Batch batch_of(const ZeroTask& task, std::int64_t step, std::int64_t micro, std::int64_t rank) {
   Formula data = task.data;
   data.seed += std::uint64_t(64 * step + 16 * micro + 2 * rank);
@@ -61,7 +62,7 @@ AdamSpec with_rates(AdamSpec spec, const ZeroTask::Group& group) {
   return spec;
 }
 
-// Stage0 is one rank's part of a run.
+// Stage0 is the part of one rank in a run.
 class Stage0 {
  public:
   explicit Stage0(const ZeroTask& task);
@@ -70,7 +71,7 @@ class Stage0 {
   ZeroResult result(std::vector<ZeroStep> steps);
 
  private:
-  // One optimiser for each group of options, over the masters that the group takes.
+  // One optimiser per group of options, over the masters of the parameters that match the group.
   void make_optimizers();
   std::vector<double> run_micro_batches(std::int64_t step);
   void add_gradients();
@@ -81,7 +82,7 @@ class Stage0 {
   ProcessGroup world_ = ProcessGroup::world();
   nn::ModulePtr model_;
   std::vector<nn::NamedTensor> parameters_;
-  std::vector<Tensor> masters_;    // the parameters themselves where they are float32
+  std::vector<Tensor> masters_;    // the parameters themselves if they are float32
   std::vector<Tensor> gradients_;  // float32 sums over micro-batches
   std::vector<std::unique_ptr<optim::Optimizer>> optimizers_;
   std::optional<optim::LossScaler> scaler_;
@@ -143,8 +144,8 @@ void Stage0::add_gradients() {
   }
 }
 
-// average_gradients hands the mean over the ranks to the masters, unscaled, and says whether it is
-// finite.
+// average_gradients gives the masters the unscaled mean of the gradients over the ranks, and says
+// whether that mean is finite.
 bool Stage0::average_gradients() {
   bool is_finite = true;
   for (std::size_t i = 0; i < masters_.size(); ++i) {

@@ -22,7 +22,7 @@
 #include "sharding/dtensor.h"
 #include "verify/case_report.h"
 
-// What examples in headers use and don't declare.
+// Declares the names that examples in headers use without declaring them.
 namespace simmesh::examples {
 
 using nn::Tensors;

@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// GateTextOptions says what is printed of the results.
+// GateTextOptions says how much of the results is printed.
 struct GateTextOptions {
   bool quiet = false;  // only the last line
 };

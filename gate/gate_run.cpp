@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/engine/random_stream.h"
+#include "fsdp/event_fields.h"
 #include "training/scalar_value.h"
 
 namespace simmesh {

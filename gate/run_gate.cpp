@@ -134,9 +134,20 @@ class Checks {
     for (std::size_t rank = 0; rank < base_.ranks.size(); ++rank)
       if (const auto& difference = base_.ranks[rank].differences[other.record])
         return add(name, false, difference->expected,
-                   fmt::format("{} on rank {}: {}", difference->actual, rank, difference->where));
+                   fmt::format("{} on rank {}: {}{}", difference->actual, rank, difference->where,
+                               reason_of(*difference)));
     add(name, true, "the bits of " + what,
         fmt::format("the same in {} tensors on each rank", other.run.ranks[0].record->size()));
+  }
+
+  // Why a parameter that nothing used differs.
+  std::string reason_of(const Difference& difference) const {
+    if (!difference.is_extra_zeros || !gate_.parallel.fsdp ||
+        !gate_.parallel.fsdp->settings.reduces_unused_params)
+      return "";
+    return "; no rank used this parameter in the step, so one device has no gradient of it and "
+           "its optimiser leaves it as it is, but reduce_scatter_unused_params reduces zeros, to "
+           "which the optimiser applies weight decay and momentum";
   }
 
   void check_schedules() {

@@ -37,6 +37,8 @@ struct Difference {
   std::string where;     // "step 0 loss" or "parameter fc0.weight, element [1, 2]"
   std::string expected;  // value and bits
   std::string actual;
+  // A tensor of zeros that the record doesn't have: a gradient that only this run has.
+  bool is_extra_zeros = false;
 };
 
 // first_difference compares names, dtypes, shapes and all bits; nullopt if they are equal.

@@ -55,6 +55,24 @@ TEST(RunGate, AnyCutOfTheBatchGivesTheBitsOfOneDevice) {
     }
 }
 
+// An expert that no token chose has no gradient on one device, but a gradient of zeros if sharding
+// reduces unused parameters. The check must name the expert and say why it differs.
+TEST(RunGate, SaysWhyAnIdleExpertDiffers) {
+  auto gate = [](const std::string& fsdp) {
+    return run(
+        "[mesh]\nshape = [2]\n[model]\nkind = \"moe\"\nlayers = 1\nwidth = 8\nheads = 2\n"
+        "vocabulary = 11\nexperts = 8\ntop_k = 1\nhidden = 4\n[data]\nbatch = 2\n"
+        "sequence = 2\n[parallel]\nfsdp = { " +
+        fsdp + " }\n[train]\nsteps = 2\noptimizer = { kind = \"adamw\" }\n" + exact +
+        "[expect]\nsame_as = [\"single_device\"]\n");
+  };
+  GateCheck check = check_of(gate(""), "same_as single_device");
+  EXPECT_FALSE(check.passed);
+  EXPECT_THAT(check.actual,
+              HasSubstr("one of zeros on rank 0: step 0 gradient of block0.mlp.experts.expert"));
+  EXPECT_THAT(check.actual, HasSubstr("no rank used this parameter in the step"));
+}
+
 // The check can fail: canonical sums depend on how the batch is cut.
 TEST(RunGate, CanonicalSumsAreNotThoseOfOneDevice) {
   GateResult result =

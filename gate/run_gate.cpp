@@ -140,13 +140,13 @@ class Checks {
         fmt::format("the same in {} tensors on each rank", other.run.ranks[0].record->size()));
   }
 
-  // Why a parameter that nothing used differs.
+  // Says why an unused parameter differs; empty for any other difference.
   std::string reason_of(const Difference& difference) const {
     if (!difference.is_extra_zeros || !gate_.parallel.fsdp ||
         !gate_.parallel.fsdp->settings.reduces_unused_params)
       return "";
-    return "; no rank used this parameter in the step, so one device has no gradient of it and "
-           "its optimiser leaves it as it is, but reduce_scatter_unused_params reduces zeros, to "
+    return "; no rank used this parameter in the step, so one device has no gradient for it and "
+           "its optimiser leaves it unchanged, but reduce_scatter_unused_params reduces zeros, to "
            "which the optimiser applies weight decay and momentum";
   }
 

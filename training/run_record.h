@@ -37,7 +37,8 @@ struct Difference {
   std::string where;     // "step 0 loss" or "parameter fc0.weight, element [1, 2]"
   std::string expected;  // value and bits
   std::string actual;
-  // A tensor of zeros that the record doesn't have: a gradient that only this run has.
+  // Whether the difference is a tensor of zeros that only this run has, such as the gradient of an
+  // unused parameter.
   bool is_extra_zeros = false;
 };
 

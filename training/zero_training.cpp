@@ -58,8 +58,8 @@ optim::AdamOptions with_rates(optim::AdamOptions options, const ZeroTask::Group&
   return options;
 }
 
-// Makes one group of the optimiser for each group of the task, with the masters whose names match it,
-// and one for the rest.
+// Makes one group of the optimiser for each group of the task, with the masters whose names match
+// it, and one for the rest.
 template <class OptimizerGroup, class Options>
 std::vector<OptimizerGroup> groups_of(const ZeroTask& task, const Options& options,
                                       const std::vector<nn::NamedTensor>& masters) {

@@ -73,11 +73,13 @@ TEST(GateExpect, RefusesEventsThatCanNotBe) {
     }
   };
   refused("events = 3\n", "a table");
-  refused("events = [3]\n", "a list of texts, or of lists of texts and integers");
+  refused("events = [3]\n", "a list of strings, or of lists of strings and integers");
   refused("events = { rank = 2 }\n", "from 0 to 1, got 2");
   refused("events = { step = 2 }\n", "from 0 to 1, got 2");
-  refused("events = { file = \"no/such/file\" }\n", "beside the gate that can be read");
-  refused("events = { file = \"/dev/zero\" }\n", "beside the gate that can be read");
+  refused("events = { file = \"no/such/file\" }\n",
+          "a readable file of at most 1 MiB in the folder of the gate");
+  refused("events = { file = \"/dev/zero\" }\n",
+          "a readable file of at most 1 MiB in the folder of the gate");
   refused("events = { file = \"a\", list = [] }\n", "a file or a list");
   refused("events = { lists = [] }\n", "the nearest known key is 'expect.events.list'");
   refused("unused_gathers = -2\n", "from -1");

@@ -121,7 +121,7 @@ TEST(GateFile, RefusesWrongTypesAndRanges) {
   expect_bad("[mesh]\nshape = [4096, 4096]\n", 2, "at most 4096 ranks");
   expect_bad("[mesh]\nshape = []\n", 2, "at least one size");
   expect_bad("[mesh]\nshape = [2]\nnames = [\"a\", \"b\"]\n", 3, "1 names");
-  expect_bad("[mesh]\nshape = [2, 2]\nnames = [\"a\", \"a\"]\n", 3, "names that differ");
+  expect_bad("[mesh]\nshape = [2, 2]\nnames = [\"a\", \"a\"]\n", 3, "different names");
   expect_bad("[model]\nlayers = 2.5\n", 2, "an integer from 1 to 256, got 2.5");
   expect_bad("[model]\ndtype = \"int64\"\n", 2, "float32");
   expect_bad("[model]\nkind = \"cnn\"\n", 2,

@@ -178,11 +178,12 @@ TEST(GateFsdp, RefusesWhatTheMeshAndTheModelLack) {
   expect_refused(perceptron("sync = \"never\"", ""), "one of every, last, all_reduce_last");
   expect_refused(perceptron("reshard_afterforward = true", ""),
                  "the nearest known key is 'parallel.fsdp.reshard_after_forward'");
-  expect_refused(perceptron("", "") + "replicate = {}\n", "one of fsdp and replicate");
+  expect_refused(perceptron("", "") + "replicate = {}\n", "either fsdp or replicate");
   const std::string blocks = "[model]\nkind = \"transformer\"\n[parallel]\n";
   expect_refused(blocks + "fsdp = { wrap = [\"block0\", \"block0.mlp\"] }\n",
                  "inner modules before outer ones, got 'block0' before 'block0.mlp'");
-  expect_refused(blocks + "fsdp = { wrap = [[\"block0\", \"block0.mlp\"]] }\n", "inside outwards");
+  expect_refused(blocks + "fsdp = { wrap = [[\"block0\", \"block0.mlp\"]] }\n",
+                 "inner modules before outer ones");
 }
 
 TEST(GateFsdp, RowsAreCutOverItsDimsAlone) {

@@ -4,6 +4,7 @@
 #include "core/autograd/variable.h"
 #include "core/engine/random_stream.h"
 #include "core/ops/reductions/reductions.h"
+#include "fsdp/event_fields.h"
 #include "tests/fsdp/sharded_worlds.h"
 #include "training/sharded_training.h"
 

@@ -17,6 +17,7 @@
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/factories.h"
+#include "core/optim/sgd.h"
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
 #include "sharding/dtensor.h"

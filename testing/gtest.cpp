@@ -1,7 +1,5 @@
 #include "testing/gtest.h"
 
-#include <optional>
-
 namespace simmesh::testing {
 
 namespace {
@@ -23,10 +21,11 @@ void run_mesh_test(const MeshTest& test, const std::function<void(const DeviceMe
   std::optional<std::uint64_t> data_hash;
   for (std::int64_t number = 0; number < test.schedules; ++number) {
     World world({.ranks = std::size_t(element_count(test.mesh)),
-                 .seed = test.seed + std::uint64_t(number),
+                 .seed = test.seed,
                  .schedule = schedule_of(number, test.seed),
                  .threads = number % 2 == 0 ? 1u : 2u,
                  .arithmetic = test.arithmetic,
+                 .device = test.device,
                  .program = test_name()});
     Outcome outcome = world.run([&](Rank&) { body(init_device_mesh(test.mesh, test.names)); });
     ASSERT_TRUE(outcome.ok()) << report(outcome);

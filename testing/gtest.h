@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <gtest/gtest.h>
+#include <optional>
 
 #include "collectives/process_group.h"
 #include "core/engine/world.h"
@@ -14,11 +15,13 @@ namespace simmesh::testing {
 struct MeshTest {
   Shape mesh = {1};
   DimNames names = {};
-  // The number of schedules: FIFO, PCT(3), and then seeds from `seed` on, alternately with one
-  // thread and with two.
+  // The number of schedules: FIFO, PCT(3), and then seeded ones from `seed` on, alternately with one
+  // thread and with two. The random numbers of the ranks are those of `seed` under all of them.
   std::int64_t schedules = 8;
   std::uint64_t seed = 1;
   Arithmetic arithmetic = Arithmetic::canonical();
+  // The device that each rank simulates; none where it isn't given.
+  std::optional<DeviceModel> device = {};
 };
 
 // run_mesh_test runs a body on every rank under many schedules. It fails if a run fails, if two

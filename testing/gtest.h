@@ -15,12 +15,12 @@ namespace simmesh::testing {
 struct MeshTest {
   Shape mesh = {1};
   DimNames names = {};
-  // The number of schedules: FIFO, PCT(3), and then seeded ones from `seed` on, alternately with one
-  // thread and with two. The random numbers of the ranks are those of `seed` under all of them.
+  // The number of schedules: FIFO, PCT(3), and then seeded schedules from `seed` on, alternately
+  // with one thread and with two. Ranks draw the random numbers of `seed` under all of them.
   std::int64_t schedules = 8;
   std::uint64_t seed = 1;
   Arithmetic arithmetic = Arithmetic::canonical();
-  // The device that each rank simulates; none where it isn't given.
+  // The device that each rank simulates, if any.
   std::optional<DeviceModel> device = {};
 };
 

@@ -74,7 +74,7 @@ void set_rows(GateFile& gate) {
   data.input = data.target = Shape();
   if (data.sequence > 0) data.input = data.target = {data.sequence};
   data.input.push_back(gate.model.width);
-  data.target.push_back(gate.model.kind == "mlp" ? gate.model.out : gate.model.width);
+  data.target.push_back(gate.model.kind == ModelKind::mlp ? gate.model.out : gate.model.width);
 }
 
 void read_rows_of_nodes(GateTable& table, GateFile& gate) {

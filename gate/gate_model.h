@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/nn/model_node.h"
@@ -14,9 +15,14 @@ namespace simmesh {
 // over all steps.
 inline constexpr std::int64_t gate_elements_max = std::int64_t{1} << 26;
 
+// ModelKind is the key `kind` of the table [model]; `nodes` says that the model is given as a list
+// of nodes instead.
+enum class ModelKind : std::uint8_t { mlp, transformer, moe, linear_stack, nodes };
+std::string_view to_string(ModelKind kind);
+
 // GateModel is the table [model] of a gate file; docs/gates.md says what each key means.
 struct GateModel {
-  std::string kind = "mlp";  // mlp, transformer, moe, linear_stack, or nodes
+  ModelKind kind = ModelKind::mlp;
   std::int64_t layers = 2;
   std::int64_t width = 16;
   std::int64_t hidden = 32;
@@ -35,10 +41,10 @@ struct GateModel {
   double init_scale = 0.02;
   std::uint64_t init_seed = 1;
 
-  bool is_given_by_nodes() const { return kind == "nodes"; }
+  bool is_given_by_nodes() const { return kind == ModelKind::nodes; }
   // has_blocks says whether the model is made of transformer blocks; it then takes and predicts
   // tokens.
-  bool has_blocks() const { return kind == "transformer" || kind == "moe"; }
+  bool has_blocks() const { return kind == ModelKind::transformer || kind == ModelKind::moe; }
 };
 
 // read_gate_model reads the table. Keys that the kind doesn't have are unknown.

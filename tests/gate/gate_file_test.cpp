@@ -30,7 +30,7 @@ void expect_bad(const std::string& text, int line, const std::string& phrase) {
 TEST(GateFile, AnEmptyFileIsAGate) {
   GateFile gate = parsed_gate("");
   EXPECT_EQ(gate.ranks(), 1);
-  EXPECT_EQ(gate.model.kind, "mlp");
+  EXPECT_EQ(gate.model.kind, ModelKind::mlp);
   EXPECT_EQ(gate.arithmetic, "canonical");
 }
 

@@ -2,9 +2,9 @@
 
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/promotion.h"
-#include "core/ops/reductions/unrounded_terms.h"
 #include "core/tensor/flat.h"
 #include "core/tensor/launch.h"
 #include "fsdp/gradient_rows.h"

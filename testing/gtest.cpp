@@ -29,7 +29,7 @@ void run_mesh_test(const MeshTest& test, const std::function<void(const DeviceMe
                  .program = test_name()});
     Outcome outcome = world.run([&](Rank&) { body(init_device_mesh(test.mesh, test.names)); });
     ASSERT_TRUE(outcome.ok()) << report(outcome);
-    ASSERT_EQ(outcome.live_storages, 0) << "left alive\n" << to_string(outcome.repro);
+    ASSERT_EQ(outcome.live_storages, 0) << "storages left alive\n" << to_string(outcome.repro);
     if (!data_hash) data_hash = outcome.data_hash;
     ASSERT_EQ(*data_hash, outcome.data_hash) << "two schedules give different data\n"
                                              << to_string(outcome.repro);

@@ -4,6 +4,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/check/error.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/optim/sgd.h"
 #include "fsdp/named_params.h"
@@ -62,6 +63,58 @@ SIMMESH_TEST(StateDict, GoesFromOneCutToAnother,
   load_state_dict(*to, full);
   nn::StateDict again = full_state_dict(*to);
   for (std::size_t i = 0; i < full.size(); ++i) EXPECT_SAME_BITS(again[i].second, full[i].second);
+}
+
+// Only rank 0 has values: the others get theirs, and never hold more than one whole tensor.
+SIMMESH_TEST(StateDict, IsBroadcastFromRankZero, {.mesh = {4}}) {
+  nn::ModulePtr from = build_model(small_model(2, 5));
+  TrainingModel other = small_model(2, 5);
+  for (ParameterData& data : other.parameters) data.data.seed += 1000;
+  nn::ModulePtr to = build_model(other);
+  shard_layers(*to);
+  nn::StateDict whole = from->state_dict(), none;
+  for (bool assign : {false, true}) {
+    load_state_dict(*to, this_rank().id() == 0 ? whole : none,
+                    {.assign = assign, .broadcast_from_rank0 = true});
+    nn::StateDict loaded = full_state_dict(*to);
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      EXPECT_SAME_BITS(loaded[i].second, whole[i].second.detach());
+  }
+}
+
+// What rank 0 has is judged alike on all ranks, so that none waits for the others.
+TEST(StateDict, RefusesWhatRankZeroHasOnAllRanks) {
+  auto body = [](const std::function<void(nn::StateDict&, nn::Module&)>& change) {
+    return [change](Rank& rank) {
+      nn::ModulePtr model = build_model(small_model(1, 5));
+      shard_layers(*model);
+      nn::StateDict state;
+      if (rank.id() == 0) {
+        state = build_model(small_model(1, 5))->state_dict();
+        change(state, *model);
+      }
+      bool refused = false;
+      try {
+        load_state_dict(*model, state, {.broadcast_from_rank0 = true});
+      } catch (const Error&) {
+        refused = true;
+      }
+      expect(refused, "an error on every rank");
+    };
+  };
+  EXPECT_EQ(failure_of(2, body([](nn::StateDict& state, nn::Module&) { state.pop_back(); })), "");
+  EXPECT_EQ(failure_of(2, body([](nn::StateDict& state, nn::Module&) {
+                         state.emplace_back("other", zeros({2}, DType::float32));
+                       })),
+            "");
+  EXPECT_EQ(failure_of(2, body([](nn::StateDict& state, nn::Module&) {
+                         state[0].second = zeros({7}, DType::float32);
+                       })),
+            "");
+  EXPECT_EQ(failure_of(2, body([](nn::StateDict& state, nn::Module& model) {
+                         state[0].second = model.parameters()[0];
+                       })),
+            "");
 }
 
 // Assigned tensors are new parameters, frozen ones too: an optimiser that holds the old ones

@@ -181,6 +181,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"fsdp/gradient_rows", "tests/fsdp/fully_shard_test.cpp"},
     {"fsdp/host_memory", "tests/fsdp/param_test.cpp"},
     {"fsdp/lazy_init", "tests/verify/fsdp/verify_fsdp_test.cpp"},
+    {"fsdp/load_source", "tests/fsdp/state_dict_test.cpp"},
     {"fsdp/managed", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"fsdp/mesh_info", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"fsdp/named_params", "tests/fsdp/state_dict_test.cpp"},

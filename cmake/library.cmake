@@ -5,10 +5,11 @@ include_directories(${PROJECT_SOURCE_DIR})
 # programs that add this tree to their own build.
 set(simmesh_headers ${PROJECT_BINARY_DIR}/headers)
 
-# simmesh_library(name FOLDERS folders... USES targets...) makes the library simmesh_<name> from all sources below the folders.
-# Without FOLDERS, the folder is <name>.
+# simmesh_library(name [WHOLE] FOLDERS folders... USES targets...) makes the library simmesh_<name> from all sources below the
+# folders. Without FOLDERS, the folder is <name>. WHOLE links all of it, for sources that make themselves known and that
+# nothing refers to. The property simmesh_linked says how to link the library.
 function(simmesh_library name)
-  cmake_parse_arguments(LIBRARY "" "" "FOLDERS;USES" ${ARGN})
+  cmake_parse_arguments(LIBRARY "WHOLE" "" "FOLDERS;USES" ${ARGN})
   if(NOT LIBRARY_FOLDERS)
     set(LIBRARY_FOLDERS ${name})
   endif()
@@ -20,7 +21,11 @@ function(simmesh_library name)
   target_include_directories(simmesh_${name} INTERFACE
     $<BUILD_INTERFACE:${simmesh_headers}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(simmesh_${name} PUBLIC ${LIBRARY_USES})
-  set_target_properties(simmesh_${name} PROPERTIES EXPORT_NAME ${name})
+  set(linked simmesh_${name})
+  if(LIBRARY_WHOLE)
+    set(linked $<LINK_LIBRARY:WHOLE_ARCHIVE,simmesh_${name}>)
+  endif()
+  set_target_properties(simmesh_${name} PROPERTIES EXPORT_NAME ${name} simmesh_linked "${linked}")
   add_library(simmesh::${name} ALIAS simmesh_${name})
   add_dependencies(simmesh_${name} simmesh_headers)
   set_property(GLOBAL APPEND PROPERTY simmesh_libraries ${name})

@@ -15,8 +15,8 @@
 
 namespace simmesh::fsdp {
 
-// ParameterSlots are the places of one parameter in the modules: the first found owns it, tied ones
-// are aliases, which are rewritten with it.
+// ParameterSlots are the places of one parameter in the modules: the first one found owns it, and
+// the slots tied to it are aliases, which are rewritten together with it.
 struct ParameterSlots {
   struct Slot {
     nn::Module* module;

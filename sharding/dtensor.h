@@ -65,6 +65,11 @@ class DTensor {
   // communicated, infinite where a step can't be priced. Throws as redistribute_local does.
   double redistribute_cost_us(const Placements& to, const RedistributeOptions& options = {}) const;
 
+  // redistribute_plan is the plan by which redistribute_local, and redistribute where it refuses
+  // nothing, brings the tensor there: the same one, made once. Throws as redistribute_local does.
+  std::shared_ptr<const Plan> redistribute_plan(const Placements& to,
+                                                const RedistributeOptions& options = {}) const;
+
   // full_tensor returns the whole logical tensor.
   Tensor full_tensor(const ToLocalOptions& options = {}, CallSite site = CallSite::here()) const;
 

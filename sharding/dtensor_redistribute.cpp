@@ -119,6 +119,12 @@ double DTensor::redistribute_cost_us(const Placements& to,
   return route_to(to, options, false).planned->plan.cost_us;
 }
 
+std::shared_ptr<const Plan> DTensor::redistribute_plan(const Placements& to,
+                                                       const RedistributeOptions& options) const {
+  std::shared_ptr<const Planned> planned = route_to(to, options, false).planned;
+  return {planned, &planned->plan};
+}
+
 DTensor DTensor::taken(Route& route, bool is_async, const CallSite& site) const {
   DTensor result = take(route, is_async, site);
   if (requires_grad()) [[unlikely]]

@@ -6,6 +6,7 @@
 #include "core/engine/schedule.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
+#include "verify/case_fields.h"
 #include "verify/verify.h"
 
 namespace simmesh {
@@ -21,12 +22,13 @@ struct VerifyArguments {
   std::int64_t limit = 0;
   bool has_limit = false;
   bool fail_fast = false;
+  bool prints_fields = false;
   RunOptions run;
   OutputOptions output;
 };
 
 VerifyRequest request_of(const VerifyArguments& arguments) {
-  // Words that mean nothing are refused before any case runs.
+  // An unknown schedule or arithmetic is refused before any case runs.
   Schedule::parse(arguments.run.schedule);
   Arithmetic::parse(arguments.run.arithmetic);
   VerifyRequest request;
@@ -51,18 +53,25 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
 void add_verify_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* app = program.add_subcommand(
-      "verify", "runs recorded cases against this implementation; last line: N passed, N failed");
-  app->add_option("PATH", arguments->paths, "files of cases, or folders of them")->required();
+      "verify", "runs recorded cases and compares the results; last line: N passed, N failed");
+  app->add_option("PATH", arguments->paths, "files with cases, or folders");
   app->add_option("--kind", arguments->kinds, "only cases of these kinds: K[,K]");
   app->add_option("--exclude-kind", arguments->excluded_kinds, "no cases of these kinds: K[,K]");
   app->add_option("--where", arguments->where, "only cases with this value: FIELD=JSON");
   app->add_option("--id", arguments->id, "only cases whose id matches: GLOB");
-  CLI::Option* limit = app->add_option("--limit", arguments->limit, "at most so many cases")
+  CLI::Option* limit = app->add_option("--limit", arguments->limit, "number of cases, at most")
                            ->check(CLI::NonNegativeNumber);
   app->add_flag("--fail-fast", arguments->fail_fast, "stop after the first failure");
+  app->add_flag("--fields", arguments->prints_fields,
+                "prints the page of all fields of all kinds instead");
   arguments->run.add_to(*app);
   arguments->output.add_to(*app);
   app->callback([arguments, limit, &status] {
+    if (arguments->prints_fields) {
+      fmt::print("{}", case_fields_page());
+      return;
+    }
+    if (arguments->paths.empty()) throw CLI::RequiredError("PATH");
     arguments->has_limit = limit->count() > 0;
     VerifyResult result = verify(request_of(*arguments));
     fmt::print("{}", arguments->output.json ? to_json(result)

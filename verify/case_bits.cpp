@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "verify/case_tensor.h"
+
 namespace simmesh {
 
 std::string bits_text(const Tensor& tensor) {
@@ -11,6 +13,15 @@ std::string bits_text(const Tensor& tensor) {
   for (std::size_t i = 0; i < rows.bytes(); ++i)
     hash = (hash ^ std::uint64_t(data[i])) * 0x100000001b3u;
   return fmt::format("{:016x}", hash);
+}
+
+Schema bits_schema() {
+  using namespace schema;
+  return named("list of the ranks' bits", [] {
+    return list(or_null(object({expected("shape", shape_schema()), expected("hash", hash()),
+                                expected("dtype", dtype_schema()).or_absent()})),
+                {.min = 1});
+  });
 }
 
 std::vector<std::optional<CaseBits>> read_bits(const CaseField& field, std::int64_t world,

@@ -7,6 +7,7 @@
 #include "core/tensor/tensor.h"
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
 
@@ -21,6 +22,9 @@ struct CaseBits {
   DType dtype = DType::float32;
   std::string hash;
 };
+
+// bits_schema is a list with an entry a rank of the world.
+Schema bits_schema();
 
 // read_bits reads a list with an entry a rank of the world; null for ranks that take no part.
 std::vector<std::optional<CaseBits>> read_bits(const CaseField& field, std::int64_t world,

@@ -1,17 +1,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "verify/case_report.h"
+#include "verify/schema.h"
 
 namespace simmesh {
+
+// by_rank_schema is a value, or {"by_rank": [..]} with one for each rank.
+Schema by_rank_schema(Schema value);
+
+// require_ranks throws a BadCase where a {"by_rank": [..]} at any depth has not `world` entries.
+void require_ranks(const CaseField& field, std::int64_t world);
 
 // of_rank returns a recorded value with each {"by_rank": [..]} replaced by the rank's entry.
 nlohmann::json of_rank(const nlohmann::json& value, std::size_t rank);
 
-// expect_same compares all that is expected with what came, entry by entry.
+// expect_same compares all that is expected with what came, entry by entry, and the other way
+// round.
 void expect_same(CaseReport& report, const std::string& who, const nlohmann::json& expected,
                  const nlohmann::json& actual);
 

@@ -4,6 +4,17 @@
 
 namespace simmesh {
 
+Schema mesh_schema() {
+  using namespace schema;
+  return named("mesh", [] {
+    return object({required("shape", list(integer(), {.max = 64})),
+                   optional("ranks", list(integer())),
+                   optional("names", or_null(list(any_text(), {.max = 64})))});
+  });
+}
+
+Schema world_schema() { return schema::integer({.min = 1, .max = world_max}); }
+
 RankList CaseMesh::rank_list() const {
   return ranks ? RankList::of(*ranks) : RankList::range(element_count(shape));
 }

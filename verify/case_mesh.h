@@ -7,6 +7,7 @@
 
 #include "mesh/device_mesh.h"
 #include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
 
@@ -34,7 +35,9 @@ struct CaseMesh {
 // mesh is found by view.
 CaseMesh read_mesh(const RecordedCase& recorded);
 
-// mesh_fields are the fields of a mesh that read_mesh knows.
-inline constexpr std::string_view mesh_fields[] = {"shape", "ranks", "names"};
+// mesh_schema is the field "mesh", world_schema the field "world". Sizes that make no mesh are left
+// to view, which refuses them as PyTorch does.
+Schema mesh_schema();
+Schema world_schema();
 
 }  // namespace simmesh

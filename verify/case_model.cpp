@@ -1,7 +1,5 @@
 #include "verify/case_model.h"
 
-#include <nlohmann/json.hpp>
-
 #include "verify/case_tensor.h"
 
 namespace simmesh {
@@ -18,14 +16,13 @@ nn::ModelNode::Field read_field(const CaseField& field) {
     nn::ModelNode::NamedShapes shapes;
     for (const CaseField& item : items) {
       std::vector<CaseField> pair = item.items();
-      if (pair.size() != 2) item.reject("a name and a shape");
       require_elements(pair[1], pair[1].shape(), 1);
       shapes.emplace_back(pair[0].text(), pair[1].shape());
     }
     return shapes;
   }
   if (field.is_integer()) return field.integer();
-  if (field.value().is_boolean()) return field.boolean();
+  if (field.is_boolean()) return field.boolean();
   return field.number();
 }
 
@@ -53,12 +50,75 @@ ParameterData read_parameter(const CaseField& field) {
   require_elements(field["shape"], parameter.shape, 1);
   parameter.data.rule = rule_from_string(field["rule"].text());
   parameter.data.seed = field["seed"].unsigned64();
+  if (auto below = field.find("below")) parameter.data.below = below->unsigned64();
   if (auto scale = field.find("scale")) parameter.scale = scale->number();
   if (auto offset = field.find("offset")) parameter.offset = offset->number();
   return parameter;
 }
 
+Schema size_schema() { return schema::integer({.min = 1, .max = case_elements_max}); }
+
+// The fields of each kind of node, beside its name, its kind and whether it is recomputed.
+std::vector<schema::Choice> node_choices() {
+  using namespace schema;
+  Field children = required("children", list(node_schema()));
+  Field calls = optional("calls", list(text()));
+  Field dim = required("dim", size_schema()), bias = required("bias", flag());
+  Field eps = required("eps", number());
+  Schema parameter = tuple({text(), shape_schema()});
+  return {{"linear", {required("in", size_schema()), required("out", size_schema()), bias}},
+          {"embedding", {required("num", size_schema()), dim}},
+          {"position", {required("len", size_schema()), dim}},
+          {"relu", {}},
+          {"tanh", {}},
+          {"silu", {}},
+          {"identity", {}},
+          {"gelu", {}},
+          {"gelu_tanh", {}},
+          {"layer_norm", {dim, eps}},
+          {"rms_norm", {dim, eps}},
+          {"sequential", {children, calls}},
+          {"residual", {children, calls}},
+          {"fan", {children}},
+          {"add", {children}},
+          {"attention", {dim, required("heads", size_schema()), required("causal", flag()), bias}},
+          {"block", {children}},
+          {"params", {required("params", list(parameter))}},
+          {"module_list", {children}}};
+}
+
 }  // namespace
+
+Schema node_schema() {
+  using namespace schema;
+  return named("node", [] {
+    return object_by("kind", node_choices(),
+                     {required("name", any_text()), optional("ac", flag())});
+  });
+}
+
+Schema optimizer_schema() {
+  using namespace schema;
+  Field lr = required("lr", number()), weight_decay = required("weight_decay", number());
+  Fields adam = {lr, required("betas", tuple({number(), number()})), required("eps", number()),
+                 weight_decay};
+  return object_by("name", {{"sgd",
+                             {lr, required("momentum", number()), required("dampening", number()),
+                              weight_decay, required("nesterov", flag())}},
+                            {"adam", adam},
+                            {"adamw", adam}});
+}
+
+schema::Fields model_fields() {
+  using namespace schema;
+  Schema parameter = named("parameter", [] {
+    return formula_schema({required("name", text()), required("shape", shape_schema()),
+                           optional("scale", number()), optional("offset", number())});
+  });
+  return {required("model", node_schema()), required("params", list(parameter)),
+          optional("dtype", dtype_schema()), optional("tied", list(tuple({text(), text()}))),
+          optional("frozen", list(text()))};
+}
 
 double number_or(const CaseField& field, std::string_view name, double otherwise) {
   auto found = field.find(name);
@@ -70,7 +130,6 @@ AdamSpec read_adam(const CaseField& field, optim::WeightDecay decay) {
   spec.options.lr = field["lr"].number();
   if (auto betas = field.find("betas")) {
     std::vector<CaseField> both = betas->items();
-    if (both.size() != 2) betas->reject("two numbers");
     spec.options.beta1 = both[0].number();
     spec.options.beta2 = both[1].number();
   }
@@ -90,7 +149,6 @@ TrainingModel read_model(const RecordedCase& recorded) {
   if (auto tied = recorded.find("tied")) {
     for (const CaseField& pair : tied->items()) {
       std::vector<std::string> names = pair.texts();
-      if (names.size() != 2) pair.reject("two names");
       model.tied.emplace_back(names[0], names[1]);
     }
   }
@@ -102,7 +160,6 @@ OptimizerSpec read_optimizer(const CaseField& field) {
   std::string name = field["name"].text();
   if (name == "adam") return read_adam(field, optim::WeightDecay::added);
   if (name == "adamw") return read_adam(field, optim::WeightDecay::decoupled);
-  if (name != "sgd") field["name"].reject("sgd, adam or adamw");
   optim::SgdOptions sgd;
   sgd.lr = field["lr"].number();
   sgd.momentum = number_or(field, "momentum", 0.0);

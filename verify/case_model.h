@@ -2,10 +2,18 @@
 
 #include "training/training.h"
 #include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
 
-// read_node reads a tree of model nodes. Throws a BadCase for fields of types that no node has.
+// node_schema is a tree of model nodes; optimizer_schema what read_optimizer reads.
+Schema node_schema();
+Schema optimizer_schema();
+
+// model_fields are the fields that read_model reads.
+schema::Fields model_fields();
+
+// read_node reads a tree of model nodes.
 nn::ModelNode read_node(const CaseField& field);
 
 // read_model reads dtype, model, params, tied and frozen of a case.

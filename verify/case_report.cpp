@@ -2,17 +2,17 @@
 
 namespace simmesh {
 
+Schema refusal_schema() {
+  using namespace schema;
+  return object({expected("error", word({"AssertionError", "AttributeError", "IndexError",
+                                         "KeyError", "NotImplementedError", "RuntimeError",
+                                         "TypeError", "ValueError", "ZeroDivisionError"})),
+                 expected("message_contains", text())});
+}
+
 void CaseReport::mismatch(std::string text) {
   ++count_;
   if (shown_.size() < shown_max) shown_.push_back(std::move(text));
-}
-
-bool CaseReport::expect_known_fields(const CaseField& object, FieldNames known) {
-  std::vector<std::string> unknown = object.unknown_keys(known);
-  for (const std::string& name : unknown)
-    mismatch(fmt::format("the field '{}{}{}' is not known", object.path(),
-                         object.path().empty() ? "" : ".", name));
-  return unknown.empty();
 }
 
 void CaseReport::expect_refusal(std::string_view who, const CaseField& error,
@@ -26,7 +26,6 @@ void CaseReport::expect_refusal(std::string_view who, const CaseField& error,
 }
 
 void CaseReport::expect_refusal(std::string_view who, const CaseField& error, const Error* came) {
-  if (!expect_known_fields(error, {"error", "message_contains"})) return;
   std::string kind = error["error"].text();
   std::string phrase = error["message_contains"].text();
   if (came != nullptr && to_string(came->kind()) == kind &&

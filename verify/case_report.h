@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,8 +12,12 @@
 
 #include "core/check/fold_hash.h"
 #include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
+
+// refusal_schema is {"error": class, "message_contains": phrase}: which Error must come.
+Schema refusal_schema();
 
 // CaseReport collects what one case got wrong, and the hashes of what was computed for it. The
 // first few mismatches are kept as text, the others are counted.
@@ -37,20 +40,12 @@ class CaseReport {
     return false;
   }
 
-  // expect_known_fields adds a mismatch for each field of an object that isn't in the list, and
-  // says whether there was none: what a case says and the program doesn't understand counts as
-  // failed.
-  bool expect_known_fields(const CaseField& object, FieldNames known);
-  bool expect_known_fields(const CaseField& object, std::initializer_list<std::string_view> known) {
-    return expect_known_fields(object, FieldNames(known.begin(), known.size()));
-  }
-
-  // expect_refusal calls `call`, which must throw an Error as `error` says: {"error": class,
-  // "message_contains": phrase}. `who` says which call it was.
+  // expect_refusal calls `call`, which must throw an Error as `error` says (refusal_schema). `who`
+  // says which call it was.
   void expect_refusal(std::string_view who, const CaseField& error,
                       const std::function<void()>& call);
 
-  // expect_refusal of an Error that was caught elsewhere; null where there was none.
+  // expect_refusal compares an Error that was caught elsewhere; null where there was none.
   void expect_refusal(std::string_view who, const CaseField& error, const Error* came);
 
   // fold_data and fold_schedule add the hashes of a run.

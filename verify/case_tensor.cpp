@@ -1,8 +1,49 @@
 #include "verify/case_tensor.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace simmesh {
+
+Schema shape_schema() {
+  using namespace schema;
+  return list(integer({.min = 0}), {.max = 64});
+}
+
+Schema dtype_schema() {
+  return schema::word(
+      {"float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool"});
+}
+
+Schema formula_schema(schema::Fields further) {
+  using namespace schema;
+  // Some values are scaled whatever their rule.
+  bool has_scale = std::any_of(further.begin(), further.end(),
+                               [](const Field& field) { return field.name == "scale"; });
+  Fields of_unit;
+  if (!has_scale) of_unit.push_back(optional("scale", number()));
+  further.push_back(required("seed", seed()));
+  return object_by("rule",
+                   {{"wide", {}},
+                    {"small", {}},
+                    {"unit", of_unit},
+                    {"positive", {}},
+                    {"index", {required("below", integer({.min = 1}))}},
+                    {"bool", {}}},
+                   std::move(further));
+}
+
+Schema tensor_schema() {
+  using namespace schema;
+  return named("tensor", [] {
+    return formula_schema({required("shape", shape_schema()), required("dtype", dtype_schema())});
+  });
+}
+
+Schema planned_tensor_schema() {
+  using namespace schema;
+  return object({required("shape", shape_schema()), required("dtype", dtype_schema())});
+}
 
 Formula read_formula(const CaseField& field) {
   Formula data;

@@ -4,6 +4,7 @@
 
 #include "core/tensor/formula.h"
 #include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
 
@@ -17,8 +18,7 @@ struct CaseTensor {
   Formula data;
 };
 
-// read_tensor reads a tensor. Where a case only plans, rule and seed may be missing. Throws a
-// BadCase for fields of another type, a ValueError for a dtype or a rule that isn't known.
+// read_tensor reads a tensor. Where a case only plans, rule and seed may be missing.
 CaseTensor read_tensor(const CaseField& field);
 
 // read_formula reads the same fields but the shape.
@@ -28,8 +28,17 @@ Formula read_formula(const CaseField& field);
 // more than case_elements_max elements together. To be called before anything is allocated.
 void require_elements(const CaseField& field, DimSpan shape, std::int64_t copies);
 
-// tensor_fields are the fields of a tensor that read_tensor knows.
-inline constexpr std::string_view tensor_fields[] = {"shape", "dtype", "rule",
-                                                     "seed",  "below", "scale"};
+// tensor_schema is a tensor by formula, planned_tensor_schema one of which only shape and dtype
+// count.
+Schema tensor_schema();
+Schema planned_tensor_schema();
+
+// formula_schema is an object with rule and seed, with below or scale where the rule wants it, and
+// further fields.
+Schema formula_schema(schema::Fields further);
+
+// shape_schema is a list of sizes; dtype_schema a dtype's name.
+Schema shape_schema();
+Schema dtype_schema();
 
 }  // namespace simmesh

@@ -4,7 +4,7 @@
 
 #include "core/engine/world.h"
 #include "verify/case_report.h"
-#include "verify/verify.h"
+#include "verify/verify_options.h"
 
 namespace simmesh {
 

@@ -11,6 +11,13 @@ constexpr CollectiveOp counted_ops[] = {CollectiveOp::all_reduce, CollectiveOp::
 
 }  // namespace
 
+Schema tally_schema() {
+  schema::Fields fields;
+  for (CollectiveOp op : counted_ops)
+    fields.push_back(schema::expected(name_of(op), schema::integer({.min = 1})).or_absent());
+  return schema::object(std::move(fields));
+}
+
 CollectiveTally tally_since(const std::array<std::uint32_t, Rank::counter_count>& before,
                             Rank& rank) {
   CollectiveTally tally;
@@ -24,6 +31,11 @@ CollectiveTally tally_since(const std::array<std::uint32_t, Rank::counter_count>
 CollectiveTally read_tally(const CaseField& field) {
   CollectiveTally tally;
   for (const std::string& name : field.keys()) tally[name] = field[name].integer();
+  return without_zeros(std::move(tally));
+}
+
+CollectiveTally without_zeros(CollectiveTally tally) {
+  std::erase_if(tally, [](const auto& entry) { return entry.second == 0; });
   return tally;
 }
 

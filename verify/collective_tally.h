@@ -7,6 +7,7 @@
 
 #include "core/engine/rank.h"
 #include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
 
@@ -19,7 +20,13 @@ using CollectiveTally = std::map<std::string, std::int64_t>;
 CollectiveTally tally_since(const std::array<std::uint32_t, Rank::counter_count>& before,
                             Rank& rank);
 
-// read_tally reads a case's {"all_gather": 1, ...}.
+// tally_schema is a case's {"all_gather": 1, ...}, without the kinds of which there is none.
+Schema tally_schema();
+
+// read_tally reads it; a count of 0 is left out.
 CollectiveTally read_tally(const CaseField& field);
+
+// without_zeros leaves out the kinds of which there is none.
+CollectiveTally without_zeros(CollectiveTally tally);
 
 }  // namespace simmesh

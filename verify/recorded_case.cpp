@@ -11,6 +11,11 @@ namespace simmesh {
 
 using nlohmann::json;
 
+struct CaseDocument {
+  json value;
+  CasePlace place;
+};
+
 namespace {
 
 // A list of dims, sizes or names has at most this many entries.
@@ -26,16 +31,42 @@ std::string printable(const CaseField& field) {
   return text;
 }
 
+// Says whether the value is the wanted one or holds it, and then which names and indices lead
+// there.
+bool find_path(const json& value, const json* wanted, std::string& path) {
+  if (&value == wanted) return true;
+  std::size_t index = 0;
+  auto leads_there = [&](const json& entry, std::string_view name) {
+    std::string below;
+    if (!find_path(entry, wanted, below)) return false;
+    path = below.empty() ? std::string(name) : fmt::format("{}.{}", name, below);
+    return true;
+  };
+  if (value.is_object())
+    return std::any_of(value.items().begin(), value.items().end(),
+                       [&](const auto& item) { return leads_there(item.value(), item.key()); });
+  return value.is_array() && std::any_of(value.begin(), value.end(), [&](const json& entry) {
+           return leads_there(entry, std::to_string(index++));
+         });
+}
+
 }  // namespace
 
 std::string to_string(const CasePlace& place) {
   return fmt::format("{}:{}", place.file, place.line);
 }
 
+std::string CaseField::path() const {
+  std::string path;
+  find_path(document_->value, value_, path);
+  return path;
+}
+
 void CaseField::reject(std::string_view expected) const {
-  throw BadCase(to_string(*place_),
+  std::string place = path();
+  throw BadCase(to_string(document_->place),
                 fmt::format("{}: expected {}, got {}",
-                            path_.empty() ? "the case" : fmt::format("field '{}'", path_), expected,
+                            place.empty() ? "the case" : fmt::format("field '{}'", place), expected,
                             shown(*value_)));
 }
 
@@ -43,8 +74,7 @@ std::optional<CaseField> CaseField::find(std::string_view name) const {
   if (!value_->is_object()) reject("an object");
   auto found = value_->find(name);
   if (found == value_->end()) return std::nullopt;
-  return CaseField(*found, *place_,
-                   path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
+  return CaseField(*found, *document_);
 }
 
 CaseField CaseField::operator[](std::string_view name) const {
@@ -60,12 +90,7 @@ std::vector<std::string> CaseField::keys() const {
   return keys;
 }
 
-std::vector<std::string> CaseField::unknown_keys(FieldNames known) const {
-  std::vector<std::string> unknown;
-  for (const std::string& key : keys())
-    if (std::find(known.begin(), known.end(), key) == known.end()) unknown.push_back(key);
-  return unknown;
-}
+std::size_t CaseField::size() const { return value_->size(); }
 
 std::vector<CaseField> CaseField::items() const {
   return items(std::numeric_limits<std::size_t>::max());
@@ -76,8 +101,7 @@ std::vector<CaseField> CaseField::items(std::size_t count_max) const {
   if (value_->size() > count_max) reject(fmt::format("a list of at most {} entries", count_max));
   std::vector<CaseField> items;
   items.reserve(value_->size());
-  for (const json& item : *value_)
-    items.emplace_back(item, *place_, fmt::format("{}.{}", path_, items.size()));
+  for (const json& item : *value_) items.emplace_back(item, *document_);
   return items;
 }
 
@@ -85,7 +109,9 @@ bool CaseField::is_null() const { return value_->is_null(); }
 bool CaseField::is_text() const { return value_->is_string(); }
 bool CaseField::is_list() const { return value_->is_array(); }
 bool CaseField::is_object() const { return value_->is_object(); }
+bool CaseField::is_boolean() const { return value_->is_boolean(); }
 bool CaseField::is_integer() const { return value_->is_number_integer(); }
+bool CaseField::is_number() const { return value_->is_number(); }
 
 std::string CaseField::text() const {
   if (!value_->is_string()) reject("a string");
@@ -161,13 +187,15 @@ RecordedCase RecordedCase::parse(std::string_view text, CasePlace place) {
                               scan.fault_offset ? fmt::format(" at byte {}", offset) : ""));
   }
   RecordedCase recorded;
-  recorded.value_ = std::make_shared<const json>(parse_json(text));
-  recorded.place_ = std::make_shared<const CasePlace>(std::move(place));
+  recorded.document_ =
+      std::make_shared<const CaseDocument>(CaseDocument{parse_json(text), std::move(place)});
   recorded.kind_ = printable(recorded["kind"]);
   recorded.id_ = printable(recorded["id"]);
   return recorded;
 }
 
-CaseField RecordedCase::root() const { return CaseField(*value_, *place_, ""); }
+const CasePlace& RecordedCase::place() const { return document_->place; }
+
+CaseField RecordedCase::root() const { return {document_->value, *document_}; }
 
 }  // namespace simmesh

@@ -2,8 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <gsl/span>
-#include <initializer_list>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -32,13 +30,13 @@ struct CasePlace {
 // to_string returns "FILE:LINE".
 std::string to_string(const CasePlace& place);
 
-// FieldNames is a list of field names.
-using FieldNames = gsl::span<const std::string_view>;
+// CaseDocument is the text of a case as values, and where it stands.
+struct CaseDocument;
 
 // CaseField is one value inside a recorded case. Each accessor returns the value as one type and
 // throws a BadCase that names file, line and field where the value has another type. Read all
 // fields before starting a World: a BadCase thrown on a rank would look like the rank's failure.
-// Must not outlive its case.
+// A cheap value; must not outlive its case.
 class CaseField {
  public:
   struct Range {
@@ -46,8 +44,8 @@ class CaseField {
     std::int64_t max;
   };
 
-  CaseField(const nlohmann::json& value, const CasePlace& place, std::string path)
-      : value_(&value), place_(&place), path_(std::move(path)) {}
+  CaseField(const nlohmann::json& value, const CaseDocument& document)
+      : value_(&value), document_(&document) {}
 
   // operator[] returns a field of an object, which must be there.
   CaseField operator[](std::string_view name) const;
@@ -56,8 +54,8 @@ class CaseField {
   bool has(std::string_view name) const { return find(name).has_value(); }
   // keys returns the names of an object's fields, in ascending order.
   std::vector<std::string> keys() const;
-  // unknown_keys returns the names that aren't in the list.
-  std::vector<std::string> unknown_keys(FieldNames known) const;
+  // size is the number of an object's fields or a list's entries.
+  std::size_t size() const;
 
   // items returns the entries of a list.
   std::vector<CaseField> items() const;
@@ -68,7 +66,9 @@ class CaseField {
   bool is_text() const;
   bool is_list() const;
   bool is_object() const;
+  bool is_boolean() const;
   bool is_integer() const;
+  bool is_number() const;
 
   std::string text() const;
   bool boolean() const;
@@ -84,16 +84,17 @@ class CaseField {
   // shape returns a list of sizes of at least 0 that multiply to fewer than 2^63.
   Shape shape() const;
 
-  const std::string& path() const { return path_; }
   const nlohmann::json& value() const { return *value_; }
+  // path returns the names and indices that lead here: "mesh.shape.0"; empty for the whole case.
+  // It is searched for, so that a field which nobody complains about costs nothing.
+  std::string path() const;
 
   // reject throws a BadCase: "field 'mesh.shape': expected EXPECTED, got VALUE".
   [[noreturn]] void reject(std::string_view expected) const;
 
  private:
   const nlohmann::json* value_;
-  const CasePlace* place_;
-  std::string path_;
+  const CaseDocument* document_;
 };
 
 // RecordedCase is one recorded case: an object with a kind and an id.
@@ -109,7 +110,7 @@ class RecordedCase {
 
   const std::string& kind() const { return kind_; }
   const std::string& id() const { return id_; }
-  const CasePlace& place() const { return *place_; }
+  const CasePlace& place() const;
 
   CaseField root() const;
   CaseField operator[](std::string_view name) const { return root()[name]; }
@@ -119,8 +120,7 @@ class RecordedCase {
  private:
   RecordedCase() = default;
 
-  std::shared_ptr<const nlohmann::json> value_;
-  std::shared_ptr<const CasePlace> place_;
+  std::shared_ptr<const CaseDocument> document_;
   std::string kind_;
   std::string id_;
 };

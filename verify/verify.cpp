@@ -1,12 +1,12 @@
 #include "verify/verify.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/check/shell_word.h"
 #include "verify/case_files.h"
-#include "verify/verify_table.h"
+#include "verify/case_kind.h"
+#include "verify/schema_check.h"
 
 namespace simmesh {
 
@@ -25,19 +25,6 @@ std::string reproduce_line(const RecordedCase& recorded, const VerifyOptions& op
   return line;
 }
 
-// Fields that a case of any kind may have.
-constexpr std::string_view shared_fields[] = {"kind", "id", "source", "why"};
-
-bool has_known_fields(const KnownKind& known, const RecordedCase& recorded, CaseReport& report) {
-  bool all_known = true;
-  for (const std::string& name : recorded.root().unknown_keys(shared_fields)) {
-    if (std::find(known.fields.begin(), known.fields.end(), name) != known.fields.end()) continue;
-    report.mismatch(fmt::format("the field '{}' is not known", name));
-    all_known = false;
-  }
-  return all_known;
-}
-
 void fold(std::optional<FoldHash>& hash, const std::optional<std::uint64_t>& word) {
   if (!word) return;
   if (!hash) hash.emplace();
@@ -48,14 +35,14 @@ void fold(std::optional<FoldHash>& hash, const std::optional<std::uint64_t>& wor
 
 CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& options) {
   CaseReport report;
-  const KnownKind* known = find_kind(recorded.kind());
-  if (known == nullptr) {
+  const CaseKind* kind = CaseKind::find(recorded.kind());
+  if (kind == nullptr) {
     report.mismatch(fmt::format("the kind '{}' is not known", recorded.kind()));
     return report;
   }
-  if (!has_known_fields(*known, recorded, report)) return report;
+  if (!check_schema(recorded.root(), kind->schema(), report)) return report;
   try {
-    known->verifier(recorded, options, report);
+    kind->verifier()(recorded, options, report);
   } catch (const BadCase&) {
     throw;
   } catch (const Error& error) {

@@ -10,21 +10,9 @@
 #include "verify/case_filter.h"
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"
+#include "verify/verify_options.h"
 
 namespace simmesh {
-
-// VerifyOptions says how cases run. The words are those of the command line.
-struct VerifyOptions {
-  std::uint64_t seed = 0;
-  std::string schedule = "fifo";
-  std::int64_t threads = 1;
-  std::string arithmetic = "canonical";
-};
-
-// A Verifier runs one case and adds what is wrong to the report. It throws a BadCase for a case
-// that can't be read; any other exception is a failure of the case.
-using Verifier = void (*)(const RecordedCase& recorded, const VerifyOptions& options,
-                          CaseReport& report);
 
 // VerifyRequest is what `simmesh verify` was asked.
 struct VerifyRequest {

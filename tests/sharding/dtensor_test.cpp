@@ -6,6 +6,7 @@
 #include "core/engine/world.h"
 #include "core/tensor/formula.h"
 #include "mesh/default_mesh.h"
+#include "sharding/plan_cache.h"
 #include "tests/expect_error.h"
 #include "tests/sharding/serial_oracle.h"
 #include "tests/sharding/small_worlds.h"
@@ -152,6 +153,26 @@ TEST(DTensor, RoutesAreKeptForAFewSteps) {
     for (int i = 0; i < 20'000; ++i)
       y = y.redistribute({y.placements()[0].is_shard() ? Replicate() : Shard(0)});
     rank.expect_same_bits(y.to_local(), x.to_local());
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// A plan that is shown but not taken would tell a reader something else than what happened.
+TEST(DTensor, ShowsThePlanByWhichItGoes) {
+  Outcome outcome = run(4, [](Rank& rank) {
+    DTensor x =
+        distribute_tensor(numbers(Dims{8, 6}), init_device_mesh({2, 2}), {Shard(0), Shard(0)});
+    const Placements to = {Replicate(), Shard(1)};
+    x.redistribute(to);
+    std::uint64_t made = rank.world().state<PlanCache>().misses();
+    std::shared_ptr<const Plan> plan = x.redistribute_plan(to);
+    EXPECT_EQ(plan, x.redistribute_plan(to));
+    EXPECT_EQ(rank.world().state<PlanCache>().misses(), made);
+    EXPECT_EQ(*plan, make_plan({.shape = {8, 6},
+                                .dtype = x.dtype(),
+                                .mesh_shape = {2, 2},
+                                .from = x.placements(),
+                                .to = to}));
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }

@@ -1,3 +1,5 @@
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tests/temporary_folder.h"
@@ -12,7 +14,7 @@ using testing::run_program;
 const std::string formulas = "verify " SIMMESH_SOURCE_DIR "/tests/cases/pytorch/formula.jsonl";
 const std::string wrong =
     R"({"kind":"formula","id":"w","tensor":{"shape":[1],"dtype":"int64","rule":"wide","seed":1},)"
-    R"("h":[],"bits":[],"hash":"0000000000000000"})";
+    R"("h":["5e41ab087439611e"],"bits":["ffffffffffde41ab"],"hash":"0000000000000000"})";
 
 TEST(VerifyCommand, PassesRecordedCases) {
   auto run = run_program(formulas);
@@ -23,7 +25,8 @@ TEST(VerifyCommand, PassesRecordedCases) {
   EXPECT_EQ(json["passed"], 41);
 }
 
-// A failed case ends with status 1, says what differs and how to see it again.
+// A failed case ends the command with status 1, and the report says what differs and how to
+// reproduce it.
 TEST(VerifyCommand, FailsWithStatusOne) {
   testing::TemporaryFolder folder;
   std::string file = folder.write("wrong.jsonl", wrong + "\n" + wrong + "\n");
@@ -48,7 +51,7 @@ TEST(VerifyCommand, ChoosesCases) {
             "1 passed, 0 failed");
 }
 
-// Schedules and threads give other interleavings and the same data.
+// Schedules and threads change the interleaving but not the data.
 TEST(VerifyCommand, DataHashIsThatOfEverySchedule) {
   const std::string cases =
       "verify --json --limit 400 " SIMMESH_SOURCE_DIR "/tests/cases/pytorch/redistribute.jsonl";
@@ -58,6 +61,24 @@ TEST(VerifyCommand, DataHashIsThatOfEverySchedule) {
     EXPECT_EQ(other["data_hash"], fifo["data_hash"]) << options;
     EXPECT_NE(other["schedule_hash"], fifo["schedule_hash"]) << options;
   }
+}
+
+// The page says what files may hold; a field that is added without it would be known to nobody.
+TEST(VerifyCommand, PrintsThePageOfFields) {
+  std::ifstream page(SIMMESH_SOURCE_DIR "/docs/case_fields.md");
+  std::string text(std::istreambuf_iterator<char>(page), {});
+  auto run = run_program("verify --fields");
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.output, text) << "write it anew: simmesh verify --fields > docs/case_fields.md";
+}
+
+// A kind counts though nothing but its own file names it.
+TEST(VerifyCommand, KnowsTheKindsOfAllFolders) {
+  std::string page = run_program("verify --fields").output;
+  for (const char* kind : {"collective", "formula", "grad", "local_shape", "mesh", "plan",
+                           "redistribute", "fsdp_counts", "fsdp_errors", "fsdp_events",
+                           "fsdp_layout", "fsdp_state_dict", "train", "train_exact", "zero_train"})
+    EXPECT_NE(page.find(std::string("\n## ") + kind + "\n"), page.npos) << kind;
 }
 
 TEST(VerifyCommand, RefusesInOneLine) {
@@ -71,6 +92,7 @@ TEST(VerifyCommand, RefusesInOneLine) {
   expect_refused(formulas + " --threads 0", "--threads");
   expect_refused(formulas + " --limit -1", "--limit");
   expect_refused(formulas + " --where seed", "FIELD=JSON");
+  expect_refused("verify", "PATH");
 }
 
 }  // namespace

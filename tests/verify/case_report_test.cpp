@@ -22,16 +22,6 @@ TEST(CaseReport, CollectsTheFirstMismatches) {
                                                "name: expected a, got b", "more", "more", "more"));
 }
 
-TEST(CaseReport, CountsUnknownFieldsAsMismatches) {
-  RecordedCase recorded =
-      RecordedCase::parse(R"({"kind":"k","id":"i","mesh":{"shape":1,"hue":2}})", {});
-  CaseReport report;
-  EXPECT_TRUE(report.expect_known_fields(recorded["mesh"], {"shape", "hue"}));
-  EXPECT_THAT(report.mismatches(), IsEmpty());
-  EXPECT_FALSE(report.expect_known_fields(recorded["mesh"], {"shape"}));
-  EXPECT_THAT(report.mismatches(), ElementsAre("the field 'mesh.hue' is not known"));
-}
-
 // A refusal holds only with the class and the phrase; anything else must not pass for it.
 TEST(CaseReport, ComparesRefusals) {
   RecordedCase recorded = RecordedCase::parse(

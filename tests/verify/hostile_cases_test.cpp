@@ -20,7 +20,7 @@ struct CorpusFile {
 std::vector<CorpusFile> corpus(const std::string& folder) {
   std::vector<CorpusFile> files;
   for (const auto& entry :
-       fs::directory_iterator(SIMMESH_SOURCE_DIR "/tests/gate/corpus/" + folder)) {
+       fs::directory_iterator(SIMMESH_SOURCE_DIR "/tests/verify/corpus/" + folder)) {
     std::ifstream stream(entry.path(), std::ios::binary);
     files.push_back({entry.path().filename().string(),
                      std::string(std::istreambuf_iterator<char>(stream), {})});

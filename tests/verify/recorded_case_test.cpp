@@ -46,8 +46,10 @@ TEST(RecordedCase, ReadsFields) {
   EXPECT_TRUE(recorded["o"].is_object() && recorded["m"].is_integer());
   EXPECT_TRUE(recorded.has("z"));
   EXPECT_FALSE(recorded.find("y"));
-  constexpr std::string_view known[] = {"kind", "id", "t", "b", "n", "m", "u", "l", "s"};
-  EXPECT_THAT(recorded.root().unknown_keys(known), ElementsAre("o", "z"));
+  EXPECT_EQ(recorded["o"].size(), 1u);
+  EXPECT_EQ(recorded["l"].size(), 2u);
+  EXPECT_EQ(recorded.root().path(), "");
+  EXPECT_TRUE(recorded["b"].is_boolean() && recorded["n"].is_number());
 }
 
 // A wrong field must be named with file, line, what was expected and what came; never a crash,

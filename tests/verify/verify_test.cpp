@@ -109,7 +109,7 @@ TEST(Verify, BrokenCasesEndTheRun) {
 
 TEST(Verify, GivesTheSameTextTwice) {
   VerifyRequest request;
-  request.paths = {SIMMESH_SOURCE_DIR "/tests/gate/corpus/good"};
+  request.paths = {SIMMESH_SOURCE_DIR "/tests/verify/corpus/good"};
   EXPECT_EQ(to_text(verify(request)), to_text(verify(request)));
   EXPECT_EQ(to_json(verify(request)), to_json(verify(request)));
 }

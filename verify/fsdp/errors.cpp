@@ -1,9 +1,9 @@
-#include "verify/fsdp/errors.h"
-
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 
+#include "verify/case_json.h"
+#include "verify/case_kind.h"
 #include "verify/case_world.h"
 #include "verify/fsdp/given.h"
 #include "verify/fsdp/read_plan.h"
@@ -12,6 +12,19 @@
 namespace simmesh {
 
 namespace {
+
+Schema errors_schema() {
+  using namespace schema;
+  Fields fields = fsdp_fields(unusual_model_fields());
+  for (Field& field : given_fields()) fields.push_back(field.or_absent());
+  Field words = expected("words", list(text()));
+  Schema alike = object({expected("type", text()), expected("at", text()), words});
+  Schema by_rank =
+      object({expected("by_rank", list(or_null(tuple({text(), text()})), {.min = 1})), words});
+  fields.push_back(required("program", program_schema()));
+  fields.push_back(expected("raises", either({null(), by_rank, alike})));
+  return object(std::move(fields));
+}
 
 // What one rank raised, and where; nothing where `type` is empty.
 struct Raised {
@@ -57,31 +70,27 @@ std::pair<std::string, std::string> expected_of(const CaseField& raises, std::si
   if (raises.is_null()) return {};
   auto by_rank = raises.find("by_rank");
   if (!by_rank) return {raises["type"].text(), raises["at"].text()};
-  std::vector<CaseField> entries = by_rank->items();
-  if (rank >= entries.size()) by_rank->reject("an entry a rank");
-  if (entries[rank].is_null()) return {};
-  std::vector<std::string> pair = entries[rank].texts();
-  if (pair.size() != 2) entries[rank].reject("a class and a place");
+  CaseField entry = by_rank->items()[rank];
+  if (entry.is_null()) return {};
+  std::vector<std::string> pair = entry.texts();
   return {pair[0], pair[1]};
 }
 
 void expect_words(CaseReport& report, const CaseField& raises, const Raised& raised) {
-  auto words = raises.find("words");
-  if (!words) return;
   std::string message = lower(raised.message);
-  for (const std::string& word : words->texts())
+  for (const std::string& word : raises["words"].texts())
     if (message.find(lower(word)) == std::string::npos)
       report.mismatch(fmt::format("expected '{}' in the message, got: {}", word, raised.message));
 }
 
-}  // namespace
-
 void verify_fsdp_errors(const RecordedCase& recorded, const VerifyOptions& options,
                         CaseReport& report) {
   ErrorPlan plan{read_fsdp_plan(recorded), {}, {}};
-  plan.given = read_given(recorded, plan.fsdp.model.dtype);
+  plan.given = read_given(recorded, plan.fsdp.model);
   plan.program = read_program(recorded["program"], plan.fsdp.model.dtype);
+  require_program_work(recorded, plan.fsdp, plan.program);
   CaseField raises = recorded["raises"];
+  require_ranks(raises, plan.fsdp.world);
   std::vector<Raised> of_rank(std::size_t(plan.fsdp.world));
   World world(world_options(options, plan.fsdp.world));
   auto error = run_case(
@@ -99,5 +108,13 @@ void verify_fsdp_errors(const RecordedCase& recorded, const VerifyOptions& optio
     if (!raised.type.empty() && !raises.is_null()) expect_words(report, raises, raised);
   }
 }
+
+const CaseKind fsdp_errors_kind(
+    {.name = "fsdp_errors",
+     .summary = "class, place and words of the error of a misuse, on every rank",
+     .schema = errors_schema,
+     .verifier = verify_fsdp_errors});
+
+}  // namespace
 
 }  // namespace simmesh

@@ -1,10 +1,13 @@
 #include "verify/fsdp/given.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/nn/given_gradients.h"
 #include "core/tensor/convert.h"
 #include "sharding/dtensor.h"
+#include "verify/case_tensor.h"
 
 namespace simmesh {
 
@@ -37,9 +40,24 @@ Tensor part_of(const Tensor& gradient, const std::string& path, const ShardedMod
   return gradient;
 }
 
+// Adds the paths of the nodes that give gradients.
+void add_paths(const nn::ModelNode& node, const std::string& parent,
+               std::vector<std::string>& paths) {
+  std::string path = parent.empty() ? node.name : parent + "." + node.name;
+  if (node.kind == "params") paths.push_back(path);
+  for (const nn::ModelNode& child : node.children) add_paths(child, path, paths);
+}
+
 }  // namespace
 
-GivenPlan read_given(const RecordedCase& recorded, DType dtype) {
+schema::Fields given_fields() {
+  using namespace schema;
+  return {required("given_grads", map(list(tuple({text(), shape_schema()})))),
+          required("grad_rule", word({"wide", "small", "unit", "positive"})),
+          required("grad_seed", seed())};
+}
+
+GivenPlan read_given(const RecordedCase& recorded, const TrainingModel& model) {
   GivenPlan plan;
   auto given = recorded.find("given_grads");
   if (!given) return plan;
@@ -47,13 +65,18 @@ GivenPlan read_given(const RecordedCase& recorded, DType dtype) {
     plan.nodes.push_back({path, {}});
     for (const CaseField& entry : (*given)[path].items()) {
       std::vector<CaseField> pair = entry.items();
-      if (pair.size() != 2) entry.reject("a name and a shape");
       plan.nodes.back().parameters.emplace_back(pair[0].text(), pair[1].shape());
+      require_elements(pair[1], pair[1].shape(), recorded["world"].integer());
     }
   }
   plan.data.rule = rule_from_string(recorded["grad_rule"].text());
   plan.data.seed = recorded["grad_seed"].unsigned64();
-  plan.data.dtype = dtype;
+  plan.data.dtype = model.dtype;
+  std::vector<std::string> paths;
+  add_paths(model.node, "", paths);
+  std::sort(paths.begin(), paths.end());
+  if (paths != given->keys())
+    given->reject(fmt::format("the nodes of kind params: {}", fmt::join(paths, ", ")));
   return plan;
 }
 

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "training/fsdp_plan.h"
+#include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
 
@@ -20,8 +22,11 @@ struct GivenPlan {
   Formula data;
 };
 
-// read_given reads given_grads, grad_rule and grad_seed, none of which has to be there.
-GivenPlan read_given(const RecordedCase& recorded, DType dtype);
+// given_fields are given_grads, grad_rule and grad_seed.
+schema::Fields given_fields();
+
+// read_given reads them for a model; all or none of them are there, and all nodes of kind params.
+GivenPlan read_given(const RecordedCase& recorded, const TrainingModel& model);
 
 // give_gradients lets the nodes give them, in the dtype in which their parameters are used. Call it
 // before the model is wrapped.

@@ -1,8 +1,7 @@
-#include "verify/fsdp/layout.h"
-
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
@@ -14,6 +13,9 @@
 #include "sharding/dtensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_json.h"
+#include "verify/case_kind.h"
+#include "verify/case_tensor.h"
+#include "verify/case_work.h"
 #include "verify/case_world.h"
 #include "verify/fsdp/given.h"
 #include "verify/fsdp/read_plan.h"
@@ -25,6 +27,63 @@ namespace simmesh {
 namespace {
 
 using Json = nlohmann::json;
+
+Schema ranked(Schema value) { return by_rank_schema(std::move(value)); }
+
+// A tensor that is registered, or a gradient, which says less of itself.
+Schema described_schema(bool is_gradient) {
+  using namespace schema;
+  Schema shape = shape_schema();
+  Fields both = {expected("dtype", dtype_schema()), expected("hash", ranked(hash()))};
+  Fields plain = {expected("shape", shape)};
+  Fields sharded = {expected("placements", list(text())), expected("local_shape", ranked(shape)),
+                    expected("contiguous", flag())};
+  if (!is_gradient) {
+    both.push_back(expected("requires_grad", flag()));
+    sharded.push_back(expected("shape", shape));
+    sharded.push_back(expected("mesh_shape", shape));
+  }
+  return object_by("type", {{"dtensor", sharded}, {"plain", plain}}, both);
+}
+
+Schema groups_schema() {
+  using namespace schema;
+  Schema shape = shape_schema(), count = integer({.min = 0});
+  Schema parameter = object({expected("name", text()), expected("unsharded_shape", shape),
+                             expected("shard_dim", count), expected("sharded_shape", ranked(shape)),
+                             expected("padded_shape", shape), expected("gather_offset", count),
+                             expected("gather_numel", count),
+                             expected("shared_with", list(text(), {.min = 1})).or_absent()});
+  return list(object({expected("group", any_text()), expected("gather_input_numel", count),
+                      expected("params", list(parameter))}));
+}
+
+Schema layout_schema() {
+  using namespace schema;
+  Schema registered = named("registered tensor", [] { return described_schema(false); });
+  Schema gradient = named("gradient", [] { return described_schema(true); });
+  Schema stage = map(registered), count = integer({.min = 0});
+  Schema states = map(text());
+  Schema collective =
+      object({expected("op", word({"all_gather", "reduce_scatter", "all_reduce"})),
+              expected("group", any_text()), expected("dtype", dtype_schema()),
+              expected("input_numel", count), expected("output_numel", count),
+              expected("input_hash", ranked(hash())), expected("output_hash", ranked(hash()))});
+  Fields fields = fsdp_fields(given_fields());
+  Fields own = {optional("settings", settings_schema()),
+                required("forward_input", whole_input_schema()),
+                expected("stages", object({expected("after_fully_shard", stage),
+                                           expected("after_forward", stage),
+                                           expected("after_backward", stage)})),
+                expected("groups", groups_schema()),
+                expected("state_after_forward", states),
+                expected("state_after_backward", states),
+                expected("grads", map(or_null(gradient))),
+                expected("collectives", list(collective)),
+                optional("wrong_after_forward", list(text()))};
+  fields.insert(fields.end(), own.begin(), own.end());
+  return object(std::move(fields));
+}
 
 // Each rank describes what it has as recorded cases do; the descriptions are compared.
 struct Description {
@@ -72,10 +131,13 @@ Json describe_stage(nn::Module& model) {
   return stage;
 }
 
+// A parameter of several slots has one gradient, which the first of them shows.
 Json describe_grads(nn::Module& model) {
   Json grads = Json::object();
+  std::set<TrackingPtr> seen;
   for (auto& [path, module] : model.named_modules()) {
     for (const nn::ParameterSlot& slot : module->slots()) {
+      if (slot.tensor.tracking() && !seen.insert(slot.tensor.tracking()).second) continue;
       Json& entry = grads[path.empty() ? slot.name : path + "." + slot.name];
       Tensor gradient = grad_of(slot.tensor);
       if (!gradient.is_defined()) continue;
@@ -164,10 +226,12 @@ struct LayoutPlan {
 LayoutPlan read_layout(const RecordedCase& recorded) {
   LayoutPlan plan;
   plan.fsdp = read_fsdp_plan(recorded);
-  plan.given = read_given(recorded, plan.fsdp.model.dtype);
+  plan.given = read_given(recorded, plan.fsdp.model);
   plan.input = read_input(recorded["forward_input"], plan.fsdp.model.dtype);
   if (auto settings = recorded.find("settings"))
     plan.settings = read_program(*settings, plan.fsdp.model.dtype);
+  require_work(recorded["model"], plan.fsdp.model,
+               {.ranks = plan.fsdp.world, .input = plan.input.tensor.shape});
   return plan;
 }
 
@@ -195,11 +259,10 @@ Description describe_run(const LayoutPlan& plan, std::int64_t rank) {
   return description;
 }
 
-}  // namespace
-
 void verify_fsdp_layout(const RecordedCase& recorded, const VerifyOptions& options,
                         CaseReport& report) {
   LayoutPlan plan = read_layout(recorded);
+  require_ranks(recorded.root(), plan.fsdp.world);
   std::vector<Description> descriptions(std::size_t(plan.fsdp.world));
   World world(world_options(options, plan.fsdp.world));
   auto error = run_case(
@@ -222,5 +285,14 @@ void verify_fsdp_layout(const RecordedCase& recorded, const VerifyOptions& optio
     compare("collectives", got.collectives);
   }
 }
+
+const CaseKind fsdp_layout_kind(
+    {.name = "fsdp_layout",
+     .summary = "shapes, placements and flat buffers of groups, states, gradients, and the bits of "
+                "every collective's buffers",
+     .schema = layout_schema,
+     .verifier = verify_fsdp_layout});
+
+}  // namespace
 
 }  // namespace simmesh

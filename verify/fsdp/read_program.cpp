@@ -1,43 +1,13 @@
 #include "verify/fsdp/read_program.h"
 
-#include <nlohmann/json.hpp>
-
+#include "verify/case_work.h"
 #include "verify/fsdp/read_plan.h"
 
 namespace simmesh {
 
 namespace {
 
-constexpr std::string_view acts[] = {"forward",
-                                     "backward",
-                                     "set",
-                                     "set_prefetch",
-                                     "unshard",
-                                     "reshard",
-                                     "wait_handle",
-                                     "zero_grad",
-                                     "optim_step",
-                                     "state_dict",
-                                     "share_comm_ctx",
-                                     "reset_iter_state",
-                                     "set_requires_grad",
-                                     "deepcopy",
-                                     "set_all_reduce_hook",
-                                     "register_forward_method",
-                                     "set_custom_all_gather",
-                                     "optimizer",
-                                     "load",
-                                     "to",
-                                     "cpu",
-                                     "to_empty",
-                                     "fill"};
-
-// Besides what a step means: what is expected of it.
-constexpr std::string_view fields[] = {
-    "do",           "module", "x",       "as",         "grad",    "of",     "outs", "retain",
-    "what",         "value",  "recurse", "kind",       "targets", "async",  "lr",   "modules",
-    "params",       "method", "stream",  "dtype",      "assign",  "strict", "keys", "seed_add",
-    "expect_error", "events", "facts",   "placements", "raises"};
+constexpr std::size_t program_steps_max = 10'000;
 
 void read_text(const CaseField& step, std::string_view name, std::string& target) {
   if (auto field = step.find(name)) target = field->text();
@@ -51,15 +21,81 @@ void read_texts(const CaseField& step, std::string_view name, std::vector<std::s
   if (auto field = step.find(name)) target = field->texts();
 }
 
-void check_fields(const CaseField& field) {
-  std::vector<std::string> unknown = field.unknown_keys(FieldNames(fields));
-  if (!unknown.empty()) field[unknown.front()].reject("a field of a step");
-  std::string act = field["do"].text();
-  if (std::find(std::begin(acts), std::end(acts), act) == std::end(acts))
-    field["do"].reject("a step that is known");
+// What each step may say besides its module.
+std::vector<schema::Choice> step_choices() {
+  using namespace schema;
+  Field module = optional("module", any_text());
+  Field names = required("modules", list(any_text(), {.min = 1}));
+  Field handle = optional("as", any_text());
+  Field lr = optional("lr", number());
+  return {{"forward", {module, required("x", input_schema()), handle, optional("grad", flag())}},
+          {"backward",
+           {required("of", list(text(), {.min = 1})),
+            optional("outs", or_null(list(integer({.min = 0}), {.min = 1}))),
+            optional("retain", flag())}},
+          {"set",
+           {module, required("what", text()), required("value", plain_schema()),
+            optional("recurse", or_null(flag()))}},
+          {"set_prefetch",
+           {module, required("kind", word({"forward", "backward"})),
+            required("targets", list(any_text()))}},
+          {"unshard", {module, handle, optional("async", flag())}},
+          {"reshard", {module}},
+          {"wait_handle", {required("as", any_text())}},
+          {"zero_grad", {}},
+          {"optim_step", {lr}},
+          {"state_dict", {handle}},
+          {"share_comm_ctx", {names}},
+          {"reset_iter_state", {module}},
+          {"set_requires_grad",
+           {required("params", list(text(), {.min = 1})), required("value", flag())}},
+          {"deepcopy", {module}},
+          {"set_all_reduce_hook", {module, optional("stream", flag())}},
+          {"register_forward_method", {module, required("method", text())}},
+          {"set_custom_all_gather", {module}},
+          {"optimizer", {lr}},
+          {"load",
+           {required("seed_add", seed()), optional("assign", flag()), optional("strict", flag()),
+            optional("keys", list(text()))}},
+          {"to", {required("dtype", dtype_schema())}},
+          {"cpu", {}},
+          {"to_empty", {}},
+          {"fill", {}}};
 }
 
 }  // namespace
+
+Schema whole_input_schema() {
+  using namespace schema;
+  return formula_schema({required("shape", shape_schema()), optional("dtype", dtype_schema()),
+                         optional("requires_grad", flag())});
+}
+
+Schema input_schema() {
+  using namespace schema;
+  Schema part = object({required("from", text()),
+                        optional("chunk", tuple({integer({.min = 0}), integer({.min = 1})})),
+                        optional("detach", flag())});
+  return either({part, whole_input_schema()});
+}
+
+Schema program_schema(const StepFields& expected) {
+  std::vector<schema::Choice> choices = step_choices();
+  for (schema::Choice& choice : choices)
+    if (choice.word == "state_dict")
+      choice.fields.insert(choice.fields.end(), expected.state_dict.begin(),
+                           expected.state_dict.end());
+  schema::Fields fields = expected.all;
+  fields.push_back(schema::optional("expect_error", schema::yes()));
+  return schema::list(schema::object_by("do", std::move(choices), std::move(fields)),
+                      {.max = program_steps_max});
+}
+
+Schema settings_schema() {
+  std::vector<schema::Choice> choices = step_choices();
+  std::erase_if(choices, [](const schema::Choice& choice) { return choice.word != "set"; });
+  return schema::list(schema::object_by("do", std::move(choices)), {.max = program_steps_max});
+}
 
 InputPlan read_input(const CaseField& field, DType dtype) {
   InputPlan input;
@@ -67,7 +103,7 @@ InputPlan read_input(const CaseField& field, DType dtype) {
     input.from = from->text();
     if (auto chunk = field.find("chunk")) {
       std::vector<std::int64_t> pair = chunk->integers();
-      if (pair.size() != 2 || pair[1] < 1 || pair[0] < 0) chunk->reject("a part and a number");
+      if (pair[0] >= pair[1]) chunk->reject("a part and a larger number of parts");
       input.chunk = pair[0];
       input.chunks = pair[1];
     }
@@ -88,7 +124,6 @@ InputPlan read_input(const CaseField& field, DType dtype) {
 }
 
 ProgramStep read_step(const CaseField& field, DType dtype) {
-  check_fields(field);
   ProgramStep step;
   step.act = field["do"].text();
   read_text(field, "module", step.module);
@@ -124,6 +159,19 @@ std::vector<ProgramStep> read_program(const CaseField& field, DType dtype) {
   std::vector<ProgramStep> program;
   for (const CaseField& step : field.items()) program.push_back(read_step(step, dtype));
   return program;
+}
+
+void require_program_work(const RecordedCase& recorded, const FsdpPlan& plan,
+                          const std::vector<ProgramStep>& program) {
+  RunSize size{
+      .ranks = plan.world, .steps = std::int64_t(program.size()) + 1, .kept = 1, .input = {}};
+  for (const ProgramStep& step : program) {
+    if (step.act != "forward") continue;
+    ++size.kept;
+    const Shape& shape = step.input.tensor.shape;
+    if (element_count(shape) > element_count(size.input)) size.input = shape;
+  }
+  require_work(recorded["model"], plan.model, size);
 }
 
 }  // namespace simmesh

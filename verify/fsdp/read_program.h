@@ -1,12 +1,34 @@
 #pragma once
 
+#include <vector>
+
 #include "verify/fsdp/program.h"
+#include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
 
+// StepFields are the fields that hold what is expected of a step: of any, and of a state dict.
+struct StepFields {
+  schema::Fields all = {};
+  schema::Fields state_dict = {};
+};
+
+// program_schema is a list of steps; settings_schema one of steps that set something.
+Schema program_schema(const StepFields& expected = {});
+Schema settings_schema();
+// input_schema is what a forward gets: a tensor, or a part of an earlier output. whole_input_schema
+// is the tensor alone.
+Schema input_schema();
+Schema whole_input_schema();
+
 // read_program reads a list of steps; inputs without a dtype get `dtype`. Fields that hold what is
-// expected are passed over. Throws a BadCase for a step or a field that isn't known.
+// expected are passed over.
 std::vector<ProgramStep> read_program(const CaseField& field, DType dtype);
+
+// require_program_work throws a BadCase where a program on a plan's model takes too much.
+void require_program_work(const RecordedCase& recorded, const FsdpPlan& plan,
+                          const std::vector<ProgramStep>& program);
 
 // read_step reads one step; read_input a tensor that a forward gets.
 ProgramStep read_step(const CaseField& field, DType dtype);

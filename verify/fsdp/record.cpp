@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace simmesh {
+
+Schema events_schema() {
+  using namespace schema;
+  return list(list(either({any_text(), integer()}), {.min = 1}));
+}
 
 std::vector<fsdp::EventFields> read_events(const CaseField& field) {
   std::vector<fsdp::EventFields> events;
@@ -33,20 +37,6 @@ void expect_events(CaseReport& report, const std::string& who,
   report.mismatch(fmt::format("{}: event {}: expected {}, got {}; before it {}", who, same,
                               text(expected), text(actual),
                               same > 0 ? fsdp::to_string(actual[same - 1]) : "nothing"));
-}
-
-void CollectiveTotals::add(const std::vector<fsdp::EventFields>& events) {
-  for (const fsdp::EventFields& event : events) {
-    const std::string& kind = std::get<std::string>(event.front());
-    all_gathers += kind == "all_gather";
-    reduce_scatters += kind == "reduce_scatter";
-    all_reduces += kind == "all_reduce";
-  }
-}
-
-std::string to_string(const CollectiveTotals& totals) {
-  return fmt::format("{} all-gathers, {} reduce-scatters, {} all-reduces", totals.all_gathers,
-                     totals.reduce_scatters, totals.all_reduces);
 }
 
 }  // namespace simmesh

@@ -1,5 +1,3 @@
-#include "verify/fsdp/state_dict.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -10,6 +8,8 @@
 #include "sharding/dtensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_json.h"
+#include "verify/case_kind.h"
+#include "verify/case_tensor.h"
 #include "verify/case_world.h"
 #include "verify/fsdp/read_plan.h"
 #include "verify/fsdp/read_program.h"
@@ -20,6 +20,44 @@ namespace simmesh {
 namespace {
 
 using Json = nlohmann::json;
+
+Schema facts_of_parameter() {
+  using namespace schema;
+  Schema yes_or_no = by_rank_schema(flag());
+  auto seen = [&](std::string name) { return expected(std::move(name), yes_or_no).or_absent(); };
+  Schema compared = object({expected("aliases", yes_or_no), seen("equal")});
+  auto padded_numel = expected("padded_numel", by_rank_schema(integer({.min = 0})));
+  return object({expected("registered", text()), expected("dtype", dtype_schema()),
+                 expected("same_object", yes_or_no), seen("empty"), seen("same_storage"),
+                 seen("view_of_padded"), padded_numel.or_absent(),
+                 expected("local_hash", by_rank_schema(hash())).or_absent(),
+                 expected("meta", yes()).or_absent(), seen("same_unsharded_object"),
+                 seen("in_optimizer"), expected("sd", compared).or_absent(),
+                 expected("sd2", compared).or_absent(), expected("loaded", compared).or_absent()});
+}
+
+Schema facts_schema() {
+  return schema::map(schema::named("record of a parameter", facts_of_parameter));
+}
+
+// What a step of the program left behind.
+StepFields fields_of_step() {
+  using namespace schema;
+  Schema raises =
+      or_null(object({expected("type", text()), expected("words", list(text(), {.min = 1}))}));
+  return {
+      .all = {expected("facts", facts_schema()), expected("events", events_schema()).or_absent(),
+              expected("raises", raises).or_absent()},
+      .state_dict = {expected("keys", list(text(), {.min = 1})),
+                     expected("placements", map(list(text())))}};
+}
+
+Schema state_dict_schema() {
+  using namespace schema;
+  return object(fsdp_fields({optional("device", word({"meta", "cpu"})),
+                             required("program", program_schema(fields_of_step())),
+                             expected("start", facts_schema())}));
+}
 
 // Facts about a parameter that don't hold still: what it was at the start, and at its first gather.
 struct Origin {
@@ -69,15 +107,16 @@ class Facts {
     Tensor local = parameter.local_part();
     Json facts = {{"registered", to_string(param.state())},
                   {"dtype", to_string(local.dtype())},
-                  {"same_object", parameter.tracking() == origin.object},
-                  {"same_storage", local.storage() == origin.storage},
-                  {"empty", local.element_count() == 0},
-                  {"view_of_padded", local.storage() == param.sharded_data().storage()},
-                  {"padded_numel", param.sharded_data().element_count()}};
-    if (local.is_meta())
+                  {"same_object", parameter.tracking() == origin.object}};
+    if (local.is_meta()) {
       facts["meta"] = true;
-    else
+    } else {
+      facts["empty"] = local.element_count() == 0;
+      facts["same_storage"] = local.storage() == origin.storage;
+      facts["view_of_padded"] = local.storage() == param.sharded_data().storage();
+      facts["padded_numel"] = param.sharded_data().element_count();
       facts["local_hash"] = bits_text(local);
+    }
     if (param.unsharded_param().is_defined()) {
       StoragePtr unsharded = param.unsharded_param().local_part().storage();
       if (!origin.unsharded) origin.unsharded = unsharded;
@@ -102,7 +141,7 @@ struct StepResult {
   Json facts;
   Json keys, placements;
   std::vector<fsdp::EventFields> events;
-  std::string raised;
+  std::string raised, message;
 };
 
 void describe_state_dict(const nn::StateDict& state, StepResult& result) {
@@ -138,6 +177,8 @@ std::vector<StepResult> run_steps(const FsdpPlan& plan, const std::vector<Progra
       run.run(step);
     } catch (const Error& error) {
       results.back().raised = std::string(to_string(error.kind()));
+      results.back().message = error.what();
+      results.back().facts = facts.describe(&run);
       return results;
     }
     results.back().facts = facts.describe(&run);
@@ -157,27 +198,61 @@ Json merged(Json before, const Json& facts) {
   return before;
 }
 
-void expect_step(CaseReport& report, const std::string& who, const CaseField& expected,
-                 const StepResult& got, std::size_t rank) {
-  if (auto events = expected.find("events"))
-    expect_events(report, who, read_events(*events), got.events);
-  else
-    expect_events(report, who, {}, got.events);
-  for (const char* name : {"keys", "placements"}) {
-    auto field = expected.find(name);
-    if (!field || got.keys.is_null()) continue;
-    expect_same(report, who + "." + name, of_rank(field->value(), rank),
-                std::string_view(name) == "keys" ? got.keys : got.placements);
+// ValueOrigin says what is known of the parameters' values: hashes are recorded only of values that
+// come from a formula, and nothing of values that were never set.
+class ValueOrigin {
+ public:
+  void step(const std::string& act) {
+    if (act == "optim_step" || act == "to_empty") is_formula_ = false;
+    if (act == "to_empty") is_set_ = false;
+    if (act == "fill" || act == "load") is_formula_ = is_set_ = true;
   }
+
+  Json known(Json facts) const {
+    for (auto& entry : facts) {
+      if (!is_formula_) entry.erase("local_hash");
+      for (const char* as : {"sd", "sd2", "loaded"})
+        if (!is_set_ && entry.contains(as)) entry[as].erase("equal");
+    }
+    return facts;
+  }
+
+ private:
+  bool is_formula_ = true;
+  bool is_set_ = true;
+};
+
+void expect_raised(CaseReport& report, const std::string& who, const CaseField& step,
+                   const StepResult& got) {
+  auto raises = step.find("raises");
+  bool is_expected = raises && !raises->is_null();
+  report.expect_equal(who + ": raised", is_expected ? (*raises)["type"].text() : "", got.raised);
+  if (!is_expected) return;
+  for (const std::string& word : (*raises)["words"].texts())
+    if (got.message.find(word) == got.message.npos)
+      report.mismatch(
+          fmt::format("{}: expected '{}' in the message, got: {}", who, word, got.message));
 }
 
-}  // namespace
+void expect_step(CaseReport& report, const std::string& who, const CaseField& expected,
+                 const StepResult& got, std::size_t rank) {
+  expect_raised(report, who, expected, got);
+  std::vector<fsdp::EventFields> events;
+  if (auto field = expected.find("events")) events = read_events(*field);
+  expect_events(report, who, events, got.events);
+  if (expected["do"].text() != "state_dict") return;
+  expect_same(report, who + ".keys", of_rank(expected["keys"].value(), rank), got.keys);
+  expect_same(report, who + ".placements", of_rank(expected["placements"].value(), rank),
+              got.placements);
+}
 
 void verify_fsdp_state_dict(const RecordedCase& recorded, const VerifyOptions& options,
                             CaseReport& report) {
   FsdpPlan plan = read_fsdp_plan(recorded);
   std::vector<ProgramStep> program = read_program(recorded["program"], plan.model.dtype);
   std::vector<CaseField> steps = recorded["program"].items();
+  require_program_work(recorded, plan, program);
+  require_ranks(recorded.root(), plan.world);
   std::vector<std::vector<StepResult>> of_ranks(std::size_t(plan.world));
   World world(world_options(options, plan.world));
   auto error = run_case(
@@ -187,23 +262,27 @@ void verify_fsdp_state_dict(const RecordedCase& recorded, const VerifyOptions& o
   for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
     const std::vector<StepResult>& results = of_ranks[rank];
     Json facts = recorded["start"].value();
+    ValueOrigin origin;
     expect_same(report, fmt::format("rank {}: start", rank), of_rank(facts, rank),
-                results[0].facts);
-    for (std::size_t i = 0; i < steps.size(); ++i) {
+                origin.known(results[0].facts));
+    report.expect_equal(fmt::format("rank {}: number of steps", rank), steps.size(),
+                        results.size() - 1);
+    for (std::size_t i = 0; i + 1 < results.size(); ++i) {
       std::string who = fmt::format("rank {}: step {} ({})", rank, i, program[i].act);
-      if (i + 1 >= results.size()) break;
-      const StepResult& got = results[i + 1];
-      auto raises = steps[i].find("raises");
-      std::string wanted = !raises || raises->is_null() ? ""
-                           : raises->is_text()          ? raises->text()
-                                                        : (*raises)["type"].text();
-      report.expect_equal(who + ": raised", wanted, got.raised);
-      if (!got.raised.empty()) break;
-      if (auto named = steps[i].find("facts")) facts = merged(facts, named->value());
-      expect_same(report, who, of_rank(facts, rank), got.facts);
-      expect_step(report, who, steps[i], got, rank);
+      facts = merged(facts, steps[i]["facts"].value());
+      origin.step(program[i].act);
+      expect_same(report, who, of_rank(facts, rank), origin.known(results[i + 1].facts));
+      expect_step(report, who, steps[i], results[i + 1], rank);
     }
   }
 }
+
+const CaseKind fsdp_state_dict_kind(
+    {.name = "fsdp_state_dict",
+     .summary = "which tensors share storage or are equal, step by step, on every rank",
+     .schema = state_dict_schema,
+     .verifier = verify_fsdp_state_dict});
+
+}  // namespace
 
 }  // namespace simmesh

@@ -6,17 +6,28 @@
 #include "sharding/planner.h"
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"
+#include "verify/schema.h"
 
 namespace simmesh {
 
+// plan_fields are the fields of what a plan is asked for, with the tensor's own schema.
+schema::Fields plan_fields(Schema tensor);
+
+// steps_schema is a list of recorded steps; placements_schema a list of placements.
+Schema steps_schema();
+Schema placements_schema();
+
 // read_placements reads a list of placements as texts.
 Placements read_placements(const CaseField& field);
+
+// require_pieces throws a BadCase where finding the ranks' pieces of strided shards takes too long.
+void require_pieces(const RecordedCase& recorded, std::int64_t ranks);
 
 // read_planners returns the planners that a case names: "greedy", "graph", or "both".
 std::vector<PlannerChoice> read_planners(const CaseField& field);
 
 // read_plan_request reads what a redistribution or plan case asks for, without the planner. Throws
-// a BadCase for fields of another type and a ValueError for what makes no sense.
+// a ValueError for orders that make no sense.
 PlanRequest read_plan_request(const RecordedCase& recorded);
 
 // expect_steps compares a plan with the recorded steps, field for field.

@@ -1,11 +1,11 @@
-#include "verify/pytorch/collective.h"
-
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "collectives/collective_call.h"
 #include "collectives/collectives.h"
 #include "core/tensor/strided_copy.h"
 #include "verify/case_bits.h"
+#include "verify/case_kind.h"
 #include "verify/case_mesh.h"
 #include "verify/case_tensor.h"
 #include "verify/case_world.h"
@@ -14,7 +14,35 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::int64_t world_max = 4096;
+constexpr std::int64_t collective_world_max = 1024;
+// Where members exchange lists, each cuts or keeps a part for every other one.
+constexpr std::int64_t parts_max = 1 << 18;
+
+Schema collective_schema() {
+  using namespace schema;
+  Field reduce = required("reduce", text());
+  Field dim = optional("dim", integer());
+  Field root = required("root", integer());
+  Schema rows = integer({.min = 0, .max = case_elements_max});
+  Schema splits = list(list(rows, {.min = 1}), {.min = 1});
+  Schema tensor = formula_schema(
+      {required("shape", or_null(shape_schema())), required("dtype", dtype_schema())});
+  return object_by(
+      "op",
+      {{"all_reduce", {reduce}},
+       {"all_gather", {dim}},
+       {"all_gather_list", {}},
+       {"reduce_scatter", {reduce, dim}},
+       {"broadcast", {root}},
+       {"scatter", {root}},
+       {"all_to_all", {}},
+       {"all_to_all_single", {optional("splits", splits)}}},
+      {required("mesh", mesh_schema()), optional("world", world_schema()),
+       required("api", word({"functional", "inplace"})), optional("group_dim", integer({.min = 0})),
+       required("tensor", tensor), optional("shapes", list(shape_schema(), {.min = 1})),
+       expected("before", bits_schema()), expected("after", bits_schema()).unless("error"),
+       expected("error", refusal_schema()).or_absent(), optional("oracle", yes())});
+}
 
 struct CollectiveCase {
   CaseMesh mesh;
@@ -29,27 +57,54 @@ struct CollectiveCase {
   std::vector<std::vector<std::int64_t>> splits;  // of each rank; empty for equal parts
   std::vector<std::optional<CaseBits>> before;
   std::vector<std::optional<CaseBits>> after;
+
+  std::int64_t group_size() const {
+    return group_dim ? mesh.shape[std::size_t(*group_dim)] : mesh.world;
+  }
+
+  // takes_part says whether a rank makes the call: all do, or those of the mesh whose dim it is.
+  bool takes_part(std::int64_t rank) const {
+    return !group_dim || mesh.view(rank).get_coordinate().has_value();
+  }
 };
 
 void read_shapes(const RecordedCase& recorded, CollectiveCase& in) {
   CaseField tensor = recorded["tensor"];
-  if (auto shapes = recorded.find("shapes")) {
+  auto shapes = recorded.find("shapes");
+  if (shapes.has_value() != tensor["shape"].is_null())
+    recorded.root().reject("either tensor.shape or shapes");
+  if (shapes) {
     for (const CaseField& shape : shapes->items()) in.shapes.push_back(shape.shape());
     if (std::int64_t(in.shapes.size()) != in.mesh.world)
       shapes->reject(fmt::format("one shape for each of {} ranks", in.mesh.world));
   } else {
     in.shapes.assign(std::size_t(in.mesh.world), tensor["shape"].shape());
   }
-  for (const Shape& shape : in.shapes) require_elements(tensor, shape, 2 * in.mesh.world);
+}
+
+// Inputs, what is written into, and the parts of both; a gather gives each member those of all.
+void require_result(const RecordedCase& recorded, const CollectiveCase& in) {
+  bool has_lists = in.op != "all_reduce" && in.op != "broadcast" && in.op != "all_gather" &&
+                   in.op != "reduce_scatter";
+  if (has_lists && in.mesh.world * in.group_size() > parts_max)
+    recorded["mesh"].reject(fmt::format("at most {} parts in all ranks together", parts_max));
+  std::int64_t copies = 4;
+  if (in.op == "all_gather" || in.op == "all_gather_list") copies += 2 * in.group_size();
+  std::int64_t most = case_elements_max / copies, elements = 0;
+  for (const Shape& shape : in.shapes) {
+    elements += std::min(element_count(shape), most + 1);
+    if (elements > most)
+      recorded["tensor"].reject(
+          fmt::format("inputs of at most {} elements in all ranks together, for {} of {} ranks",
+                      most, in.op, in.group_size()));
+  }
 }
 
 CollectiveCase read_collective_case(const RecordedCase& recorded) {
   CollectiveCase in{.mesh = read_mesh(recorded), .op = recorded["op"].text()};
-  if (in.mesh.world > world_max)
-    recorded.root().reject(fmt::format("a world of at most {} ranks", world_max));
-  std::string api = recorded["api"].text();
-  if (api != "inplace" && api != "functional") recorded["api"].reject("inplace or functional");
-  in.in_place = api == "inplace";
+  if (in.mesh.world > collective_world_max)
+    recorded.root().reject(fmt::format("a world of at most {} ranks", collective_world_max));
+  in.in_place = recorded["api"].text() == "inplace";
   if (auto dim = recorded.find("group_dim"))
     in.group_dim = dim->integer({.min = 0, .max = std::int64_t(in.mesh.shape.size()) - 1});
   if (auto reduce = recorded.find("reduce")) in.reduce = reduce->text();
@@ -57,8 +112,13 @@ CollectiveCase read_collective_case(const RecordedCase& recorded) {
   if (auto root = recorded.find("root")) in.root = root->integer();
   in.data = read_formula(recorded["tensor"]);
   read_shapes(recorded, in);
+  require_result(recorded, in);
   if (auto splits = recorded.find("splits")) {
-    for (const CaseField& list : splits->items()) in.splits.push_back(list.integers());
+    for (const CaseField& list : splits->items()) {
+      in.splits.push_back(list.integers());
+      if (std::int64_t(list.size()) != in.group_size())
+        list.reject(fmt::format("one entry for each of {} members", in.group_size()));
+    }
     if (std::int64_t(in.splits.size()) != in.mesh.world)
       splits->reject(fmt::format("one list for each of {} ranks", in.mesh.world));
   }
@@ -141,6 +201,7 @@ Tensor run_op(const CollectiveCase& in, Tensor input, const ProcessGroup& group)
     return input;
   }
   if (in.op == "all_gather") return all_gathered(in, input, group);
+  // The forms that give lists are the same in place: the caller owns what is in them.
   if (in.op == "all_gather_list") return concatenated(all_gather_list(input, group));
   if (in.op == "reduce_scatter") return reduce_scattered(in, input, group);
   if (in.op == "scatter") {
@@ -153,43 +214,69 @@ Tensor run_op(const CollectiveCase& in, Tensor input, const ProcessGroup& group)
   return all_to_all_single(input, splits_of(in, group, input), group);
 }
 
-bool is_known(const std::string& op) {
-  constexpr std::string_view ops[] = {"all_reduce",      "broadcast",        "all_gather",
-                                      "all_gather_list", "reduce_scatter",   "scatter",
-                                      "all_to_all",      "all_to_all_single"};
-  return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
+// The engine counts what a rank issues; the words of cases name the same operations.
+CollectiveOp engine_op(const std::string& op) {
+  if (op == "all_to_all") return CollectiveOp::all_to_all_list;
+  if (op == "all_to_all_single") return CollectiveOp::all_to_all;
+  for (std::size_t i = 0; i < collective_op_count; ++i)
+    if (op == name_of(CollectiveOp(i))) return CollectiveOp(i);
+  SIMMESH_CHECK(false, "no operation of the engine is called {}", op);
+  return CollectiveOp::barrier;
 }
 
-}  // namespace
+Tensor run_on_rank(const CollectiveCase& in, const Tensor& before, Rank& rank) {
+  ProcessGroup group = in.group_dim
+                           ? process_group(in.mesh.view(std::int64_t(rank.id())), *in.group_dim)
+                           : ProcessGroup::world();
+  auto counters = rank.counters();
+  Tensor after = run_op(in, before.clone(), group);
+  ++counters[std::size_t(engine_op(in.op))];
+  if (counters != rank.counters())
+    raise(ErrorKind::runtime_error, "verify/pytorch/collective",
+          "expected the rank to issue one {} and nothing else", in.op);
+  rank.record(after);
+  return after;
+}
+
+void expect_entry(CaseReport& report, const std::string& who, const std::optional<CaseBits>& entry,
+                  const Tensor& tensor) {
+  if (entry.has_value() != tensor.is_defined())
+    report.mismatch(who + ": does it take part?");
+  else if (entry)
+    expect_bits(report, who, *entry, tensor);
+}
 
 void verify_collective(const RecordedCase& recorded, const VerifyOptions& options,
                        CaseReport& report) {
-  if (!report.expect_known_fields(recorded["mesh"], mesh_fields)) return;
   CollectiveCase in = read_collective_case(recorded);
-  if (!is_known(in.op))
-    return report.mismatch(fmt::format("the operation '{}' is not known", in.op));
   std::vector<Tensor> before(std::size_t(in.mesh.world)), after(std::size_t(in.mesh.world));
+  for (std::size_t rank = 0; rank < before.size(); ++rank) {
+    Formula data = in.data;
+    data.seed += 1 + rank;
+    if (in.takes_part(std::int64_t(rank))) before[rank] = formula(in.shapes[rank], data);
+    expect_entry(report, fmt::format("rank {} before", rank), in.before[rank], before[rank]);
+  }
   World world(world_options(options, in.mesh.world));
   std::optional<Error> error = run_case(
       world,
       [&](Rank& rank) {
-        Formula data = in.data;
-        data.seed += 1 + rank.id();
-        before[rank.id()] = formula(in.shapes[rank.id()], data);
-        ProcessGroup group = in.group_dim ? process_group(in.mesh.view(rank.id()), *in.group_dim)
-                                          : ProcessGroup::world();
-        after[rank.id()] = run_op(in, before[rank.id()].clone(), group);
-        rank.record(after[rank.id()]);
+        const Tensor& input = before[rank.id()];
+        if (input.is_defined()) after[rank.id()] = run_on_rank(in, input, rank);
       },
       report);
   if (auto refusal = recorded.find("error"))
     return report.expect_refusal("a rank", *refusal, error ? &*error : nullptr);
   if (error) return report.mismatch(fmt::format("refused: {}", error->what()));
-  for (std::size_t rank = 0; rank < after.size(); ++rank) {
-    std::string who = fmt::format("rank {}", rank);
-    if (in.before[rank]) expect_bits(report, who + " before", *in.before[rank], before[rank]);
-    if (in.after[rank]) expect_bits(report, who + " after", *in.after[rank], after[rank]);
-  }
+  for (std::size_t rank = 0; rank < after.size(); ++rank)
+    expect_entry(report, fmt::format("rank {} after", rank), in.after[rank], after[rank]);
 }
+
+const CaseKind collective_kind(
+    {.name = "collective",
+     .summary = "the bits of every rank before and after one collective, or the refusal",
+     .schema = collective_schema,
+     .verifier = verify_collective});
+
+}  // namespace
 
 }  // namespace simmesh

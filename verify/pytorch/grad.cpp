@@ -1,11 +1,11 @@
-#include "verify/pytorch/grad.h"
-
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "sharding/dtensor_gradient.h"
 #include "verify/case_bits.h"
+#include "verify/case_kind.h"
 #include "verify/case_mesh.h"
 #include "verify/case_world.h"
 #include "verify/collective_tally.h"
@@ -17,6 +17,20 @@ namespace simmesh {
 namespace {
 
 constexpr std::int64_t grad_ranks_max = 4096;
+
+Schema grad_schema() {
+  using namespace schema;
+  return object_by(
+      "end", {{"full_tensor", {}}, {"to_local", {optional("to", placements_schema())}}},
+      {required("mesh", mesh_schema()), optional("world", world_schema()),
+       required("tensor", tensor_schema()), required("from", placements_schema()),
+       required("leaf", word({"local", "dtensor"})), optional("grad_given", placements_schema()),
+       required("gradient", tensor_schema()), expected("before", bits_schema()).unless("error"),
+       expected("after", bits_schema()).unless("error"),
+       expected("grad_placements", placements_schema()).or_absent(),
+       expected("collectives", tally_schema()).unless("error"),
+       expected("error", refusal_schema()).or_absent(), optional("oracle", yes())});
+}
 
 struct GradCase {
   CaseMesh mesh;
@@ -34,12 +48,6 @@ struct RankGradients {
   CollectiveTally collectives;
 };
 
-bool read_choice(const CaseField& field, const std::string& yes, const std::string& no) {
-  std::string text = field.text();
-  if (text != yes && text != no) field.reject(yes + " or " + no);
-  return text == yes;
-}
-
 GradCase read_grad_case(const RecordedCase& recorded) {
   GradCase in{.mesh = read_mesh(recorded),
               .tensor = read_tensor(recorded["tensor"]),
@@ -49,13 +57,17 @@ GradCase read_grad_case(const RecordedCase& recorded) {
   std::int64_t copies = 2 * std::max<std::int64_t>(element_count(in.mesh.shape), 1);
   require_elements(recorded["tensor"], in.tensor.shape, copies);
   require_elements(recorded["gradient"], in.gradient.shape, copies);
+  require_pieces(recorded, in.mesh.world);
   in.from = read_placements(recorded["from"]);
-  in.is_leaf_local = read_choice(recorded["leaf"], "local", "dtensor");
-  in.is_full = read_choice(recorded["end"], "full_tensor", "to_local");
+  in.is_leaf_local = recorded["leaf"].text() == "local";
+  in.is_full = recorded["end"].text() == "full_tensor";
   in.to = in.is_full ? Placements(in.from.size(), Replicate()) : in.from;
   if (auto to = recorded.find("to")) in.to = read_placements(*to);
   if (auto given = recorded.find("grad_given")) in.given = read_placements(*given);
   in.incoming = in.given ? *in.given : without_pending(in.to);
+  bool has_placements = recorded.has("grad_placements");
+  if (has_placements != !(in.is_leaf_local || recorded.has("error")))
+    recorded.root().reject("grad_placements for a leaf of kind dtensor, and for no other");
   if (recorded.has("error")) return in;
   in.before = read_bits(recorded["before"], in.mesh.world, in.gradient.data.dtype);
   in.after = read_bits(recorded["after"], in.mesh.world, in.tensor.data.dtype);
@@ -96,10 +108,14 @@ void compare(const RecordedCase& recorded, const GradCase& in,
   CollectiveTally collectives = read_tally(recorded["collectives"]);
   std::optional<Placements> placements;
   if (auto field = recorded.find("grad_placements")) placements = read_placements(*field);
+  if (std::none_of(results.begin(), results.end(),
+                   [](const RankGradients& result) { return result.after.is_defined(); }))
+    report.mismatch("expected a rank in the mesh, got none");
   for (std::size_t rank = 0; rank < results.size(); ++rank) {
     const RankGradients& result = results[rank];
     std::string at = fmt::format("rank {}", rank);
-    if (result.after.is_defined() != in.after[rank].has_value()) {
+    if (result.after.is_defined() != in.after[rank].has_value() ||
+        in.before[rank].has_value() != in.after[rank].has_value()) {
       report.mismatch(at + ": is it in the mesh?");
       continue;
     }
@@ -107,16 +123,13 @@ void compare(const RecordedCase& recorded, const GradCase& in,
     expect_bits(report, at + " before", *in.before[rank], result.before);
     expect_bits(report, at + " after", *in.after[rank], result.after);
     report.expect_equal(at + ": collectives", collectives, result.collectives);
-    if (placements && !in.is_leaf_local)
+    if (placements)
       report.expect_equal(at + ": placements", to_string(PlacementSpan(*placements)),
                           to_string(PlacementSpan(result.placements)));
   }
 }
 
-}  // namespace
-
 void verify_grad(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
-  if (!report.expect_known_fields(recorded["mesh"], mesh_fields)) return;
   GradCase in = read_grad_case(recorded);
   CaseSource source(in.tensor, in.mesh.shape, {in.from, {}});
   CaseSource gradients(in.gradient, in.mesh.shape, {in.incoming, {}});
@@ -130,5 +143,13 @@ void verify_grad(const RecordedCase& recorded, const VerifyOptions& options, Cas
   if (error) return report.mismatch(fmt::format("refused: {}", error->what()));
   if (!report.failed()) compare(recorded, in, results, report);
 }
+
+const CaseKind grad_kind({.name = "grad",
+                          .summary = "the leaf's gradient on every rank, its placements, and the "
+                                     "collectives of the backward pass",
+                          .schema = grad_schema,
+                          .verifier = verify_grad});
+
+}  // namespace
 
 }  // namespace simmesh

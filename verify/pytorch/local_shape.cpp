@@ -1,10 +1,27 @@
-#include "verify/pytorch/local_shape.h"
-
 #include "sharding/local_shape.h"
+
+#include <fmt/format.h>
+
+#include "verify/case_kind.h"
 #include "verify/case_mesh.h"
+#include "verify/case_tensor.h"
 #include "verify/pytorch/case_plan.h"
 
 namespace simmesh {
+
+namespace {
+
+constexpr std::int64_t walked_max = 1 << 24;
+
+Schema local_shape_schema() {
+  using namespace schema;
+  Schema entry =
+      object({expected("shape", shape_schema()), expected("offset", list(integer({.min = 0})))});
+  return object({required("mesh", mesh_schema()),
+                 required("tensor", object({required("shape", shape_schema())})),
+                 required("placements", placements_schema()),
+                 expected("local", list(entry, {.min = 1})), optional("oracle", yes())});
+}
 
 void verify_local_shape(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
   CaseMesh mesh = read_mesh(recorded);
@@ -13,6 +30,11 @@ void verify_local_shape(const RecordedCase& recorded, const VerifyOptions&, Case
   std::vector<CaseField> entries = recorded["local"].items();
   if (std::int64_t(entries.size()) != element_count(mesh.shape))
     recorded["local"].reject("one entry a coordinate of the mesh");
+  std::int64_t splits = 1;
+  for (const Placement& placement : placements) splits += placement.split_factor();
+  if (std::int64_t(entries.size()) * splits > walked_max)
+    recorded["local"].reject(
+        fmt::format("at most {} pieces of strided shards to walk along", walked_max));
   Dims coordinate(mesh.shape.size(), 0);
   for (const CaseField& entry : entries) {
     LocalShape local =
@@ -25,5 +47,12 @@ void verify_local_shape(const RecordedCase& recorded, const VerifyOptions&, Case
     next_index(coordinate, mesh.shape);
   }
 }
+
+const CaseKind local_shape_kind({.name = "local_shape",
+                                 .summary = "local shape and global offset at every coordinate",
+                                 .schema = local_shape_schema,
+                                 .verifier = verify_local_shape});
+
+}  // namespace
 
 }  // namespace simmesh

@@ -1,19 +1,52 @@
-#include "verify/pytorch/mesh.h"
-
-#include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 
+#include "verify/case_kind.h"
 #include "verify/case_mesh.h"
+#include "verify/case_tensor.h"
 
 namespace simmesh {
 
 namespace {
 
 // Bounds the work of one case: a hostile file must not keep the program busy.
-constexpr std::size_t ops_max = 1000;
-constexpr std::int64_t steps_max = std::int64_t{1} << 22;
+constexpr std::size_t mesh_ops_max = 1000;
+constexpr std::int64_t mesh_steps_max = std::int64_t{1} << 20;
 constexpr std::size_t mesh_list_max = 64;
+
+Schema op_schema() {
+  using namespace schema;
+  Schema dim = either({text(), integer()});
+  Schema names = list(any_text(), {.max = mesh_list_max});
+  Schema slice = either({any_text(), names});
+  Schema unflatten =
+      object({required("dim", dim), required("sizes", list(integer(), {.max = mesh_list_max})),
+              required("names", names)});
+  Schema query = word({"get_group", "get_local_rank", "size", "get_coordinate", "get_rank",
+                       "get_all_groups", "ndim", "shape"});
+  return object_of(
+      {{"slice", {required("slice", slice)}},
+       {"flatten", {required("flatten", or_null(any_text()))}},
+       {"unflatten", {required("unflatten", unflatten)}},
+       {"concatenate", {required("concatenate", list(slice, {.max = mesh_list_max}))}},
+       {"root", {required("root", yes())}},
+       {"query", {required("query", query), optional("args", list(dim, {.max = 1}))}}});
+}
+
+Schema mesh_case_schema() {
+  using namespace schema;
+  Schema ranks = list(integer({.min = 0}));
+  Schema of_rank = object(
+      {expected("coordinate", ranks), expected("mesh", list(integer(), {.min = 1})),
+       expected("groups", list(list(integer(), {.min = 1}))), expected("local_rank", ranks)});
+  Schema result = object({expected("shape", list(integer({.min = 0}), {.max = mesh_list_max})),
+                          expected("names", or_null(list(any_text(), {.max = mesh_list_max}))),
+                          expected("ranks", list(or_null(of_rank), {.min = 1}))});
+  return object({required("mesh", mesh_schema()), required("how", word({"init", "array"})),
+                 optional("world", world_schema()),
+                 required("ops", list(op_schema(), {.max = mesh_ops_max})),
+                 expected("result", result).unless("error"),
+                 expected("error", refusal_schema()).or_absent()});
+}
 
 DimNames read_dim_names(const CaseField& field) {
   return field.is_text() ? DimNames(field.text()) : DimNames(field.texts());
@@ -26,20 +59,16 @@ MeshDim read_dim(const CaseField& field) {
 // MeshProgram is the program of a case, which each rank runs on its own view of the mesh.
 class MeshProgram {
  public:
-  MeshProgram(const RecordedCase& recorded, CaseReport& report)
-      : mesh_(read_mesh(recorded)), ops_(recorded["ops"].items(ops_max)) {
-    known_ = report.expect_known_fields(recorded["mesh"], mesh_fields);
-    std::string how = recorded["how"].text();
-    if (how != "init" && how != "array") {
-      report.mismatch(fmt::format("the way '{}' to make a mesh is not known", how));
-      known_ = false;
-    }
-    if (how == "init" && mesh_.ranks) recorded["mesh"]["ranks"].reject("no ranks with 'init'");
-    for (const CaseField& op : ops_) known_ &= check(op, report);
-    if (mesh_.world * static_cast<std::int64_t>(ops_.size() + 1) > steps_max)
-      recorded["ops"].reject(fmt::format("at most {} steps in all ranks together", steps_max));
+  explicit MeshProgram(const RecordedCase& recorded)
+      : mesh_(read_mesh(recorded)), ops_(recorded["ops"].items()) {
+    bool is_init = recorded["how"].text() == "init";
+    if (is_init && mesh_.ranks) recorded["mesh"]["ranks"].reject("no ranks with 'init'");
+    if (!is_init && !mesh_.ranks) recorded["mesh"].reject("ranks with 'array'");
+    for (const CaseField& op : ops_) check_arguments(op);
+    if (mesh_.world * static_cast<std::int64_t>(ops_.size() + 1) > mesh_steps_max)
+      recorded["ops"].reject(fmt::format("at most {} steps in all ranks together", mesh_steps_max));
     // A list of ranks is made once: what it costs must not be paid by every rank.
-    if (!mesh_.ranks || !known_) return;
+    if (!mesh_.ranks) return;
     try {
       ranks_ = mesh_.rank_list();
     } catch (const Error& error) {
@@ -47,8 +76,6 @@ class MeshProgram {
     }
   }
 
-  // known says whether the program has only words that are understood.
-  bool known() const { return known_; }
   std::int64_t world() const { return mesh_.world; }
 
   DeviceMesh make_root(std::int64_t rank) const {
@@ -65,20 +92,12 @@ class MeshProgram {
   }
 
  private:
-  static bool check(const CaseField& op, CaseReport& report) {
-    if (op.has("query")) {
-      std::string query = op["query"].text();
-      constexpr std::string_view queries[] = {"get_group",      "get_local_rank", "size",
-                                              "get_coordinate", "get_rank",       "get_all_groups",
-                                              "ndim",           "shape"};
-      bool known = std::find(std::begin(queries), std::end(queries), query) != std::end(queries);
-      if (!known) report.mismatch(fmt::format("the query '{}' is not known", query));
-      return report.expect_known_fields(op, {"query", "args"}) && known;
-    }
-    if (op.keys().size() != 1) op.reject("one operation");
-    if (auto parts = op.find("unflatten"))
-      return report.expect_known_fields(*parts, {"dim", "sizes", "names"});
-    return report.expect_known_fields(op, {"slice", "flatten", "concatenate", "root"});
+  static void check_arguments(const CaseField& op) {
+    auto args = op.find("args");
+    if (!args || args->size() == 0) return;
+    std::string query = op["query"].text();
+    if (query != "get_group" && query != "get_local_rank" && query != "size")
+      args->reject("no arguments");
   }
 
   static DeviceMesh apply(const CaseField& op, const DeviceMesh& root, const DeviceMesh& mesh) {
@@ -90,8 +109,7 @@ class MeshProgram {
                             (*parts)["names"].texts());
     if (auto slices = op.find("concatenate")) {
       std::vector<DeviceMesh> meshes;
-      for (const CaseField& slice : slices->items(mesh_list_max))
-        meshes.push_back(root[read_dim_names(slice)]);
+      for (const CaseField& slice : slices->items()) meshes.push_back(root[read_dim_names(slice)]);
       return DeviceMesh::concatenate(meshes);
     }
     if (op.has("root")) return root;
@@ -102,7 +120,7 @@ class MeshProgram {
   static void ask(const CaseField& op, const DeviceMesh& mesh) {
     std::string query = op["query"].text();
     std::vector<CaseField> args;
-    if (auto given = op.find("args")) args = given->items(1);
+    if (auto given = op.find("args")) args = given->items();
     if (query == "get_group" && args.empty())
       mesh.get_group_ranks();
     else if (query == "get_group")
@@ -115,13 +133,10 @@ class MeshProgram {
       mesh.size(read_dim(args[0]));
     else if (query == "get_all_groups")
       for (std::int64_t dim = 0; dim < mesh.ndim(); ++dim) mesh.get_group_ranks(dim);
-    else if (!args.empty())
-      op["args"].reject("no arguments");
   }
 
   CaseMesh mesh_;
   std::vector<CaseField> ops_;
-  bool known_ = true;
   std::optional<RankList> ranks_;
   std::optional<Error> ranks_error_;
 };
@@ -143,10 +158,9 @@ void expect_ranks(CaseReport& report, const std::string& what, const CaseField& 
 
 void compare_rank(const DeviceMesh& mesh, const CaseField& entry, const std::string& who,
                   CaseReport& report) {
-  if (!report.expect_known_fields(entry, {"coordinate", "mesh", "groups", "local_rank"})) return;
   report.expect_equal(who + ": coordinate", entry["coordinate"].dims(), *mesh.get_coordinate());
   expect_ranks(report, who + ": mesh", entry["mesh"], mesh.ranks());
-  std::vector<CaseField> groups = entry["groups"].items(mesh_list_max);
+  std::vector<CaseField> groups = entry["groups"].items();
   if (report.expect_equal(who + ": number of groups", groups.size(), mesh.shape().size()))
     for (std::size_t dim = 0; dim < groups.size(); ++dim)
       expect_ranks(report, fmt::format("{}: group of dim {}", who, dim), groups[dim],
@@ -158,7 +172,6 @@ void compare_rank(const DeviceMesh& mesh, const CaseField& entry, const std::str
 }
 
 void compare_result(const MeshProgram& program, const CaseField& result, CaseReport& report) {
-  if (!report.expect_known_fields(result, {"shape", "names", "ranks"})) return;
   Shape shape = result["shape"].dims();
   std::vector<std::string> names;
   if (!result["names"].is_null()) names = result["names"].texts();
@@ -206,17 +219,20 @@ void compare_refusal(const MeshProgram& program, const CaseField& error, CaseRep
   if (!met) report.mismatch("no rank of the world is in the mesh, so none is refused");
 }
 
-}  // namespace
-
 void verify_mesh(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
-  MeshProgram program(recorded, report);
-  if (!program.known()) return;
-  std::optional<CaseField> error = recorded.find("error");
-  if (error.has_value() == recorded.has("result")) recorded.root().reject("either result or error");
-  if (error)
+  MeshProgram program(recorded);
+  if (auto error = recorded.find("error"))
     compare_refusal(program, *error, report);
   else
     compare_result(program, recorded["result"], report);
 }
+
+const CaseKind mesh_kind({.name = "mesh",
+                          .summary = "shape, names, coordinates, ranks, groups and local ranks "
+                                     "after a mesh program, on every rank, or the refusal",
+                          .schema = mesh_case_schema,
+                          .verifier = verify_mesh});
+
+}  // namespace
 
 }  // namespace simmesh

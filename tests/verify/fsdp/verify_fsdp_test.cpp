@@ -32,8 +32,10 @@ TEST(VerifyFsdp, PassesUnderSchedules) {
 // Each check that never fires would let wrong events pass as right.
 TEST(VerifyFsdp, NamesWhatDiffers) {
   json events = case_named("events.jsonl", "prefetch_default_None_plain");
-  testing::expect_fails(events, "/program/0/events/1/0", "unshard", "step 0 (forward): event 1");
-  testing::expect_fails(events, "/totals/all_gather", 99, "totals: expected 99 all-gathers");
+  testing::expect_fails(events, "/program/0/events/1/0", "unshard",
+                        "rank 1: step 0 (forward): event 1");
+  testing::expect_fails(events, "/totals/all_gather", 99,
+                        "rank 0: totals: expected {\"all_gather\": 99");
   testing::expect_fails(events, "/ranks_agree", false, "ranks_agree");
   json counts = case_named(
       "counts.jsonl",
@@ -43,10 +45,11 @@ TEST(VerifyFsdp, NamesWhatDiffers) {
   testing::expect_fails(counts, "/counts/reduce_scatter", 77, "counts");
   json layout = case_named("layout.jsonl", "uneven_2");
   testing::expect_fails(layout, "/groups/0/gather_input_numel", 1, "groups[0].gather_input_numel");
-  testing::expect_fails(layout, "/collectives/0/output_hash", "00", "collectives[0].output_hash");
-  testing::expect_fails(layout, "/stages/after_forward/a.w/dtype", "int8",
+  testing::expect_fails(layout, "/collectives/0/output_hash", "0000000000000000",
+                        "collectives[0].output_hash");
+  testing::expect_fails(layout, "/stages/after_forward/a.w/dtype", "int32",
                         "after_forward.a.w.dtype");
-  testing::expect_fails(layout, "/grads/a.w/hash", "00", "grads.a.w.hash");
+  testing::expect_fails(layout, "/grads/a.w/hash", "0000000000000000", "grads.a.w.hash");
   json error = case_named("errors.jsonl", "reshard_int_3");
   testing::expect_fails(error, "/raises/type", "KeyError", "expected KeyError at wrap 0");
   testing::expect_fails(error, "/raises/words/0", "no such word", "no such word");
@@ -62,14 +65,15 @@ TEST(VerifyFsdp, FillsTheShardsOfAGatheredModel) {
   json value = case_named("state_dict.jsonl", "manual_unshard_uneven_2");
   json& program = value["program"];
   ASSERT_EQ(program[2]["do"], "unshard");
-  program.insert(program.begin() + 3, json{{"do", "fill"}});
+  program.insert(program.begin() + 3, json{{"do", "fill"}, {"facts", json::object()}});
   EXPECT_THAT(testing::verify_value(value).mismatches(), ::testing::IsEmpty());
 }
 
-TEST(VerifyFsdp, RefusesStepsItDoesNotKnow) {
+TEST(VerifyFsdp, NamesStepsItDoesNotKnow) {
   json events = case_named("events.jsonl", "prefetch_default_None_plain");
-  testing::expect_bad(events, "/program/0/do", "fly", "a step that is known");
-  testing::expect_bad(events, "/program/0/colour", 1, "a field of a step");
+  testing::expect_fails(events, "/program/0/do", "fly", "'fly' is not known");
+  testing::expect_fails(events, "/program/0/colour", 1, "colour' is not known");
+  testing::expect_bad(events, "/program/0/x/shape", json("wide"), "x.shape'");
   testing::expect_bad(events, "/program/0/x/shape", json::array({1 << 20, 1 << 20}), "elements");
 }
 

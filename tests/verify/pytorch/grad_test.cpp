@@ -25,13 +25,15 @@ TEST(VerifyGrad, NamesWhatDiffers) {
   testing::expect_fails(value, "/after/0", nullptr, "rank 0: is it in the mesh?");
   testing::expect_fails(value, "/grad_placements/0", "P(max)", "rank 0: placements");
   testing::expect_fails(value, "/collectives/all_to_all", 77, "rank 0: collectives");
+  testing::expect_fails(value, "/leaf", "tree", "expected local or dtensor");
+  for (const char* name : {"before", "after", "collectives", "grad_placements"}) value.erase(name);
   testing::expect_fails(value, "/error", {{"error", "ValueError"}, {"message_contains", "x"}},
                         "backward");
 }
 
 TEST(VerifyGrad, BadCasesSayWhere) {
   json value = a_grad_case("local");
-  testing::expect_bad(value, "/leaf", "tree", "local or dtensor");
+  testing::expect_bad(value, "/grad_placements", json::array({"R"}), "grad_placements for a leaf");
   testing::expect_bad(value, "/end", 3, "field 'end'");
   testing::expect_bad(value, "/gradient/shape", json::array({1 << 30, 1 << 10}), "elements");
 }

@@ -25,9 +25,13 @@ TEST(VerifyLocalShape, NamesWhatDiffers) {
 }
 
 TEST(VerifyLocalShape, RejectsMalformedFields) {
-  testing::expect_bad(a_local_shape_case(), "/local", json::array(), "one entry a coordinate");
+  testing::expect_bad(a_local_shape_case(), "/local", json::array(), "at least 1 entry");
+  json few = a_local_shape_case()["local"];
+  few.erase(few.size() - 1);
+  testing::expect_bad(a_local_shape_case(), "/local", few, "one entry a coordinate");
+  testing::expect_bad(a_local_shape_case(), "/placements/0", "_S(0,99999999)", "a split factor");
   testing::expect_bad(a_local_shape_case(), "/local/1/shape", "x", "shape'");
-  testing::expect_bad(a_local_shape_case(), "/placements/0", "S(zero)", "field 'placements'");
+  testing::expect_bad(a_local_shape_case(), "/placements/0", "S(zero)", "field 'placements.0'");
 }
 
 }  // namespace

@@ -37,23 +37,27 @@ TEST(VerifyRedistribute, NamesWhatDiffers) {
   testing::expect_fails(value, "/collectives", json::object(), "rank 0: collectives");
   testing::expect_fails(value, "/steps/0/to", "MaskP", "step 0: to: expected MaskP");
   testing::expect_fails(value, "/mesh/colour", 1, "colour' is not known");
-  testing::expect_fails(value, "/to/0", "P(bxor)", "refused: ");
+  testing::expect_fails(value, "/to/0", "P(bxor)", "greedy: rank 3: refused: ");
+  testing::expect_fails(value, "/api", "global", "'global' is not known, expected local");
 }
 
 // A refusal that is another one, or none at all.
 TEST(VerifyRedistribute, NamesWhatIsRefusedOtherwise) {
   json value = refused_case();
-  testing::expect_fails(value, "/error/error", "KeyError", "KeyError");
+  testing::expect_fails(value, "/error/error", "KeyError", "rank 1: expected a KeyError");
+  testing::expect_fails(value, "/before/0/hash", "0000000000000000", "rank 0 before: bits");
   testing::expect_fails(value, "/error/message_contains", "no such words", "no such words");
   value["to"] = value["from"];
   EXPECT_TRUE(testing::verify_value(value).failed());
 }
 
 TEST(VerifyRedistribute, RejectsMalformedFields) {
-  testing::expect_bad(a_redistribute_case(), "/before", json::array(),
+  testing::expect_bad(a_redistribute_case(), "/before", json::array({nullptr}),
                       "one entry for each of 4 ranks");
   testing::expect_bad(a_redistribute_case(), "/after/0/hash", 5, "hash'");
-  testing::expect_bad(a_redistribute_case(), "/api", "global", "field 'api'");
+  testing::expect_bad(a_redistribute_case(), "/error",
+                      {{"error", "ValueError"}, {"message_contains", "x"}},
+                      "either steps or error");
   testing::expect_bad(a_redistribute_case(), "/world", 100000, "a world of at most 4096 ranks");
   testing::expect_bad(a_redistribute_case(), "/collectives", 5, "field 'collectives'");
 }

@@ -11,6 +11,7 @@
 #include "core/gradients/families.h"
 #include "core/nn/containers.h"
 #include "core/ops/call.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/inplace.h"
@@ -19,12 +20,14 @@
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/factories.h"
+#include "core/optim/adam.h"
+#include "core/optim/sgd.h"
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
 #include "sharding/dtensor.h"
 #include "verify/case_report.h"
 
-// What examples in headers use and don't declare.
+// Declares the names that examples use without declaring them.
 namespace simmesh::examples {
 
 using nn::Tensors;
@@ -33,7 +36,7 @@ extern DeviceMesh mesh;
 extern ProcessGroup group, dp;
 extern World world;
 extern Outcome outcome;
-extern std::function<void(Rank&)> body;
+extern std::function<void(Rank&)> body, train;
 extern StackArena arena;
 
 extern Tensor x, y, full, gradient, shard, staged, step, weight, w_rows, x_columns, tensor, first,
@@ -44,7 +47,7 @@ extern Dims dims, sizes;
 extern Placements placements;
 extern std::int64_t n, i, rows, columns, product, extent;
 
-extern nn::Sequential model;
+extern nn::Sequential model, blocks;
 Tensor loss(const Tensor& output);
 
 extern GateTable table;

@@ -1,0 +1,33 @@
+#include "verify/case_fields.h"
+
+#include "verify/case_kind.h"
+#include "verify/schema_page.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr const char* introduction = R"(# Fields of recorded cases
+What `simmesh verify` reads. `simmesh verify --fields` prints this page from the schemas that stand
+beside the code which reads the fields; a test compares the two. [verify.md](verify.md) says how
+cases are run.
+
+A field that isn't listed fails the case, at every depth; so does a word that isn't listed. A field
+that is missing, of another type or out of bounds makes the case unreadable, and the command ends
+with status 2. Fields that are marked as compared hold what came: they are held against what simmesh
+computes, and it against them. An optional field may be left out; where it isn't there, nothing is
+compared with it. In a path, `[]` is an entry of a list and `.*` a field of any name.
+)";
+
+}  // namespace
+
+std::string case_fields_page() {
+  SchemaPage page;
+  page.add("Every kind", "", schema::object(shared_fields()));
+  for (const CaseKind* kind : CaseKind::all())
+    page.add(std::string(kind->name()), "Compared: " + std::string(kind->summary()) + ".",
+             kind->own_schema());
+  return introduction + page.text();
+}
+
+}  // namespace simmesh

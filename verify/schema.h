@@ -1,0 +1,150 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace simmesh {
+
+struct SchemaNode;
+
+// Schema says which values a field of a recorded case may hold. It is written once, beside the code
+// that reads the field; what it says is checked before that code runs (schema_check.h) and printed
+// as a page (schema_page.h). A cheap value.
+//
+//   using namespace schema;
+//   Schema error = object({expected("error", word({"ValueError", "KeyError"})),
+//                          expected("message_contains", text())});
+using Schema = std::shared_ptr<const SchemaNode>;
+
+namespace schema {
+
+// Range bounds integers, Count the number of a list's entries.
+struct Range {
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+};
+struct Count {
+  std::size_t min = 0;
+  std::size_t max = std::numeric_limits<std::size_t>::max();
+};
+
+// Field is one field of an object.
+struct Field {
+  std::string name;
+  Schema value;
+  bool is_optional = false;
+  // It holds what came, so that it is compared; any other field says what to do.
+  bool is_expected = false;
+  // The field that stands for it: exactly one of the two is there.
+  std::string otherwise = {};
+
+  // unless makes a field that is there where the other one isn't, and only there.
+  Field unless(std::string other) const;
+  // or_absent makes a field that may be missing.
+  Field or_absent() const;
+};
+using Fields = std::vector<Field>;
+
+// required is a field that says what to do, optional one that may be missing; expected holds what
+// came.
+Field required(std::string name, Schema value);
+Field optional(std::string name, Schema value);
+Field expected(std::string name, Schema value);
+
+// Choice is the further fields of an object in which a field holds a word, or that has the field of
+// that name.
+struct Choice {
+  std::string word;
+  Fields fields;
+};
+
+// The values of a field: one word for each. A text has at least one byte; a seed is an integer of
+// 64 bits without sign; a figure is a number, "inf", "-inf" or "nan"; a hash has 16 hex digits.
+Schema flag();
+Schema yes();  // true and nothing else
+Schema null();
+Schema integer(Range range = {});
+Schema seed();
+Schema number();
+Schema number_in(double min, double max);
+Schema figure();
+Schema text();
+Schema any_text();  // may be empty
+Schema hash();
+// word is one of a list. A word that isn't in the list is well-formed but means nothing here.
+Schema word(std::vector<std::string> words);
+// spelled is a text that `parse` takes: it says no, or throws an Error, where it doesn't.
+Schema spelled(std::string what, std::function<bool(const std::string& text)> parse);
+
+// list has entries of one kind, tuple a fixed number of entries of their own kinds, map fields of
+// any names.
+Schema list(Schema entry, Count count = {});
+Schema tuple(std::vector<Schema> entries);
+Schema map(Schema entry);
+// either is the first of several that has the type of the value.
+Schema either(std::vector<Schema> values);
+Schema or_null(Schema value);
+
+// object has the fields that are listed and no others.
+Schema object(Fields fields);
+// object_by also has the fields of the choice that the word in the field `tag` names.
+Schema object_by(std::string tag, std::vector<Choice> choices, Fields fields = {});
+// object_of has the fields of just one choice, that whose own name is among them.
+Schema object_of(std::vector<Choice> choices);
+
+// named has a section of its own on the page; `make` is called when it is needed, so that a schema
+// may hold itself.
+Schema named(std::string name, Schema (*make)());
+
+}  // namespace schema
+
+// SchemaNode is what a Schema points to.
+struct SchemaNode {
+  enum class Type : std::uint8_t {
+    flag,
+    yes,
+    null,
+    integer,
+    seed,
+    number,
+    figure,
+    text,
+    any_text,
+    hash,
+    word,
+    spelled,
+    list,
+    tuple,
+    map,
+    either,
+    object,
+    named
+  };
+
+  Type type;
+  std::string name = {};  // of a spelled text, or of a section
+  schema::Range range = {};
+  double number_min = -std::numeric_limits<double>::infinity();
+  double number_max = std::numeric_limits<double>::infinity();
+  schema::Count count = {};
+  std::vector<std::string> words = {};
+  std::vector<Schema> parts = {};
+  schema::Fields fields = {};
+  std::string tag = {};  // the field that chooses; empty where the fields' names do
+  std::vector<schema::Choice> choices = {};
+  std::function<bool(const std::string& text)> parse = {};
+  Schema (*make)() = nullptr;
+  mutable Schema made = nullptr;  // what `make` returned
+
+  // resolved is what a named schema stands for, and else the schema itself.
+  const SchemaNode& resolved() const;
+  // find_choice returns the choice of a word; null for a word that isn't known.
+  const schema::Choice* find_choice(std::string_view word) const;
+};
+
+}  // namespace simmesh

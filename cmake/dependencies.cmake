@@ -1,6 +1,5 @@
-# All dependencies come from the distribution's packages; `./dev` installs them.
+# All dependencies are packages of the distribution; `./dev` installs them.
 find_package(Boost 1.74 REQUIRED COMPONENTS fiber context thread)
-find_package(Eigen3 3.4 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Microsoft.GSL REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -8,7 +7,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-# xxHash on x86 may be built with a choice of vector units at run time.
+# On x86, xxHash may be built so that it chooses a vector unit at run time.
 include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES PkgConfig::xxhash)
 check_cxx_source_compiles("#include <xxh_x86dispatch.h>
@@ -20,4 +19,6 @@ if(SIMMESH_TESTS)
 endif()
 if(SIMMESH_BENCH)
   find_package(benchmark REQUIRED)
+  # Our products are measured against Eigen's; nothing else uses it.
+  find_package(Eigen3 3.4 REQUIRED)
 endif()

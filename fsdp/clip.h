@@ -6,10 +6,10 @@
 
 namespace simmesh::fsdp {
 
-// total_norm returns the p-norm of all gradients of parameters, of which some are cut over meshes:
-// the same on all ranks, in the dtype of the first. Parameters over the same mesh are reduced
-// together, by one all-reduce a mesh dim that cuts them. A shard without elements counts as 0. In
-// exact arithmetic it has the bits of one device.
+// total_norm returns the p-norm of all gradients of some parameters, which may be cut over meshes.
+// The result is the same on all ranks, in the dtype of the first gradient. Parameters on the same
+// mesh are reduced together, with one all-reduce for each mesh dim that cuts them. A shard without
+// elements counts as 0. In exact arithmetic the norm has the bits of one device.
 Tensor total_norm(gsl::span<const Tensor> parameters, double p = 2.0);
 
 // clip_grad_norm_ multiplies all gradients by min(1, max_norm / (norm + eps)) and returns the norm

@@ -9,8 +9,9 @@
 namespace simmesh::fsdp {
 
 // DivideFactors says how the sum of gradients becomes their mean: what each rank divides by before
-// and after the reductions (1 for nothing), and the operations of the reduce-scatter and the
-// all-reduce. A shard group of one rank has no reduce-scatter: `copy` is what its copy divides by.
+// and after the reductions (1 for no division), and which operations the reduce-scatter and the
+// all-reduce use. A shard group of one rank has no reduce-scatter; it copies, and divides by
+// `copy`.
 struct DivideFactors {
   double before = 1.0;
   double after = 1.0;
@@ -18,11 +19,11 @@ struct DivideFactors {
   ReduceWith reduce_scatter = ReduceOp::avg;
   ReduceWith all_reduce = ReduceOp::avg;
 
-  // total is what the sum over all ranks is divided by in all.
+  // total is the product of all divisors of the sum over all ranks.
   double total = 1.0;
 };
 
-// DivideRequest is what the factors depend on; factor is the user's.
+// DivideRequest is what the factors depend on; factor is the one that the user set, if any.
 struct DivideRequest {
   std::int64_t shard_size = 1;
   std::int64_t data_parallel_size = 1;

@@ -2,6 +2,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
+#include "fsdp/process_group_memory.h"
 
 namespace simmesh::fsdp {
 
@@ -48,7 +49,7 @@ FSDPParamGroup* FSDPModule::only_group(std::string_view method) const {
 std::optional<UnshardHandle> FSDPModule::unshard(bool async_op) const {
   auto state = state_for("unshard");
   for (auto& group : state->groups()) {
-    group->lazy_init();
+    state->init_group(*group);
     group->unshard(async_op);
   }
   UnshardHandle handle(state);
@@ -141,33 +142,48 @@ void FSDPModule::set_unshard_in_backward(bool value) const {
 void FSDPModule::set_allocate_memory_from_process_group_for_comm(bool value) const {
   for_groups("set_allocate_memory_from_process_group_for_comm", false, [&](FSDPParamGroup& group) {
     GroupSettings& settings = group.settings();
-    if (settings.all_gather || settings.reduce_scatter)
+    if (settings.has_custom_communication)
       raise(ErrorKind::assertion_error, fsdp_module_source,
             "cannot call set_allocate_memory_from_process_group_for_comm when custom all-gather or "
             "reduce-scatter communication is set");
-    settings.allocates_from_process_group = value;
+    CommAllocate allocate;
+    if (value) allocate = process_group_memory(group.mesh().shard_group);
+    settings.all_gather.allocate = settings.reduce_scatter.allocate = allocate;
   });
 }
 
+void FSDPModule::set_symm_mem_for_comm() const {
+  state_for("set_symm_mem_for_comm");
+  raise(ErrorKind::not_implemented_error, fsdp_module_source,
+        "symmetric memory, which kernels of other devices write to directly, isn't simulated: "
+        "expected set_allocate_memory_from_process_group_for_comm, or an allocate function of "
+        "set_custom_all_gather and set_custom_reduce_scatter, got set_symm_mem_for_comm");
+}
+
 void FSDPModule::set_custom_all_gather(AllGather all_gather) const {
-  if (FSDPParamGroup* group = only_group("set_custom_all_gather"))
+  if (FSDPParamGroup* group = only_group("set_custom_all_gather")) {
     group->settings().all_gather = std::move(all_gather);
+    group->settings().has_custom_communication = true;
+  }
 }
 
 void FSDPModule::set_custom_reduce_scatter(ReduceScatter reduce_scatter) const {
-  if (FSDPParamGroup* group = only_group("set_custom_reduce_scatter"))
+  if (FSDPParamGroup* group = only_group("set_custom_reduce_scatter")) {
     group->settings().reduce_scatter = std::move(reduce_scatter);
+    group->settings().has_custom_communication = true;
+  }
 }
 
-void FSDPModule::set_all_reduce_hook(AllReduceHook hook, bool on_stream) const {
+void FSDPModule::set_all_reduce_hook(std::function<void(Tensor& reduced)> hook,
+                                     std::optional<Stream> stream) const {
   FSDPParamGroup* group = only_group("set_all_reduce_hook");
   if (!group) return;
-  if (on_stream && !hook)
+  if (stream && !hook)
     raise(ErrorKind::assertion_error, fsdp_module_source, "a stream needs a hook, got none");
-  if (on_stream && group->mesh().replicate_group)
+  if (stream && group->mesh().replicate_group)
     raise(ErrorKind::value_error, fsdp_module_source,
           "stream cannot be set when using native HSDP");
-  group->settings().all_reduce_hook = std::move(hook);
+  group->settings().all_reduce_hook = {std::move(hook), stream};
 }
 
 std::vector<FSDPState*> FSDPModule::states_of(const std::vector<nn::Module*>& modules,

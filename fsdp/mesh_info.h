@@ -9,9 +9,9 @@
 
 namespace simmesh::fsdp {
 
-// MeshInfo is a mesh over which parameters are sharded along the last dim and, where it has two,
-// replicated along the first. Where only replication was asked for, its one dim replicates and
-// each rank is a shard group of its own.
+// MeshInfo is a mesh over which parameters are sharded along the last dim and, if it has two dims,
+// replicated along the first. If only replication was asked for, its one dim replicates, and each
+// rank is a shard group of its own.
 struct MeshInfo {
   DeviceMesh mesh;
   std::shared_ptr<MeshGroups> groups;
@@ -25,7 +25,7 @@ struct MeshInfo {
   std::int64_t data_parallel_size() const {
     return shard_size() * (replicate_group ? replicate_group->size() : 1);
   }
-  // placements returns those of a tensor that is sharded so.
+  // placements returns the placements of a tensor that is sharded over this mesh.
   Placements placements(const Placement& shard) const;
 };
 

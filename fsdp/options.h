@@ -13,9 +13,9 @@
 
 namespace simmesh::fsdp {
 
-// ReshardAfterForward is what becomes of gathered parameters after forward: true gives them up,
-// false keeps them, an int n keeps 1/n of them on each of n neighbouring ranks. By default they are
-// given up, but those of the root are kept.
+// ReshardAfterForward says what happens to gathered parameters after forward: true frees them,
+// false keeps them, and an int n keeps 1/n of them on each of n neighbouring ranks. By default they
+// are freed, except those of the root.
 class ReshardAfterForward {
  public:
   ReshardAfterForward() = default;
@@ -41,9 +41,11 @@ struct MixedPrecisionPolicy {
   bool cast_forward_inputs = true;
 };
 
-// CPUOffloadPolicy keeps shards, their gradients and so the optimiser's state in the memory of the
-// host, which the ledger of the rank doesn't count.
+// CPUOffloadPolicy keeps shards and their gradients in the memory of the host, which the ledger of
+// the rank doesn't count.
 struct CPUOffloadPolicy {
+  // Gradients are copied to pinned memory while backward goes on; to other memory each copy makes
+  // the host wait.
   bool pin_memory = true;
 };
 

@@ -7,6 +7,7 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/tensor/convert.h"
+#include "fsdp/load_source.h"
 #include "fsdp/state.h"
 
 namespace simmesh::fsdp {
@@ -31,8 +32,8 @@ void register_shards(const std::vector<FSDPState*>& states, const nn::Module& mo
   for (FSDPState* state : states)
     for (auto& group : state->groups())
       for (auto& param : group->params())
-        if (param->slots().owner.module == &module && group->has_hooks())
-          group->to_sharded("state_dict");
+        if (param->slots().owner.module == &module && group->is_initialized())
+          group->reshard_for_state_dict();
 }
 
 // fresh returns a DTensor of its own over the same local tensor.
@@ -53,7 +54,9 @@ Tensor with_local(const Tensor& tensor, Tensor local) {
 class Loader {
  public:
   Loader(nn::Module& model, const nn::StateDict& state, const LoadOptions& options)
-      : states_(states_of(model)), state_(state), options_(options) {}
+      : states_(states_of(model)),
+        source_(state, options.broadcast_from_rank0),
+        options_(options) {}
 
   void load(nn::Module& module, const std::string& prefix) {
     register_shards(states_, module);
@@ -69,27 +72,26 @@ class Loader {
 
   void check() const {
     std::vector<std::string> problems = problems_;
-    for (const auto& [name, value] : state_)
-      if (std::find(seen_.begin(), seen_.end(), name) == seen_.end())
-        problems.push_back("unexpected key " + name);
+    for (const LoadSource::Entry& entry : source_.entries())
+      if (std::find(seen_.begin(), seen_.end(), entry.name) == seen_.end())
+        problems.push_back("unexpected key " + entry.name);
     if (options_.strict && !problems.empty())
       raise(ErrorKind::runtime_error, state_dict_source, "{}", fmt::join(problems, "; "));
   }
 
  private:
   void load_slot(nn::ParameterSlot& slot, const std::string& name) {
-    auto found = std::find_if(state_.begin(), state_.end(),
-                              [&](const nn::NamedTensor& entry) { return entry.first == name; });
-    if (found == state_.end()) {
+    const LoadSource::Entry* found = source_.find(name);
+    if (!found) {
       problems_.push_back("missing key " + name);
       return;
     }
     seen_.push_back(name);
-    if (found->second.shape() != slot.tensor.shape())
+    if (found->shape != slot.tensor.shape())
       raise(ErrorKind::runtime_error, state_dict_source,
             "size mismatch for {}: {} in the state dict, {} here", name,
-            to_string(DimSpan(found->second.shape())), to_string(DimSpan(slot.tensor.shape())));
-    Tensor value = placed(found->second, slot.tensor);
+            to_string(DimSpan(found->shape)), to_string(DimSpan(slot.tensor.shape())));
+    Tensor value = placed_as(spec_of(slot.tensor), source_.value(*found));
     if (options_.assign) {
       bool wants_grad = slot.tensor.requires_grad();
       slot.tensor = fresh(value.detach());
@@ -102,22 +104,13 @@ class Loader {
     target.storage()->count_change();
   }
 
-  // The value as the parameter lies.
-  static Tensor placed(const Tensor& value, const Tensor& parameter) {
-    if (!parameter.distribution()) return value;
-    DTensorSpec spec = DTensor::of(parameter).spec();
-    if (!value.distribution())
-      return distribute_tensor(value.detach(), spec.mesh(), spec.placements(),
-                               {.from_first_rank = false, .order = spec.sharding.order})
-          .as_tensor();
-    DTensor given = DTensor::of(value);
-    return given.spec().sharding == spec.sharding
-               ? value
-               : given.redistribute(spec.placements(), {.order = spec.sharding.order}).as_tensor();
+  static std::optional<DTensorSpec> spec_of(const Tensor& parameter) {
+    if (!parameter.distribution()) return std::nullopt;
+    return DTensor::of(parameter).spec();
   }
 
   std::vector<FSDPState*> states_;
-  const nn::StateDict& state_;
+  LoadSource source_;
   const LoadOptions& options_;
   std::vector<std::string> seen_, problems_;
 };

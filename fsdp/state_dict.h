@@ -13,11 +13,16 @@ nn::StateDict state_dict(nn::Module& model);
 // full_state_dict gathers each value whole: collectives among all ranks.
 nn::StateDict full_state_dict(nn::Module& model);
 
-// LoadOptions say whether values become the parameters (assign) or are copied into them, and
-// whether missing and unexpected names are errors (strict).
+// LoadOptions say how a state dict is loaded.
 struct LoadOptions {
+  // Values become the parameters instead of being copied into them.
   bool assign = false;
+  // Missing and unexpected names are errors.
   bool strict = true;
+  // Only rank 0 of the world has the state dict, of whole tensors, and broadcasts it tensor by
+  // tensor; what the other ranks pass isn't looked at. Costs a collective among all ranks for the
+  // names, and one for each parameter and buffer.
+  bool broadcast_from_rank0 = false;
 };
 
 // load_state_dict takes values from DTensors, brought to the placements of the parameters, or from

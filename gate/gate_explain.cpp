@@ -74,24 +74,24 @@ std::string node_text(const nn::ModelNode& node) {
 }
 
 void add_sizes(Table& table, const GateModel& model) {
-  table.word("kind", model.kind);
+  table.word("kind", to_string(model.kind));
   if (model.is_given_by_nodes()) {
     table.add("nodes", list(model.nodes, node_text));
     return;
   }
   table.add("layers", model.layers);
   table.add("width", model.width);
-  if (model.kind != "linear_stack") table.add("hidden", model.hidden);
-  if (model.kind == "mlp") table.add("out", model.out);
+  if (model.kind != ModelKind::linear_stack) table.add("hidden", model.hidden);
+  if (model.kind == ModelKind::mlp) table.add("out", model.out);
   if (!model.has_blocks()) table.add("bias", model.bias);
-  if (model.kind == "mlp" || model.kind == "transformer")
+  if (model.kind == ModelKind::mlp || model.kind == ModelKind::transformer)
     table.word("activation", model.activation);
   if (!model.has_blocks()) return;
   table.add("heads", model.heads);
   table.add("vocabulary", model.vocabulary);
   table.add("causal", model.causal);
   table.word("norm", model.norm);
-  if (model.kind != "moe") return;
+  if (model.kind != ModelKind::moe) return;
   table.add("experts", model.experts);
   table.add("top_k", model.top_k);
 }

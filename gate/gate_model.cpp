@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/check/check.h"
 #include "core/check/error.h"
 
 namespace simmesh {
@@ -67,7 +68,7 @@ nn::ModelNode linear_stack(const GateModel& model) {
 }
 
 nn::ModelNode feed_forward(const GateModel& model) {
-  if (model.kind == "moe")
+  if (model.kind == ModelKind::moe)
     return leaf("mlp", "moe",
                 {{"dim", model.width},
                  {"hidden", model.hidden},
@@ -109,17 +110,17 @@ void set_checkpointing(nn::ModelNode& node) {
 void read_sizes(GateTable& table, GateModel& model) {
   model.layers = table.integer("layers", model.layers, {1, 256});
   model.width = table.integer("width", model.width, sizes_range);
-  if (model.kind == "linear_stack") {
+  if (model.kind == ModelKind::linear_stack) {
     model.bias = table.boolean("bias", model.bias);
     return;
   }
-  model.hidden =
-      table.integer("hidden", model.kind == "mlp" ? 2 * model.width : 4 * model.width, sizes_range);
-  if (model.kind != "moe")
+  model.hidden = table.integer(
+      "hidden", model.kind == ModelKind::mlp ? 2 * model.width : 4 * model.width, sizes_range);
+  if (model.kind != ModelKind::moe)
     model.activation =
         table.word("activation", model.activation,
                    {"gelu", "gelu_tanh", "identity", "relu", "sigmoid", "silu", "tanh"});
-  if (model.kind == "mlp") {
+  if (model.kind == ModelKind::mlp) {
     model.out = table.integer("out", model.out, sizes_range);
     model.bias = table.boolean("bias", model.bias);
     return;
@@ -128,7 +129,7 @@ void read_sizes(GateTable& table, GateModel& model) {
   model.vocabulary = table.integer("vocabulary", model.vocabulary, sizes_range);
   model.causal = table.boolean("causal", model.causal);
   model.norm = table.word("norm", model.norm, {"layer_norm", "rms_norm"});
-  if (model.kind != "moe") return;
+  if (model.kind != ModelKind::moe) return;
   model.experts = table.integer("experts", model.experts, {1, 1024});
   model.top_k = table.integer("top_k", std::min(model.top_k, model.experts), {1, 1024});
 }
@@ -138,21 +139,45 @@ void check_sizes(const GateTable& table, const GateModel& model) {
   if (model.width % model.heads != 0)
     table.reject_value("heads", fmt::format("a divisor of the width {}", model.width),
                        std::to_string(model.heads));
-  if (model.kind == "moe" && model.top_k > model.experts)
+  if (model.kind == ModelKind::moe && model.top_k > model.experts)
     table.reject_value("top_k", fmt::format("at most the {} experts", model.experts),
                        std::to_string(model.top_k));
 }
 
+constexpr ModelKind sized_kinds[] = {ModelKind::mlp, ModelKind::transformer, ModelKind::moe,
+                                     ModelKind::linear_stack};
+
+ModelKind read_kind(GateTable& table, ModelKind otherwise) {
+  std::vector<std::string> words;
+  for (ModelKind kind : sized_kinds) words.emplace_back(to_string(kind));
+  std::string word = table.word("kind", std::string(to_string(otherwise)), words);
+  for (ModelKind kind : sized_kinds)
+    if (to_string(kind) == word) return kind;
+  return otherwise;
+}
+
 }  // namespace
+
+std::string_view to_string(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::mlp: return "mlp";
+    case ModelKind::transformer: return "transformer";
+    case ModelKind::moe: return "moe";
+    case ModelKind::linear_stack: return "linear_stack";
+    case ModelKind::nodes: return "nodes";
+  }
+  SIMMESH_CHECK(false, "unknown kind of model {}", int(kind));
+}
 
 GateModel read_gate_model(GateTable& table) {
   GateModel model;
   if (table.has("nodes")) {
-    model.kind = table.word("kind", "nodes", {"nodes"});
+    table.word("kind", "nodes", {"nodes"});
+    model.kind = ModelKind::nodes;
     for (GateTable& node : table.tables("nodes")) model.nodes.push_back(read_node(node, 0));
     if (model.nodes.empty()) table.reject("nodes", "at least one node");
   } else {
-    model.kind = table.word("kind", model.kind, {"mlp", "transformer", "moe", "linear_stack"});
+    model.kind = read_kind(table, model.kind);
     read_sizes(table, model);
   }
   std::string dtype = table.word("dtype", std::string(to_string(model.dtype)),
@@ -172,8 +197,8 @@ GateModel read_gate_model(GateTable& table) {
 }
 
 nn::ModelNode model_node(const GateModel& model, const ModelUse& use) {
-  if (model.kind == "mlp") return mlp(model);
-  if (model.kind == "linear_stack") return linear_stack(model);
+  if (model.kind == ModelKind::mlp) return mlp(model);
+  if (model.kind == ModelKind::linear_stack) return linear_stack(model);
   if (model.has_blocks()) return transformer(model, use);
   nn::ModelNode root{"", "sequential", {}, model.nodes};
   if (use.checkpoint_blocks) set_checkpointing(root);

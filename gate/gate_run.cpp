@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "core/engine/random_stream.h"
+#include "fsdp/event_fields.h"
 #include "training/scalar_value.h"
 
 namespace simmesh {
 
 namespace {
 
-// Attention blocks with checkpointing nest deeper than the default stack.
+// Attention blocks with checkpointing need more than the default stack.
 constexpr std::size_t stack_bytes = 256 * 1024;
 
 void keep_results(Rank& rank, const GateRunner::Request& request, const TrainingResult& result,
@@ -22,7 +23,7 @@ void keep_results(Rank& rank, const GateRunner::Request& request, const Training
   if (request.keep_record && rank.id() == 0) found.record = copy_of(results);
 }
 
-// Observation keeps what one rank's events of sharding say.
+// Observation counts the gathers of one rank, and keeps its events.
 class Observation {
  public:
   Observation(const GateEvents& asked, Rank& rank, RankFindings& found)
@@ -43,6 +44,25 @@ class Observation {
   bool is_asked_;
   nn::Module* model_ = nullptr;
   std::int64_t step_ = -1;
+};
+
+// TrainingCalls counts a rank's calls of each collective, except those that only serve reports.
+class TrainingCalls {
+ public:
+  explicit TrainingCalls(Rank& rank) : rank_(rank), last_(rank.counters()) {}
+
+  void begin_report() {
+    for (std::size_t op = 0; op < collective_op_count; ++op)
+      calls_[op] += rank_.counters()[op] - last_[op];
+  }
+  void end_report() { last_ = rank_.counters(); }
+
+  const std::array<std::uint32_t, collective_op_count>& calls() const { return calls_; }
+
+ private:
+  Rank& rank_;
+  std::array<std::uint32_t, Rank::counter_count> last_;
+  std::array<std::uint32_t, collective_op_count> calls_{};
 };
 
 }  // namespace
@@ -84,15 +104,12 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       if (phase == TrainPhase::forward) observation.begin_step(step);
       own.operations[std::size_t(step)][std::size_t(phase)] = rank.operations();
     };
-    // Calls are those up to the end, less those within reports.
-    auto count_calls = [&](bool adds) {
-      for (std::size_t op = 0; op < collective_op_count; ++op)
-        own.calls[op] += adds ? rank.counters()[op] : 0U - rank.counters()[op];
-    };
+    TrainingCalls calls(rank);
     form.reports = !request.on_devices;
-    form.at_report = count_calls;
-    form.after_training = [&] { count_calls(true); };
+    form.at_report = [&](bool begins) { begins ? calls.begin_report() : calls.end_report(); };
+    form.after_training = [&] { calls.begin_report(); };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form));
+    own.calls = calls.calls();
     if (!request.on_devices) keep_results(rank, request, result, own);
   };
 }
@@ -114,7 +131,7 @@ Schedule GateRunner::schedule_at(std::uint64_t i) const {
   std::uint64_t seed = RandomStream(options_.seed, i).next();
   if (i % 2 == 1) return Schedule::seeded(seed);
   Schedule priorities = Schedule::pct({.depth = 3});
-  // The World's seed stays: what ranks draw depends on it.
+  // Only the schedule gets this seed: the random streams of the ranks depend on the World's.
   return Schedule::custom(fmt::format("pct:3 with seed {}", seed),
                           [priorities, seed](std::size_t ranks, std::uint64_t) {
                             return priorities.make_policy(ranks, seed);

@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
 #include <memory>
 
 #include "core/check/error.h"
@@ -8,6 +7,7 @@
 #include "gate/explore_gate.h"
 #include "tools/commands.h"
 #include "tools/gate_options.h"
+#include "tools/write_file.h"
 
 namespace simmesh {
 
@@ -21,27 +21,12 @@ struct ExploreArguments {
   OutputOptions output;
 };
 
-// Writes the whole file or none.
-void write_file(const std::string& path, const std::string& text) {
-  std::string unfinished = path + ".part";
-  std::ofstream stream(unfinished, std::ios::binary);
-  stream << text;
-  stream.close();
-  std::error_code fault;
-  if (stream) std::filesystem::rename(unfinished, path, fault);
-  if (stream && !fault) return;
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);
-  raise(ErrorKind::value_error, "tools/explore",
-        "expected to write the failing schedule, but '{}' can't be written to", path);
-}
-
 std::string schedule_file(const ExploreArguments& arguments) {
   if (!arguments.output_file.empty()) return arguments.output_file;
   return std::filesystem::path(arguments.path).stem().string() + ".schedule";
 }
 
-// The file of the shortest failing schedule replays it.
+// The line replays the file of the shortest failing schedule.
 std::string reproduce_line(const ExploreArguments& arguments, const GateRunOptions& options,
                            const std::string& file) {
   std::string line = fmt::format("simmesh run {} --schedule {}", shell_word(arguments.path),
@@ -56,7 +41,7 @@ int run(const ExploreArguments& arguments, const GateRunOptions& options) {
   ExploreTextOptions text{.quiet = arguments.output.quiet};
   if (!found.choices.empty()) {
     std::string file = schedule_file(arguments);
-    write_file(file, choices_to_string(found.choices) + "\n");
+    write_file(file, choices_to_string(found.choices) + "\n", "the failing schedule");
     text.reproduce = reproduce_line(arguments, options, file);
   }
   fmt::print("{}", arguments.output.json ? to_json(found, text) : to_text(found, text));
@@ -71,13 +56,13 @@ void add_explore_command(CLI::App& program, int& status) {
       "explore",
       "runs one gate under many schedules; last line: N schedules, N distinct, data hash H");
   app->add_option("GATE", arguments->path, "a gate file")->required();
-  app->add_option("--schedules", arguments->request.schedules, "at most so many schedules")
+  app->add_option("--schedules", arguments->request.schedules, "number of schedules, at most")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)));
   app->add_flag("--exhaustive", arguments->request.exhaustive,
-                "one schedule of each class of equivalent ones: for small worlds");
+                "run one schedule of each class of equivalent schedules; for small worlds");
   app->add_option("--output", arguments->output_file,
-                  "where a failing schedule is written; GATE.schedule by default");
+                  "file for a failing schedule; default: GATE.schedule");
   arguments->run.add_to(*app);
   arguments->output.add_to(*app);
   app->callback(

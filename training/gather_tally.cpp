@@ -12,13 +12,13 @@ void GatherTally::see(const fsdp::Event& event) {
       break;
     case fsdp::EventKind::wait: end(event.group, true); break;
     case fsdp::EventKind::finalize:
-      if (event.detail == "drops_gather") end(event.group, false);
+      if (event.drops_gather) end(event.group, false);
       break;
     default: break;
   }
 }
 
-// A group of one rank gathers without communication: then nothing is pending.
+// A group of one rank gathers without communication, so nothing is pending.
 void GatherTally::end(const fsdp::FSDPParamGroup* group, bool is_used) {
   auto found = std::find(pending_.begin(), pending_.end(), group);
   if (found == pending_.end()) return;

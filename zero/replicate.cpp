@@ -12,6 +12,7 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
+#include "core/tensor/flat.h"
 
 namespace simmesh {
 
@@ -19,35 +20,10 @@ namespace {
 
 constexpr std::string_view source = "zero/replicate";
 
-// FlatRange is where a tensor of some shape lies in a flat one.
-struct FlatRange {
-  std::int64_t start;
-  Shape shape;
-};
-
-Tensor part_of(const Tensor& flat, const FlatRange& range) {
-  return flat.narrow({0, range.start, element_count(range.shape)}).view(range.shape);
-}
-
-void write_part(Tensor& flat, std::int64_t start, const Tensor& values) {
-  Tensor part = part_of(flat, {start, values.shape()});
-  copy_(part, values);
-}
-
-std::int64_t elements_of(const std::vector<Tensor>& tensors) {
-  std::int64_t count = 0;
-  for (const Tensor& tensor : tensors) count += tensor.element_count();
-  return count;
-}
-
-Tensor flattened(const std::vector<Tensor>& tensors, DType dtype) {
-  Tensor flat = empty({elements_of(tensors)}, dtype);
-  std::int64_t start = 0;
-  for (const Tensor& tensor : tensors) {
-    write_part(flat, start, tensor);
-    start += tensor.element_count();
-  }
-  return flat;
+std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
+  std::vector<Shape> shapes;
+  for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
+  return shapes;
 }
 
 // Bucket is a list of gradients of one dtype that are reduced together.
@@ -55,15 +31,15 @@ struct Bucket {
   DType dtype = DType::float32;
   std::vector<std::size_t> members;  // indices of parameters
   std::size_t bytes = 0;
-  std::size_t pending = 0;  // gradients that this backward pass has yet to bring
-  // What is reduced, kept until the reduction has ended.
+  std::size_t pending = 0;  // gradients that are missing in this backward pass
+  // The reduced tensor, kept until the reduction has ended.
   Tensor flat;
   Work work;
 };
 
 std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, std::size_t bytes_max) {
   std::vector<Bucket> buckets;
-  // The bucket of each dtype that still has room.
+  // For each dtype, the bucket that still has room.
   std::vector<std::optional<std::size_t>> open(std::size(all_dtypes));
   for (std::size_t i = parameters.size(); i-- > 0;) {
     std::optional<std::size_t>& index = open[std::size_t(parameters[i].dtype())];
@@ -81,13 +57,13 @@ std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, std::siz
 
 }  // namespace
 
-// State belongs to the module, by its pre-hook. The leaves' hooks only refer to it, since it holds
-// the leaves.
+// State is owned by the pre-hook of the module. The hooks of the leaves only refer to it, because
+// it owns the leaves.
 struct Replication::State {
   enum class Phase : std::uint8_t {
-    idle,          // no forward pass since the last sum
-    accumulating,  // the last forward pass was one without gradient sync
-    expecting,     // a backward pass is to bring gradients
+    idle,          // no forward pass since the last reduction
+    accumulating,  // the last forward pass had no gradient sync
+    expecting,     // waiting for the gradients of a backward pass
   };
 
   State(std::vector<Tensor> leaves, const ProcessGroup& over, const ReplicateOptions& given)
@@ -127,7 +103,7 @@ namespace {
 
 using State = Replication::State;
 
-// A description of all parameters and buffers, one a line.
+// Describes all parameters and buffers, one per line.
 std::string layout_of(const std::vector<nn::NamedTensor>& tensors) {
   std::string text;
   for (const auto& [name, tensor] : tensors)
@@ -142,14 +118,14 @@ void check_same_layout(const std::string& own, const ProcessGroup& group) {
   std::size_t at = 0;
   while (at < own.size() && at < first.size() && own[at] == first[at]) ++at;
   auto line_at = [at](const std::string& text) {
-    if (at >= text.size()) return std::string("no further one");
+    if (at >= text.size()) return std::string("no further parameter");
     std::size_t begin = at == 0 ? text.npos : text.rfind('\n', at - 1);
     begin = begin == text.npos ? 0 : begin + 1;
     return text.substr(begin, text.find('\n', at) - begin);
   };
   raise(ErrorKind::runtime_error, source,
-        "rank {}: expected the parameters of rank {}, of which one is {}, got {}",
-        group.owner().id(), group.members()[0], line_at(first), line_at(own));
+        "rank {}: expected the parameters of rank {}, {} among them, got {}", group.owner().id(),
+        group.members()[0], line_at(first), line_at(own));
 }
 
 void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const ProcessGroup& group) {
@@ -160,11 +136,8 @@ void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const Pro
       if (tensor.dtype() == dtype) same.push_back(tensor.detach());
     if (same.empty()) continue;
     Tensor values = broadcast(flattened(same, dtype), 0, group);
-    std::int64_t start = 0;
-    for (Tensor& tensor : same) {
-      copy_(tensor, part_of(values, {start, tensor.shape()}));
-      start += tensor.element_count();
-    }
+    std::vector<Tensor> parts = flat_parts(values, shapes_of(same));
+    for (std::size_t i = 0; i < same.size(); ++i) copy_(same[i], parts[i]);
   }
 }
 
@@ -173,11 +146,12 @@ void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const Pro
 void State::gradient_came(std::size_t index) {
   if (phase == Phase::accumulating) return;
   if (phase == Phase::idle)
-    raise(ErrorKind::runtime_error, source,
-          "expected one backward pass after each forward pass of a replicated module, got another");
+    raise(
+        ErrorKind::runtime_error, source,
+        "expected one backward pass after each forward pass of a replicated module, got a second");
   if (ready[index])
     raise(ErrorKind::runtime_error, source,
-          "expected one gradient of parameter {} in a backward pass, got two", index);
+          "expected one gradient of parameter {} per backward pass, got two", index);
   ready[index] = true;
   --buckets[bucket_of[index]].pending;
   if (!queued) {
@@ -231,12 +205,11 @@ std::vector<bool> State::unused_by_all() {
 
 void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
   Tensor sum = bucket.work.wait();
-  std::int64_t start = 0;
-  for (std::size_t index : bucket.members) {
-    Tensor& parameter = parameters[index];
-    if (!unused[index]) set_grad(parameter, part_of(sum, {start, parameter.shape()}));
-    start += parameter.element_count();
-  }
+  std::vector<Tensor> members;
+  for (std::size_t index : bucket.members) members.push_back(parameters[index]);
+  std::vector<Tensor> parts = flat_parts(sum, shapes_of(members));
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (!unused[bucket.members[i]]) set_grad(members[i], parts[i]);
 }
 
 void Replication::set_requires_gradient_sync(bool value) { state_->requires_sync = value; }

@@ -36,9 +36,10 @@ gsl::span<const bool> as_span(const Flags& flags) { return {flags.data(), flags.
 
 }  // namespace
 
-OpNode::OpNode(const OpCall& call, gsl::span<const Tensor> outputs)
+OpNode::OpNode(const OpCall& call, const Gradient& gradient, gsl::span<const Tensor> outputs)
     : Node(next_sequence()),
       op_(call.op),
+      gradient_(gradient),
       attributes_(call.attributes),
       input_types_(types_of(call.inputs)),
       inputs_(call.inputs.size()),
@@ -46,7 +47,7 @@ OpNode::OpNode(const OpCall& call, gsl::span<const Tensor> outputs)
   for (const Tensor& input : call.inputs)
     add_edge(input.requires_grad() ? Variable::of(input)->edge(input) : Edge());
   for (const Tensor& output : outputs) add_output(type_of(output));
-  const Saves& saves = op_.saves;
+  const Saves& saves = gradient_.saves;
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (is_saved(saves, call.inputs, i)) inputs_[i] = SavedTensor(call.inputs[i]);
   for (std::size_t i = 0; i < outputs_.size(); ++i)
@@ -71,8 +72,9 @@ Gradients OpNode::apply(Gradients gradients) {
     unfinished.push_back(edge.node && edge.node->takes_unrounded());
   }
   UnroundedSums scope(takes_unrounded());
-  return op_.gradient(GradientCall({op_, attributes_, inputs, outputs, input_types_, output_types(),
-                                    gradients, as_span(needs), as_span(unfinished)}));
+  return gradient_.rule(
+      GradientCall({op_, attributes_, inputs, outputs, input_types_, output_types(), gradients,
+                    as_span(needs), as_span(unfinished)}));
 }
 
 bool OpNode::takes_unrounded() const {

@@ -8,7 +8,7 @@ namespace simmesh {
 // OpNode is the tape's entry of one call of an op: its gradient rule, and what that reads.
 class OpNode final : public Node {
  public:
-  OpNode(const OpCall& call, gsl::span<const Tensor> outputs);
+  OpNode(const OpCall& call, const Gradient& gradient, gsl::span<const Tensor> outputs);
 
   std::string name() const override { return op_.name; }
   const Op& op() const { return op_; }
@@ -18,6 +18,7 @@ class OpNode final : public Node {
 
  private:
   const Op& op_;
+  const Gradient& gradient_;
   Attributes attributes_;
   TensorTypes input_types_;
   std::vector<SavedTensor> inputs_, outputs_;

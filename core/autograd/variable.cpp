@@ -3,32 +3,39 @@
 #include "core/autograd/accumulate_grad.h"
 #include "core/autograd/op_node.h"
 #include "core/check/error.h"
+#include "core/gradients/gradient_of.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/shapes/op_views.h"
 
 namespace simmesh {
 
 Variable::~Variable() = default;
 
 void Variable::record(const OpCall& call, gsl::span<Tensor> outputs) const {
-  if (!call.op.gradient) return;
-  NodePtr node(new OpNode(call, outputs));
+  const Gradient* gradient = gradient_of(call.op);
+  if (!gradient) return;
+  NodePtr node(new OpNode(call, *gradient, outputs));
   for (std::size_t i = 0; i < std::size_t(outputs.size()); ++i)
     if (is_floating_point(outputs[i].dtype()))
       outputs[i].set_tracking(new Variable(node, std::uint32_t(i)));
 }
 
 void Variable::rebase(const OpCall& call, Tensor& self) const {
-  if (!call.op.gradient)
+  const Gradient* gradient = gradient_of(call.op);
+  if (!gradient)
     raise(ErrorKind::runtime_error, call.op.name,
           "expected an operation that has a gradient, to change a tensor in place on the tape");
   Tensor output = self.detach();
-  NodePtr node(new OpNode(call, gsl::span<const Tensor>(&output, 1)));
+  NodePtr node(new OpNode(call, *gradient, gsl::span<const Tensor>(&output, 1)));
   if (Variable* variable = Variable::of(self))
     variable->set_node(std::move(node), 0);
   else
     self.set_tracking(new Variable(std::move(node), 0));
+}
+
+const AttachedViews* Variable::views() const {
+  return requires_grad_ && grad_enabled() ? &op_views() : nullptr;
 }
 
 void Variable::check_in_place(const Op& op) const {

@@ -23,7 +23,9 @@ void Optimizer::add_parameters(const std::vector<Tensor>& parameters) {
               "some parameters appear in more than one parameter group, or twice in one");
     parameters_.push_back(parameter);
     states_.emplace_back();
+    groups_of_.push_back(group_count_);
   }
+  ++group_count_;
 }
 
 Tensor& Optimizer::state_tensor(std::size_t parameter, const std::string& name) {

@@ -37,6 +37,8 @@ class Optimizer {
     return states_[parameter].tensors;
   }
   std::int64_t steps(std::size_t parameter) const { return states_[parameter].steps; }
+  // group_of returns the index of a parameter's group.
+  std::size_t group_of(std::size_t parameter) const { return groups_of_[parameter]; }
   // load_state replaces what is kept for a parameter.
   void load_state(std::size_t parameter, std::map<std::string, Tensor> tensors, std::int64_t steps);
 
@@ -56,6 +58,8 @@ class Optimizer {
  private:
   std::vector<Tensor> parameters_;
   std::vector<State> states_;
+  std::vector<std::size_t> groups_of_;
+  std::size_t group_count_ = 0;
 };
 
 }  // namespace simmesh::optim

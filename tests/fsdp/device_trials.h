@@ -11,6 +11,7 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/optim/adam.h"
 #include "fsdp/fsdp_module.h"
+#include "tests/fsdp/faulty_streams.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
@@ -23,7 +24,8 @@ struct Trial {
   int steps = 4;
   int micro_batches = 1;
   FullyShardOptions options = {};
-  StreamFaults faults = {};
+  // What the model communicates on: with a bug, or as it ships.
+  MakeStreams make_streams = make_streams_of<CommStreams>;
   DeviceModel device = {};
   // Called when the model is sharded, and before each micro-batch.
   std::function<void(nn::Module&)> prepare = [](nn::Module&) {};
@@ -41,17 +43,12 @@ inline DeviceMesh mesh_of(const Trial& trial) {
   return init_device_mesh(trial.mesh, {"replicate", "shard"});
 }
 
-inline void set_faults(nn::Module& model, const StreamFaults& faults) {
-  for (auto& [name, module] : model.named_modules())
-    if (auto state = FSDPState::of(*module)) state->comm_context()->streams().faults() = faults;
-}
-
 inline void train(const Trial& trial, Rank& rank) {
   nn::ModulePtr model = build_model(small_model(trial.layers, trial.width));
   FullyShardOptions options = trial.options;
   options.mesh = mesh_of(trial);
   shard_layers(*model, options);
-  set_faults(*model, trial.faults);
+  communicate_over(*model, trial.make_streams());
   trial.prepare(*model);
   optim::AdamW optimizer(model->parameters(), {.lr = 0.01});
   for (int step = 0; step < trial.steps; ++step) {
@@ -81,6 +78,10 @@ inline std::string race_in(std::size_t ranks, const std::function<void(Rank&)>& 
   Outcome first = on_devices(ranks, device, "fifo", 1, body);
   Outcome other = on_devices(ranks, device, "seeded:1", 2, body);
   EXPECT_EQ(first.ok(), other.ok());
+  if (first.ok()) {
+    EXPECT_EQ(first.data_hash, other.data_hash);
+  }
+  EXPECT_EQ(first.live_storages + other.live_storages, 0);
   return first.ok() ? "" : first.failure->message;
 }
 
@@ -104,6 +105,7 @@ inline DeviceReport report_of(std::size_t ranks, const std::function<void(Rank&)
       Outcome outcome = on_devices(ranks, device, schedule, threads, body);
       EXPECT_TRUE(outcome.ok()) << report(outcome);
       if (!outcome.ok()) return {};
+      EXPECT_EQ(outcome.live_storages, 0) << schedule;
       const DeviceReport& report = outcome.devices.front();
       if (!first) first = report;
       EXPECT_EQ(report.makespan_us, first->makespan_us) << schedule;

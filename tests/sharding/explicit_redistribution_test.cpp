@@ -4,8 +4,8 @@
 
 #include "collectives/process_group.h"
 #include "core/engine/world.h"
-#include "tests/core/engine/every_schedule.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/every_schedule.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {

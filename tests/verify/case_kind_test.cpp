@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 
-#include "tests/gate/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "verify/verify.h"
 
 namespace simmesh {

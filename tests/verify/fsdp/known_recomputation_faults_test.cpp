@@ -91,7 +91,7 @@ void leaves_shards_in_recomputation(nn::Module& sharded) {
     return inputs;
   });
   sharded.add_pre_hook([was_given_up](nn::Module& module, nn::Tensors inputs) {
-    if (*was_given_up) group_of(module).to_sharded("pre_backward");
+    if (*was_given_up) group_of(module).register_shards();
     return inputs;
   });
 }
@@ -114,7 +114,7 @@ void ends_recomputation_as_forward(nn::Module& sharded) {
     FSDPParamGroup& group = group_of(module);
     group.set_training_state(TrainingState::forward);
     group.reshard();
-    group.record_post_forward();
+    group.record_forward();
     group.set_training_state(TrainingState::idle);
     return outputs;
   });

@@ -13,9 +13,10 @@
 #include "core/ops/neural/normalization.h"
 #include "core/ops/neural/softmax.h"
 #include "core/ops/random/random.h"
+#include "core/ops/reductions/closeness.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {

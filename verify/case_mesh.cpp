@@ -1,6 +1,7 @@
 #include "verify/case_mesh.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace simmesh {
 
@@ -37,6 +38,16 @@ CaseMesh read_mesh(const RecordedCase& recorded) {
   }
   mesh.world = std::max<std::int64_t>(element_count(field["shape"].shape()), 1);
   if (mesh.world > world_max) field["shape"].reject("a mesh of at most 2^20 ranks");
+  return mesh;
+}
+
+CaseMesh read_fitting_mesh(const RecordedCase& recorded) {
+  CaseMesh mesh = read_mesh(recorded);
+  CaseField shape = recorded["mesh"]["shape"];
+  bool is_whole = std::all_of(mesh.shape.begin(), mesh.shape.end(),
+                              [](std::int64_t size) { return size >= 1; });
+  if (!is_whole || element_count(shape.shape()) > mesh.world)
+    shape.reject(fmt::format("sizes that multiply to at most {} ranks", mesh.world));
   return mesh;
 }
 

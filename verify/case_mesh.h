@@ -35,6 +35,10 @@ struct CaseMesh {
 // mesh is found by view.
 CaseMesh read_mesh(const RecordedCase& recorded);
 
+// read_fitting_mesh reads the same; also throws a BadCase for sizes below 1 and for a mesh that is
+// larger than the world.
+CaseMesh read_fitting_mesh(const RecordedCase& recorded);
+
 // mesh_schema is the field "mesh", world_schema the field "world". Sizes that make no mesh are left
 // to view, which refuses them as PyTorch does.
 Schema mesh_schema();

@@ -1,5 +1,9 @@
 #include "verify/case_model.h"
 
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
 #include "verify/case_tensor.h"
 
 namespace simmesh {
@@ -34,8 +38,12 @@ nn::ModelNode read_node_at(const CaseField& field, std::size_t depth) {
   for (const std::string& key : field.keys()) {
     if (key == "name" || key == "kind") continue;
     if (key == "children") {
-      for (const CaseField& child : field[key].items())
+      std::set<std::string> names;
+      for (const CaseField& child : field[key].items()) {
         node.children.push_back(read_node_at(child, depth + 1));
+        if (node.children.back().name.empty() || !names.insert(node.children.back().name).second)
+          child["name"].reject("a name of its own");
+      }
     } else {
       node.fields[key] = read_field(field[key]);
     }
@@ -154,6 +162,23 @@ TrainingModel read_model(const RecordedCase& recorded) {
   }
   if (auto frozen = recorded.find("frozen")) model.frozen = frozen->texts();
   return model;
+}
+
+void require_parameters(const CaseField& field, const TrainingModel& model) {
+  auto text = [](const std::string& name, const Shape& shape) {
+    return fmt::format("{} {}", name, to_string(DimSpan(shape)));
+  };
+  std::vector<std::string> given, wanted;
+  for (const ParameterData& parameter : model.parameters)
+    given.push_back(text(parameter.name, parameter.shape));
+  for (const auto& [name, tensor] : build_meta_model(model)->named_parameters())
+    wanted.push_back(text(name, tensor.shape()));
+  if (given == wanted) return;
+  auto differs = std::mismatch(given.begin(), given.end(), wanted.begin(), wanted.end());
+  field.reject(differs.second == wanted.end()
+                   ? fmt::format("{} parameters, those of the modules", wanted.size())
+                   : fmt::format("the parameter {} at place {}", *differs.second,
+                                 differs.second - wanted.begin()));
 }
 
 OptimizerSpec read_optimizer(const CaseField& field) {

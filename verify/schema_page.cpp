@@ -1,6 +1,7 @@
 #include "verify/schema_page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace simmesh {
@@ -70,7 +71,9 @@ std::string in_words(const SchemaNode& node) {
     case Type::integer: return range_in_words(node.range);
     case Type::seed: return "an integer in 0 .. 2^64-1";
     case Type::number:
-      if (node.number_max == std::numeric_limits<double>::infinity()) return "a number";
+      if (std::isinf(node.number_min)) return "a number";
+      if (std::isinf(node.number_max))
+        return fmt::format("a number of at least {}", node.number_min);
       return fmt::format("a number in {} .. {}", node.number_min, node.number_max);
     case Type::figure: return "a number, inf, -inf or nan";
     case Type::text: return "a text";

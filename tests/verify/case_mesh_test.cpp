@@ -36,5 +36,17 @@ TEST(CaseMesh, BoundsTheWorld) {
   EXPECT_EQ(read(R"("mesh":{"shape":[0,5]})").world, 1);
 }
 
+TEST(CaseMesh, FitsIntoTheWorldWhereItRuns) {
+  auto fits = [](const std::string& fields) {
+    return [fields] {
+      read_fitting_mesh(RecordedCase::parse(R"({"kind":"k","id":"i",)" + fields + "}", {}));
+    };
+  };
+  fits(R"("mesh":{"shape":[2,3]},"world":7)")();
+  for (const char* shape : {"[2,4]", "[0]", "[-2,-2]", "[9223372036854775807]"})
+    expect_error(fits(R"("mesh":{"shape":)" + std::string(shape) + R"(},"world":7)"),
+                 ErrorKind::value_error, "field 'mesh.shape': expected sizes");
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -14,6 +14,7 @@
 #include "verify/case_bits.h"
 #include "verify/case_json.h"
 #include "verify/case_kind.h"
+#include "verify/case_model.h"
 #include "verify/case_tensor.h"
 #include "verify/case_work.h"
 #include "verify/case_world.h"
@@ -232,6 +233,7 @@ LayoutPlan read_layout(const RecordedCase& recorded) {
     plan.settings = read_program(*settings, plan.fsdp.model.dtype);
   require_work(recorded["model"], plan.fsdp.model,
                {.ranks = plan.fsdp.world, .input = plan.input.tensor.shape});
+  require_parameters(recorded["params"], plan.fsdp.model);
   return plan;
 }
 

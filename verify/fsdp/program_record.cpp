@@ -31,7 +31,7 @@ std::vector<RankRecord> record_program(const RecordedCase& recorded, const Verif
                                        CaseReport& report) {
   FsdpPlan plan = read_fsdp_plan(recorded);
   std::vector<ProgramStep> program = read_program(recorded["program"], plan.model.dtype);
-  require_program_work(recorded, plan, program);
+  require_program(recorded, plan, program);
   std::vector<RankRecord> of_rank(std::size_t(plan.world));
   World world(world_options(options, plan.world));
   auto error = run_case(

@@ -1,5 +1,6 @@
 #include "verify/fsdp/read_program.h"
 
+#include "verify/case_model.h"
 #include "verify/case_work.h"
 #include "verify/fsdp/read_plan.h"
 
@@ -88,7 +89,7 @@ Schema program_schema(const StepFields& expected) {
   schema::Fields fields = expected.all;
   fields.push_back(schema::optional("expect_error", schema::yes()));
   return schema::list(schema::object_by("do", std::move(choices), std::move(fields)),
-                      {.max = program_steps_max});
+                      {.min = expected.steps_min, .max = program_steps_max});
 }
 
 Schema settings_schema() {
@@ -161,8 +162,8 @@ std::vector<ProgramStep> read_program(const CaseField& field, DType dtype) {
   return program;
 }
 
-void require_program_work(const RecordedCase& recorded, const FsdpPlan& plan,
-                          const std::vector<ProgramStep>& program) {
+void require_program(const RecordedCase& recorded, const FsdpPlan& plan,
+                     const std::vector<ProgramStep>& program) {
   RunSize size{
       .ranks = plan.world, .steps = std::int64_t(program.size()) + 1, .kept = 1, .input = {}};
   for (const ProgramStep& step : program) {
@@ -172,6 +173,7 @@ void require_program_work(const RecordedCase& recorded, const FsdpPlan& plan,
     if (element_count(shape) > element_count(size.input)) size.input = shape;
   }
   require_work(recorded["model"], plan.model, size);
+  require_parameters(recorded["params"], plan.model);
 }
 
 }  // namespace simmesh

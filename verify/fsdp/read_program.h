@@ -12,6 +12,7 @@ namespace simmesh {
 struct StepFields {
   schema::Fields all = {};
   schema::Fields state_dict = {};
+  std::size_t steps_min = 1;
 };
 
 // program_schema is a list of steps; settings_schema one of steps that set something.
@@ -26,9 +27,10 @@ Schema whole_input_schema();
 // expected are passed over.
 std::vector<ProgramStep> read_program(const CaseField& field, DType dtype);
 
-// require_program_work throws a BadCase where a program on a plan's model takes too much.
-void require_program_work(const RecordedCase& recorded, const FsdpPlan& plan,
-                          const std::vector<ProgramStep>& program);
+// require_program throws a BadCase where a program on a plan's model takes too much, and where the
+// parameters aren't those of the model.
+void require_program(const RecordedCase& recorded, const FsdpPlan& plan,
+                     const std::vector<ProgramStep>& program);
 
 // read_step reads one step; read_input a tensor that a forward gets.
 ProgramStep read_step(const CaseField& field, DType dtype);

@@ -251,7 +251,7 @@ void verify_fsdp_state_dict(const RecordedCase& recorded, const VerifyOptions& o
   FsdpPlan plan = read_fsdp_plan(recorded);
   std::vector<ProgramStep> program = read_program(recorded["program"], plan.model.dtype);
   std::vector<CaseField> steps = recorded["program"].items();
-  require_program_work(recorded, plan, program);
+  require_program(recorded, plan, program);
   require_ranks(recorded.root(), plan.world);
   std::vector<std::vector<StepResult>> of_ranks(std::size_t(plan.world));
   World world(world_options(options, plan.world));

@@ -67,6 +67,7 @@ struct Tolerance {
 
   bool holds(double actual, double expected, double magnitude) const {
     if (std::isnan(expected)) return std::isnan(actual);
+    if (std::isinf(expected)) return actual == expected;
     return actual == expected || std::abs(actual - expected) <= atol + rtol * magnitude;
   }
 };
@@ -193,6 +194,7 @@ void verify_train(const RecordedCase& recorded, const VerifyOptions& options, Ca
                {.ranks = plan.world,
                 .steps = task.steps * task.micro_batches,
                 .input = recorded["input"]["shape"].shape()});
+  require_parameters(recorded["params"], plan.model);
   require_elements(recorded["target"]["shape"], recorded["target"]["shape"].shape(), plan.world);
   SyncMode sync = sync_from_string(recorded["sync"].text()).value();
   std::optional<Tolerance> tolerance;

@@ -31,9 +31,12 @@ constexpr std::size_t planned_tensor_dims_max = 8;
 
 Schema placement_schema() {
   return schema::spelled(
-      fmt::format("a placement with a split factor of at most {}", split_factor_max),
+      fmt::format("R, S(d), P(op) or _S(d,sf) with a split factor of at most {}", split_factor_max),
       [](const std::string& text) {
-        return parse_placement(text).split_factor() <= split_factor_max;
+        Placement placement = parse_placement(text);
+        bool is_plain = placement.is_replicate() || placement.is_partial() ||
+                        placement.is_shard() || placement.is_strided_shard();
+        return is_plain && placement.split_factor() <= split_factor_max;
       });
 }
 
@@ -63,7 +66,10 @@ schema::Fields plan_fields(Schema tensor) {
 
 Schema steps_schema() {
   using namespace schema;
-  Schema placement = placement_schema();
+  Schema placement = spelled("a placement", [](const std::string& text) {
+    parse_placement(text);
+    return true;
+  });
   return list(
       object({expected("mesh_dims", list(integer({.min = 0}), {.min = 1})),
               expected("from", placement), expected("to", placement),
@@ -110,7 +116,7 @@ PlanRequest read_plan_request(const RecordedCase& recorded) {
     recorded["mesh"]["shape"].reject(fmt::format("at most {} dims", planned_mesh_dims_max));
   PlanRequest request{.shape = tensor.shape,
                       .dtype = tensor.data.dtype,
-                      .mesh_shape = read_mesh(recorded).shape,
+                      .mesh_shape = read_fitting_mesh(recorded).shape,
                       .from = read_placements(recorded["from"]),
                       .to = read_placements(recorded["to"])};
   if (auto order = recorded.find("from_order"))

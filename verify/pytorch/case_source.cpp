@@ -1,5 +1,6 @@
 #include "verify/pytorch/case_source.h"
 
+#include "core/check/error.h"
 #include "sharding/index_cut.h"
 #include "sharding/local_shape.h"
 
@@ -9,6 +10,11 @@ CaseSource::CaseSource(const CaseTensor& tensor, DimSpan mesh_shape, Sharding sh
     : shape_(tensor.shape),
       mesh_shape_(mesh_shape.begin(), mesh_shape.end()),
       sharding_(std::move(sharding)) {
+  if (sharding_.placements.size() != mesh_shape_.size())
+    raise(ErrorKind::value_error, "verify/pytorch/case_source",
+          "expected a placement for each of {} mesh dims, got {}", mesh_shape_.size(),
+          to_string(PlacementSpan(sharding_.placements)));
+  sharding_.placements = normalized(sharding_.placements, std::int64_t(shape_.size()));
   bool is_pending = false;
   for (const Placement& placement : sharding_.placements) is_pending |= placement.is_pending();
   std::int64_t count = logical_count(mesh_shape, sharding_.placements);

@@ -12,7 +12,8 @@ namespace simmesh {
 // + 1 + its row-major index.
 class CaseSource {
  public:
-  // Computes all logical tensors; what they take is bounded before (see require_elements).
+  // Computes all logical tensors; what they take is bounded before (see require_elements). Throws a
+  // ValueError for another number of placements than mesh dims, and what `normalized` throws.
   CaseSource(const CaseTensor& tensor, DimSpan mesh_shape, Sharding sharding);
 
   // local returns the piece of a coordinate. May be called by ranks on several threads.

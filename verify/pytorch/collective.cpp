@@ -101,7 +101,7 @@ void require_result(const RecordedCase& recorded, const CollectiveCase& in) {
 }
 
 CollectiveCase read_collective_case(const RecordedCase& recorded) {
-  CollectiveCase in{.mesh = read_mesh(recorded), .op = recorded["op"].text()};
+  CollectiveCase in{.mesh = read_fitting_mesh(recorded), .op = recorded["op"].text()};
   if (in.mesh.world > collective_world_max)
     recorded.root().reject(fmt::format("a world of at most {} ranks", collective_world_max));
   in.in_place = recorded["api"].text() == "inplace";

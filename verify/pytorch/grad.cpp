@@ -49,7 +49,7 @@ struct RankGradients {
 };
 
 GradCase read_grad_case(const RecordedCase& recorded) {
-  GradCase in{.mesh = read_mesh(recorded),
+  GradCase in{.mesh = read_fitting_mesh(recorded),
               .tensor = read_tensor(recorded["tensor"]),
               .gradient = read_tensor(recorded["gradient"])};
   if (in.mesh.world > grad_ranks_max)

@@ -24,7 +24,7 @@ Schema local_shape_schema() {
 }
 
 void verify_local_shape(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
-  CaseMesh mesh = read_mesh(recorded);
+  CaseMesh mesh = read_fitting_mesh(recorded);
   Shape shape = recorded["tensor"]["shape"].shape();
   Placements placements = read_placements(recorded["placements"]);
   std::vector<CaseField> entries = recorded["local"].items();

@@ -50,7 +50,7 @@ struct RedistributeCase {
 };
 
 RedistributeCase read_redistribute_case(const RecordedCase& recorded) {
-  RedistributeCase result{.mesh = read_mesh(recorded),
+  RedistributeCase result{.mesh = read_fitting_mesh(recorded),
                           .tensor = read_tensor(recorded["tensor"]),
                           .request = read_plan_request(recorded)};
   if (result.mesh.world > redistribute_world_max)

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "core/tensor/convert.h"
@@ -115,7 +116,8 @@ Schema zero_train_schema() {
                  required("data_seed", seed()), required("input_factor", list(number())),
                  optional("poison_step", or_null(integer({.min = 0}))),
                  required("optimizer", zero_optimizer_schema()),
-                 required("groups", or_null(list(group, {.min = 1}))), required("clip", number()),
+                 required("groups", or_null(list(group, {.min = 1}))),
+                 required("clip", number_in(0.0, std::numeric_limits<double>::infinity())),
                  required("zero", zero_keys_schema()), optional("fp16", or_null(scaler_schema())),
                  required("compare", compare), expected("expect", expect_schema()),
                  // Of disputed cases: what is right instead, and what it came from.
@@ -251,7 +253,7 @@ struct Comparison {
   // is_near compares within the tolerance; below 0 it is none at all.
   bool is_near(double actual, double expected, double rtol) const {
     if (std::isnan(expected)) return std::isnan(actual);
-    if (rtol < 0) return actual == expected;
+    if (rtol < 0 || std::isinf(expected)) return actual == expected;
     return actual == expected || std::abs(actual - expected) <= atol + rtol * std::abs(expected);
   }
 };
@@ -415,6 +417,7 @@ void verify_zero_train(const RecordedCase& recorded, const VerifyOptions& option
                {.ranks = world_size,
                 .steps = task.steps * task.accumulation,
                 .input = {task.batch, std::max(task.inputs, task.outputs)}});
+  require_parameters(recorded["init"], task.model);
   require_losses(expect["steps"], world_size);
   std::vector<ZeroResult> ranks(static_cast<std::size_t>(world_size));
   World world(world_options(options, world_size));

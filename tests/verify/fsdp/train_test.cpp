@@ -48,6 +48,15 @@ TEST(VerifyTrain, NamesWordsThatItDoesNotKnow) {
 
 TEST(VerifyTrain, BadCasesSayWhere) {
   json value = on_one_device("train.jsonl");
+  json parameters = value["params"];
+  parameters.push_back(parameters[0]);
+  testing::expect_bad(value, "/params", parameters, "those of the modules");
+  parameters.erase(parameters.size() - 1);
+  std::swap(parameters[0], parameters[1]);
+  testing::expect_bad(value, "/params", parameters, "the parameter l0.weight");
+  testing::expect_bad(value, "/params/0/shape", json::array({3}), "at place 0");
+  testing::expect_bad(value, "/model/children/1/name", value["model"]["children"][0]["name"],
+                      "a name of its own");
   testing::expect_bad(value, "/steps", 0, "field 'steps'");
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/mesh/expect_error.h"
 #include "tests/sharding/serial_oracle.h"
 #include "tests/sharding/small_worlds.h"
 
@@ -46,6 +47,16 @@ TEST(CaseSource, CountsTheLogicalTensors) {
   EXPECT_EQ(count("P(sum),S(0)"), 2);
   EXPECT_EQ(count("R,P(max)"), 3);
   EXPECT_EQ(count("P(sum),P(avg)"), 6);
+}
+
+// What isn't a sharding of the tensor has no pieces; asking for them must be no walk into memory.
+TEST(CaseSource, RefusesWhatIsNoShardingOfTheTensor) {
+  auto source = [](const char* list) {
+    return [list] { CaseSource(tensor, Dims{2, 3}, {parse_placements(list), {}}); };
+  };
+  for (const char* list : {"", "R", "R,R,R"})
+    testing::expect_error(source(list), ErrorKind::value_error, "each of 2 mesh dims");
+  testing::expect_error(source("R,S(2)"), ErrorKind::index_error, "");
 }
 
 }  // namespace

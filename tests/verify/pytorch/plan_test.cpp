@@ -35,7 +35,7 @@ TEST(VerifyPlan, NamesWhatDiffers) {
 
 TEST(VerifyPlan, RejectsMalformedFields) {
   testing::expect_bad(a_plan_case(), "/cost", "dear", "a number, inf, -inf or nan");
-  testing::expect_bad(a_plan_case(), "/from/0", "X", "field 'from.0': expected a placement");
+  testing::expect_bad(a_plan_case(), "/from/0", "X", "field 'from.0': expected R, S(d)");
   testing::expect_bad(a_plan_case(), "/devices_per_host", 0, "devices_per_host");
 }
 

@@ -62,6 +62,14 @@ TEST(VerifyRedistribute, RejectsMalformedFields) {
   testing::expect_bad(a_redistribute_case(), "/collectives", 5, "field 'collectives'");
 }
 
+// Fewer placements than mesh dims, or a dim that the tensor hasn't: no pieces, and no crash.
+TEST(VerifyRedistribute, FailsWithoutAShardingOfTheTensor) {
+  json value = a_redistribute_case();
+  testing::expect_fails(value, "/from", json::array(), "a placement for each of");
+  testing::expect_fails(value, "/from/0", "S(7)", "IndexError");
+  testing::expect_bad(value, "/from/0", "Ragged([1,2])", "field 'from.0': expected R, S(d)");
+}
+
 // A case without the bits to expect must be no case, not a crash.
 TEST(VerifyRedistribute, WantsTheBitsAfterwards) {
   json value = a_redistribute_case();

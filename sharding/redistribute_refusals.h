@@ -3,7 +3,7 @@
 #include "core/tensor/shape.h"
 #include "sharding/placement.h"
 #include "sharding/plan.h"
-#include "sharding/planner.h"
+#include "sharding/plan_request.h"
 
 namespace simmesh {
 

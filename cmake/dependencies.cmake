@@ -1,5 +1,6 @@
 # All dependencies come from the distribution's packages; `./dev` installs them.
-find_package(Boost 1.74 REQUIRED COMPONENTS fiber context thread)
+find_package(Boost 1.74 REQUIRED COMPONENTS fiber context)
+find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Microsoft.GSL REQUIRED)

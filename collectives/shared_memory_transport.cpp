@@ -5,6 +5,7 @@
 
 #include "collectives/transport.h"
 #include "collectives/uncharged.h"
+#include "core/arithmetic/compute.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/check/bits_hash.h"
 #include "core/check/check.h"
@@ -122,14 +123,14 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
   bool streams = bytes >= streamed_bytes_min;
   std::optional<BitsHash> hash;
   if (streams) hash.emplace();
-  context_.arithmetic.reduce({.op = first_.reduce,
-                              .dtype = part.dtype,
-                              .factor = first_.factor,
-                              .operands = operands,
-                              .count = like.element_count(),
-                              .result = part.buffer->data(),
-                              .owner = owner,
-                              .hash = streams ? &*hash : nullptr});
+  compute(context_.arithmetic, Reduction{.op = first_.reduce,
+                                         .dtype = part.dtype,
+                                         .factor = first_.factor,
+                                         .operands = operands,
+                                         .count = like.element_count(),
+                                         .result = part.buffer->data(),
+                                         .owner = owner,
+                                         .hash = streams ? &*hash : nullptr});
   part.hash = streams ? hash->value() : bits_hash({part.buffer->data(), bytes});
   return part;
 }
@@ -175,7 +176,7 @@ void Exchanging::scatter_reduced(std::size_t index) {
     Chunk chunk = chunk_of({tensor.size(dim), std::int64_t(members_), std::int64_t(member)});
     return tensor.narrow({dim, chunk.start, chunk.length});
   };
-  if (context_.arithmetic.adds_by_owner()) {
+  if (adds_by_owner(context_.arithmetic)) {
     for (std::size_t member = 0; member < members_; ++member) {
       std::vector<Tensor> pieces;
       std::vector<const std::byte*> data;

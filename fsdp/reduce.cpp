@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/inplace.h"
@@ -90,7 +91,7 @@ class Reducer {
 // Part of the copy, as the device sees it.
 void scale_unrounded(Tensor& flat, double scale) {
   if (scale == 1.0 || !keeps_unrounded() || !flat.has_elements()) return;
-  write_unrounded(flat, unrounded(flat).scaled(scale));
+  write_unrounded(flat, scaled(unrounded(flat), scale));
 }
 
 Tensor flat_input(const std::vector<ParamGrad>& gradients, DType dtype, std::int64_t ranks,

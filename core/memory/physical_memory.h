@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
-#include <boost/thread/mutex.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 namespace simmesh {
@@ -50,7 +50,7 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
   std::atomic<std::int64_t> current_{0};
   std::atomic<std::int64_t> peak_{0};
   std::atomic<std::int64_t> live_buffers_{0};
-  boost::mutex cache_mutex_;
+  std::mutex cache_mutex_;
   std::vector<Block> cache_;
   std::size_t cached_bytes_ = 0;
 };

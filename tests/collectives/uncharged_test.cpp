@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/engine/world.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/arithmetic/compute.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
@@ -54,12 +55,12 @@ void add_blocks_exactly(const BlockSum& sum, Tensor& out) {
     Tensor rest = terms.narrow({.dim = 0, .start = 1, .length = count});
     take_blocks(x, {place}, sum.block, first);
     take_blocks(source, Places(order.begin() + begin, order.begin() + end), sum.block, rest);
-    current_arithmetic().sum({.data = terms.data(),
-                              .dtype = dtype,
-                              .count = count + 1,
-                              .inner = sum.block,
-                              .result = out.mutable_data() + place * target_bytes,
-                              .result_dtype = out.dtype()});
+    compute(current_arithmetic(), SumRequest{.data = terms.data(),
+                                             .dtype = dtype,
+                                             .count = count + 1,
+                                             .inner = sum.block,
+                                             .result = out.mutable_data() + place * target_bytes,
+                                             .result_dtype = out.dtype()});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/arithmetic/compute.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/reductions/unrounded_terms.h"
 #include "core/ops/shapes/views.h"
@@ -81,7 +82,7 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
   const Arithmetic& arithmetic = current_arithmetic();
   std::int64_t batches = dims == 2 ? 1 : out.size(0);
   for (std::int64_t i = 0; i < batches; ++i) {
-    arithmetic.product(product);
+    compute(arithmetic, product);
     product.a.data += batch_step(a);
     product.b.data += batch_step(b);
     product.result += rows * columns * std::int64_t(bytes_per_element(out.dtype()));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/product_request.h"
 #include "core/ops/matrices/products.h"
 
 namespace simmesh {

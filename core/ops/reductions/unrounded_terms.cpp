@@ -6,6 +6,7 @@
 
 #include "core/arithmetic/carried_product.h"
 #include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/number.h"
@@ -58,7 +59,7 @@ bool add_unrounded(gsl::span<const Tensor> inputs, const Attributes& attributes,
   if (!std::isfinite(factor)) return false;
   if (out.element_count() == 0) return true;
   CarriedSums terms[] = {behind(inputs[0], out.shape()),
-                         behind(inputs[1], out.shape()).scaled(factor)};
+                         scaled(behind(inputs[1], out.shape()), factor)};
   write_unrounded(out, sum_of(terms));
   return true;
 }
@@ -69,8 +70,8 @@ bool divide_unrounded(gsl::span<const Tensor> inputs, const Attributes& attribut
   double divisor = other->as<double>();
   if (!std::isfinite(divisor) || divisor == 0) return false;
   CarriedSums sums = unrounded(inputs[0]);
-  if (!sums.can_be_divided(divisor)) return false;
-  write_unrounded(out, sums.divided(divisor));
+  if (!can_be_divided(sums, divisor)) return false;
+  write_unrounded(out, divided(sums, divisor));
   return true;
 }
 
@@ -101,9 +102,9 @@ void write_unrounded_product(const Tensor& a, const Tensor& b, const Addend& add
   Tensor added;
   if (addend.value.is_defined() && scales.beta != 0) added = expand(addend.value, out.shape());
   for (std::int64_t i = 0; i < batches; ++i) {
-    CarriedSums sums = product_of(matrix_of(a, i), matrix_of(b, i)).scaled(scales.alpha);
+    CarriedSums sums = scaled(product_of(matrix_of(a, i), matrix_of(b, i)), scales.alpha);
     if (added.is_defined()) {
-      CarriedSums terms[] = {std::move(sums), unrounded(matrix_of(added, i)).scaled(scales.beta)};
+      CarriedSums terms[] = {std::move(sums), scaled(unrounded(matrix_of(added, i)), scales.beta)};
       sums = sum_of(terms);
     }
     Tensor target = flat.narrow({.dim = 0, .start = i * size, .length = size});
@@ -113,13 +114,13 @@ void write_unrounded_product(const Tensor& a, const Tensor& b, const Addend& add
 
 void write_unrounded_blocks(const BlockSum& sum, Tensor& out) {
   if (out.element_count() == 0) return;
-  CarriedSums source = unrounded(sum.source).scaled(sum.alpha);
+  CarriedSums source = scaled(unrounded(sum.source), sum.alpha);
   std::vector<CarriedSums> parts = {unrounded(sum.x)};
   DigitRange range =
       DigitRange::of_bits(32 * source.low(), 32 * (source.low() + source.digit_count()),
                           std::int64_t(sum.places.size()));
   DigitSums blocks(out.element_count(), range);
-  CarriedSums terms = source.over_one(source.divisor());
+  CarriedSums terms = over_one(source, source.divisor());
   for (std::size_t i = 0; i < sum.places.size(); ++i)
     if (sum.places[i] >= 0)
       blocks.add_sums(terms.slice({std::int64_t(i) * sum.block, sum.block}),

@@ -15,3 +15,7 @@ foreach(head HEAD logs/HEAD)
 endforeach()
 set_source_files_properties(core/check/repro.cpp
   PROPERTIES COMPILE_DEFINITIONS "SIMMESH_REVISION=\"${simmesh_revision}\"")
+
+# The version stands in project() and nowhere else.
+set_source_files_properties(core/check/version.cpp
+  PROPERTIES COMPILE_DEFINITIONS "SIMMESH_VERSION=\"${PROJECT_VERSION}\"")

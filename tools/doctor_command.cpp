@@ -9,6 +9,7 @@
 #include "core/arithmetic/self_check.h"
 #include "core/check/bits_hash.h"
 #include "core/check/repro.h"
+#include "core/check/version.h"
 #include "core/engine/world.h"
 #include "core/tensor/formula.h"
 #include "tools/commands.h"
@@ -88,7 +89,7 @@ std::string fibers_work() {
 
 std::vector<Finding> examine() {
   std::vector<Finding> findings = {
-      {"version", "0.1.0", ""},
+      {"version", std::string(version()), ""},
       {"revision", std::string(revision()), ""},
       {"compiler", __VERSION__, ""},
       {"processor", first_line_with("/proc/cpuinfo", "model name"), ""},

@@ -2,7 +2,6 @@
 
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
-#include "collectives/uncharged.h"
 #include "collectives/work_state.h"
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
@@ -42,7 +41,8 @@ void begin(const ProcessGroup& group, const char* operation, const CallSite& sit
 }
 
 Tensor snapshot(const Tensor& tensor) {
-  Uncharged scope;
+  Ledger::Uncharged scope;
+  Clock::Quiet no_copy;
   return tensor.clone();
 }
 

@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "collectives/transport.h"
-#include "collectives/uncharged.h"
 #include "core/arithmetic/compute.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/check/bits_hash.h"
 #include "core/check/check.h"
+#include "core/clock/clock.h"
+#include "core/memory/ledger.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/stream_copy.h"
 #include "core/tensor/strided_copy.h"
@@ -359,7 +360,10 @@ void Exchanging::all_to_all_list() {
 }  // namespace
 
 void SharedMemoryTransport::exchange(Exchange& exchange, const TransportContext& context) const {
-  Uncharged uncharged;
+  // Results are charged when their ranks take them, and what is copied on the way is part of the
+  // collective's own launch.
+  Ledger::Uncharged scope;
+  Clock::Quiet no_copies;
   Exchanging work(exchange, context);
   switch (exchange.call(0).op) {
     case CollectiveOp::barrier: return;

@@ -2,7 +2,6 @@
 
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
-#include "collectives/uncharged.h"
 #include "collectives/work_state.h"
 #include "core/check/error.h"
 
@@ -47,7 +46,7 @@ void take_into(Tensor& target, Rank& rank, Arrival& arrival) {
   Clock::Quiet no_copy;
   Tensor part;
   {
-    Uncharged scope;
+    Ledger::Uncharged scope;
     part = arrival.parts().front().to_tensor();
   }
   adopt_(target, part);
@@ -199,7 +198,8 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   {
     // The operands are shared as they are now: a device would read them from the caller's own
     // memory.
-    Uncharged scope;
+    Ledger::Uncharged scope;
+    Clock::Quiet no_copy;
     for (const Tensor& input : state->call.inputs) state->inputs.push_back(input.clone());
   }
   state->call.inputs = state->inputs;

@@ -6,7 +6,6 @@
 #include "collectives/collective_call.h"
 #include "collectives/device_launch.h"
 #include "core/tensor/launch.h"
-#include "fsdp/host_memory.h"
 
 namespace simmesh::fsdp {
 
@@ -75,7 +74,7 @@ void PendingGather::copy_in(const std::vector<std::unique_ptr<FSDPParam>>& param
     return;
   }
   {
-    HostMemory in_output(true);
+    Ledger::Uncharged in_output;
     input_ = joined(inputs);
   }
   std::int64_t numel = input_.element_count();

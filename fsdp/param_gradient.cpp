@@ -7,7 +7,6 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/unrounded_terms.h"
 #include "core/tensor/launch.h"
-#include "fsdp/host_memory.h"
 #include "fsdp/param.h"
 #include "sharding/dtensor_gradient.h"
 
@@ -120,7 +119,7 @@ void FSDPParam::wait_for_offload() {
 }
 
 void FSDPParam::add_sharded_grad(const Tensor& padded_piece) {
-  HostMemory host(sharding_.offload);
+  Ledger::Uncharged host(sharding_.offload);
   Ledger::Category category(MemoryCategory::gradient);
   Tensor piece = padded_piece.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
   Tensor before = grad_of(sharded_param_);

@@ -11,7 +11,6 @@
 #include "core/tensor/convert.h"
 #include "core/tensor/launch.h"
 #include "fsdp/gradient_rows.h"
-#include "fsdp/host_memory.h"
 
 namespace simmesh::fsdp {
 
@@ -30,7 +29,7 @@ void divide(Tensor& tensor, double divisor) {
 
 // A view of the bytes as they are, which nothing on the device holds.
 Tensor kept_for_observers(const Tensor& tensor) {
-  HostMemory host(true);
+  Ledger::Uncharged host;
   Clock::Quiet no_copy;
   return tensor.clone();
 }

@@ -22,7 +22,7 @@ constexpr std::int64_t sums_at_once = 4096;
 
 // What is done in its scope belongs to no rank: neither its memory nor its time.
 struct Unseen {
-  Ledger::Workspace memory;
+  Ledger::Uncharged memory;
   Clock::Quiet time;
 };
 

@@ -65,6 +65,7 @@ void Run::start() {
     policy_ = starving(std::move(policy_), std::move(starved));
   stacks_->close_guard_pages();
   memory_->restart_peak();
+  uncharged_before_ = memory_->live_uncharged();
   seat_ranks();
   for (const Fault& fault : options_.faults)
     if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options_.ranks)
@@ -108,6 +109,7 @@ void Run::seat_ranks() {
 Outcome Run::finish() {
   Outcome result = outcome();
   states_.clear();
+  result.live_storages = memory_->live_uncharged() - uncharged_before_;
   for (Seat& seat : seats_) result.live_storages += seat.rank.ledger().live_storages();
   seats_.clear();
   return result;

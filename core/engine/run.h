@@ -126,6 +126,7 @@ class Run {
   Trace trace_;
   StateMap states_;
   boost::intrusive_ptr<PhysicalMemory> memory_;
+  std::int64_t uncharged_before_ = 0;  // storages that earlier runs left alive
   std::unique_ptr<StackArena> stacks_;
   std::unique_ptr<SchedulePolicy> policy_;
   std::vector<Seat> seats_;

@@ -303,7 +303,7 @@ void fold_into(FoldHash& hash, const Tensor& tensor) {
   hash.fold(std::uint64_t(tensor.dtype()));
   for (std::int64_t size : tensor.shape()) hash.fold(std::uint64_t(size));
   if (DataMode::shapes_only()) return;
-  Ledger::Workspace workspace;
+  Ledger::Uncharged workspace;
   Tensor rows = tensor.contiguous();
   hash.fold(bits_hash({rows.data(), rows.bytes()}));
 }

@@ -82,6 +82,19 @@ TEST(World, UnwindingReleasesEverything) {
   EXPECT_EQ(outcome.live_storages, 0);
 }
 
+// If this fails, what lies outside the ranks' devices can leak unseen, or is held against later
+// runs.
+TEST(World, CountsUnchargedStoragesThatAreLeftAlive) {
+  World world({.ranks = 2});
+  Tensor left;
+  auto leave_one = [&](Rank& rank) {
+    Ledger::Uncharged host;
+    if (rank.id() == 1) left = zeros({4}, DType::float32);
+  };
+  EXPECT_EQ(world.run(leave_one).live_storages, 1);
+  EXPECT_EQ(world.run([](Rank&) {}).live_storages, 0);
+}
+
 // Exceptions that are being handled belong to a fiber, not to the thread.
 TEST(World, RanksMayWaitInsideACatchBlock) {
   run_every_schedule(4, [](Rank& rank) {

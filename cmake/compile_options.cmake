@@ -1,15 +1,15 @@
-# Flags that every target shares. Results may not depend on the compiler, so floating-point contraction is off
-# everywhere; fused operations are written as such.
+# Flags that all targets share. Results must not depend on the compiler, so floating-point contraction is off everywhere;
+# fused operations are written explicitly.
 add_library(simmesh_options INTERFACE)
 target_compile_features(simmesh_options INTERFACE cxx_std_20)
 target_compile_options(simmesh_options INTERFACE -ffp-contract=off -fno-omit-frame-pointer)
 
-# Messages name source files as they lie in the repository, wherever that is.
+# Messages name source files by their path in the repository, wherever the repository is.
 target_compile_options(simmesh_options INTERFACE
   "$<BUILD_INTERFACE:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>"
   "$<BUILD_INTERFACE:-fmacro-prefix-map=${PROJECT_BINARY_DIR}/headers/simmesh/=>")
 
-# Warnings are errors here, and stay here: they don't reach a program that uses the installed libraries.
+# Warnings are errors in this build. They don't reach a program that uses the installed libraries.
 set(simmesh_warnings -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   -Wno-missing-field-initializers -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -17,8 +17,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND simmesh_warnings -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
     -Wno-maybe-uninitialized -Wno-restrict)
 endif()
-# Where one compilation takes several sources, names that are local to another source shadow nothing, and the types of an
-# unnamed namespace are in no header.
+# In a unity build one compilation includes several sources. Names that are local to another source are then no reason to warn
+# of shadowing, and types in an unnamed namespace are not in a header.
 if(NOT CMAKE_UNITY_BUILD)
   list(APPEND simmesh_warnings -Wshadow)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -41,20 +41,20 @@ foreach(sanitizer IN LISTS SIMMESH_SANITIZE)
   target_link_options(simmesh_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
 
-# Where ccache is installed, what was compiled once is not compiled again.
+# If ccache is installed, what was compiled before comes from its cache.
 find_program(SIMMESH_CCACHE ccache)
 if(SIMMESH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${SIMMESH_CCACHE})
 endif()
 
-# The kernels exist once per instruction set; the program picks one while it runs. Nobody reads errno or
-# traps after them, which lets compilers turn their branches into vector code; values don't depend on it.
+# The kernels are compiled once per instruction set, and the program picks one at run time. Nothing reads errno or floating-point
+# traps after them, which lets compilers turn their branches into vector code. Values don't depend on these flags.
 set(simmesh_kernel_options -fno-math-errno -fno-trapping-math)
 set_source_files_properties(core/kernels/kernels_portable.cpp PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set_source_files_properties(core/kernels/kernels_avx2.cpp
     PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx2;-mfma;-mf16c")
-  # gcc 12's own header of these instructions passes on a value that it leaves open, and warns of it at -O1.
+  # gcc 12's own header for these instructions uses an uninitialised value on purpose, and gcc warns of it at -O1.
   set_source_files_properties(core/kernels/kernels_avx512.cpp
     PROPERTIES COMPILE_OPTIONS "${simmesh_kernel_options};-mavx512f;-Wno-uninitialized")
 endif()

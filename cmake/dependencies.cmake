@@ -1,4 +1,4 @@
-# All dependencies come from the distribution's packages; `./dev` installs them.
+# All dependencies are packages of the distribution; `./dev` installs them.
 find_package(Boost 1.74 REQUIRED COMPONENTS fiber context)
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED)
@@ -9,7 +9,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-# xxHash on x86 may be built with a choice of vector units at run time.
+# On x86, xxHash may be built so that it chooses a vector unit at run time.
 include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES PkgConfig::xxhash)
 check_cxx_source_compiles("#include <xxh_x86dispatch.h>

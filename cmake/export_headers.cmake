@@ -1,6 +1,6 @@
-# Writes the headers of FOLDERS, as users include them, to DESTINATION/simmesh: inside the tree an include is a path from
-# the repository's root, for users it has the prefix simmesh. A header that didn't change keeps its time; one that is gone
-# from the tree goes here too.
+# Writes the headers of FOLDERS to DESTINATION/simmesh, with includes as users write them: inside the tree an include is a path
+# from the root of the repository, and users add the prefix simmesh. A header that didn't change keeps its time stamp. A header
+# that is no longer in the tree is removed.
 #
 #   cmake -D SOURCE=... -D DESTINATION=... -D "FOLDERS=core;mesh" -P export_headers.cmake
 cmake_policy(VERSION 3.25)

@@ -1,5 +1,5 @@
-# What `cmake --install` lays down: the headers, the libraries, the program, and the files by which find_package(simmesh)
-# offers simmesh::simmesh, which brings all libraries.
+# What `cmake --install` installs: the headers, the libraries, the program, and the files with which find_package(simmesh)
+# defines simmesh::simmesh, the target that stands for all libraries.
 include(CMakePackageConfigHelpers)
 set(simmesh_package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/simmesh)
 foreach(library IN LISTS simmesh_libraries)

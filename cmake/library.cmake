@@ -1,12 +1,12 @@
 # Inside the tree a header is included by its path from the root, in quotes.
 include_directories(${PROJECT_SOURCE_DIR})
 
-# Users include <simmesh/mesh/device_mesh.h>: installed headers, and those that a program sees which adds this tree to its
-# build, come from one script.
+# Users include <simmesh/mesh/device_mesh.h>. cmake/export_headers.cmake writes these headers, both for installation and for
+# programs that add this tree to their own build.
 set(simmesh_headers ${PROJECT_BINARY_DIR}/headers)
 
-# simmesh_library(name FOLDERS folders... USES targets...) makes the library simmesh_<name> of all sources below the
-# folders, which are <name> where none are given.
+# simmesh_library(name FOLDERS folders... USES targets...) makes the library simmesh_<name> from all sources below the folders.
+# Without FOLDERS, the folder is <name>.
 function(simmesh_library name)
   cmake_parse_arguments(LIBRARY "" "" "FOLDERS;USES" ${ARGN})
   if(NOT LIBRARY_FOLDERS)
@@ -27,7 +27,7 @@ function(simmesh_library name)
   set_property(GLOBAL APPEND PROPERTY simmesh_folders ${LIBRARY_FOLDERS})
 endfunction()
 
-# simmesh_export_headers() makes the target that exports the headers of all libraries made so far.
+# simmesh_export_headers() makes the target that exports the headers of all libraries defined before.
 function(simmesh_export_headers)
   get_property(folders GLOBAL PROPERTY simmesh_folders)
   set(patterns ${folders})

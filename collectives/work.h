@@ -16,8 +16,8 @@ struct WorkState;
 // operands were taken as they were at the start: writing to them later changes nothing. A Work that
 // is dropped stays in its group until it completes.
 //
-//   Work work = all_gather_async(shard, 0, group);
-//   ... compute ...
+//   Work work = all_gather_async(shard, {.dim = 0}, group);
+//   Tensor y = mul(x, x);   // meanwhile
 //   Tensor whole = work.wait();
 class Work {
  public:

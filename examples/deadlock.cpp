@@ -1,4 +1,4 @@
-// What does a hang look like when one rank takes another path?
+// What does a hang look like if one rank takes another path?
 #include <fmt/core.h>
 
 #include <simmesh/simmesh.h>
@@ -11,7 +11,7 @@ int main() {
     ProcessGroup group = ProcessGroup::world();
     Tensor loss = full({1}, DType::float32, rank.id());
     all_reduce(loss, ReduceOp::sum, group);
-    // Rank 2 sees nothing to do and skips the second collective.
+    // Rank 2 skips the second collective.
     if (rank.id() != 2) all_gather(loss, {.dim = 0}, group);
   });
   fmt::print("{}\n", outcome.failure->message);

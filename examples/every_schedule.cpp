@@ -1,4 +1,4 @@
-// Which orders of messages can a receive from any source see, and does the result depend on them?
+// In which orders can messages reach a receive from any source, and does the result depend on it?
 #include <fmt/core.h>
 
 #include <simmesh/core/engine/explore.h>

@@ -1,4 +1,5 @@
-// What does a training step of Llama-3 405B cost a rank of 16,384: events, collectives, memory?
+// What does a training step of Llama-3 405B on 16,384 ranks cost per rank: events, collectives,
+// memory?
 #include <fmt/core.h>
 #include <map>
 

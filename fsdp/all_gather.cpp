@@ -1,35 +1,12 @@
 #include "fsdp/all_gather.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "collectives/collective_call.h"
-#include "collectives/device_launch.h"
+#include "core/tensor/flat.h"
 #include "core/tensor/launch.h"
 
 namespace simmesh::fsdp {
-
-namespace {
-
-Tensor joined(const std::vector<Tensor>& parts) {
-  bool one_dtype = std::all_of(parts.begin(), parts.end(), [&](const Tensor& part) {
-    return part.dtype() == parts[0].dtype();
-  });
-  std::size_t bytes = 0;
-  for (const Tensor& part : parts) bytes += part.bytes();
-  DType dtype = one_dtype ? parts[0].dtype() : DType::uint8;
-  Tensor result = empty({std::int64_t(bytes / bytes_per_element(dtype))}, dtype);
-  if (!result.has_elements()) return result;
-  std::byte* target = bytes > 0 ? result.mutable_data() : nullptr;
-  for (const Tensor& part : parts) {
-    if (part.bytes() == 0) continue;
-    std::memcpy(target, part.data(), part.bytes());
-    target += part.bytes();
-  }
-  return result;
-}
-
-}  // namespace
 
 PendingGather::PendingGather(const std::vector<std::unique_ptr<FSDPParam>>& params,
                              const ProcessGroup& group, const AllGather& all_gather,
@@ -38,57 +15,76 @@ PendingGather::PendingGather(const std::vector<std::unique_ptr<FSDPParam>>& para
   Ledger::Category category(MemoryCategory::communication);
   {
     StreamScope scope(streams.copy_in);
-    copy_in(params, group, communicates() && !all_gather);
+    copy_in(params, group, all_gather);
   }
   streams.gather.wait(streams.copy_in);
   StreamScope scope(streams.gather);
-  if (communicates() && all_gather) {
-    work_ = all_gather(input_, group);
-  } else if (communicates()) {
-    CollectiveCall call{
-        .op = CollectiveOp::all_gather, .inputs = {&input_, 1}, .site = CallSite::here()};
-    work_ = start_collective(group, call, {.into = output_, .on_current_stream = !is_async_});
-    Clock* clock = Clock::active();
-    if (streams.records_streams && clock)
-      communicator_stream(group, *clock).uses(output_.storage()->address());
-  }
+  if (communicates()) work_ = start(group, all_gather);
   gathered_ = streams.gather.record();
 }
 
-// Where the buffer of the whole is allocated, the input is a part of it as the device sees it.
-void PendingGather::copy_in(const std::vector<std::unique_ptr<FSDPParam>>& params,
-                            const ProcessGroup& group, bool allocates_output) {
-  std::vector<Tensor> inputs;
-  bool from_host = false;
+Work PendingGather::start(const ProcessGroup& group, const AllGather& all_gather) const {
+  if (all_gather.call)
+    return all_gather.call(
+        {.input = input_, .output = output_, .group = group, .async_op = is_async_});
+  CollectiveCall call{
+      .op = CollectiveOp::all_gather, .inputs = {&input_, 1}, .site = CallSite::here()};
+  return start_collective(group, call, {.into = output_, .on_current_stream = !is_async_});
+}
+
+std::vector<Tensor> PendingGather::take_parts(
+    const std::vector<std::unique_ptr<FSDPParam>>& params) {
+  std::vector<Tensor> parts;
   for (const auto& param : params) {
-    inputs.push_back(param->gather_input());
-    parts_.push_back({inputs.back().bytes(), inputs.back().dtype()});
-    from_host |= param->is_offloaded();
+    parts.push_back(param->gather_input());
+    parts_.push_back({parts.back().bytes(), parts.back().dtype()});
   }
-  if (!allocates_output) {
-    input_ = joined(inputs);
-    launch({.name = "all_gather_copy_in",
-            .reads = inputs,
-            .writes = {&input_, 1},
-            .copies_host_memory = from_host});
-    return;
-  }
-  {
-    Ledger::Uncharged in_output;
-    input_ = joined(inputs);
-  }
-  std::int64_t numel = input_.element_count();
-  output_ = empty_meta(Dims{numel * ranks_}, input_.dtype(), true);
-  Tensor own = output_.narrow({0, numel * group.rank(), numel});
+  return parts;
+}
+
+void PendingGather::copy_in(const std::vector<std::unique_ptr<FSDPParam>>& params,
+                            const ProcessGroup& group, const AllGather& all_gather) {
+  std::vector<Tensor> parts = take_parts(params);
+  bool from_host = std::any_of(params.begin(), params.end(),
+                               [](const auto& param) { return param->is_offloaded(); });
+  join_parts(parts, group, all_gather);
+  Tensor written =
+      output_.is_defined()
+          ? output_.narrow({0, input_.element_count() * group.rank(), input_.element_count()})
+          : input_;
   launch({.name = "all_gather_copy_in",
-          .reads = inputs,
-          .writes = {&own, 1},
+          .reads = parts,
+          .writes = {&written, 1},
           .copies_host_memory = from_host});
 }
 
-Tensor PendingGather::finish(const std::vector<std::unique_ptr<FSDPParam>>& params,
-                             bool wait_on_stream) {
-  if (wait_on_stream) Stream::current().wait(gathered_);
+// Where the buffer of the whole is allocated, the input is a part of it as the device sees it.
+void PendingGather::join_parts(const std::vector<Tensor>& parts, const ProcessGroup& group,
+                               const AllGather& all_gather) {
+  Clock::Quiet one_copy;
+  DType dtype = parts[0].dtype();
+  std::vector<Tensor> joined = parts;
+  if (!std::all_of(parts.begin(), parts.end(),
+                   [&](const Tensor& part) { return part.dtype() == dtype; })) {
+    std::transform(parts.begin(), parts.end(), joined.begin(), as_bytes);
+    dtype = DType::uint8;
+  }
+  std::int64_t numel = 0;
+  for (const Tensor& part : joined) numel += part.element_count();
+  if (communicates() && all_gather.allocate) {
+    output_ = allocated(all_gather.allocate, {numel * ranks_}, dtype);
+    input_ = output_.narrow({0, numel * group.rank(), numel});
+    return copy_flat_(input_, joined);
+  }
+  bool is_part_of_output = communicates() && !all_gather.call;
+  {
+    Ledger::Uncharged in_output(is_part_of_output);
+    input_ = flattened(joined, dtype);
+  }
+  if (is_part_of_output) output_ = empty_meta(Dims{numel * ranks_}, dtype, true);
+}
+
+Tensor PendingGather::finish(const std::vector<std::unique_ptr<FSDPParam>>& params) {
   Tensor whole = communicates() ? work_.wait() : input_;
   std::vector<Tensor> written;
   {

@@ -1,18 +1,14 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "collectives/work.h"
 #include "core/clock/stream.h"
+#include "fsdp/communication.h"
 #include "fsdp/param.h"
 
 namespace simmesh::fsdp {
-
-// AllGather is how a group gathers: it gets this rank's flat part and returns the handle of a
-// gather over the group.
-using AllGather = std::function<Work(const Tensor& part, const ProcessGroup& group)>;
 
 // GatherStreams are where a gather copies its input and communicates. An asynchronous one
 // communicates on a stream of the communicator's own.
@@ -20,7 +16,6 @@ struct GatherStreams {
   Stream copy_in;
   Stream gather;
   bool is_async = false;
-  bool records_streams = false;  // a fault: see StreamFaults
 };
 
 // PendingGather is a gather of all parameters of a group that was started: one flat buffer to which
@@ -38,10 +33,12 @@ class PendingGather {
   std::int64_t output_numel() const { return input_.element_count() * ranks_; }
   bool communicates() const { return ranks_ > 1; }
   bool is_async() const { return is_async_; }
+  // gathered is the event that a stream waits for before it copies out.
+  const StreamEvent& gathered() const { return gathered_; }
 
-  // finish waits and gives each parameter its rows, on the current stream; returns the gathered
-  // buffer. Without wait_on_stream the current stream goes on at once, which is a fault.
-  Tensor finish(const std::vector<std::unique_ptr<FSDPParam>>& params, bool wait_on_stream = true);
+  // finish gives each parameter its rows, on the current stream, which waited for the gather;
+  // returns the gathered buffer.
+  Tensor finish(const std::vector<std::unique_ptr<FSDPParam>>& params);
   // drop waits and forgets what came.
   void drop();
 
@@ -51,8 +48,12 @@ class PendingGather {
     DType dtype;
   };
 
+  std::vector<Tensor> take_parts(const std::vector<std::unique_ptr<FSDPParam>>& params);
   void copy_in(const std::vector<std::unique_ptr<FSDPParam>>& params, const ProcessGroup& group,
-               bool allocates_output);
+               const AllGather& all_gather);
+  void join_parts(const std::vector<Tensor>& parts, const ProcessGroup& group,
+                  const AllGather& all_gather);
+  Work start(const ProcessGroup& group, const AllGather& all_gather) const;
 
   std::vector<Part> parts_;
   std::int64_t ranks_;

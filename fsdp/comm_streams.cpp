@@ -12,9 +12,16 @@ void CommStreams::make() {
   all_reduce_ = Stream::make("all_reduce");
 }
 
-void CommStreams::wait_to_gather(const StreamEvent& event) const {
-  copy_in_.wait(event);
-  all_gather_.wait(event);
+void CommStreams::wait_for_shards(const StreamEvent& up_to_date) {
+  copy_in_.wait(up_to_date);
+  all_gather_.wait(up_to_date);
+}
+
+void CommStreams::wait_for_gather(const StreamEvent& gathered) { Stream::current().wait(gathered); }
+
+void CommStreams::wait_for_copy_out(const StreamEvent& copied_out) {
+  copy_in_.wait(copied_out);
+  all_gather_.wait(copied_out);
 }
 
 void CommStreams::hold_gather(Tensor buffer, StreamEvent copied_out) {
@@ -23,38 +30,53 @@ void CommStreams::hold_gather(Tensor buffer, StreamEvent copied_out) {
 
 void CommStreams::release_gather() {
   if (!gather_.buffer.is_defined()) return;
-  if (!faults_.skips_copy_out_wait) wait_to_gather(gather_.until);
+  wait_for_copy_out(gather_.until);
   gather_ = {};
 }
 
+void CommStreams::wait_for_reduce_input() { reduce_scatter_.wait(Stream::current()); }
+
 void CommStreams::hold_reduce_input(Tensor input, StreamEvent reduced) {
-  if (!faults_.drops_reduce_input) reduce_inputs_.push_back({std::move(input), std::move(reduced)});
+  reduce_inputs_.push_back({std::move(input), std::move(reduced)});
 }
 
-void CommStreams::recycle_reduce_inputs(std::size_t count) {
+void CommStreams::recycle_reduce_inputs(std::size_t count) { release_reduce_inputs(count); }
+
+void CommStreams::release_reduce_inputs(std::size_t count) {
   while (!reduce_inputs_.empty() && reduce_inputs_.size() >= count) {
     Stream::current().wait(reduce_inputs_.front().until);
     reduce_inputs_.erase(reduce_inputs_.begin());
   }
 }
 
-void CommStreams::hold_all_reduce(Tensor buffer, StreamEvent through) {
-  if (faults_.all_reduce_buffer != AllReduceBuffer::dropped)
-    all_reduces_.push_back({std::move(buffer), std::move(through)});
+void CommStreams::wait_for_earlier_reduction(const StreamEvent& reduced) {
+  Stream::current().wait(reduced);
 }
 
-void CommStreams::release_all_reduce() {
-  if (faults_.all_reduce_buffer != AllReduceBuffer::until_finalize) release_held_all_reduces();
+void CommStreams::wait_for_last_reduction(const StreamEvent& reduced) {
+  Stream::current().wait(reduced);
 }
 
-void CommStreams::release_held_all_reduces() {
+void CommStreams::wait_for_offload(const StreamEvent& offloaded) { offloaded.synchronize(); }
+
+void CommStreams::hold_all_reduce(AllReduceBuffer buffer) {
+  hold_until(std::move(buffer.buffer), std::move(buffer.gradients_taken));
+}
+
+void CommStreams::release_all_reduce() { release_held(); }
+
+void CommStreams::hold_until(Tensor buffer, StreamEvent until) {
+  all_reduces_.push_back({std::move(buffer), std::move(until)});
+}
+
+void CommStreams::release_held() {
   for (const Held& held : all_reduces_) reduce_scatter_.wait(held.until);
   all_reduces_.clear();
 }
 
 void CommStreams::release_all() {
-  recycle_reduce_inputs(1);
-  release_held_all_reduces();
+  release_reduce_inputs(1);
+  release_held();
 }
 
 }  // namespace simmesh::fsdp

@@ -4,19 +4,25 @@
 
 #include "core/clock/stream.h"
 #include "core/tensor/tensor.h"
-#include "fsdp/stream_faults.h"
 
 namespace simmesh::fsdp {
 
-// CommStreams are the streams on which all groups of one communication context communicate, and the
-// buffers that they hold: memory that one stream allocated and another one uses must not go back to
-// the allocator before the first is ordered behind the second. What is held, and for how long, is
-// in docs/fsdp.md; it is the same where no device is modelled.
+// CommStreams are the streams on which all groups of one communication context communicate, the
+// waits that order them, and the buffers that they hold: memory that one stream allocated and
+// another one uses must not go back to the allocator before the first is ordered behind the second.
+// The tables under "Streams and buffers" in docs/fsdp.md have a row for each function below.
+// Where no device is modelled the same buffers are held, and the waits do nothing.
 //
-// Before make, everything is on the stream that computes.
+// The functions are virtual so that a test can leave one of them out and see that the race checker
+// or a figure of the allocator reports it. The library itself has no other CommStreams than these.
 class CommStreams {
  public:
-  // make makes the streams, once.
+  CommStreams() = default;
+  virtual ~CommStreams() = default;
+  CommStreams(const CommStreams&) = delete;
+  CommStreams& operator=(const CommStreams&) = delete;
+
+  // make makes the streams, once. Before that, everything is on the stream that computes.
   void make();
 
   const Stream& copy_in() const { return copy_in_; }
@@ -24,28 +30,54 @@ class CommStreams {
   const Stream& reduce_scatter() const { return reduce_scatter_; }
   const Stream& all_reduce() const { return all_reduce_; }
 
-  // wait_to_gather lets the streams that gather wait for an event.
-  void wait_to_gather(const StreamEvent& event) const;
+  // wait_for_shards lets both gathering streams wait until shards are up to date: at the begin of a
+  // forward of the root, and after a forward that left shards on a smaller mesh.
+  virtual void wait_for_shards(const StreamEvent& up_to_date);
+  // wait_for_gather lets the current stream wait for a gather, before it copies parameters out.
+  virtual void wait_for_gather(const StreamEvent& gathered);
+  // wait_for_copy_out lets both gathering streams wait before the buffer that was copied out of is
+  // given up.
+  virtual void wait_for_copy_out(const StreamEvent& copied_out);
 
-  // hold_gather keeps the gathered buffer of a forward, until the next one was copied out of its
+  // hold_gather keeps the gathered buffer of a forward until the next one was copied out of its
   // own: that way copying out overlaps with the next gather. release_gather gives it up.
   void hold_gather(Tensor buffer, StreamEvent copied_out);
   void release_gather();
 
+  // wait_for_reduce_input lets reduce_scatter wait for the copies that the current stream made into
+  // the input of a reduction.
+  virtual void wait_for_reduce_input();
   // hold_reduce_input keeps the input of a reduction; recycle_reduce_inputs lets the current stream
   // wait for reductions, oldest first, until fewer than `count` inputs are held.
-  void hold_reduce_input(Tensor input, StreamEvent reduced);
-  void recycle_reduce_inputs(std::size_t count);
+  virtual void hold_reduce_input(Tensor input, StreamEvent reduced);
+  virtual void recycle_reduce_inputs(std::size_t count);
 
-  // hold_all_reduce keeps the buffer of an all-reduce, which is of the pool of reduce_scatter, in
-  // the place of an earlier one; release_all_reduce gives it up, as reduce_scatter waits for it.
-  void hold_all_reduce(Tensor buffer, StreamEvent through);
-  void release_all_reduce();
+  // wait_for_earlier_reduction lets the current stream wait for a group's last reduction before the
+  // group reduces again; wait_for_last_reduction before the gradients are used, at the end of
+  // backward.
+  virtual void wait_for_earlier_reduction(const StreamEvent& reduced);
+  virtual void wait_for_last_reduction(const StreamEvent& reduced);
+  // wait_for_offload lets the host wait for a gradient that is copied to it.
+  virtual void wait_for_offload(const StreamEvent& offloaded);
+
+  // AllReduceBuffer is what was all-reduced, memory of the pool of reduce_scatter, with the events
+  // after which the all-reduce has read it and the gradients have been taken from it.
+  struct AllReduceBuffer {
+    Tensor buffer;
+    StreamEvent all_reduced;
+    StreamEvent gradients_taken;
+  };
+  // hold_all_reduce keeps such a buffer; release_all_reduce gives up those that are held, once
+  // reduce_scatter waits until their gradients have been taken.
+  virtual void hold_all_reduce(AllReduceBuffer buffer);
+  virtual void release_all_reduce();
 
   // release_all ends a backward pass: the current stream waits for what is held.
   void release_all();
 
-  StreamFaults& faults() { return faults_; }
+ protected:
+  // hold_until keeps a buffer in the place of an all-reduce's until an event.
+  void hold_until(Tensor buffer, StreamEvent until);
 
  private:
   struct Held {
@@ -53,13 +85,13 @@ class CommStreams {
     StreamEvent until;
   };
 
-  void release_held_all_reduces();
+  void release_reduce_inputs(std::size_t count);
+  void release_held();
 
   Stream copy_in_, all_gather_, reduce_scatter_, all_reduce_;
   Held gather_;
   std::vector<Held> reduce_inputs_;
   std::vector<Held> all_reduces_;
-  StreamFaults faults_;
   bool is_made_ = false;
 };
 

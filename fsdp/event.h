@@ -2,13 +2,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
+#include <optional>
 #include <string_view>
-#include <variant>
-#include <vector>
 
 #include "core/arithmetic/reduce_op.h"
-#include "core/nn/module.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh::fsdp {
 
@@ -26,6 +24,10 @@ std::string_view to_string(TrainingState state);
 // whole parameters.
 enum class ShardedState : std::uint8_t { sharded, sharded_post_forward, unsharded };
 std::string_view to_string(ShardedState state);
+
+// Pass is the half of an iteration that a gather is prefetched for.
+enum class Pass : std::uint8_t { forward, backward };
+std::string_view to_string(Pass pass);
 
 // EventKind is what one rank did; the meaning of each is in docs/fsdp.md.
 enum class EventKind : std::uint8_t {
@@ -54,13 +56,16 @@ struct Event {
   const FSDPState* state = nullptr;  // lazy_init, forward_root, root_callback; of prefetch: by whom
   const FSDPParamGroup* group = nullptr;
   const FSDPParam* param = nullptr;
-  // "idle", "forward", "pre_backward", "post_backward", "state_dict".
-  std::string_view training = {};
-  std::string_view detail = {};  // sync, async; forward, backward; new state; clean, drops_gather
-  std::int64_t index = 0;
+  std::optional<TrainingState> training = {};    // unshard, wait, reshard
+  bool by_state_dict = false;                    // reshard: a state dict did it, at whatever time
+  bool is_async = false;                         // unshard
+  bool drops_gather = false;                     // finalize: a gather came that nobody waited for
+  Pass pass = Pass::forward;                     // prefetch
+  ShardedState becomes = ShardedState::sharded;  // reshard
+  std::int64_t index = 0;                        // record_post_forward
   std::int64_t group_size = 0;
   ReduceOp op = ReduceOp::sum;
-  // What a collective reads and gives. An all_gather's output comes with the wait for it.
+  // What a collective reads and gives. The output of an all_gather comes with the wait for it.
   Tensor input = {};
   Tensor output = {};
   std::int64_t output_numel = 0;
@@ -69,7 +74,8 @@ struct Event {
 // Observer sees the events of the rank that it was set on, in their order.
 using Observer = std::function<void(const Event& event)>;
 
-// ObserverScope lets an observer see what its rank does in the scope, besides those around it.
+// ObserverScope lets an observer see what its rank does in the scope, besides the observers of the
+// scopes around it.
 class ObserverScope {
  public:
   explicit ObserverScope(Observer observer);
@@ -80,21 +86,5 @@ class ObserverScope {
 
 // emit tells all observers of the rank.
 void emit(const Event& event);
-
-// EventFields is an event as a list, as recorded cases and gate files hold it: its kind, then names
-// and numbers.
-using EventField = std::variant<std::string, std::int64_t>;
-using EventFields = std::vector<EventField>;
-
-// fields_of returns an event's fields, with names as the model has them: a group's is its modules'
-// names joined by ", ", followed by "#i" where its modules have several groups.
-EventFields fields_of(const Event& event, nn::Module& model);
-// name_of returns that name of a group or state, and the dotted path of a parameter.
-std::string name_of(const FSDPParamGroup& group, nn::Module& model);
-std::string name_of(const FSDPState& state, nn::Module& model);
-std::string name_of(const FSDPParam& param, nn::Module& model);
-
-// to_string returns "(unshard, layers.0, forward, sync)".
-std::string to_string(const EventFields& fields);
 
 }  // namespace simmesh::fsdp

@@ -48,7 +48,7 @@ FSDPParamGroup* FSDPModule::only_group(std::string_view method) const {
 std::optional<UnshardHandle> FSDPModule::unshard(bool async_op) const {
   auto state = state_for("unshard");
   for (auto& group : state->groups()) {
-    group->lazy_init();
+    state->init_group(*group);
     group->unshard(async_op);
   }
   UnshardHandle handle(state);
@@ -141,7 +141,7 @@ void FSDPModule::set_unshard_in_backward(bool value) const {
 void FSDPModule::set_allocate_memory_from_process_group_for_comm(bool value) const {
   for_groups("set_allocate_memory_from_process_group_for_comm", false, [&](FSDPParamGroup& group) {
     GroupSettings& settings = group.settings();
-    if (settings.all_gather || settings.reduce_scatter)
+    if (settings.all_gather.call || settings.reduce_scatter.call)
       raise(ErrorKind::assertion_error, fsdp_module_source,
             "cannot call set_allocate_memory_from_process_group_for_comm when custom all-gather or "
             "reduce-scatter communication is set");
@@ -159,15 +159,16 @@ void FSDPModule::set_custom_reduce_scatter(ReduceScatter reduce_scatter) const {
     group->settings().reduce_scatter = std::move(reduce_scatter);
 }
 
-void FSDPModule::set_all_reduce_hook(AllReduceHook hook, bool on_stream) const {
+void FSDPModule::set_all_reduce_hook(std::function<void(Tensor& reduced)> hook,
+                                     std::optional<Stream> stream) const {
   FSDPParamGroup* group = only_group("set_all_reduce_hook");
   if (!group) return;
-  if (on_stream && !hook)
+  if (stream && !hook)
     raise(ErrorKind::assertion_error, fsdp_module_source, "a stream needs a hook, got none");
-  if (on_stream && group->mesh().replicate_group)
+  if (stream && group->mesh().replicate_group)
     raise(ErrorKind::value_error, fsdp_module_source,
           "stream cannot be set when using native HSDP");
-  group->settings().all_reduce_hook = std::move(hook);
+  group->settings().all_reduce_hook = {std::move(hook), stream};
 }
 
 std::vector<FSDPState*> FSDPModule::states_of(const std::vector<nn::Module*>& modules,

@@ -67,7 +67,8 @@ class FSDPModule {
   void set_custom_reduce_scatter(ReduceScatter reduce_scatter) const;
   // A hook with a stream of its own isn't for 2-D meshes (ValueError); a stream needs a hook
   // (AssertionError).
-  void set_all_reduce_hook(AllReduceHook hook, bool on_stream = false) const;
+  void set_all_reduce_hook(std::function<void(Tensor& reduced)> hook,
+                           std::optional<Stream> stream = {}) const;
 
   // The modules whose parameters are gathered while this one computes. A ValueError for a module
   // that isn't sharded.

@@ -68,18 +68,17 @@ class Grouping {
   }
 
   void add(const ManagedParam& managed) {
-    ParamSharding sharding{.mesh = mesh_,
-                           .offload = options_.offload_policy.has_value(),
-                           .data_dims = data_dims(options_)};
-    bool has_own_mesh = false;
+    ParamSharding sharding{
+        .mesh = mesh_, .offload = options_.offload_policy, .data_dims = data_dims(options_)};
+    bool is_own_mesh = false;
     if (options_.shard_placement_fn) {
       if (auto result = options_.shard_placement_fn(managed.parameter)) {
         sharding.placement = result->placement;
         if (result->mesh) sharding.mesh = mesh_info_of(*result->mesh);
-        has_own_mesh = result->mesh.has_value();
+        is_own_mesh = result->mesh.has_value();
       }
     }
-    FSDPParamGroup& group = group_of(sharding.mesh, has_own_mesh);
+    FSDPParamGroup& group = group_of(sharding.mesh, is_own_mesh);
     sharding.mesh = group.mesh();
     sharding.post_forward = group.post_forward_mesh();
     group.params().push_back(
@@ -89,20 +88,20 @@ class Grouping {
  private:
   // A mesh that a parameter brings is another one than that of the module, with process groups of
   // its own; only a mesh of the whole world has always the world's.
-  FSDPParamGroup& group_of(const MeshInfo& mesh, bool has_own_mesh) {
-    for (std::size_t i = 0; i < state_.groups().size(); ++i) {
-      FSDPParamGroup& group = *state_.groups()[i];
-      if (own_mesh_[i] == has_own_mesh && group.mesh().mesh == mesh.mesh) return group;
-      if (own_mesh_[i] != has_own_mesh && is_world(mesh) && is_world(group.mesh()))
+  FSDPParamGroup& group_of(const MeshInfo& mesh, bool is_own_mesh) {
+    for (auto& group : state_.groups()) {
+      if (group->is_own_mesh() == is_own_mesh && group->mesh().mesh == mesh.mesh) return *group;
+      if (group->is_own_mesh() != is_own_mesh && is_world(mesh) && is_world(group->mesh()))
         raise(ErrorKind::value_error, fully_shard_source,
               "Params sharing the same process group must use the same mesh info; leave the mesh "
               "out for that of fully_shard, got {}",
               to_string(mesh.mesh));
     }
-    own_mesh_.push_back(has_own_mesh);
-    PostForward post_forward = post_forward_of(options_.reshard_after_forward, mesh);
-    state_.groups().push_back(std::make_unique<FSDPParamGroup>(
-        state_, mesh, std::move(post_forward), options_.mp_policy));
+    ParamGroupOptions options{.mesh = mesh,
+                              .is_own_mesh = is_own_mesh,
+                              .post_forward = post_forward_of(options_.reshard_after_forward, mesh),
+                              .policy = options_.mp_policy};
+    state_.groups().push_back(std::make_unique<FSDPParamGroup>(state_, std::move(options)));
     return *state_.groups().back();
   }
 
@@ -113,7 +112,6 @@ class Grouping {
   FSDPState& state_;
   const FullyShardOptions& options_;
   MeshInfo mesh_;
-  std::vector<bool> own_mesh_;
 };
 
 }  // namespace

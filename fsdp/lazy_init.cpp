@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <fmt/ranges.h>
 
 #include "core/check/error.h"
+#include "fsdp/param_name.h"
 #include "fsdp/state.h"
 
 namespace simmesh::fsdp {
@@ -24,7 +26,25 @@ void FSDPState::lazy_init() {
   check_shared_params();
   comm_->streams().make();
   for (FSDPState* state : context_->all_states)
-    for (auto& group : state->groups_) group->lazy_init();
+    for (auto& group : state->groups_) state->init_group(*group);
+}
+
+void FSDPState::init_group(FSDPParamGroup& group) {
+  emit({.kind = EventKind::group_lazy_init, .group = &group});
+  group.read_params();
+  check_not_meta(group);
+  group.settle_dtypes();
+}
+
+void FSDPState::check_not_meta(const FSDPParamGroup& group) const {
+  std::vector<std::string> names;
+  for (const auto& param : group.params())
+    if (param->sharded_param().local_part().is_meta()) names.push_back(fqn_of(*param));
+  if (!names.empty())
+    raise(ErrorKind::runtime_error, lazy_init_source,
+          "FSDP parameters should be materialized from meta device before training, but the "
+          "following were still on meta device: {}",
+          fmt::join(names, ", "));
 }
 
 // All states below get this one's contexts.
@@ -66,6 +86,7 @@ void FSDPState::check_shared_params() const {
   }
 }
 
+// A parameter's name below the root.
 std::string FSDPState::fqn_of(const FSDPParam& param) const {
   for (const FSDPState* root : context_->all_states)
     if (root->is_root_.value_or(false)) return name_of(param, *root->modules_.front());

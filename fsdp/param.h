@@ -8,6 +8,7 @@
 
 #include "core/clock/stream.h"
 #include "core/nn/module.h"
+#include "fsdp/comm_streams.h"
 #include "fsdp/event.h"
 #include "fsdp/mesh_info.h"
 #include "sharding/dtensor.h"
@@ -30,7 +31,7 @@ struct ParamSharding {
   MeshInfo mesh;
   std::optional<MeshInfo> post_forward = {};
   Placement placement = Shard(0);
-  bool offload = false;
+  std::optional<CPUOffloadPolicy> offload = {};
   // Dims of the parameter's own mesh that stand for data parallelism: of SPMD meshes.
   std::vector<std::string> data_dims = {};
 };
@@ -64,7 +65,7 @@ class FSDPParam {
 
   const Tensor& sharded_param() const { return sharded_param_; }
   const Tensor& sharded_data() const { return sharded_data_; }
-  bool is_offloaded() const { return sharding_.offload; }
+  bool is_offloaded() const { return sharding_.offload.has_value(); }
   // unsharded_param is undefined before the first gather.
   const Tensor& unsharded_param() const { return unsharded_param_; }
   // unsharded_data is the flat and padded buffer of the whole; post_forward_data the slice that is
@@ -109,12 +110,10 @@ class FSDPParam {
 
   // add_sharded_grad adds a reduced piece, of the padded shape and the shard's dtype, to the
   // shard's gradient.
-  void add_sharded_grad(const Tensor& padded_piece);
+  void add_sharded_grad(const Tensor& padded_piece, CommStreams& streams);
 
   // wait_for_offload lets the host wait for gradients that are being copied to it.
-  void wait_for_offload();
-  // skip_offload_wait is a fault: see StreamFaults.
-  void skip_offload_wait() { skips_offload_wait_ = true; }
+  void wait_for_offload(CommStreams& streams);
 
   // drop_gradients forgets what is kept of gradients that weren't reduced.
   void drop_gradients();
@@ -129,7 +128,7 @@ class FSDPParam {
   void register_on_modules(const Tensor& tensor);
   void free_unsharded();
   void set_sharded_grad(Tensor local);
-  Tensor offloaded(const Tensor& piece, bool blocks);
+  Tensor offloaded(const Tensor& piece, CommStreams& streams);
   bool has_accumulate_hooks() const;
   void run_accumulate_hooks();
 
@@ -148,7 +147,12 @@ class FSDPParam {
   Tensor post_forward_param_, post_forward_data_;
   Tensor accumulated_grad_;
   std::optional<StreamEvent> offload_event_;
-  bool skips_offload_wait_ = false;
+};
+
+// ParamGrad is a parameter with the gradient that is reduced.
+struct ParamGrad {
+  FSDPParam* param;
+  Tensor grad;
 };
 
 }  // namespace simmesh::fsdp

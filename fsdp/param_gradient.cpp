@@ -97,8 +97,8 @@ bool FSDPParam::has_accumulate_hooks() const {
   return variable && !variable->accumulate_hooks.empty();
 }
 
-// The copy to pinned memory doesn't hold up the host where nobody there reads it at once.
-Tensor FSDPParam::offloaded(const Tensor& piece, bool blocks) {
+// A copy to pinned memory doesn't hold up the host, unless something there reads it at once.
+Tensor FSDPParam::offloaded(const Tensor& piece, CommStreams& streams) {
   Tensor copy;
   {
     Clock::Quiet one_copy;
@@ -109,21 +109,22 @@ Tensor FSDPParam::offloaded(const Tensor& piece, bool blocks) {
           .writes = {&copy, 1},
           .copies_host_memory = true});
   offload_event_ = Stream::current().record();
-  if (blocks && !skips_offload_wait_) wait_for_offload();
+  bool is_read_at_once = grad_of(sharded_param_).is_defined() || has_accumulate_hooks();
+  if (is_read_at_once || !sharding_.offload->pin_memory) wait_for_offload(streams);
   return copy;
 }
 
-void FSDPParam::wait_for_offload() {
-  if (offload_event_) offload_event_->synchronize();
+void FSDPParam::wait_for_offload(CommStreams& streams) {
+  if (offload_event_) streams.wait_for_offload(*offload_event_);
   offload_event_.reset();
 }
 
-void FSDPParam::add_sharded_grad(const Tensor& padded_piece) {
-  Ledger::Uncharged host(sharding_.offload);
+void FSDPParam::add_sharded_grad(const Tensor& padded_piece, CommStreams& streams) {
+  Ledger::Uncharged host(is_offloaded());
   Ledger::Category category(MemoryCategory::gradient);
   Tensor piece = padded_piece.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
+  if (is_offloaded()) piece = offloaded(piece, streams);
   Tensor before = grad_of(sharded_param_);
-  if (sharding_.offload) piece = offloaded(piece, before.is_defined() || has_accumulate_hooks());
   if (before.is_defined()) {
     NoGrad mode;
     UnroundedSums scope;

@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "fsdp/all_gather.h"
-#include "fsdp/context.h"
+#include "fsdp/comm_context.h"
 #include "fsdp/param.h"
+#include "fsdp/partial_sums.h"
 #include "fsdp/reduce.h"
 
 namespace simmesh::fsdp {
@@ -32,88 +32,100 @@ struct GroupSettings {
   AllReduceHook all_reduce_hook = {};
 };
 
+// ParamGroupOptions say over which mesh the parameters of a group are sharded, and how they are
+// used.
+struct ParamGroupOptions {
+  MeshInfo mesh;
+  // The mesh is one that its parameters brought, and not the module's: even an equal one has
+  // process groups of its own.
+  bool is_own_mesh = false;
+  PostForward post_forward = {};
+  MixedPrecisionPolicy policy = {};
+};
+
 // FSDPParamGroup is the parameters that one gather brings and one reduction takes. Its parameters
-// are all in the same sharded state.
+// are all in the same sharded state. What is called when, its FSDPState decides.
 class FSDPParamGroup {
  public:
-  FSDPParamGroup(FSDPState& state, MeshInfo mesh, PostForward post_forward,
-                 MixedPrecisionPolicy policy)
-      : state_(&state),
-        mesh_(std::move(mesh)),
-        post_forward_(std::move(post_forward)),
-        policy_(policy) {}
+  FSDPParamGroup(FSDPState& state, ParamGroupOptions options)
+      : state_(&state), options_(std::move(options)) {}
 
   FSDPState& state() const { return *state_; }
-  const MeshInfo& mesh() const { return mesh_; }
-  const std::optional<MeshInfo>& post_forward_mesh() const { return post_forward_.mesh; }
+  const MeshInfo& mesh() const { return options_.mesh; }
+  bool is_own_mesh() const { return options_.is_own_mesh; }
+  const std::optional<MeshInfo>& post_forward_mesh() const { return options_.post_forward.mesh; }
   std::vector<std::unique_ptr<FSDPParam>>& params() { return params_; }
   const std::vector<std::unique_ptr<FSDPParam>>& params() const { return params_; }
   ShardedState sharded_state() const { return sharded_state_; }
   GroupSettings& settings() { return settings_; }
-  // has_hooks says whether the group was initialised, so that state dicts find shards.
-  bool has_hooks() const { return has_hooks_; }
+  const GroupSettings& settings() const { return settings_; }
+  // is_initialized says whether dtypes are settled; state dicts register shards from then on.
+  bool is_initialized() const { return is_initialized_; }
   bool has_pending_gather() const { return pending_ != nullptr; }
 
-  void set_training_state(TrainingState state) { training_state_ = state; }
   TrainingState training_state() const { return training_state_; }
-  void set_comm_context(std::shared_ptr<CommContext> context) { comm_ = std::move(context); }
+  void set_training_state(TrainingState state) { training_state_ = state; }
+  // communicate_over sets the context whose streams and order of forwards the group uses.
+  void communicate_over(std::shared_ptr<CommContext> context) { comm_ = std::move(context); }
 
   // set_reshard_after_forward keeps or gives up parameters after forward, over the whole mesh.
-  void set_reshard_after_forward(bool reshard) { post_forward_ = {.reshards = reshard}; }
+  void set_reshard_after_forward(bool reshard) { options_.post_forward = {.reshards = reshard}; }
 
-  // lazy_init reads the parameters again and settles their dtypes; may be called again. Raises a
-  // RuntimeError for parameters of the meta device, an AssertionError for mixed dtypes.
-  void lazy_init();
+  // read_params takes over, once, what is registered on the modules. settle_dtypes settles the
+  // dtypes of gathers and reductions; raises an AssertionError for mixed ones.
+  void read_params();
+  void settle_dtypes();
 
-  // unshard starts a gather where none is pending or needed; wait_for_unshard ends it.
+  // unshard starts a gather where none is pending or needed; wait_for_unshard ends it. prefetch
+  // starts it as a hook of a pass does.
   void unshard(bool async_op);
   void wait_for_unshard();
-  // reshard gives up gathered parameters, in forward as post_forward says.
+  void prefetch(Pass pass, const FSDPState& by);
+  // reshard gives up gathered parameters: in forward as post_forward says, else for the shards.
   void reshard();
-  // to_sharded registers the shards, for `training` as events name it; silent where that is empty.
-  void to_sharded(std::string_view training);
-  void prefetch(std::string_view pass, const FSDPState& by);
+  // reshard_for_state_dict does so for a state dict.
+  void reshard_for_state_dict();
+  // register_shards does so in silence, and says whether other tensors were registered.
+  bool register_shards();
 
-  // What the hooks of the state call.
-  void pre_forward();
-  // register_post_backward returns the inputs behind a node that calls post_backward.
-  nn::Tensors register_post_backward(nn::Tensors inputs);
-  void post_forward();
-  // record_post_forward appends the group to the order of forwards.
-  void record_post_forward();
-  void pre_backward(bool default_prefetch);
-  void post_backward();
-  void finalize_backward();
-  void reset_iter_state();
+  // begin_forward gathers; end_forward gives up what was gathered and records the forward, but in a
+  // recomputation.
+  void begin_forward();
+  void end_forward();
+  // record_forward appends the group to the order of forwards; take_forward_index returns the index
+  // of its last one that wasn't taken, if any.
+  void record_forward();
+  std::optional<std::int64_t> take_forward_index();
+  // begin_backward gathers, and says whether it was the first of several outputs to call it.
+  bool begin_backward();
+  // end_backward takes the gradients and reduces them, holding less than a number of inputs of
+  // earlier reductions.
+  void end_backward(std::size_t reduce_inputs_max);
+  // finish_iteration ends the last backward; abandon_iteration what an iteration that failed left.
+  void finish_iteration();
+  void abandon_iteration();
 
  private:
   void gather_now(bool async_op);
   GatherStreams gather_streams(bool async_op) const;
-  void wait_for_reduction();
-  std::size_t reduce_inputs_max() const;
-  void backward_prefetch();
-  void prefetch_state_before(std::int64_t index);
   std::vector<ParamGrad> take_gradients();
-  void check_dtypes() const;
-  void check_meta() const;
+  bool is_reduced_unused(const FSDPParam& param) const;
+  void reduce(std::vector<ParamGrad> gradients);
 
   FSDPState* state_;
-  MeshInfo mesh_;
-  PostForward post_forward_;
-  MixedPrecisionPolicy policy_;
+  ParamGroupOptions options_;
   std::vector<std::unique_ptr<FSDPParam>> params_;
   GroupSettings settings_;
   std::shared_ptr<CommContext> comm_;
   TrainingState training_state_ = TrainingState::idle;
   ShardedState sharded_state_ = ShardedState::sharded;
   std::unique_ptr<PendingGather> pending_;
-  std::vector<std::int64_t> post_forward_indices_;
-  std::optional<PartialReduction> partial_;
+  std::vector<std::int64_t> forward_indices_;
+  PartialSums partial_;
   // After which the shards of forward, and the gradients of the last reduction, are there.
   StreamEvent resharded_, reduced_;
-  std::vector<Tensor> kept_shards_;  // by a fault
-  bool was_reset_ = false;
-  bool has_hooks_ = false;
+  bool was_read_ = false;
+  bool is_initialized_ = false;
 };
 
 }  // namespace simmesh::fsdp

@@ -1,14 +1,12 @@
 #include "fsdp/reduce.h"
 
-#include <algorithm>
-
 #include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/promotion.h"
 #include "core/ops/reductions/unrounded_terms.h"
-#include "core/tensor/convert.h"
+#include "core/tensor/flat.h"
 #include "core/tensor/launch.h"
 #include "fsdp/gradient_rows.h"
 
@@ -16,9 +14,10 @@ namespace simmesh::fsdp {
 
 namespace {
 
-DType reduction_dtype(const std::vector<ParamGrad>& gradients, const ReduceSetting& setting) {
+DType reduction_dtype(const std::vector<ParamGrad>& gradients, const ReduceSetting& setting,
+                      const PartialSums& partial) {
   if (setting.reduce_dtype) return *setting.reduce_dtype;
-  DType dtype = gradients.front().grad.dtype();
+  DType dtype = partial.is_empty() ? gradients.front().grad.dtype() : partial.dtype();
   for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, entry.grad.dtype());
   return dtype;
 }
@@ -36,9 +35,21 @@ Tensor kept_for_observers(const Tensor& tensor) {
 
 // The ranks are those of the shard group, in a communicator of their own where that is asked for.
 ProcessGroup scattering_group(const ReduceSetting& setting) {
-  const ProcessGroup& group = setting.mesh->shard_group;
+  const ProcessGroup& group = setting.mesh.shard_group;
   if (!setting.has_own_group || group.size() == 1) return group;
   return ProcessGroup::of(group.members(), group.name() + " reduce_scatter");
+}
+
+Tensor reduce_scattered(const Tensor& input, ReduceWith reduce, const ProcessGroup& group,
+                        const ReduceScatter& custom) {
+  Tensor output;
+  if (custom.allocate)
+    output = allocated(custom.allocate, {input.element_count() / group.size()}, input.dtype());
+  if (custom.call)
+    return custom.call({.input = input, .output = output, .reduce = reduce, .group = group});
+  if (!output.is_defined()) return reduce_scatter(input, reduce, {.dim = 0}, group);
+  reduce_scatter_(output, input, reduce, {.dim = 0}, group);
+  return output;
 }
 
 // Reducer runs the collectives of one reduction and tells observers of them.
@@ -56,11 +67,10 @@ class Reducer {
       divide(output, factors_.copy);
       return output;
     }
-    Tensor output = *setting_.reduce_scatter
-                        ? (*setting_.reduce_scatter)(input, factors_.reduce_scatter, group)
-                        : reduce_scatter(input, factors_.reduce_scatter, {.dim = 0}, group);
+    Tensor output =
+        reduce_scattered(input, factors_.reduce_scatter, group, setting_.reduce_scatter);
     emit({.kind = EventKind::reduce_scatter,
-          .group = setting_.group,
+          .group = &setting_.group,
           .group_size = group.size(),
           .op = factors_.reduce_scatter.op,
           .input = input,
@@ -70,13 +80,12 @@ class Reducer {
   }
 
   // In place; observers see what it was.
-  void all_reduce_in_place(Tensor& output) const {
-    const ProcessGroup& group = *setting_.mesh->replicate_group;
+  void all_reduce_in_place(Tensor& output, const ProcessGroup& replicas) const {
     Tensor input = kept_for_observers(output);
-    all_reduce_(output, factors_.all_reduce, group);
+    all_reduce_(output, factors_.all_reduce, replicas);
     emit({.kind = EventKind::all_reduce,
-          .group = setting_.group,
-          .group_size = group.size(),
+          .group = &setting_.group,
+          .group_size = replicas.size(),
           .op = factors_.all_reduce.op,
           .input = input,
           .output = output});
@@ -93,15 +102,22 @@ void scale_unrounded(Tensor& flat, double scale) {
   write_unrounded(flat, scaled(unrounded(flat), scale));
 }
 
-Tensor flat_input(const std::vector<ParamGrad>& gradients, DType dtype, std::int64_t ranks,
-                  double scale) {
-  std::int64_t row = 0, offset = 0;
+Tensor zeroed_input(const CommAllocate& allocate, std::int64_t numel, DType dtype) {
+  if (!allocate) return zeros({numel}, dtype);
+  Tensor flat = allocated(allocate, {numel}, dtype);
+  zero_(flat);
+  return flat;
+}
+
+Tensor reduction_input(const std::vector<ParamGrad>& gradients, DType dtype,
+                       const ReduceSetting& setting, double scale) {
+  std::int64_t row = 0, offset = 0, ranks = setting.mesh.shard_size();
   std::vector<Tensor> read;
   for (const ParamGrad& entry : gradients) row += entry.param->padded_numel();
   Tensor flat;
   {
     Clock::Quiet one_copy;
-    flat = zeros({row * ranks}, dtype);
+    flat = zeroed_input(setting.reduce_scatter.allocate, row * ranks, dtype);
     for (const ParamGrad& entry : gradients) {
       Tensor value = converted_unrounded(entry.grad, dtype);
       put_gradient_rows(flat, value, *entry.param, {.ranks = ranks, .row = row, .offset = offset});
@@ -114,63 +130,51 @@ Tensor flat_input(const std::vector<ParamGrad>& gradients, DType dtype, std::int
   return flat;
 }
 
-void give_out(const Tensor& flat, const std::vector<ParamGrad>& gradients) {
-  std::int64_t offset = 0;
-  for (const ParamGrad& entry : gradients) {
-    std::int64_t numel = entry.param->padded_numel();
-    entry.param->add_sharded_grad(
-        flat.narrow({0, offset, numel}).view(entry.param->padded_shape()));
-    offset += numel;
-  }
-}
-
-Tensor reduction_input(const std::vector<ParamGrad>& gradients, DType dtype,
-                       const ReduceSetting& setting, double scale) {
-  bool on_other_pool = setting.streams->faults().reduce_input_on_other_pool;
-  CachingAllocator* allocator = Ledger::active() ? Ledger::active()->allocator() : nullptr;
-  StreamIndex own = allocator ? allocator->stream() : 0;
-  if (on_other_pool && allocator) allocator->set_stream(setting.streams->reduce_scatter().index());
-  Tensor input = flat_input(gradients, dtype, setting.mesh->shard_size(), scale);
-  if (allocator) allocator->set_stream(own);
-  return input;
+void give_out(const Tensor& flat, const std::vector<ParamGrad>& gradients, CommStreams& streams) {
+  std::vector<Shape> shapes;
+  for (const ParamGrad& entry : gradients) shapes.push_back(entry.param->padded_shape());
+  std::vector<Tensor> pieces = flat_parts(flat, shapes);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    gradients[i].param->add_sharded_grad(pieces[i], streams);
 }
 
 // The end of a reduction, on the stream that reduced last.
 StreamEvent finish_reduction(Tensor output, const ReduceSetting& setting,
-                             const DivideFactors& factors, std::vector<ParamGrad>& gradients) {
-  if (*setting.hook) (*setting.hook)(output);
+                             const DivideFactors& factors,
+                             const std::vector<ParamGrad>& gradients) {
+  if (setting.hook.call) setting.hook.call(output);
   if (factors.after != 1.0) output = output.clone();
   divide(output, factors.after);
-  give_out(converted_unrounded(output, setting.orig_dtype), gradients);
+  give_out(converted_unrounded(output, setting.orig_dtype), gradients, setting.streams);
   return Stream::current().record();
 }
 
-// What was scattered is all-reduced in place, on a stream of its own. Its memory is of the pool of
-// the stream that scattered.
-StreamEvent reduce_over_replicas(Tensor output, const Reducer& reducer,
-                                 const ReduceSetting& setting, const DivideFactors& factors,
-                                 std::vector<ParamGrad>& gradients) {
-  CommStreams& streams = *setting.streams;
-  streams.all_reduce().wait(streams.reduce_scatter());
-  StreamScope scope(streams.all_reduce());
-  reducer.all_reduce_in_place(output);
+// Among replicas, and where there is a hook, what was scattered is reduced further in place, on
+// another stream. Its memory is of the pool of the stream that scattered.
+StreamEvent reduce_further(Tensor output, const Reducer& reducer, const ReduceSetting& setting,
+                           const DivideFactors& factors, const std::vector<ParamGrad>& gradients) {
+  CommStreams& streams = setting.streams;
+  Stream stream = setting.hook.stream.value_or(streams.all_reduce());
+  stream.wait(streams.reduce_scatter());
+  StreamScope scope(stream);
+  if (setting.mesh.replicate_group)
+    reducer.all_reduce_in_place(output, *setting.mesh.replicate_group);
   StreamEvent all_reduced = Stream::current().record();
   StreamEvent given = finish_reduction(output, setting, factors, gradients);
-  bool too_early = streams.faults().all_reduce_buffer == AllReduceBuffer::until_all_reduce;
-  streams.hold_all_reduce(std::move(output), too_early ? all_reduced : given);
+  streams.hold_all_reduce({std::move(output), all_reduced, given});
   return given;
 }
 
 }  // namespace
 
 StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
-                             std::optional<PartialReduction>& partial) {
+                             PartialSums& partial) {
   NoGrad mode;
   UnroundedSums scope;
   Ledger::Category category(MemoryCategory::communication);
-  DType dtype = reduction_dtype(gradients, setting);
-  const MeshInfo& mesh = *setting.mesh;
-  CommStreams& streams = *setting.streams;
+  DType dtype = reduction_dtype(gradients, setting, partial);
+  const MeshInfo& mesh = setting.mesh;
+  CommStreams& streams = setting.streams;
   DivideFactors factors = divide_factors({.shard_size = mesh.shard_size(),
                                           .data_parallel_size = mesh.data_parallel_size(),
                                           .reduce_dtype = dtype,
@@ -180,18 +184,21 @@ StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetti
   Tensor input =
       reduction_input(gradients, dtype, setting, setting.sums_gradients ? factors.total : 1.0);
   for (ParamGrad& entry : gradients) entry.grad = {};
-  if (!streams.faults().skips_reduce_wait) streams.reduce_scatter().wait(Stream::current());
+  streams.wait_for_reduce_input();
   StreamScope on_stream(streams.reduce_scatter());
   divide(input, factors.before);
   Tensor output = reducer.scattered(input);
   streams.hold_reduce_input(std::move(input), Stream::current().record());
-  if (!mesh.replicate_group) return finish_reduction(output, setting, factors, gradients);
+  if (!mesh.replicate_group && !setting.hook.call)
+    return finish_reduction(output, setting, factors, gradients);
   streams.release_all_reduce();
-  if (partial) output = add_(output, partial->flat);
-  partial.reset();
-  if (setting.all_reduces)
-    return reduce_over_replicas(std::move(output), reducer, setting, factors, gradients);
-  partial = PartialReduction{output};
+  if (!partial.is_empty()) {
+    Tensor waiting = converted_unrounded(partial.take_for(gradients), dtype);
+    output = add_(output, waiting);
+  }
+  if (!mesh.replicate_group || setting.all_reduces)
+    return reduce_further(std::move(output), reducer, setting, factors, gradients);
+  partial.keep(std::move(output), gradients);
   return Stream::current().record();
 }
 

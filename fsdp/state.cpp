@@ -38,12 +38,12 @@ void FSDPState::install() {
       return post_forward(called, std::move(outputs));
     });
   }
-  for (auto& group : groups_) group->set_comm_context(comm_);
+  for (auto& group : groups_) group->communicate_over(comm_);
 }
 
 void FSDPState::set_comm_context(const std::shared_ptr<CommContext>& context) {
   comm_ = context;
-  for (auto& group : groups_) group->set_comm_context(context);
+  for (auto& group : groups_) group->communicate_over(context);
 }
 
 nn::Tensors FSDPState::cast_inputs(nn::Tensors inputs) const {
@@ -71,12 +71,12 @@ nn::Tensors FSDPState::pre_forward(nn::Tensors inputs) {
   inputs = cast_inputs(std::move(inputs));
   for (auto& group : groups_) {
     bool enters = group->training_state() != TrainingState::forward;
-    group->pre_forward();
-    if (enters) inputs = group->register_post_backward(std::move(inputs));
+    group->begin_forward();
+    if (enters) inputs = reduces_after(*group, std::move(inputs));
   }
   if (!is_first) return inputs;
   for (FSDPState* target : forward_prefetch_)
-    for (auto& group : target->groups_) group->prefetch("forward", *this);
+    for (auto& group : target->groups_) group->prefetch(Pass::forward, *this);
   return inputs;
 }
 
@@ -87,8 +87,7 @@ void FSDPState::root_pre_forward() {
   emit({.kind = EventKind::forward_root, .state = this});
   if (auto event = std::exchange(context_->post_optim_event, nullptr)) event();
   auto stream_event = std::exchange(context_->post_optim_stream_event, std::nullopt);
-  if (comm_->streams().faults().skips_root_wait) return;
-  comm_->streams().wait_to_gather(stream_event ? *stream_event : Stream::current().record());
+  comm_->streams().wait_for_shards(stream_event ? *stream_event : Stream::current().record());
 }
 
 nn::Tensors FSDPState::post_forward(nn::Module& module, nn::Tensors outputs) {
@@ -111,7 +110,7 @@ bool FSDPState::completes_run(const nn::Module& module) {
 }
 
 nn::Tensors FSDPState::complete(nn::Tensors outputs) {
-  for (auto& group : groups_) group->post_forward();
+  for (auto& group : groups_) group->end_forward();
   register_pre_backward(outputs);
   training_state_ = TrainingState::idle;
   if (context_->iter_forward_root != this) return outputs;
@@ -128,7 +127,7 @@ nn::Tensors FSDPState::complete_others(nn::Tensors outputs) {
     FSDPState& state = **it;
     if (state.to_run_.empty()) continue;
     state.to_run_.clear();
-    for (auto& group : state.groups_) group->post_forward();
+    for (auto& group : state.groups_) group->end_forward();
     state.register_pre_backward(outputs);
     state.training_state_ = TrainingState::idle;
     outputs = state.cast_outputs(std::move(outputs));
@@ -145,60 +144,6 @@ void FSDPState::register_pre_backward(nn::Tensors& outputs) {
       return Tensor();
     });
   }
-}
-
-void FSDPState::pre_backward() {
-  training_state_ = TrainingState::pre_backward;
-  queue_root_callback();
-  for (auto& group : groups_) group->pre_backward(backward_prefetch_.empty());
-  for (FSDPState* target : backward_prefetch_)
-    for (auto it = target->groups_.rbegin(); it != target->groups_.rend(); ++it)
-      (*it)->prefetch("backward", *this);
-}
-
-void FSDPState::queue_root_callback() {
-  if (context_->callback_queued) return;
-  context_->callback_queued = true;
-  queue_callback([this, owner = shared_from_this()] { root_callback(); });
-}
-
-void FSDPState::root_callback() {
-  emit({.kind = EventKind::root_callback, .state = this});
-  for (FSDPState* state : context_->all_states) {
-    auto& groups = state->groups_;
-    for (auto it = groups.rbegin(); it != groups.rend(); ++it)
-      if ((*it)->training_state() != TrainingState::post_backward) (*it)->post_backward();
-    state->training_state_ = TrainingState::idle;
-    state->to_run_.clear();
-    for (auto& group : groups) group->set_training_state(TrainingState::idle);
-    if (!context_->is_last_backward) continue;
-    for (auto& group : groups) group->finalize_backward();
-  }
-  if (context_->is_last_backward) {
-    comm_->forget(*context_);
-    comm_->streams().release_all();
-  }
-  context_->iter_forward_root = nullptr;
-  context_->callback_queued = false;
-}
-
-void FSDPState::reset_iter_state() {
-  if (!is_root_)
-    raise(ErrorKind::attribute_error, "fsdp/reset_iter_state",
-          "a root has no attribute of an iteration before its first forward");
-  if (!*is_root_)
-    raise(ErrorKind::runtime_error, "fsdp/reset_iter_state",
-          "reset_iter_state must be called on the root FSDP module");
-  for (FSDPState* state : context_->all_states) {
-    state->training_state_ = TrainingState::idle;
-    state->to_run_.clear();
-    for (auto& group : state->groups_) group->reset_iter_state();
-  }
-  comm_->forget(*context_);
-  comm_->streams().release_gather();
-  comm_->streams().release_all();
-  context_->iter_forward_root = nullptr;
-  context_->callback_queued = false;
 }
 
 }  // namespace simmesh::fsdp

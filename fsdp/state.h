@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "core/nn/module.h"
-#include "fsdp/context.h"
+#include "fsdp/comm_context.h"
 #include "fsdp/param_group.h"
+#include "fsdp/state_context.h"
 
 namespace simmesh::fsdp {
 
@@ -42,8 +43,9 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   const std::shared_ptr<CommContext>& comm_context() const { return comm_; }
   void set_comm_context(const std::shared_ptr<CommContext>& context);
 
-  // fqn_of returns a parameter's name below the root.
-  std::string fqn_of(const FSDPParam& param) const;
+  // init_group lets a group read its parameters and settle their dtypes; it may be called again.
+  // Raises a RuntimeError for parameters of the meta device, an AssertionError for mixed dtypes.
+  void init_group(FSDPParamGroup& group);
 
   // pre_forward and post_forward run around a forward, or another method, of one of the modules.
   nn::Tensors pre_forward(nn::Tensors inputs);
@@ -59,6 +61,8 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   void lazy_init();
   void adopt_children();
   void check_shared_params() const;
+  void check_not_meta(const FSDPParamGroup& group) const;
+  std::string fqn_of(const FSDPParam& param) const;
   void root_pre_forward();
   nn::Tensors cast_inputs(nn::Tensors inputs) const;
   nn::Tensors cast_outputs(nn::Tensors outputs) const;
@@ -67,7 +71,12 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   nn::Tensors complete(nn::Tensors outputs);
   nn::Tensors complete_others(nn::Tensors outputs);
   void register_pre_backward(nn::Tensors& outputs);
+  // reduces_after returns the inputs behind a node whose backward ends that of the group.
+  nn::Tensors reduces_after(FSDPParamGroup& group, nn::Tensors inputs);
+  void end_backward(FSDPParamGroup& group) const;
   void pre_backward();
+  void prefetch_before(FSDPParamGroup& group);
+  void prefetch_state_before(std::int64_t index);
   void queue_root_callback();
   void root_callback();
 

@@ -31,8 +31,8 @@ void register_shards(const std::vector<FSDPState*>& states, const nn::Module& mo
   for (FSDPState* state : states)
     for (auto& group : state->groups())
       for (auto& param : group->params())
-        if (param->slots().owner.module == &module && group->has_hooks())
-          group->to_sharded("state_dict");
+        if (param->slots().owner.module == &module && group->is_initialized())
+          group->reshard_for_state_dict();
 }
 
 // fresh returns a DTensor of its own over the same local tensor.

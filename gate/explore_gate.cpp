@@ -33,13 +33,13 @@ class Explorer {
     if (outcome.failure)
       return outcome.failure->message.substr(0, outcome.failure->message.find('\n'));
     if (outcome.data_hash != found_.data_hash)
-      return fmt::format("expected data hash {:016x}, came {:016x}", found_.data_hash,
+      return fmt::format("expected data hash {:016x}, got {:016x}", found_.data_hash,
                          outcome.data_hash);
     if (outcome.live_storages != 0)
-      return fmt::format("expected no tensor left alive, came {}", outcome.live_storages);
+      return fmt::format("expected 0 live tensors at the end, got {}", outcome.live_storages);
     std::string hash = fmt::format("{:016x}", outcome.data_hash);
     if (!gate_.expect.hash.empty() && gate_.expect.hash != hash)
-      return fmt::format("expected data hash {}, came {}", gate_.expect.hash, hash);
+      return fmt::format("expected data hash {}, got {}", gate_.expect.hash, hash);
     return {};
   }
 
@@ -71,7 +71,7 @@ class Explorer {
     if (!gate_.expect.hash.empty() && gate_.expect.hash != hash)
       return note(runner_.run({.schedule = Schedule::fifo(), .record_choices = true}).outcome);
     if (!seen.complete)
-      found_.failure = fmt::format("expected all classes of schedules in {} runs, came {} of them",
+      found_.failure = fmt::format("expected all classes of schedules in {} runs, got {} of them",
                                    request_.schedules, seen.classes);
   }
 
@@ -90,7 +90,7 @@ class Explorer {
     found_.failure = fault_of(outcome);
     found_.choices = outcome.choices;
     if (outcome.ok()) return;
-    // Without its last line: there is a better one to see the failure again.
+    // Without its last line: the gate has a better reproduce line.
     std::string text = report(outcome);
     found_.report = text.substr(0, text.rfind("\nreproduce: "));
   }
@@ -122,8 +122,8 @@ std::string to_text(const GateExploration& found, const ExploreTextOptions& opti
   if (!found.report.empty()) text += found.report + "\n";
   if (!found.choices.empty())
     text += fmt::format(
-        "shortest failing schedule: {} choices, {} of them not first come, first "
-        "served\n",
+        "shortest failing schedule: {} choices, {} of which don't take the rank that waits "
+        "longest\n",
         found.choices.size(), found.turns);
   if (!options.reproduce.empty()) text += fmt::format("reproduce: {}\n", options.reproduce);
   return text + last_line(found);

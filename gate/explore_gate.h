@@ -16,7 +16,7 @@ struct ExploreRequest {
   bool exhaustive = false;
 };
 
-// GateExploration is what came of a gate under many schedules.
+// GateExploration is the result of a gate under many schedules.
 struct GateExploration {
   std::string file;
   std::string title;

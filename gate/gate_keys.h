@@ -27,8 +27,8 @@ class BadGate : public Error {
 // one, and throws a BadGate for a value of another type or out of range. A key that is asked for is
 // known from then on; `finish` refuses all others, so no key is ever ignored.
 //
-//   std::int64_t layers = model.integer("layers", 2, {1, 64});
-//   model.finish();
+//   std::int64_t layers = table.integer("layers", 2, {1, 64});
+//   table.finish();
 class GateTable {
  public:
   struct Range {

@@ -33,18 +33,18 @@ std::string gate_text(const GateResult& result) {
   std::string text =
       fmt::format("gate {}{}{}\n", result.file, result.title.empty() ? "" : ": ", result.title);
   for (const GateCheck& check : result.checks)
-    text += fmt::format("{} {}: expected {}, came {}\n", check.passed ? "pass" : "FAIL", check.name,
-                        check.expected, check.came);
+    text += fmt::format("{} {}: expected {}, got {}\n", check.passed ? "pass" : "FAIL", check.name,
+                        check.expected, check.actual);
   if (!result.failure.empty()) text += result.failure + "\n";
   if (!result.losses.empty()) text += fmt::format("losses {}\n", fmt::join(result.losses, ", "));
   text += fmt::format("data hash {:016x}\nschedule hash {:016x}\n", result.data_hash,
                       result.schedule_hash);
-  text += fmt::format("peak {} bytes a rank", result.peak_bytes);
+  text += fmt::format("peak {} bytes per rank", result.peak_bytes);
   if (result.physical_peak_bytes)
-    text += fmt::format(", {} bytes physical", *result.physical_peak_bytes);
+    text += fmt::format(", {} physical bytes", *result.physical_peak_bytes);
   text += "\ncollectives: " + collectives_text(result) + "\n";
   if (result.gathers)
-    text += fmt::format("all-gathers of parameters: {} on each rank, {} that nobody used\n",
+    text += fmt::format("all-gathers of parameters: {} on each rank, {} of them unused\n",
                         result.gathers->started(), result.gathers->unused());
   if (result.device)
     text +=
@@ -76,7 +76,7 @@ std::string to_json(gsl::span<const GateResult> results) {
       checks.push_back({{"name", check.name},
                         {"passed", check.passed},
                         {"expected", check.expected},
-                        {"came", check.came}});
+                        {"got", check.actual}});
     Json gate = {{"file", result.file},
                  {"title", result.title},
                  {"checks", std::move(checks)},

@@ -7,6 +7,7 @@
 
 namespace simmesh {
 
+// GateTextOptions says how much of the results is printed.
 struct GateTextOptions {
   bool quiet = false;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/engine/random_stream.h"
+#include "fsdp/event_fields.h"
 #include "training/scalar_value.h"
 
 namespace simmesh {
@@ -45,6 +46,25 @@ class Observation {
   std::int64_t step_ = -1;
 };
 
+// TrainingCalls counts a rank's calls of each collective, those within reports left out.
+class TrainingCalls {
+ public:
+  explicit TrainingCalls(Rank& rank) : rank_(rank), last_(rank.counters()) {}
+
+  void begin_report() {
+    for (std::size_t op = 0; op < collective_op_count; ++op)
+      calls_[op] += rank_.counters()[op] - last_[op];
+  }
+  void end_report() { last_ = rank_.counters(); }
+
+  const std::array<std::uint32_t, collective_op_count>& calls() const { return calls_; }
+
+ private:
+  Rank& rank_;
+  std::array<std::uint32_t, Rank::counter_count> last_;
+  std::array<std::uint32_t, collective_op_count> calls_{};
+};
+
 }  // namespace
 
 GateRunner::GateRunner(const GateFile& gate, const GateRunOptions& options)
@@ -84,15 +104,12 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       if (phase == TrainPhase::forward) observation.begin_step(step);
       own.operations[std::size_t(step)][std::size_t(phase)] = rank.operations();
     };
-    // Calls are those up to the end, less those within reports.
-    auto count_calls = [&](bool adds) {
-      for (std::size_t op = 0; op < collective_op_count; ++op)
-        own.calls[op] += adds ? rank.counters()[op] : 0U - rank.counters()[op];
-    };
+    TrainingCalls calls(rank);
     form.reports = !request.on_devices;
-    form.at_report = count_calls;
-    form.after_training = [&] { count_calls(true); };
+    form.at_report = [&](bool begins) { begins ? calls.begin_report() : calls.end_report(); };
+    form.after_training = [&] { calls.begin_report(); };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form));
+    own.calls = calls.calls();
     if (!request.on_devices) keep_results(rank, request, result, own);
   };
 }

@@ -16,15 +16,16 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-// What became of a run, in one line.
+// How a run ended, in one line.
 std::string ending_of(const Outcome& outcome) {
   if (outcome.ok()) return fmt::format("data hash {}", hash_text(outcome.data_hash));
   const Failure& failure = *outcome.failure;
-  std::string text = failure.rank == no_rank ? "" : fmt::format("rank {} failed: ", failure.rank);
+  std::string text =
+      failure.rank == no_rank ? "" : fmt::format("the failure of rank {}: ", failure.rank);
   return text + first_line(failure.message);
 }
 
-// The report without its last line: the gate's own says how to see the failure again.
+// The report without its last line, since the gate has a reproduce line of its own.
 std::string report_of(const Outcome& outcome) {
   std::string text = report(outcome);
   return text.substr(0, text.rfind("\nreproduce: "));
@@ -77,8 +78,8 @@ class Checks {
   }
 
  private:
-  void add(std::string name, bool passed, std::string expected, std::string came) {
-    result_.checks.push_back({std::move(name), passed, std::move(expected), std::move(came)});
+  void add(std::string name, bool passed, std::string expected, std::string actual) {
+    result_.checks.push_back({std::move(name), passed, std::move(expected), std::move(actual)});
   }
 
   // Other is another run that must give the same bits, and which of the records given it made.
@@ -118,7 +119,8 @@ class Checks {
     const Outcome& outcome = base_.outcome;
     std::string ranks =
         fmt::format("{} {} to return", gate_.ranks(), gate_.ranks() == 1 ? "rank" : "ranks");
-    add("run", outcome.ok(), ranks, outcome.ok() ? "all did" : ending_of(outcome));
+    add("run", outcome.ok(), ranks,
+        outcome.ok() ? std::to_string(gate_.ranks()) : ending_of(outcome));
     if (!outcome.ok()) result_.failure = report_of(outcome);
   }
 
@@ -132,9 +134,20 @@ class Checks {
     for (std::size_t rank = 0; rank < base_.ranks.size(); ++rank)
       if (const auto& difference = base_.ranks[rank].differences[other.record])
         return add(name, false, difference->expected,
-                   fmt::format("{} on rank {}: {}", difference->came, rank, difference->where));
+                   fmt::format("{} on rank {}: {}{}", difference->actual, rank, difference->where,
+                               reason_of(*difference)));
     add(name, true, "the bits of " + what,
-        fmt::format("{} equal tensors on each rank", other.run.ranks[0].record->size()));
+        fmt::format("the same in {} tensors on each rank", other.run.ranks[0].record->size()));
+  }
+
+  // Why a parameter that nothing used differs.
+  std::string reason_of(const Difference& difference) const {
+    if (!difference.is_extra_zeros || !gate_.parallel.fsdp ||
+        !gate_.parallel.fsdp->settings.reduces_unused_params)
+      return "";
+    return "; no rank used this parameter in the step, so one device has no gradient of it and "
+           "its optimiser leaves it as it is, but reduce_scatter_unused_params reduces zeros, to "
+           "which the optimiser applies weight decay and momentum";
   }
 
   void check_schedules() {
@@ -156,36 +169,36 @@ class Checks {
       while (name != name_of(CollectiveOp(op))) ++op;
       std::size_t rank = 0;
       while (rank + 1 < base_.ranks.size() && base_.ranks[rank].calls[op] == expected) ++rank;
-      std::int64_t came = base_.ranks[rank].calls[op];
-      add("collectives " + name, came == expected, fmt::format("{} on each rank", expected),
-          came == expected ? std::to_string(came) : fmt::format("{} on rank {}", came, rank));
+      std::int64_t actual = base_.ranks[rank].calls[op];
+      add("collectives " + name, actual == expected, fmt::format("{} on each rank", expected),
+          actual == expected ? std::to_string(actual) : fmt::format("{} on rank {}", actual, rank));
     }
   }
 
   void check_events() {
     const GateEvents& asked = gate_.expect.events;
     if (asked.list.empty()) return;
-    const std::vector<std::string>& came = base_.ranks[std::size_t(asked.rank)].events;
+    const std::vector<std::string>& actual = base_.ranks[std::size_t(asked.rank)].events;
     std::string name = fmt::format("events of rank {} in step {}", asked.rank, asked.step);
-    if (came == asked.list)
-      return add(name, true, fmt::format("{} events", came.size()), "the same");
+    if (actual == asked.list)
+      return add(name, true, fmt::format("{} events", actual.size()), "the same");
     std::size_t i = 0;
-    while (i < came.size() && i < asked.list.size() && came[i] == asked.list[i]) ++i;
+    while (i < actual.size() && i < asked.list.size() && actual[i] == asked.list[i]) ++i;
     auto at = [i](const std::vector<std::string>& list) {
       return i < list.size() ? list[i] : std::string("no further event");
     };
-    add(name, false, fmt::format("{} as event {}", at(asked.list), i), at(came));
-    result_.failure = fmt::format("all {}:\n  {}", name, fmt::join(came, "\n  "));
+    add(name, false, fmt::format("{} as event {}", at(asked.list), i), at(actual));
+    result_.failure = fmt::format("all {}:\n  {}", name, fmt::join(actual, "\n  "));
   }
 
   void check_gathers() {
     if (gate_.expect.unused_gathers < 0) return;
     for (std::size_t rank = 0; rank < base_.ranks.size(); ++rank) {
-      std::int64_t came = base_.ranks[rank].gathers.unused();
-      if (came == gate_.expect.unused_gathers) continue;
+      std::int64_t actual = base_.ranks[rank].gathers.unused();
+      if (actual == gate_.expect.unused_gathers) continue;
       return add("unused_gathers", false,
                  fmt::format("{} on each rank", gate_.expect.unused_gathers),
-                 fmt::format("{} on rank {}", came, rank));
+                 fmt::format("{} on rank {}", actual, rank));
     }
     add("unused_gathers", true, fmt::format("{} on each rank", gate_.expect.unused_gathers),
         std::to_string(gate_.expect.unused_gathers));
@@ -204,8 +217,8 @@ class Checks {
           std::max(figures.exposed_communication_us, report.exposed_communication_us);
       figures.reserved_bytes = std::max(figures.reserved_bytes, report.memory.reserved.peak);
     }
-    add("device", is_complete, "all operations end, and no streams race",
-        run.outcome.ok() ? is_complete ? "all ended" : "some wait for one another"
+    add("device", is_complete, "all operations to end and no streams to race",
+        run.outcome.ok() ? is_complete ? "that" : "operations that wait for one another"
                          : ending_of(run.outcome));
     if (!is_complete) return;
     result_.device = figures;
@@ -225,11 +238,11 @@ class Checks {
   void check_loss() {
     const GateExpect& expect = gate_.expect;
     for (std::size_t step = 0; step < expect.loss.size(); ++step) {
-      double expected = expect.loss[step], came = result_.losses[step];
-      bool holds =
-          came == expected || std::abs(came - expected) <= expect.loss_rtol * std::abs(expected);
+      double expected = expect.loss[step], actual = result_.losses[step];
+      bool holds = actual == expected ||
+                   std::abs(actual - expected) <= expect.loss_rtol * std::abs(expected);
       add(fmt::format("loss of step {}", step), holds,
-          fmt::format("{} within {}", expected, expect.loss_rtol), fmt::format("{}", came));
+          fmt::format("{} within {}", expected, expect.loss_rtol), fmt::format("{}", actual));
     }
   }
 
@@ -241,23 +254,23 @@ class Checks {
 
   void check_fault(const GateFault& fault) {
     std::int64_t schedules = std::min<std::int64_t>(gate_.expect.schedules, 4);
-    std::string came;
+    std::string actual;
     for (std::int64_t i = 0; i < schedules; ++i) {
       GateRun run = runner_.run(
           {.schedule = runner_.schedule_at(std::uint64_t(i)), .faults = {engine_fault(fault)}});
-      came = ending_of(run.outcome);
+      actual = ending_of(run.outcome);
       if (is_reported(fault, run.outcome)) continue;
       if (!run.outcome.ok()) result_.failure = report_of(run.outcome);
-      return add(describe(fault), false, expected_of(fault), came);
+      return add(describe(fault), false, expected_of(fault), actual);
     }
-    add(describe(fault), true, expected_of(fault), came);
+    add(describe(fault), true, expected_of(fault), actual);
   }
 
   std::string expected_of(const GateFault& fault) const {
     switch (fault.kind) {
       case Fault::Kind::kill:
       case Fault::Kind::fail_allocation:
-        return fmt::format("the failure of rank {}, injected", fault.rank);
+        return fmt::format("the injected failure of rank {}", fault.rank);
       case Fault::Kind::abandon: return "a deadlock";
       case Fault::Kind::call_another: return "a mismatch";
       case Fault::Kind::flip_bit: return "another data hash";
@@ -281,7 +294,7 @@ class Checks {
 
   void check_leak() {
     std::int64_t live = base_.outcome.live_storages;
-    add("leak", live == 0, "no tensor left alive", std::to_string(live));
+    add("leak", live == 0, "0 live tensors at the end", std::to_string(live));
   }
 
   const GateFile& gate_;

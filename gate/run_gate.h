@@ -11,12 +11,12 @@
 
 namespace simmesh {
 
-// GateCheck is one thing that must hold of a gate.
+// GateCheck is one thing that must hold for a gate.
 struct GateCheck {
   std::string name;
   bool passed = false;
   std::string expected;
-  std::string came;
+  std::string actual;
 };
 
 // DeviceFigures are those of simulated devices in a run, each of the rank where it is largest.
@@ -26,7 +26,7 @@ struct DeviceFigures {
   std::int64_t reserved_bytes = 0;
 };
 
-// GateResult is what came of a gate: it depends on the file and the options only.
+// GateResult is the result of a gate. It depends on the file and the options only.
 struct GateResult {
   std::string file;
   std::string title;
@@ -38,7 +38,7 @@ struct GateResult {
   // out.
   std::optional<std::int64_t> physical_peak_bytes;
   std::map<std::string, std::int64_t> collectives;  // calls of each rank
-  // Of the rank where nobody used most, for a gate with sharded parameters.
+  // Of the rank with the most unused ones, for a gate with sharded parameters.
   std::optional<GatherTally> gathers;
   std::optional<DeviceFigures> device;  // where the gate has one
   std::vector<double> losses;

@@ -15,7 +15,7 @@ namespace simmesh {
 // Meshes are cut out of one another by slicing, flattening, unflattening and concatenating their
 // dims; none of it looks at a rank.
 //
-//   MeshLayout mesh = MeshLayout::contiguous({2, 3, 4});    // 2:12, 3:4, 4:1
+//   MeshLayout mesh = MeshLayout::contiguous(Dims{2, 3, 4});    // 2:12, 3:4, 4:1
 //   mesh.sliced({0, 2}).flattened();                        // (2, 4):(12, 1)
 //   mesh.coordinate_of(17);                                 // [1, 1, 1]
 class MeshLayout {

@@ -13,11 +13,12 @@ namespace simmesh {
 // order), as PyTorch's graph planner does. Only the mesh dim applied last to a tensor dim may leave
 // it, and a new one is appended. From a sharding one gets on, in this order:
 //
-//   1. S(a)->S(b)  tensor dims a ascending, then b ascending      4. R->S(d)   mesh dims, then
-//   tensor dims, ascending
-//   2. S(a)->R     tensor dims ascending                          5. P->S(d)   likewise
-//   3. P->R        mesh dims ascending                            6. R->P(op)  mesh dims ascending,
-//   ops by name
+//   1. S(a)->S(b)  tensor dims a ascending, then b ascending
+//   2. S(a)->R     tensor dims ascending
+//   3. P->R        mesh dims ascending
+//   4. R->S(d)     mesh dims, then tensor dims, ascending
+//   5. P->S(d)     mesh dims, then tensor dims, ascending
+//   6. R->P(op)    mesh dims ascending, ops by name
 //
 // where the ops are those that occur in `from` or `to`, and no step mixes ops other than sum with
 // avg. Among paths of equal cost the one whose last sharding was reached first wins, so the result

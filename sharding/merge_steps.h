@@ -15,8 +15,7 @@ namespace simmesh {
 //   - one of `flattened` (lists of mesh dims) names exactly its mesh dims, those of size 1 aside;
 //   - an all-gather's mesh dims are strictly descending, a reduce-scatter's strictly ascending;
 //   - the size that a reduce-scatter cuts is divisible, on every rank, by the number of ranks that
-//   share it. An
-//     all-gather may be uneven: it concatenates the actual pieces.
+//     share it. An all-gather may be uneven: it concatenates the actual pieces.
 //
 // Where averages are among the merged steps, the step sums and then divides once by the product of
 // their mesh sizes. The steps lead on from the sharding `from`, are on one mesh dim each, and have

@@ -41,23 +41,51 @@ std::vector<Stretch> stretches(const std::vector<IndexRun>* segments, std::int64
 
 class Drawing {
  public:
-  Drawing(const PictureGrid& grid, PlacementSpan placements) : grid_(grid) {
-    for (const Placement& placement : placements) {
-      pending_ |= placement.is_pending();
-      ragged_ |= placement.is_ragged_shard();
-    }
-    const std::size_t dims = grid.segments.size();
-    std::size_t label = 0;
-    for (const PicturePiece& piece : grid.pieces) label = std::max(label, piece.ranks.size());
-    const auto cell_width = static_cast<std::int64_t>(label + 2) * character_width;
-    columns_ = stretches(dims > 0 ? &grid.segments[dims - 1] : nullptr, panel_width, cell_width);
-    rows_ = stretches(dims > 1 ? &grid.segments[dims - 2] : nullptr, panel_height, line_height + 6);
+  // add draws a sharding below what is there.
+  void add(DimSpan mesh_shape, const Sharding& sharding, PictureGrid grid) {
+    take(std::move(grid), sharding.placements);
+    panels();
+    for (const std::string& words : legend_lines(mesh_shape, sharding)) line(words);
+    std::string nothing;
+    for (const PicturePiece& piece : grid_.pieces)
+      if (piece.empty) nothing += ' ' + piece.ranks;
+    if (!nothing.empty()) line("nothing:" + nothing);
   }
+
+  void space() { y_ += line_height; }
 
   void line(std::string_view words) {
     y_ += line_height;
     width_ = std::max(width_, 2 * margin + static_cast<std::int64_t>(words.size()) * 8);
     body_ += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", margin, y_, words);
+  }
+
+  std::string finished() const {
+    const std::int64_t height = y_ + margin;
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
+        "viewBox=\"0 0 {0} {1}\" font-family=\"monospace\" font-size=\"12\">\n"
+        "<defs><pattern id=\"pending\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"rotate(45)\"><rect width=\"2\" height=\"8\" fill=\"#000\" "
+        "fill-opacity=\"0.2\"/>"
+        "</pattern></defs>\n{2}</svg>\n",
+        width_, height, body_);
+  }
+
+ private:
+  void take(PictureGrid grid, PlacementSpan placements) {
+    grid_ = std::move(grid);
+    pending_ = std::any_of(placements.begin(), placements.end(),
+                           [](const Placement& placement) { return placement.is_pending(); });
+    ragged_ = std::any_of(placements.begin(), placements.end(),
+                          [](const Placement& placement) { return placement.is_ragged_shard(); });
+    const std::size_t dims = grid_.segments.size();
+    std::size_t label = 0;
+    for (const PicturePiece& piece : grid_.pieces) label = std::max(label, piece.ranks.size());
+    const auto cell_width = static_cast<std::int64_t>(label + 2) * character_width;
+    columns_ = stretches(dims > 0 ? &grid_.segments[dims - 1] : nullptr, panel_width, cell_width);
+    rows_ =
+        stretches(dims > 1 ? &grid_.segments[dims - 2] : nullptr, panel_height, line_height + 6);
   }
 
   void panels() {
@@ -80,19 +108,6 @@ class Drawing {
     } while (next_index(index, counts));
   }
 
-  std::string finished() const {
-    const std::int64_t height = y_ + margin;
-    return fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
-        "viewBox=\"0 0 {0} {1}\" font-family=\"monospace\" font-size=\"12\">\n"
-        "<defs><pattern id=\"pending\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
-        "patternTransform=\"rotate(45)\"><rect width=\"2\" height=\"8\" fill=\"#000\" "
-        "fill-opacity=\"0.2\"/>"
-        "</pattern></defs>\n{2}</svg>\n",
-        width_, height, body_);
-  }
-
- private:
   const IndexRun& segment(std::size_t dim, std::int64_t number) const {
     return grid_.segments[dim][static_cast<std::size_t>(number)];
   }
@@ -137,7 +152,7 @@ class Drawing {
     text(x + width / 2, y + height / 2, grid_.pieces[static_cast<std::size_t>(piece)].ranks);
   }
 
-  const PictureGrid& grid_;
+  PictureGrid grid_;
   bool pending_ = false;
   bool ragged_ = false;
   std::vector<Stretch> columns_;
@@ -149,17 +164,23 @@ class Drawing {
 
 }  // namespace
 
-std::string svg_picture(DimSpan global_shape, DimSpan mesh_shape, const Sharding& sharding) {
-  const PictureGrid grid = picture_grid(global_shape, mesh_shape, sharding);
-  Drawing drawing(grid, sharding.placements);
+std::string svg_picture(DimSpan global_shape, DimSpan mesh_shape,
+                        gsl::span<const PictureStage> stages) {
+  Drawing drawing;
   drawing.line(fmt::format("tensor {} on mesh {}", to_string(global_shape), to_string(mesh_shape)));
-  drawing.panels();
-  for (const std::string& line : legend_lines(mesh_shape, sharding)) drawing.line(line);
-  std::string nothing;
-  for (const PicturePiece& piece : grid.pieces)
-    if (piece.empty) nothing += ' ' + piece.ranks;
-  if (!nothing.empty()) drawing.line("nothing:" + nothing);
+  for (const PictureStage& stage : stages) {
+    if (!stage.title.empty()) {
+      drawing.space();
+      drawing.line(stage.title);
+    }
+    drawing.add(mesh_shape, stage.sharding, picture_grid(global_shape, mesh_shape, stage.sharding));
+  }
   return drawing.finished();
+}
+
+std::string svg_picture(DimSpan global_shape, DimSpan mesh_shape, const Sharding& sharding) {
+  const PictureStage only{.title = "", .sharding = sharding};
+  return svg_picture(global_shape, mesh_shape, {&only, 1});
 }
 
 }  // namespace simmesh

@@ -1,11 +1,18 @@
 #pragma once
 
+#include <gsl/span>
 #include <string>
 
 #include "core/tensor/shape.h"
 #include "sharding/shard_order.h"
 
 namespace simmesh {
+
+// PictureStage is a sharding in a row of several, under a title: what comes of a step.
+struct PictureStage {
+  std::string title;
+  Sharding sharding;
+};
 
 // svg_picture draws a sharding of a tensor with any number of dims as one self-contained SVG
 // element, the same bytes every time. The last two dims span a panel of coloured cells, as wide and
@@ -14,5 +21,8 @@ namespace simmesh {
 // ragged one have a dashed border. Below stand what each mesh dim does and which ranks hold
 // nothing. Throws as picture_grid does.
 std::string svg_picture(DimSpan global_shape, DimSpan mesh_shape, const Sharding& sharding);
+// With several stages, one below the other.
+std::string svg_picture(DimSpan global_shape, DimSpan mesh_shape,
+                        gsl::span<const PictureStage> stages);
 
 }  // namespace simmesh

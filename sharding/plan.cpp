@@ -36,12 +36,16 @@ Collective collective_of(const PlanStep& step, DimSpan mesh_shape) {
                                                     : Collective::all_gather;
 }
 
+std::string to_string(const PlanStep& step) {
+  return fmt::format("{}{}{} on mesh dim{} {}", to_string(step.from), step.merged ? "-->" : "->",
+                     to_string(step.to), step.mesh_dims.size() == 1 ? "" : "s",
+                     fmt::join(step.mesh_dims, "+"));
+}
+
 std::string to_string(const Plan& plan, DimSpan mesh_shape) {
   std::string text;
   for (const PlanStep& step : plan.steps) {
-    text += fmt::format("{}{}{} on mesh dim{} {}: {}", to_string(step.from),
-                        step.merged ? "-->" : "->", to_string(step.to), step.merged ? "s" : "",
-                        fmt::join(step.mesh_dims, ","), to_string(collective_of(step, mesh_shape)));
+    text += fmt::format("{}: {}", to_string(step), to_string(collective_of(step, mesh_shape)));
     if (step.divide_by != 1) text += fmt::format(", divided by {}", step.divide_by);
     text += fmt::format(", then {}\n", to_string(step.after));
   }

@@ -68,8 +68,11 @@ std::string_view to_string(Collective collective);
 // or all-reduce, then a local cut.
 Collective collective_of(const PlanStep& step, DimSpan mesh_shape);
 
-// to_string returns one line a step, "S(0)->R on mesh dim 1: all_gather, then S(0),R", with "-->"
-// for a merged step.
+// to_string returns what a step does: "S(0)->R on mesh dim 1"; of a merged one "S(0)-->R on mesh
+// dims 0+1".
+std::string to_string(const PlanStep& step);
+
+// to_string returns one line for each step: "S(0)->R on mesh dim 1: all_gather, then S(0),R".
 std::string to_string(const Plan& plan, DimSpan mesh_shape);
 
 }  // namespace simmesh

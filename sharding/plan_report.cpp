@@ -47,15 +47,12 @@ PlanReport report_plan(const Plan& plan, const PlanRequest& request) {
     for (std::int64_t dim : step.mesh_dims) members *= request.mesh_shape[std::size_t(dim)];
     Collective collective = collective_of(step, request.mesh_shape);
     Moved moved = moved_bytes(collective, largest_piece_bytes(request, plan.before(i)), members);
-    report.steps.push_back(
-        {.text = fmt::format("{}{}{} on mesh dim{} {}", to_string(step.from),
-                             step.merged ? "-->" : "->", to_string(step.to),
-                             step.mesh_dims.size() == 1 ? "" : "s", fmt::join(step.mesh_dims, "+")),
-         .collective = std::string(to_string(collective)),
-         .after = to_string(step.after),
-         .bytes_per_rank = moved.per_rank,
-         .bytes_per_link = moved.per_link,
-         .cost_us = step.cost_us});
+    report.steps.push_back({.text = to_string(step),
+                            .collective = std::string(to_string(collective)),
+                            .after = to_string(step.after),
+                            .bytes_per_rank = moved.per_rank,
+                            .bytes_per_link = moved.per_link,
+                            .cost_us = step.cost_us});
   }
   return report;
 }

@@ -16,9 +16,8 @@ namespace simmesh {
 void validate_redistribute(const PlanRequest& request);
 
 // validate_local_redistribute throws
-//   ValueError      where the mesh, the topology, the number of placements or a shard order make no
-//   sense, or pending ops are mixed in
-//                   one list (other than sum with avg)
+//   ValueError      where the mesh, the topology, the number of placements or a shard order make
+//                   no sense, or pending ops are mixed in one list (other than sum with avg)
 //   AssertionError  where a tensor without dims is to be split
 //   IndexError      where a shard's dim is outside the tensor
 void validate_local_redistribute(const PlanRequest& request);

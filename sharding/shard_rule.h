@@ -42,10 +42,11 @@ IndexRun chunk(std::int64_t size, Share share);
 // those of the whole tensor dim.
 //   Shard           the rank's chunk of the piece, in local order
 //   StridedShard    the piece is cut into split_factor chunks; the rank's chunk of each, one after
-//   the other RaggedShard     the piece is cut into as many equal units as the ranks hold in total;
-//   the rank's units
-// Throws a ValueError where a ragged shard has not one count a rank, or its units don't divide the
-// piece.
+//                   the other
+//   RaggedShard     the piece is cut into as many equal units as the ranks hold in total; the
+//                   rank's units
+// Throws a ValueError where a ragged shard doesn't have one count per rank, or its units don't
+// divide the piece.
 IndexRuns take_share(const IndexRuns& runs, const Placement& split, Share share);
 
 // ChunkSizes are the sizes of pieces, in ascending order, each once.

@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <fmt/core.h>
-#include <fstream>
 #include <memory>
 
 #include "core/check/error.h"
@@ -8,6 +7,7 @@
 #include "gate/explore_gate.h"
 #include "tools/commands.h"
 #include "tools/gate_options.h"
+#include "tools/write_file.h"
 
 namespace simmesh {
 
@@ -20,21 +20,6 @@ struct ExploreArguments {
   RunOptions run;
   OutputOptions output;
 };
-
-// Writes the whole file or none.
-void write_file(const std::string& path, const std::string& text) {
-  std::string unfinished = path + ".part";
-  std::ofstream stream(unfinished, std::ios::binary);
-  stream << text;
-  stream.close();
-  std::error_code fault;
-  if (stream) std::filesystem::rename(unfinished, path, fault);
-  if (stream && !fault) return;
-  std::error_code ignored;
-  std::filesystem::remove(unfinished, ignored);
-  raise(ErrorKind::value_error, "tools/explore",
-        "expected to write the failing schedule, but '{}' can't be written to", path);
-}
 
 std::string schedule_file(const ExploreArguments& arguments) {
   if (!arguments.output_file.empty()) return arguments.output_file;
@@ -56,7 +41,7 @@ int run(const ExploreArguments& arguments, const GateRunOptions& options) {
   ExploreTextOptions text{.quiet = arguments.output.quiet};
   if (!found.choices.empty()) {
     std::string file = schedule_file(arguments);
-    write_file(file, choices_to_string(found.choices) + "\n");
+    write_file(file, choices_to_string(found.choices) + "\n", "the failing schedule");
     text.reproduce = reproduce_line(arguments, options, file);
   }
   fmt::print("{}", arguments.output.json ? to_json(found, text) : to_text(found, text));

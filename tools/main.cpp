@@ -5,7 +5,6 @@
 #include <new>
 #include <string>
 
-#include "core/check/version.h"
 #include "tools/commands.h"
 
 namespace {
@@ -29,7 +28,7 @@ int main(int argc, char** argv) {
     CLI::App program("simmesh runs every rank of a device mesh in one process, bit for bit.",
                      "simmesh");
     program.require_subcommand(1);
-    program.set_version_flag("--version", "simmesh " + std::string(simmesh::version()));
+    program.set_version_flag("--version", fmt::format("simmesh {}", simmesh::version()));
     simmesh::add_run_command(program, status);
     simmesh::add_explore_command(program, status);
     simmesh::add_verify_command(program, status);

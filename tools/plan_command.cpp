@@ -1,13 +1,16 @@
 #include <charconv>
+#include <filesystem>
 #include <fmt/core.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "core/check/error.h"
+#include "sharding/plan_picture.h"
 #include "sharding/plan_report.h"
 #include "sharding/redistribute_refusals.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
+#include "tools/write_file.h"
 
 namespace simmesh {
 
@@ -17,6 +20,7 @@ struct PlanArguments {
   std::string mesh, shape, dtype = "float32", from, to, planner = "automatic";
   std::vector<std::string> flattened;
   std::int64_t devices_per_host = 1;
+  std::string picture;
   OutputOptions output;
 };
 
@@ -80,21 +84,36 @@ void print(const PlanReport& report, bool quiet) {
   if (!quiet) {
     fmt::print("planner: {}\n", report.planner);
     for (const PlanReport::Step& step : report.steps)
-      fmt::print("{}  {}  {} bytes a rank, {} bytes a link, {} us  =>  {}\n", step.text,
+      fmt::print("{}  {}  {} bytes per rank, {} bytes per link, {} us  =>  {}\n", step.text,
                  step.collective, step.bytes_per_rank, step.bytes_per_link, step.cost_us,
                  step.after);
   }
   fmt::print("cost: {}\n", report.cost_us);
 }
 
+// The picture of a plan, as text or as SVG by the ending of the file's name.
+std::string picture_of(const Plan& plan, const PlanRequest& request, const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension();
+  if (ending == ".svg") return plan_svg_picture(request.shape, request.mesh_shape, plan);
+  if (ending == ".txt") return plan_text_picture(request.shape, request.mesh_shape, plan);
+  raise(ErrorKind::value_error, "tools/plan",
+        "--picture: expected a file that ends in .svg or .txt, got '{}'", path);
+}
+
 void run(const PlanArguments& arguments) {
   PlanRequest request = request_of(arguments);
+  std::vector<PlannerChoice> planners = parse_planner(arguments.planner);
+  if (!arguments.picture.empty() && planners.size() > 1)
+    raise(ErrorKind::value_error, "tools/plan", "--picture: expected one planner, got '{}'",
+          arguments.planner);
   nlohmann::ordered_json plans = nlohmann::ordered_json::array();
-  for (PlannerChoice choice : parse_planner(arguments.planner)) {
+  for (PlannerChoice choice : planners) {
     request.planner = choice;
     validate_local_redistribute(request);
     Plan plan = make_plan(request);
     validate_steps(plan, request.mesh_shape);
+    if (!arguments.picture.empty())
+      write_file(arguments.picture, picture_of(plan, request, arguments.picture), "the picture");
     PlanReport report = report_plan(plan, request);
     if (arguments.output.json)
       plans.push_back(to_json(report));
@@ -120,9 +139,11 @@ void add_plan_command(CLI::App& program, int& status) {
       ->capture_default_str();
   app->add_option("--flattened", arguments->flattened,
                   "mesh dims of a flattened mesh over which steps may merge, for instance 0x1");
-  app->add_option("--devices-per-host", arguments->devices_per_host, "ranks a host")
+  app->add_option("--devices-per-host", arguments->devices_per_host, "ranks per host")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
+  app->add_option("--picture", arguments->picture,
+                  "draws the shardings before and after each step into this file, .svg or .txt");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] {
     run(*arguments);

@@ -12,7 +12,7 @@ void GatherTally::see(const fsdp::Event& event) {
       break;
     case fsdp::EventKind::wait: end(event.group, true); break;
     case fsdp::EventKind::finalize:
-      if (event.detail == "drops_gather") end(event.group, false);
+      if (event.drops_gather) end(event.group, false);
       break;
     default: break;
   }

@@ -1,5 +1,6 @@
 #include "training/run_record.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -32,9 +33,8 @@ Dims index_of(std::size_t position, const Shape& shape) {
 }
 
 std::optional<Difference> tensor_difference(const RecordedTensor& expected,
-                                            const nn::NamedTensor& came) {
-  const auto& [name, tensor] = came;
-  if (name != expected.name) return Difference{expected.name, "this tensor", name};
+                                            const nn::NamedTensor& actual) {
+  const auto& [name, tensor] = actual;
   if (tensor.dtype() != expected.dtype || tensor.shape() != expected.shape)
     return Difference{name, type_text(expected.dtype, expected.shape),
                       type_text(tensor.dtype(), tensor.shape())};
@@ -48,6 +48,28 @@ std::optional<Difference> tensor_difference(const RecordedTensor& expected,
       fmt::format("{}, element {}", name, to_string(DimSpan(index_of(element, expected.shape)))),
       element_text(expected.dtype, expected.bytes.data() + element * size),
       element_text(expected.dtype, values.data() + element * size)};
+}
+
+bool is_all_zeros(const Tensor& tensor) {
+  Tensor values = tensor.contiguous();
+  if (values.element_count() == 0) return true;
+  return std::all_of(values.data(), values.data() + values.bytes(),
+                     [](std::byte byte) { return byte == std::byte(0); });
+}
+
+// What is at the place where the names differ: a tensor that only one of the two runs has.
+Difference missing_or_extra(const RunRecord& expected, std::size_t index,
+                            const std::vector<nn::NamedTensor>& actual) {
+  auto is_recorded = [&](const std::string& name) {
+    return std::any_of(expected.begin(), expected.end(),
+                       [&](const RecordedTensor& tensor) { return tensor.name == name; });
+  };
+  bool is_extra =
+      index >= expected.size() || (index < actual.size() && !is_recorded(actual[index].first));
+  if (!is_extra) return {expected[index].name, "a tensor", "none"};
+  const auto& [name, tensor] = actual[index];
+  bool is_zeros = is_all_zeros(tensor);
+  return {name, "no such tensor", is_zeros ? "one of zeros" : "one", is_zeros};
 }
 
 }  // namespace
@@ -83,13 +105,13 @@ RunRecord copy_of(const std::vector<nn::NamedTensor>& results) {
 }
 
 std::optional<Difference> first_difference(const RunRecord& expected,
-                                           const std::vector<nn::NamedTensor>& came) {
-  for (std::size_t i = 0; i < std::min(expected.size(), came.size()); ++i)
-    if (auto difference = tensor_difference(expected[i], came[i])) return difference;
-  if (expected.size() > came.size())
-    return Difference{expected[came.size()].name, "this tensor", "no further one"};
-  if (expected.size() < came.size())
-    return Difference{came[expected.size()].first, "no further tensor", "this one"};
+                                           const std::vector<nn::NamedTensor>& actual) {
+  for (std::size_t i = 0; i < std::max(expected.size(), actual.size()); ++i) {
+    bool is_paired = i < std::min(expected.size(), actual.size());
+    if (!is_paired || expected[i].name != actual[i].first)
+      return missing_or_extra(expected, i, actual);
+    if (auto difference = tensor_difference(expected[i], actual[i])) return difference;
+  }
   return std::nullopt;
 }
 

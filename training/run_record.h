@@ -36,11 +36,13 @@ RunRecord copy_of(const std::vector<nn::NamedTensor>& results);
 struct Difference {
   std::string where;     // "step 0 loss" or "parameter fc0.weight, element [1, 2]"
   std::string expected;  // value and bits
-  std::string came;
+  std::string actual;
+  // A tensor of zeros that the record doesn't have: a gradient that only this run has.
+  bool is_extra_zeros = false;
 };
 
 // first_difference compares names, dtypes, shapes and all bits; nothing where they are equal.
 std::optional<Difference> first_difference(const RunRecord& expected,
-                                           const std::vector<nn::NamedTensor>& came);
+                                           const std::vector<nn::NamedTensor>& actual);
 
 }  // namespace simmesh

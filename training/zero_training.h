@@ -53,8 +53,7 @@ struct ZeroResult {
   std::vector<nn::NamedTensor> masters;
 };
 
-// train_stage_0 runs a task with parameters, gradients and optimiser state on every rank: all
-// gradients are all-reduced at the end of a step.
-ZeroResult train_stage_0(const ZeroTask& task);
+// train_zero runs a task on this rank with zero::Engine; all ranks of the world call it.
+ZeroResult train_zero(const ZeroTask& task);
 
 }  // namespace simmesh

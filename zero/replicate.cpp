@@ -12,6 +12,7 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
+#include "core/tensor/flat.h"
 
 namespace simmesh {
 
@@ -19,35 +20,10 @@ namespace {
 
 constexpr std::string_view source = "zero/replicate";
 
-// FlatRange is where a tensor of some shape lies in a flat one.
-struct FlatRange {
-  std::int64_t start;
-  Shape shape;
-};
-
-Tensor part_of(const Tensor& flat, const FlatRange& range) {
-  return flat.narrow({0, range.start, element_count(range.shape)}).view(range.shape);
-}
-
-void write_part(Tensor& flat, std::int64_t start, const Tensor& values) {
-  Tensor part = part_of(flat, {start, values.shape()});
-  copy_(part, values);
-}
-
-std::int64_t elements_of(const std::vector<Tensor>& tensors) {
-  std::int64_t count = 0;
-  for (const Tensor& tensor : tensors) count += tensor.element_count();
-  return count;
-}
-
-Tensor flattened(const std::vector<Tensor>& tensors, DType dtype) {
-  Tensor flat = empty({elements_of(tensors)}, dtype);
-  std::int64_t start = 0;
-  for (const Tensor& tensor : tensors) {
-    write_part(flat, start, tensor);
-    start += tensor.element_count();
-  }
-  return flat;
+std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
+  std::vector<Shape> shapes;
+  for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
+  return shapes;
 }
 
 // Bucket is a list of gradients of one dtype that are reduced together.
@@ -160,11 +136,8 @@ void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const Pro
       if (tensor.dtype() == dtype) same.push_back(tensor.detach());
     if (same.empty()) continue;
     Tensor values = broadcast(flattened(same, dtype), 0, group);
-    std::int64_t start = 0;
-    for (Tensor& tensor : same) {
-      copy_(tensor, part_of(values, {start, tensor.shape()}));
-      start += tensor.element_count();
-    }
+    std::vector<Tensor> parts = flat_parts(values, shapes_of(same));
+    for (std::size_t i = 0; i < same.size(); ++i) copy_(same[i], parts[i]);
   }
 }
 
@@ -231,12 +204,11 @@ std::vector<bool> State::unused_by_all() {
 
 void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
   Tensor sum = bucket.work.wait();
-  std::int64_t start = 0;
-  for (std::size_t index : bucket.members) {
-    Tensor& parameter = parameters[index];
-    if (!unused[index]) set_grad(parameter, part_of(sum, {start, parameter.shape()}));
-    start += parameter.element_count();
-  }
+  std::vector<Tensor> members;
+  for (std::size_t index : bucket.members) members.push_back(parameters[index]);
+  std::vector<Tensor> parts = flat_parts(sum, shapes_of(members));
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (!unused[bucket.members[i]]) set_grad(members[i], parts[i]);
 }
 
 void Replication::set_requires_gradient_sync(bool value) { state_->requires_sync = value; }

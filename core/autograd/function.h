@@ -25,8 +25,10 @@ struct FunctionOptions {
 // tape: backward says what their gradients do to the inputs'. Outputs of floating dtype then
 // require a gradient where an input does and gradients are enabled. An output may be an input.
 //
-//   Tensor y = redistributed(x.detach());
-//   record_function("redistribute", {x}, {&y}, [](auto& gradients) { ... });
+//   Tensor y = all_reduce(x.detach(), ReduceOp::sum, group);
+//   record_function("sum_over_ranks", {x}, {&y}, [](const Gradients& gradients) {
+//     return Gradients{all_reduce(gradients[0], ReduceOp::sum, group)};
+//   });
 void record_function(std::string name, gsl::span<const Tensor> inputs,
                      gsl::span<Tensor* const> outputs, FunctionBackward backward,
                      const FunctionOptions& options = {});

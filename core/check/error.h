@@ -27,8 +27,8 @@ std::string_view to_string(ErrorKind kind);
 // Error reports misuse or bad input from the outside world. Its text starts with where it was
 // found, in brackets, and goes on with what was expected and what came:
 //
-//   raise(ErrorKind::value_error, "mesh/unflatten", "sizes {} multiply to {}, expected {}", sizes,
-//   product, extent);
+//   raise(ErrorKind::value_error, "mesh/unflatten", "sizes {} multiply to {}, expected {}",
+//         sizes, product, extent);
 //   // [mesh/unflatten] sizes [2, 3] multiply to 6, expected 4
 class Error : public std::runtime_error {
  public:

@@ -8,6 +8,8 @@
 
 namespace simmesh {
 
+std::string_view version() { return SIMMESH_VERSION; }
+
 std::string_view revision() { return SIMMESH_REVISION; }
 
 std::string to_string(const Repro& repro) {

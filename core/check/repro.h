@@ -6,6 +6,9 @@
 
 namespace simmesh {
 
+// version returns the version of the library: "0.1.0".
+std::string_view version();
+
 // revision returns the source revision that the library was built from, or "unknown" outside a
 // checkout.
 std::string_view revision();

@@ -19,7 +19,7 @@ struct Link {
 // (NVLink inside a host, Ethernet between hosts, ring algorithms).
 //
 //   Topology topology{.devices_per_host = 8};
-//   double us = topology.all_gather_us(1 << 20, 4, topology.link({2, 4}, 1));
+//   double us = topology.all_gather_us(1 << 20, 4, topology.link(Dims{2, 4}, 1));
 struct Topology {
   std::int64_t devices_per_host = 1;
   double bandwidth_intra_gb_s = 87.7;

@@ -44,10 +44,11 @@ class SchedulePolicy {
 
 // Schedule names a policy: a value to put into WorldOptions.
 //
-//   Schedule::fifo()            the rank that became runnable first
-//   Schedule::seeded(42)        uniform choice; without a number the World's seed
-//   Schedule::pct({.depth = 3}) random priorities with depth - 1 random drops (Burckhardt et al.,
-//   ASPLOS 2010) Schedule::replay("0,1,0*3") the recorded choices; fails where one can't be made
+//   Schedule::fifo()              the rank that became runnable first
+//   Schedule::seeded(42)          a uniform choice; without a number, by the World's seed
+//   Schedule::pct({.depth = 3})   random priorities with depth - 1 random drops (Burckhardt et
+//                                 al., ASPLOS 2010)
+//   Schedule::replay("0,1,0*3")   the recorded choices; fails where one can't be made
 class Schedule {
  public:
   using MakePolicy =

@@ -18,7 +18,7 @@ class Run;
 // each run starts afresh.
 //
 //   World world({.ranks = 4, .schedule = Schedule::seeded(42)});
-//   Outcome outcome = world.run([](Rank& rank) { ... });
+//   Outcome outcome = world.run([](Rank& rank) { rank.record(rank.id()); });
 class World {
  public:
   // Throws a ValueError for options that make no sense, as checked does.

@@ -31,8 +31,7 @@ using StorageId = std::uint64_t;
 // where ranks share its bytes. Current and peak bytes are kept in all and by category. Only its own
 // rank uses it.
 //
-//   Ledger::Category scope(MemoryCategory::gradient);   // storages made below are charged as
-//   gradients
+//   Ledger::Category scope(MemoryCategory::gradient);   // of storages made below
 //
 // What lies elsewhere than in the rank's device isn't charged: see Uncharged.
 class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_counter> {

@@ -20,7 +20,7 @@ using AttributeValue = std::variant<bool, std::int64_t, double, DType, Dims, std
 // Attributes are the arguments of an op that are no tensors, by name; what an op doesn't get has
 // the op's default. Names are string literals.
 //
-//   call(sum, {x}, {{"dims", Dims{1}}, {"keepdim", true}});
+//   call(op, {x}, {{"dims", Dims{1}}, {"keepdim", true}});
 //   bool keepdim = attributes.get_or("keepdim", false);
 class Attributes {
  public:

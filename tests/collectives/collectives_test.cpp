@@ -5,7 +5,7 @@
 
 #include "collectives/group.h"
 #include "core/tensor/formula.h"
-#include "tests/core/engine/every_schedule.h"
+#include "tests/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "tests/core/engine/every_schedule.h"
+#include "tests/every_schedule.h"
 
 namespace simmesh {
 namespace {

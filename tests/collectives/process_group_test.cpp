@@ -5,7 +5,7 @@
 
 #include "collectives/collectives.h"
 #include "core/check/error.h"
-#include "tests/core/engine/every_schedule.h"
+#include "tests/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -11,6 +11,7 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/optim/adam.h"
 #include "fsdp/fsdp_module.h"
+#include "tests/fsdp/faulty_streams.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
@@ -23,7 +24,8 @@ struct Trial {
   int steps = 4;
   int micro_batches = 1;
   FullyShardOptions options = {};
-  StreamFaults faults = {};
+  // What the model communicates on: with a bug, or as it ships.
+  MakeStreams make_streams = make_streams_of<CommStreams>;
   DeviceModel device = {};
   // Called when the model is sharded, and before each micro-batch.
   std::function<void(nn::Module&)> prepare = [](nn::Module&) {};
@@ -41,17 +43,12 @@ inline DeviceMesh mesh_of(const Trial& trial) {
   return init_device_mesh(trial.mesh, {"replicate", "shard"});
 }
 
-inline void set_faults(nn::Module& model, const StreamFaults& faults) {
-  for (auto& [name, module] : model.named_modules())
-    if (auto state = FSDPState::of(*module)) state->comm_context()->streams().faults() = faults;
-}
-
 inline void train(const Trial& trial, Rank& rank) {
   nn::ModulePtr model = build_model(small_model(trial.layers, trial.width));
   FullyShardOptions options = trial.options;
   options.mesh = mesh_of(trial);
   shard_layers(*model, options);
-  set_faults(*model, trial.faults);
+  communicate_over(*model, trial.make_streams());
   trial.prepare(*model);
   optim::AdamW optimizer(model->parameters(), {.lr = 0.01});
   for (int step = 0; step < trial.steps; ++step) {

@@ -135,11 +135,10 @@ TEST(ExactArithmetic, HooksOfTheUserRun) {
           own.push_back(reduced.element_count());
           mul_(reduced, 2);
         });
-        module.set_custom_reduce_scatter(
-            [&](const Tensor& input, ReduceWith reduce, const ProcessGroup& group) {
-              own.push_back(-input.element_count());
-              return reduce_scatter(input, reduce, {}, group);
-            });
+        module.set_custom_reduce_scatter({.call = [&](const ReduceScatterCall& call) {
+          own.push_back(-call.input.element_count());
+          return reduce_scatter(call.input, call.reduce, {}, call.group);
+        }});
       });
       backward(sum((*model)(formula({2, 5}, {.rule = Rule::small, .seed = rank.id()}))));
       if (rank.id() == 0) seen = own;

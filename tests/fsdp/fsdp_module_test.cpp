@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
+#include "core/check/error.h"
 #include "core/nn/containers.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"

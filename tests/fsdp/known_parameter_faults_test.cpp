@@ -21,8 +21,8 @@
 namespace simmesh::fsdp {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 // Two layers of 5 x 5 that share their weight. Two ranks have 3 and 2 of its rows.
 TrainingModel tied_layers() {
@@ -227,11 +227,11 @@ TEST(KnownParameterFaults, AccumulatedGradientsTakeTheDtypeOfFreshOnes) {
                   {.mp_policy = {.param_dtype = DType::bfloat16, .reduce_dtype = DType::float32}});
       FSDPModule root(*model);
       if (narrows)
-        root.set_custom_reduce_scatter(
-            [](const Tensor& input, ReduceWith reduce, const ProcessGroup& group) {
-              Tensor narrow = converted(input, DType::bfloat16);
-              return converted(reduce_scatter(narrow, reduce, {.dim = 0}, group), input.dtype());
-            });
+        root.set_custom_reduce_scatter({.call = [](const ReduceScatterCall& call) {
+          Tensor narrow = converted(call.input, DType::bfloat16);
+          Tensor reduced = reduce_scatter(narrow, call.reduce, {.dim = 0}, call.group);
+          return converted(reduced, call.input.dtype());
+        }});
       root.set_requires_gradient_sync(false);
       backward(sum(model->call({full({1, 4}, DType::float32, 256)})[0]));
       root.set_requires_gradient_sync(true);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "collectives/collective_call.h"
+#include "collectives/device_launch.h"
 #include "core/ops/compute_mode.h"
 #include "tests/fsdp/device_trials.h"
 
@@ -11,7 +13,7 @@ namespace {
 
 void expect_race(const Trial& faulty, const std::string& first, const std::string& second) {
   Trial right = faulty;
-  right.faults = {};
+  right.make_streams = make_streams_of<CommStreams>;
   EXPECT_EQ(race_in(right), "");
   std::string race = race_in(faulty);
   EXPECT_NE(race.find(first), std::string::npos) << race;
@@ -23,7 +25,7 @@ void expect_race(const Trial& faulty, const std::string& first, const std::strin
 TEST(KnownStreamFaults, TheNextLayerReusesTheBufferOfAnAllReduce) {
   expect_race({.mesh = {2, 2},
                .options = {.mp_policy = casting_policy()},
-               .faults = {.all_reduce_buffer = AllReduceBuffer::dropped}},
+               .make_streams = make_streams_of<DropsAllReduceBuffer>},
               "reduce_scatter at", "on stream all_reduce");
 }
 
@@ -41,7 +43,7 @@ TEST(KnownStreamFaults, BuffersOfAllLayersAreHeld) {
                 .options = {.mp_policy = casting_policy()},
                 .after = [](nn::Module&, optim::Optimizer&) {}};
     right.push_back(report_of(trial).memory.active.peak);
-    trial.faults.all_reduce_buffer = AllReduceBuffer::until_finalize;
+    trial.make_streams = make_streams_of<HoldsUntilTheEnd>;
     faulty.push_back(report_of(trial).memory.active.peak);
   }
   EXPECT_GT(faulty[0], right[0] + block);
@@ -54,7 +56,7 @@ TEST(KnownStreamFaults, BuffersOfAllLayersAreHeld) {
 TEST(KnownStreamFaults, AnOffloadReadsAFreedBuffer) {
   expect_race({.mesh = {2, 2},
                .options = {.offload_policy = CPUOffloadPolicy{}},
-               .faults = {.all_reduce_buffer = AllReduceBuffer::until_all_reduce}},
+               .make_streams = make_streams_of<HoldsUntilAllReduced>},
               "reduce_scatter at", "grad_offload on stream all_reduce");
 }
 
@@ -68,7 +70,7 @@ TEST(KnownStreamFaults, AnOptimizerInBackwardReadsAnUnfinishedCopy) {
                   });
               }};
   EXPECT_EQ(race_in(trial), "");
-  trial.faults.skips_offload_wait = true;
+  trial.make_streams = make_streams_of<NoWaitForOffload>;
   std::string race = race_in(trial);
   EXPECT_NE(race.find("on the host reads"), std::string::npos) << race;
   EXPECT_NE(race.find("grad_offload"), std::string::npos) << race;
@@ -95,7 +97,10 @@ TEST(KnownStreamFaults, OnlyTheLastGroupGivesInputsUp) {
                  for (auto& [name, parameter] : model->named_parameters())
                    if (parameter.dim() == 1) set_requires_grad(parameter, false);
                  shard_layers(*model, options);
-                 set_faults(*model, {.only_last_group_recycles = fault});
+                 auto faulty = std::make_unique<OnlyTheLastGroupRecycles>();
+                 ObserverScope observer(
+                     [streams = faulty.get()](const Event& event) { streams->observe(event); });
+                 if (fault) communicate_over(*model, std::move(faulty));
                  backward(sum((*model)(formula({2, width}, {.rule = Rule::unit, .seed = 3}))));
                })
         .memory.active.peak;
@@ -115,7 +120,12 @@ TEST(KnownStreamFaults, InferenceOnASmallerMeshFillsTheDevice) {
                        [=](Rank&) {
                          nn::ModulePtr model = build_model(small_model(3, 32));
                          shard_layers(*model, {.reshard_after_forward = 2});
-                         set_faults(*model, {.keeps_post_forward_shards = keeps});
+                         std::vector<Tensor> kept;
+                         ObserverScope observer([&](const Event& event) {
+                           if (keeps && event.kind == EventKind::reshard)
+                             for (const auto& param : event.group->params())
+                               kept.push_back(param->post_forward_data());
+                         });
                          NoGrad mode;
                          for (int step = 0; step < steps; ++step)
                            (*model)(formula({2, 32}, {.rule = Rule::unit, .seed = 3}));
@@ -127,6 +137,21 @@ TEST(KnownStreamFaults, InferenceOnASmallerMeshFillsTheDevice) {
   }
 }
 
+// Each module's gather says of its buffer that the communicator uses it too.
+void gather_by_record_stream(nn::Module& model) {
+  AllGather recording;
+  recording.allocate = [](const Shape& shape, DType dtype) { return empty(DimSpan(shape), dtype); };
+  recording.call = [](const AllGatherCall& gather) {
+    CollectiveCall call{
+        .op = CollectiveOp::all_gather, .inputs = {&gather.input, 1}, .site = CallSite::here()};
+    Work work = start_collective(gather.group, call, {.into = gather.output});
+    communicator_stream(gather.group, *Clock::active()).uses(gather.output.storage()->address());
+    return work;
+  };
+  for (auto& [name, module] : model.named_modules())
+    if (FSDPState::of(*module)) FSDPModule(*module).set_custom_all_gather(recording);
+}
+
 // With record_stream, the buffers of asynchronous gathers only come back when the host knows that
 // the collective is through; as it runs ahead, each gather gets a new one.
 TEST(KnownStreamFaults, RecordStreamAllocatesTooMuch) {
@@ -134,13 +159,14 @@ TEST(KnownStreamFaults, RecordStreamAllocatesTooMuch) {
   std::vector<std::int64_t> reserved;
   for (bool records : {false, true}) {
     for (std::int64_t layers : {4, 8}) {
-      Trial trial{
-          .layers = layers,
-          .width = 1024,
-          .steps = 1,
-          .options = {.reshard_after_forward = true},
-          .faults = {.records_streams = records},
-          .prepare = [](nn::Module& model) { FSDPModule(model).set_unshard_async_op(true); }};
+      Trial trial{.layers = layers,
+                  .width = 1024,
+                  .steps = 1,
+                  .options = {.reshard_after_forward = true},
+                  .prepare = [records](nn::Module& model) {
+                    FSDPModule(model).set_unshard_async_op(true);
+                    if (records) gather_by_record_stream(model);
+                  }};
       trial.after = [](nn::Module&, optim::Optimizer&) {};
       DeviceReport report = report_of(trial);
       std::int64_t shards = layers * buffer / 2;
@@ -154,7 +180,8 @@ TEST(KnownStreamFaults, RecordStreamAllocatesTooMuch) {
 // The input of a reduction went back to the pool while it was read, and was overwritten: with
 // memory that is filled when it is allocated, gradients became NaN.
 TEST(KnownStreamFaults, AReductionReadsAFreedInput) {
-  expect_race({.faults = {.drops_reduce_input = true}}, "on stream compute", "reduce_scatter at");
+  expect_race({.make_streams = make_streams_of<DropsReduceInput>}, "on stream compute",
+              "reduce_scatter at");
 }
 
 // Several roots have streams of their own, and each stream pools of its own. One context for all
@@ -182,15 +209,36 @@ TEST(KnownStreamFaults, SeveralRootsFragmentMemory) {
   EXPECT_LT(shared, apart);
 }
 
+// Inputs of reductions come from the pool of the stream that reduces.
+void reduce_from_other_pool(nn::Module& model) {
+  auto allocate = [&model](const Shape& shape, DType dtype) {
+    CachingAllocator& allocator = *Ledger::active()->allocator();
+    const Stream& other = FSDPState::of(model)->comm_context()->streams().reduce_scatter();
+    StreamIndex own = allocator.stream();
+    allocator.set_stream(other.index());
+    Tensor buffer = empty(DimSpan(shape), dtype);
+    allocator.set_stream(own);
+    return buffer;
+  };
+  for (auto& [name, module] : model.named_modules())
+    if (FSDPState::of(*module))
+      FSDPModule(*module).set_custom_reduce_scatter({.allocate = allocate});
+}
+
 // A gradient buffer of the wrong stream's pool: what that stream still does with the memory isn't
 // ordered before the stream that writes it now.
 TEST(KnownStreamFaults, ABufferIsOfTheWrongPool) {
-  expect_race(
-      {.options = {.mp_policy = casting_policy()},
-       .faults = {.reduce_input_on_other_pool = true},
-       .prepare =
-           [](nn::Module& model) { FSDPModule(model).set_reduce_scatter_max_input_buffers(2); }},
-      "reduce_scatter_copy_in on stream compute", "on stream reduce_scatter");
+  Trial trial{.options = {.mp_policy = casting_policy()}, .prepare = [](nn::Module& model) {
+                FSDPModule(model).set_reduce_scatter_max_input_buffers(2);
+              }};
+  EXPECT_EQ(race_in(trial), "");
+  trial.prepare = [right = trial.prepare](nn::Module& model) {
+    right(model);
+    reduce_from_other_pool(model);
+  };
+  std::string race = race_in(trial);
+  EXPECT_NE(race.find("reduce_scatter_copy_in on stream compute"), std::string::npos) << race;
+  EXPECT_NE(race.find("on stream reduce_scatter"), std::string::npos) << race;
 }
 
 }  // namespace

@@ -52,15 +52,15 @@ TEST(Owners, AreNamedWhereThereAreTwo) {
     up.set_parameter("weight", DTensor(other.spec(), other.local()).as_tensor());
   };
   EXPECT_THAT(failure_after([&](nn::Module& model) { into_slot(model, "layers.1.up"); }),
-              testing::HasSubstr("rank 0: layers.0.up.weight: expected one owner of the shard's "
-                                 "bytes, got another tensor in the slot weight of its module"));
+              ::testing::HasSubstr("rank 0: layers.0.up.weight: expected one owner of the shard's "
+                                   "bytes, got another tensor in the slot weight of its module"));
   EXPECT_THAT(failure_after([&](nn::Module& model) {
                 into_slot(model, "layers.1.up");
                 for (const NamedParam& named : named_params(model))
                   if (named.name == "layers.0.up.weight") named.param->reset_sharded_param();
               }),
-              testing::HasSubstr("layers.1.up.weight: expected one owner of the shard's bytes, "
-                                 "got the bytes of layers.0.up.weight too"));
+              ::testing::HasSubstr("layers.1.up.weight: expected one owner of the shard's bytes, "
+                                   "got the bytes of layers.0.up.weight too"));
 }
 
 // An optimiser that was made before the model was sharded changes whole parameters that nobody
@@ -73,7 +73,7 @@ TEST(Owners, AreNotThoseOfAnEarlierOptimizer) {
                            fully_shard(*model);
                            check_owners(*model, optimizer.parameters());
                          }),
-              testing::HasSubstr("an optimiser that changes other bytes than gathers read"));
+              ::testing::HasSubstr("an optimiser that changes other bytes than gathers read"));
 }
 
 }  // namespace

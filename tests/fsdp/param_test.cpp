@@ -2,6 +2,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/check/error.h"
 #include "core/ops/reductions/reductions.h"
 #include "fsdp/named_params.h"
 #include "sharding/dtensor.h"

@@ -10,7 +10,6 @@
 #include "core/nn/model_node.h"
 #include "fsdp/fully_shard.h"
 #include "training/training.h"
-#include "verify/fsdp/record.h"
 
 namespace simmesh::fsdp {
 

@@ -145,12 +145,12 @@ struct Removal {
 TEST(Streams, EachRemovedWaitRaces) {
   Trial cast{.options = {.reshard_after_forward = true, .mp_policy = casting_policy()}};
   for (const Removal& removal : std::vector<Removal>{
-           {"root", {.faults = {.skips_root_wait = true}}, "all_gather_copy_in"},
-           {"gather", {.faults = {.skips_gather_wait = true}}, "all_gather_copy_out"},
+           {"root", {.make_streams = make_streams_of<NoWaitForShards>}, "all_gather_copy_in"},
+           {"gather", {.make_streams = make_streams_of<NoWaitForGather>}, "all_gather_copy_out"},
            {"copy out",
-            {.faults = {.skips_copy_out_wait = true}},
+            {.make_streams = make_streams_of<NoWaitForCopyOut>},
             "all_gather_copy_in on stream all_gather_copy_in writes"},
-           {"reduce", {.faults = {.skips_reduce_wait = true}}, "reduce_scatter"},
+           {"reduce", {.make_streams = make_streams_of<NoWaitForReduceInput>}, "reduce_scatter"},
        }) {
     EXPECT_EQ(race_in(Trial{}), "");
     std::string race = race_in(removal.trial);
@@ -158,7 +158,7 @@ TEST(Streams, EachRemovedWaitRaces) {
     EXPECT_NE(race.find("[clock/race]"), std::string::npos) << race;
   }
   EXPECT_EQ(race_in(cast), "");
-  cast.faults.skips_final_wait = true;
+  cast.make_streams = make_streams_of<NoWaitForLastReduction>;
   EXPECT_NE(race_in(cast).find("on stream reduce_scatter"), std::string::npos) << race_in(cast);
 }
 
@@ -175,7 +175,7 @@ struct Trunk final : nn::Module {
 
 struct ChunkedLoss {
   Shape mesh = {2};
-  StreamFaults faults = {};
+  MakeStreams make_streams = make_streams_of<CommStreams>;
   FullyShardOptions options = {};
 };
 
@@ -187,7 +187,7 @@ std::string race_in_chunked_loss(const ChunkedLoss& loss) {
     fully_shard(model.child("body"), options);
     fully_shard(model.child("head"), options);
     fully_shard(model, options);
-    set_faults(model, loss.faults);
+    communicate_over(model, loss.make_streams());
     optim::AdamW optimizer(model.parameters(), {.lr = 0.01});
     for (int step = 0; step < 4; ++step) {
       Tensor hidden = model(formula({6, 8}, {.rule = Rule::unit, .seed = 5}));
@@ -217,9 +217,7 @@ TEST(Streams, AChunkedLossHasNoRace) {
 // that protects the buffer from the next chunk.
 TEST(Streams, AChunkedLossNeedsTheEventAfterAccumulation) {
   std::string race =
-      race_in_chunked_loss({.mesh = {2, 2},
-                            .faults = {.skips_own_reduction_wait = true,
-                                       .all_reduce_buffer = AllReduceBuffer::until_all_reduce}});
+      race_in_chunked_loss({.mesh = {2, 2}, .make_streams = make_streams_of<NoWaitAfterAllReduce>});
   EXPECT_NE(race.find("on stream all_reduce"), std::string::npos) << race;
 }
 

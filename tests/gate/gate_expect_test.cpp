@@ -4,7 +4,7 @@
 #include "gate/gate_file.h"
 #include "gate/gate_report.h"
 #include "gate/run_gate.h"
-#include "tests/gate/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh {
 namespace {
@@ -106,12 +106,12 @@ TEST(GateExpect, NamesTheFirstEventThatDiffers) {
   const GateCheck& check = named_check(result, "events of rank 0 in step 1");
   EXPECT_FALSE(check.passed);
   EXPECT_EQ(check.expected, "(wait, , backward) as event 3");
-  EXPECT_EQ(check.came, "(wait, , forward)");
+  EXPECT_EQ(check.actual, "(wait, , forward)");
   EXPECT_THAT(result.failure, HasSubstr("\n  (finalize, , clean)"));
   wrong = second_step;
   wrong.emplace_back("(more)");
   result = run_gate(expecting("events = { step = 1, list = " + as_list(wrong) + " }\n"));
-  EXPECT_EQ(named_check(result, "events of rank 0 in step 1").came, "no further event");
+  EXPECT_EQ(named_check(result, "events of rank 0 in step 1").actual, "no further event");
 }
 
 // A module that is prefetched but never called has its parameters gathered for nothing.
@@ -124,7 +124,7 @@ TEST(GateExpect, CountsGathersThatNobodyUsed) {
       "forward_prefetch = 1 }\n[expect]\nunused_gathers = 0\n";
   GateResult result = run_gate(gate_from_text(text, "g.toml"));
   EXPECT_EQ(result.gathers->unused(), 1);
-  EXPECT_EQ(named_check(result, "unused_gathers").came, "1 on rank 0");
+  EXPECT_EQ(named_check(result, "unused_gathers").actual, "1 on rank 0");
   EXPECT_EQ(result.failed(), 1);
 }
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "gate/gate_explain.h"
-#include "tests/gate/temporary_folder.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh {
 namespace {

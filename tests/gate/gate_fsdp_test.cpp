@@ -143,7 +143,7 @@ TEST(GateFsdp, CountsWhatTrainingCommunicates) {
   EXPECT_EQ(result.gathers->started(), 5);
   EXPECT_EQ(result.gathers->unused(), 0);
   EXPECT_THAT(checks_of(result),
-              HasSubstr("all-gathers of parameters: 5 on each rank, 0 that nobody used\n"));
+              HasSubstr("all-gathers of parameters: 5 on each rank, 0 of them unused\n"));
 }
 
 // Sharding exists to save memory, which what is reported must not hide.

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {

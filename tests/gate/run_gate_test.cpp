@@ -55,13 +55,31 @@ TEST(RunGate, AnyCutOfTheBatchGivesTheBitsOfOneDevice) {
     }
 }
 
+// An expert that no token chose has no gradient on one device, but one of zeros where sharding
+// reduces unused parameters: the check names it and says why.
+TEST(RunGate, SaysWhyAnIdleExpertDiffers) {
+  auto gate = [](const std::string& fsdp) {
+    return run(
+        "[mesh]\nshape = [2]\n[model]\nkind = \"moe\"\nlayers = 1\nwidth = 8\nheads = 2\n"
+        "vocabulary = 11\nexperts = 8\ntop_k = 1\nhidden = 4\n[data]\nbatch = 2\n"
+        "sequence = 2\n[parallel]\nfsdp = { " +
+        fsdp + " }\n[train]\nsteps = 2\noptimizer = { kind = \"adamw\" }\n" + exact +
+        "[expect]\nsame_as = [\"single_device\"]\n");
+  };
+  GateCheck check = check_of(gate(""), "same_as single_device");
+  EXPECT_FALSE(check.passed);
+  EXPECT_THAT(check.actual,
+              HasSubstr("one of zeros on rank 0: step 0 gradient of block0.mlp.experts.expert"));
+  EXPECT_THAT(check.actual, HasSubstr("no rank used this parameter in the step"));
+}
+
 // A check that can't fail checks nothing: canonical sums depend on the cut.
 TEST(RunGate, CanonicalSumsAreNotThoseOfOneDevice) {
   GateResult result =
       run("[mesh]\nshape = [4]\n" + mlp + "[expect]\nsame_as = [\"single_device\"]\n");
   const GateCheck& check = check_of(result, "same_as single_device");
   EXPECT_FALSE(check.passed);
-  EXPECT_THAT(check.came, HasSubstr("on rank 0: step 0 "));
+  EXPECT_THAT(check.actual, HasSubstr("on rank 0: step 0 "));
   EXPECT_THAT(check.expected, HasSubstr("(bits "));
   EXPECT_EQ(result.reproduce, "simmesh run g.toml");
 }
@@ -135,7 +153,7 @@ fail_allocation = { rank = 2, allocation = 9 }
 call_another = { rank = 1, at = "step 0 backward" }
 )");
   EXPECT_EQ(result.failed(), 0) << text_of(result);
-  EXPECT_THAT(check_of(result, "kill of rank 2 at operation 7").came, HasSubstr("killed"));
+  EXPECT_THAT(check_of(result, "kill of rank 2 at operation 7").actual, HasSubstr("killed"));
 }
 
 TEST(RunGate, AFaultNeedsAnOperation) {

@@ -2,15 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include "collectives/process_group.h"
 #include "core/engine/run.h"
-#include "tests/core/engine/every_schedule.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/every_schedule.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
 
 using simmesh::testing::expect_error;
+
+DeviceMesh mesh_on(Rank& rank, const Shape& shape, const DimNames& names = {}) {
+  return DeviceMesh::init(
+      {.rank = std::int64_t(rank.id()), .world_size = std::int64_t(rank.world().ranks())}, shape,
+      names);
+}
 
 void expect_none() {
   expect_error([] { current_mesh(); }, ErrorKind::runtime_error,
@@ -20,7 +25,7 @@ void expect_none() {
 // A scope that outlives its block, or hides the one around it for good.
 TEST(DefaultMesh, ScopesNestAndEnd) {
   run_every_schedule(4, [](Rank& rank) {
-    DeviceMesh mesh = init_device_mesh({2, 2}, {"dp", "tp"});
+    DeviceMesh mesh = mesh_on(rank, {2, 2}, {"dp", "tp"});
     expect_none();
     {
       MeshScope outer(mesh);
@@ -40,7 +45,7 @@ TEST(DefaultMesh, ScopesNestAndEnd) {
 // One rank's scope must not be seen by another, whatever the schedule.
 TEST(DefaultMesh, IsOfOneRank) {
   run_every_schedule(3, [](Rank& rank) {
-    DeviceMesh mesh = init_device_mesh({3});
+    DeviceMesh mesh = mesh_on(rank, {3});
     if (rank.id() == 1) {
       rank.run().yield(rank, CallSite::here());
       expect_none();
@@ -57,7 +62,7 @@ TEST(DefaultMesh, EndsWithAnException) {
   World world({.ranks = 2});
   for (int run = 0; run < 2; ++run) {
     Outcome outcome = world.run([](Rank& rank) {
-      DeviceMesh mesh = init_device_mesh({2});
+      DeviceMesh mesh = mesh_on(rank, {2});
       try {
         MeshScope scope(mesh);
         raise(ErrorKind::value_error, "test", "expected");

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "mesh/device_mesh.h"
+#include "tests/expect_error.h"
 #include "tests/mesh/enumerate_meshes.h"
-#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 #include "tests/mesh/enumerate_meshes.h"
-#include "tests/mesh/expect_error.h"
 
 namespace simmesh {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/formula.h"
-#include "tests/core/engine/every_schedule.h"
+#include "tests/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/engine/world.h"
 #include "core/tensor/formula.h"
 #include "mesh/default_mesh.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/sharding/serial_oracle.h"
 #include "tests/sharding/small_worlds.h"
 

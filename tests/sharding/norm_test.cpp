@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "core/engine/world.h"
 #include "sharding/redistribute_refusals.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/sharding/small_worlds.h"
 
 namespace simmesh {

@@ -54,7 +54,7 @@ TEST(Plan, PrintsOneLineAStep) {
                             .to = parse_placements("S(0),S(0)"),
                             .flattened = {{0, 1}}};
   EXPECT_EQ(to_string(make_plan(request), mesh),
-            "P(sum)-->S(0) on mesh dims 0,1: reduce_scatter, divided by 2, then S(0),S(0)\n");
+            "P(sum)-->S(0) on mesh dims 0+1: reduce_scatter, divided by 2, then S(0),S(0)\n");
   const PlanRequest ordered{.shape = {8},
                             .mesh_shape = mesh,
                             .from = parse_placements("R,S(0)"),

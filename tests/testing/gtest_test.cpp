@@ -2,18 +2,16 @@
 
 #include <gtest/gtest-spi.h>
 
+#include "collectives/collectives.h"
 #include "core/engine/shared.h"
 #include "core/tensor/formula.h"
-#include "sharding/dtensor.h"
 
 namespace simmesh {
 namespace {
 
-SIMMESH_TEST(MeshFixture, RedistributesAsTheReadmeShows, {.mesh = {2, 4}, .schedules = 20}) {
-  Tensor full = formula({16, 8}, {.rule = Rule::wide, .seed = 1});
-  DTensor x = distribute_tensor(full, mesh, {Shard(0), Replicate()});
-  DTensor y = x.redistribute({Replicate(), Shard(1)});
-  EXPECT_SAME_BITS(y.full_tensor(), full);
+SIMMESH_TEST(MeshFixture, AnAllReduceAddsTheOperands, {.mesh = {2, 4}, .schedules = 20}) {
+  Tensor x = formula({16, 8}, {.rule = Rule::wide, .seed = 1});
+  EXPECT_SAME_BITS(all_reduce(x, ReduceOp::max, process_group(mesh, 1)), x);
 }
 
 void fail_on_rank_one(const DeviceMesh& mesh) {

@@ -9,12 +9,12 @@ namespace simmesh::tidy {
 // house is the order of the folders. A file may include from its own folder and from the rows above
 // it; folders that share a row may not include each other.
 inline const std::vector<std::vector<std::string_view>> house = {
-    {"core/check"},  {"core/trace"},    {"core/memory"}, {"core/clock"},
-    {"core/engine"}, {"core/kernels"},  {"core/tensor"}, {"core/arithmetic"},
-    {"core/ops"},    {"core/autograd"}, {"core/nn"},     {"core/optim"},
-    {"mesh"},        {"collectives"},   {"sharding"},    {"fsdp", "zero"},
-    {"checkpoint"},  {"replay"},        {"training"},    {"verify"},
-    {"gate"},        {"testing"},       {"tools"},
+    {"core/check"},   {"core/trace"},    {"core/memory"}, {"core/clock"},
+    {"core/engine"},  {"core/kernels"},  {"core/tensor"}, {"core/arithmetic"},
+    {"core/ops"},     {"core/autograd"}, {"core/nn"},     {"core/optim"},
+    {"mesh"},         {"collectives"},   {"testing"},     {"sharding"},
+    {"fsdp", "zero"}, {"checkpoint"},    {"replay"},      {"training"},
+    {"verify"},       {"gate"},          {"tools"},
 };
 
 // is_below says whether path lies in the folder: "core/check/error.h" lies in "core/check" and in

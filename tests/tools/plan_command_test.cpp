@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "tests/temporary_folder.h"
 #include "tests/tools/run_program.h"
 
 namespace simmesh {
@@ -7,6 +8,7 @@ namespace {
 
 using testing::expect_refused;
 using testing::run_program;
+using testing::TemporaryFolder;
 
 const std::string moves = "plan --mesh 2x4 --shape 16x8 --from 'S(0),R' --to 'R,S(1)'";
 
@@ -36,6 +38,28 @@ TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
             std::string::npos);
   EXPECT_NE(run_program(gather + " --devices-per-host 8").last_line(),
             run_program(gather).last_line());
+}
+
+// The file is whole, and nothing else is left beside it; what can't be written is an error.
+TEST(PlanCommand, DrawsAPicture) {
+  TemporaryFolder folder;
+  std::string into = moves + " --picture " + folder.path().string();
+  EXPECT_EQ(run_program(into + "/plan.svg").output, run_program(moves).output);
+  EXPECT_EQ(folder.read("plan.svg").rfind("<svg xmlns=", 0), 0u);
+  EXPECT_EQ(run_program(into + "/plan.txt").status, 0);
+  EXPECT_EQ(folder.read("plan.txt").rfind("start: S(0),R\n", 0), 0u);
+  expect_refused(moves + " --picture plan.png", "a file that ends in .svg or .txt, got 'plan.png'");
+  expect_refused(moves + " --planner both --picture plan.svg", "one planner, got 'both'");
+  expect_refused(moves + " --picture /nowhere/plan.svg", "'/nowhere/plan.svg' can't be written to");
+}
+
+// The picture of docs/redistribution.md is the one that the command draws.
+TEST(PlanCommand, DrawsThePictureOfThePage) {
+  TemporaryFolder folder;
+  run_program("plan --mesh 2x2 --shape 4x8 --from 'S(0),P(sum)' --to 'R,S(1)' --picture " +
+              (folder.path() / "plan.svg").string());
+  std::ifstream page(std::string(SIMMESH_SOURCE_DIR) + "/docs/pictures/plan.svg");
+  EXPECT_EQ(folder.read("plan.svg"), std::string(std::istreambuf_iterator<char>(page), {}));
 }
 
 TEST(PlanCommand, RefusesWhatMakesNoSense) {

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "tests/gate/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tests/tools/run_program.h"
 
 namespace simmesh {

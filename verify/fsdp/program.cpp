@@ -8,6 +8,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
+#include "core/tensor/convert.h"
 #include "fsdp/named_params.h"
 #include "fsdp/state_dict.h"
 #include "sharding/dtensor.h"
@@ -68,12 +69,12 @@ bool ProgramRun::act_on_module(const ProgramStep& step) {
   } else if (step.act == "deepcopy") {
     fsdp::FSDPModule(found()).deepcopy();
   } else if (step.act == "set_all_reduce_hook") {
-    fsdp::FSDPModule(found()).set_all_reduce_hook([](Tensor&) {}, step.on_stream);
+    auto stream = step.on_stream ? std::optional(Stream::make("hook")) : std::nullopt;
+    fsdp::FSDPModule(found()).set_all_reduce_hook([](Tensor&) {}, stream);
   } else if (step.act == "set_custom_all_gather") {
-    fsdp::FSDPModule(found()).set_custom_all_gather(
-        [](const Tensor& part, const ProcessGroup& group) {
-          return all_gather_async(part, {.dim = 0}, group);
-        });
+    fsdp::FSDPModule(found()).set_custom_all_gather({.call = [](const fsdp::AllGatherCall& call) {
+      return all_gather_async(call.input, {.dim = 0}, call.group);
+    }});
   } else if (step.act == "register_forward_method") {
     fsdp::ForwardMethod method;
     if (step.method == "forward")

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "fsdp/event.h"
+#include "fsdp/event_fields.h"
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"
 

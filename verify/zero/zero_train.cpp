@@ -241,7 +241,7 @@ void verify_zero_train(const RecordedCase& recorded, const VerifyOptions& option
       world,
       [&](Rank& rank) {
         ZeroResult& result = ranks[rank.id()];
-        result = train_stage_0(task);
+        result = train_zero(task);
         for (const auto& [name, parameter] : result.parameters) rank.record(parameter);
       },
       report);

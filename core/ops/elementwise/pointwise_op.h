@@ -75,7 +75,9 @@ using PointwiseCheck = std::function<void(DType common, const Attributes& attrib
 //
 //   const Op add_op = pointwise_op({.name = "add",
 //                                   .slots = {{"self"}, {"other"}, {"alpha", false, 1}},
-//                                   .loops = loops<3>([](auto a, auto b, auto alpha) { ... })});
+//                                   .loops = loops<3>([](auto a, auto b, auto alpha) {
+//                                     return a + alpha * b;
+//                                   })});
 struct PointwiseOp {
   std::string name;
   std::vector<PointwiseSlot> slots = {{"self"}};

@@ -3,7 +3,7 @@
 #include "core/check/error.h"
 #include "core/engine/run.h"
 #include "core/engine/world.h"
-#include "tests/core/engine/every_schedule.h"
+#include "tests/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/check/error.h"
 #include "core/engine/run.h"
 #include "core/tensor/tensor.h"
-#include "tests/core/engine/every_schedule.h"
+#include "tests/every_schedule.h"
 
 namespace simmesh {
 namespace {

@@ -1,6 +1,6 @@
 #include "verify/pytorch/case_plan.h"
 
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/verify/changed_case.h"
 
 namespace simmesh {

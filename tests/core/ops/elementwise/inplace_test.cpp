@@ -8,7 +8,7 @@
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/foreach.h"
 #include "core/ops/reductions/reductions.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {

@@ -15,7 +15,7 @@
 #include "core/ops/random/random.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {

@@ -14,8 +14,8 @@
 namespace simmesh::fsdp {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // A program of forwards and backwards, with the events that were recorded of it. Each of its three
 // layers recomputes a part that has a sharded module, up.
@@ -91,7 +91,7 @@ void leaves_shards_in_recomputation(nn::Module& sharded) {
     return inputs;
   });
   sharded.add_pre_hook([was_given_up](nn::Module& module, nn::Tensors inputs) {
-    if (*was_given_up) group_of(module).to_sharded("pre_backward");
+    if (*was_given_up) group_of(module).register_shards();
     return inputs;
   });
 }
@@ -100,7 +100,7 @@ TEST(KnownRecomputationFaults, ARecomputationUsesShards) {
   RecordedProgram program = recorded_program("nested_under_checkpoint_two_forwards_F");
   Seen right = run_version(program, {});
   EXPECT_EQ(right.failure, "");
-  EXPECT_THAT(right.differences(program), testing::IsEmpty());
+  EXPECT_THAT(right.differences(program), ::testing::IsEmpty());
   Seen faulty = run_version(program, leaves_shards_in_recomputation);
   EXPECT_THAT(faulty.failure, HasSubstr("linear"));
   EXPECT_THAT(faulty.failure, HasSubstr("got mixed torch.Tensor and DTensor"));
@@ -114,7 +114,7 @@ void ends_recomputation_as_forward(nn::Module& sharded) {
     FSDPParamGroup& group = group_of(module);
     group.set_training_state(TrainingState::forward);
     group.reshard();
-    group.record_post_forward();
+    group.record_forward();
     group.set_training_state(TrainingState::idle);
     return outputs;
   });
@@ -134,7 +134,7 @@ TEST(KnownRecomputationFaults, ARecomputationCountsAsForward) {
   RecordedProgram program = recorded_program("nested_under_checkpoint_F");
   Seen right = run_version(program, {});
   EXPECT_EQ(right.failure, "");
-  EXPECT_THAT(right.differences(program), testing::IsEmpty());
+  EXPECT_THAT(right.differences(program), ::testing::IsEmpty());
   Seen faulty = run_version(program, ends_recomputation_as_forward);
   EXPECT_EQ(faulty.failure, "");
   // The program has two backwards.

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <gsl/span>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace simmesh {
+
+// A flat tensor has one dim and holds tensors one after another, each in row-major order.
+
+// flat_parts returns views of a flat tensor: one for each shape, from its element `start` on.
+// Raises an IndexError where they don't fit in.
+std::vector<Tensor> flat_parts(const Tensor& flat, gsl::span<const Shape> shapes,
+                               std::int64_t start = 0);
+
+// copy_flat_ writes tensors of a flat tensor's dtype into it, from its begin on.
+void copy_flat_(Tensor& flat, gsl::span<const Tensor> tensors);
+
+// flattened returns a new flat tensor of those of one dtype.
+Tensor flattened(gsl::span<const Tensor> tensors, DType dtype);
+
+// as_bytes returns a contiguous tensor's bytes, as a flat view of uint8.
+Tensor as_bytes(const Tensor& tensor);
+
+}  // namespace simmesh

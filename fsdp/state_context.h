@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/clock/stream.h"
+
+namespace simmesh::fsdp {
+
+class FSDPState;
+
+// StateContext is what all states below one root share.
+struct StateContext {
+  std::vector<FSDPState*> all_states;  // in pre-order of the modules
+  FSDPState* iter_forward_root = nullptr;
+  bool callback_queued = false;
+  bool is_last_backward = true;
+  // post_optim_event is waited for once, at the begin of the next forward.
+  std::function<void()> post_optim_event;
+  // post_optim_stream_event is what gathers wait for then, instead of all that was launched so far.
+  std::optional<StreamEvent> post_optim_stream_event;
+};
+
+}  // namespace simmesh::fsdp

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "collectives/collectives.h"
+#include "core/autograd/backward.h"
+#include "core/engine/stack_arena.h"
+#include "core/engine/world.h"
+#include "core/nn/containers.h"
+#include "core/ops/call.h"
+#include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/inplace.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/factories.h"
+#include "fsdp/fully_shard.h"
+#include "gate/gate_keys.h"
+#include "sharding/dtensor.h"
+#include "verify/case_report.h"
+
+// What examples in headers use and don't declare.
+namespace simmesh::examples {
+
+using nn::Tensors;
+
+extern DeviceMesh mesh;
+extern ProcessGroup group, dp;
+extern World world;
+extern Outcome outcome;
+extern std::function<void(Rank&)> body;
+extern StackArena arena;
+
+extern Tensor x, y, full, gradient, shard, staged, step, weight, w_rows, x_columns, tensor, first,
+    second;
+extern const Op op;
+extern Attributes attributes;
+extern Dims dims, sizes;
+extern Placements placements;
+extern std::int64_t n, i, rows, columns, product, extent;
+
+extern nn::Sequential model;
+Tensor loss(const Tensor& output);
+
+extern GateTable table;
+extern RecordedCase recorded;
+extern CaseReport report;
+extern std::string line;
+
+}  // namespace simmesh::examples

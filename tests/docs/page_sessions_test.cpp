@@ -1,0 +1,112 @@
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tidy/source_tree.h"
+
+// Pages show what the command prints: a fenced block that begins with "$ simmesh" is run in the
+// root of the repository, and must print the lines that follow. A line "..." stands for any lines.
+namespace simmesh::tidy {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+using Lines = std::vector<std::string>;
+
+struct Session {
+  std::string page;
+  std::size_t line = 0;
+  std::string command;
+  Lines printed;
+};
+
+std::vector<Session> sessions_of(const SourceFile& page) {
+  std::vector<Session> sessions;
+  const Lines& lines = page.lines();
+  bool is_fenced = false, is_session = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].substr(0, 3) == "```") {
+      is_fenced = !is_fenced;
+      is_session = false;
+    } else if (is_fenced && lines[i].substr(0, 10) == "$ simmesh ") {
+      sessions.push_back({page.path(), i + 1, lines[i].substr(10), {}});
+      is_session = true;
+    } else if (is_session) {
+      sessions.back().printed.push_back(lines[i]);
+    }
+  }
+  return sessions;
+}
+
+Lines output_of(const std::string& command) {
+  std::string line =
+      fmt::format("cd '{}' && '{}' {} 2>&1", SIMMESH_SOURCE_DIR, SIMMESH_PROGRAM, command);
+  std::FILE* pipe = popen(line.c_str(), "r");
+  if (pipe == nullptr) return {"can't be started"};
+  std::string text;
+  std::array<char, 4096> buffer;
+  while (std::size_t bytes = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    text.append(buffer.data(), bytes);
+  pclose(pipe);
+  return SourceFile("output.md", text).lines();
+}
+
+// The first line of a page that isn't what was printed; nothing where all are.
+std::string difference(const Lines& page, const Lines& printed) {
+  std::size_t next = 0;
+  bool leaps = false;
+  for (const std::string& line : page) {
+    if (line == "...") {
+      leaps = true;
+      continue;
+    }
+    std::size_t found = next;
+    while (leaps && found < printed.size() && printed[found] != line) ++found;
+    if (found >= printed.size()) return fmt::format("expected '{}', got no such line", line);
+    if (printed[found] != line) return fmt::format("expected '{}', got '{}'", line, printed[found]);
+    next = found + 1;
+    leaps = false;
+  }
+  if (leaps || next == printed.size()) return {};
+  return fmt::format("expected no further line, got '{}'", printed[next]);
+}
+
+TEST(PageSessions, PrintWhatThePagesSay) {
+  std::size_t count = 0;
+  for (const SourceFile& file : source_tree()) {
+    if (!file.has_extension(".md")) continue;
+    for (const Session& session : sessions_of(file)) {
+      ++count;
+      EXPECT_THAT(difference(session.printed, output_of(session.command)), IsEmpty())
+          << session.page << ":" << session.line << ": simmesh " << session.command;
+    }
+  }
+  EXPECT_GT(count, 5u);
+}
+
+TEST(PageSessions, FireOnAnotherLineALineLessAndALineMore) {
+  EXPECT_THAT(difference({"a", "b"}, {"a", "b"}), IsEmpty());
+  EXPECT_EQ(difference({"a", "b"}, {"a", "c"}), "expected 'b', got 'c'");
+  EXPECT_EQ(difference({"a", "b"}, {"a"}), "expected 'b', got no such line");
+  EXPECT_EQ(difference({"a"}, {"a", "b"}), "expected no further line, got 'b'");
+  EXPECT_THAT(difference({"...", "c"}, {"a", "b", "c"}), IsEmpty());
+  EXPECT_THAT(difference({"a", "..."}, {"a", "b", "c"}), IsEmpty());
+  EXPECT_EQ(difference({"a", "...", "b"}, {"a", "b", "c"}), "expected no further line, got 'c'");
+}
+
+TEST(PageSessions, AreFoundInFencedBlocksAlone) {
+  SourceFile page("docs/page.md",
+                  "$ simmesh no\n```\n$ simmesh plan\ncost: 1\n```\n```\ntext\n```\n");
+  std::vector<Session> sessions = sessions_of(page);
+  ASSERT_THAT(sessions, SizeIs(1));
+  EXPECT_EQ(sessions[0].command, "plan");
+  EXPECT_EQ(sessions[0].line, 3u);
+  EXPECT_EQ(sessions[0].printed, Lines{"cost: 1"});
+}
+
+}  // namespace
+}  // namespace simmesh::tidy

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "collectives/process_group.h"
+#include "core/nn/module.h"
+#include "core/optim/loss_scaler.h"
+#include "core/optim/optimizer.h"
+
+namespace simmesh::zero {
+
+// Config holds the fields of DeepSpeed's configuration, by their names.
+struct Config {
+  std::int64_t gradient_accumulation_steps = 1;
+  double gradient_clipping = 0.0;  // the largest norm of the gradients; 0 clips nothing
+  // Loss scaling, for models of float16.
+  std::optional<optim::LossScaler::Options> fp16 = {};
+};
+
+// MakeOptimizer returns the optimiser of the masters, given by the names of their parameters.
+using MakeOptimizer =
+    std::function<std::unique_ptr<optim::Optimizer>(const std::vector<nn::NamedTensor>& masters)>;
+
+// Engine trains a module on every member of a group, each with its own part of the data, as
+// DeepSpeed's engine does with ZeRO stage 0: parameters, gradients and optimiser state are whole on
+// every member.
+//
+// The optimiser works on masters: float32 copies of parameters of 16 bits, the parameters
+// themselves where they are float32. Gradients are added up over micro-batches in float32. At the
+// accumulation boundary each is divided by the number of members and all-reduced: one all-reduce of
+// 4 bytes per element for each parameter that requires a gradient, zeros where it got none.
+//
+//   auto make_sgd = [](const std::vector<nn::NamedTensor>& masters) {
+//     std::vector<Tensor> tensors;
+//     for (const auto& [name, tensor] : masters) tensors.push_back(tensor);
+//     return std::make_unique<optim::Sgd>(tensors, optim::SgdOptions{.lr = 0.1});
+//   };
+//   zero::Engine engine = zero::initialize(model, make_sgd, {.gradient_clipping = 1.0}, dp);
+//   engine.backward(loss(engine(x)));
+//   engine.step();
+class Engine {
+ public:
+  // Raises a ValueError for a config with fewer than one accumulation step or a negative norm.
+  Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
+         const ProcessGroup& group);
+  ~Engine();
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+
+  nn::Module& module() const;
+  Tensor operator()(const Tensor& input) const;
+
+  // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale.
+  void backward(const Tensor& loss);
+
+  // is_gradient_accumulation_boundary says whether the next step changes the parameters.
+  bool is_gradient_accumulation_boundary() const;
+
+  // step does nothing before the boundary. There it averages the gradients over the group, clips
+  // them, and makes the optimiser's step. With loss scaling it skips the optimiser's step where
+  // some gradient isn't finite. All members call it.
+  void step();
+
+  // was_step_applied says whether the last step at a boundary changed the parameters.
+  bool was_step_applied() const;
+  // get_global_grad_norm returns the norm of the averaged gradients before clipping in the last
+  // step, infinity where it was skipped; nothing before the first.
+  std::optional<double> get_global_grad_norm() const;
+  // loss_scale is 1 without loss scaling.
+  double loss_scale() const;
+
+  // masters returns what the optimiser works on, in the order of the module's parameters.
+  const std::vector<nn::NamedTensor>& masters() const;
+  optim::Optimizer& optimizer() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// initialize makes an engine, as deepspeed.initialize does. Each member of the group calls it, with
+// a module of equal parameters. The module must outlive the engine.
+Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
+                  const ProcessGroup& group);
+
+}  // namespace simmesh::zero

@@ -1,5 +1,6 @@
 # All dependencies are packages of the distribution; `./dev` installs them.
-find_package(Boost 1.74 REQUIRED COMPONENTS fiber context thread)
+find_package(Boost 1.74 REQUIRED COMPONENTS fiber context)
+find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Microsoft.GSL REQUIRED)
 find_package(nlohmann_json REQUIRED)
@@ -20,7 +21,7 @@ endif()
 if(SIMMESH_BENCH)
   find_package(benchmark REQUIRED)
 endif()
+# Products are measured against Eigen's, and half precision is tested against its types; nothing else uses it.
 if(SIMMESH_TESTS OR SIMMESH_BENCH)
-  # Nothing but a test and a benchmark compares with it.
   find_package(Eigen3 3.4 REQUIRED)
 endif()

@@ -56,7 +56,7 @@ DeviceLaunch::DeviceLaunch(const ProcessGroup& group, const Arrival& arrival,
                            gsl::span<const Tensor> results, const Clock& clock)
     : key_{.group = group.group().id(),
            .sequence = arrival.sequence,
-           .members = group.group().count_run()} {
+           .members = group.group().membership().count_run()} {
   const CollectiveCall& call = *arrival.call;
   for (const Tensor& input : call.inputs)
     if (input.is_defined()) reads_.push_back(memory_of(input));

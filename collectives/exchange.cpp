@@ -1,6 +1,7 @@
 #include "collectives/exchange.h"
 
-#include "collectives/group.h"
+#include <fmt/format.h>
+
 #include "core/check/check.h"
 #include "core/check/error.h"
 
@@ -11,12 +12,16 @@ Tensor ResultPart::to_tensor() const {
   return Tensor(Storage::share(buffer, offset, bytes), dtype, DimSpan(shape));
 }
 
+std::string describe_operand(DType dtype, DimSpan shape) {
+  return fmt::format("{}{}", to_string(dtype), to_string(shape));
+}
+
 void Exchange::start(std::uint64_t sequence) {
-  auto members = std::size_t(group_->members().size());
+  std::size_t members = group_.size();
   arrivals_.assign(members, nullptr);
   operand_data_.resize(members);
-  expected_ = group_->count_run();
-  first_run_ = group_->members_run().empty() ? 0 : group_->members_run().front();
+  expected_ = group_.count_run();
+  first_run_ = group_.first_run();
   arrived_ = 0;
   sequence_ = sequence;
 }
@@ -56,17 +61,24 @@ void Exchange::check_agreement(std::size_t earlier, std::size_t member, std::str
   const Arrival& b = in_order ? arrival : *arrivals_[earlier];
   raise(ErrorKind::runtime_error, "collectives/mismatch",
         "collective #{} of group {}: {}: rank {} calls {}, rank {} calls {}", sequence_,
-        group_->describe(), difference, a.rank->id(), to_string(*a.call), b.rank->id(),
+        group_.describe(), difference, a.rank->id(), to_string(*a.call), b.rank->id(),
         to_string(*b.call));
 }
 
-std::string Exchange::group() const { return group_->describe(); }
+std::string Exchange::group() const { return group_.describe(); }
+
+std::string Exchange::operand(RankId rank) const {
+  auto member = group_.members().index_of(rank);
+  const Arrival* arrival = member ? arrivals_[std::size_t(*member)] : nullptr;
+  if (!arrival || arrival->call->inputs.empty()) return {};
+  const Tensor& input = arrival->call->inputs[0];
+  return describe_operand(input.dtype(), input.shape());
+}
 
 std::vector<RankId> Exchange::missing_ranks() const {
   std::vector<RankId> missing;
   for (std::size_t member = 0; member < arrivals_.size(); ++member)
-    if (!arrivals_[member] && group_->is_run(member))
-      missing.push_back(RankId(group_->members()[std::int64_t(member)]));
+    if (!arrivals_[member] && group_.is_run(member)) missing.push_back(group_.rank_of(member));
   return missing;
 }
 

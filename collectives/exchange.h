@@ -5,18 +5,17 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "collectives/collective_call.h"
-#include "collectives/work.h"
+#include "collectives/membership.h"
 #include "core/engine/activity.h"
 #include "core/engine/rank.h"
 #include "core/memory/buffer.h"
 
 namespace simmesh {
-
-class Group;
 
 // ResultPart is one tensor of a member's result: a contiguous range of a buffer that other members
 // may share.
@@ -30,6 +29,9 @@ struct ResultPart {
   // to_tensor makes the part a tensor of the active rank, charged to it.
   Tensor to_tensor() const;
 };
+// describe_operand returns "float32[4, 2]".
+std::string describe_operand(DType dtype, DimSpan shape);
+
 using ResultParts = boost::container::small_vector<ResultPart, 1>;
 
 // SharedResults is what all members of an exchange get alike.
@@ -64,7 +66,7 @@ struct Arrival {
 // the first of those did.
 class Exchange final : public Waitable {
  public:
-  explicit Exchange(Group& group) : group_(&group) {}
+  explicit Exchange(const Membership& group) : group_(group) {}
 
   // start makes the exchange ready for a new collective.
   void start(std::uint64_t sequence);
@@ -73,13 +75,12 @@ class Exchange final : public Waitable {
   // with the first one's.
   void arrive(std::size_t member, Arrival& arrival);
 
-  // keep holds what an arrival lives in until the exchange finishes.
-  void keep(std::shared_ptr<Work::State> state) { kept_.push_back(std::move(state)); }
+  // keep holds an arrival, and what it lives in, until the exchange finishes.
+  void keep(std::shared_ptr<Arrival> arrival) { kept_.push_back(std::move(arrival)); }
   void finish() { kept_.clear(); }
 
   bool all_arrived() const { return arrived_ == expected_; }
   std::uint64_t sequence() const { return sequence_; }
-  Group& group_of() const { return *group_; }
 
   // For the transport.
   std::size_t members() const { return arrivals_.size(); }
@@ -103,17 +104,18 @@ class Exchange final : public Waitable {
   boost::intrusive_ptr<SharedResults> take_shared() { return std::move(shared_); }
 
   std::string group() const override;
+  std::string operand(RankId rank) const override;
   std::vector<RankId> missing_ranks() const override;
 
  private:
   void check_agreement(std::size_t earlier, std::size_t member, std::string_view difference,
                        const Arrival& arrival) const;
 
-  Group* group_;
+  const Membership& group_;
   std::vector<Arrival*> arrivals_;
   std::vector<const std::byte*> operand_data_;
   boost::intrusive_ptr<SharedResults> shared_;
-  std::vector<std::shared_ptr<Work::State>> kept_;
+  std::vector<std::shared_ptr<Arrival>> kept_;
   std::size_t arrived_ = 0;
   std::size_t expected_ = 0;
   std::size_t first_ = 0;      // to arrive

@@ -8,8 +8,8 @@
 
 #include "collectives/exchange.h"
 #include "collectives/mailbox.h"
+#include "collectives/membership.h"
 #include "collectives/transport.h"
-#include "collectives/work.h"
 #include "core/engine/run.h"
 #include "mesh/rank_list.h"
 
@@ -33,47 +33,30 @@ struct CollectiveCounts {
 // the messages between them. Only a rank that has the turn uses it.
 class Group {
  public:
-  struct Identity {
-    std::uint32_t id;
-    std::string name;
-    RankList members;
-  };
+  Group(Run& run, Membership membership, CollectiveCounts& counts);
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
 
-  Group(Run& run, Identity identity, CollectiveCounts& counts);
-
-  Run& run() { return run_; }
-  const RankList& members() const { return members_; }
-  const std::string& name() const { return name_; }
-  // members_run returns the indices of those members that a folded world runs, ascending; empty
-  // where all run.
-  const std::vector<std::size_t>& members_run() const { return members_run_; }
-  bool is_run(std::size_t member) const;
-  std::size_t count_run() const {
-    return members_run_.empty() ? std::size_t(members_.size()) : members_run_.size();
-  }
-  std::uint32_t id() const { return id_; }
+  const Membership& membership() const { return membership_; }
+  std::uint32_t id() const { return membership_.id(); }
   Mailbox& mailbox() { return mailbox_; }
 
   // join lets a member arrive at its next collective. Where it is the last one, the results exist
-  // when join returns, and the others are awake. keep_alive, if given, is held until then.
-  Exchange& join(std::size_t member, Arrival& arrival,
-                 std::shared_ptr<Work::State> keep_alive = nullptr);
+  // when join returns, and the others are awake. The arrival stays where it is until then.
+  Exchange& join(std::size_t member, Arrival& arrival);
+  // join_and_keep does the same, and holds the arrival until then.
+  Exchange& join_and_keep(std::size_t member, std::shared_ptr<Arrival> arrival);
 
   // exchange_of returns a collective that is under way, or the next one.
   Exchange& exchange_of(std::uint64_t sequence);
 
-  // describe returns "dp [0, 4]".
-  std::string describe() const;
-
  private:
+  Exchange& arrive(std::size_t member, Arrival& arrival);
   void complete(Exchange& exchange);
   void retire();
 
   Run& run_;
-  std::uint32_t id_;
-  std::string name_;
-  RankList members_;
-  std::vector<std::size_t> members_run_;
+  Membership membership_;
   CollectiveCounts& counts_;
   Mailbox mailbox_;
   const Transport& transport_;

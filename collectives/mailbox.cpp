@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "collectives/group.h"
 #include "core/check/error.h"
 
 namespace simmesh {
@@ -16,11 +15,20 @@ bool takes(const Receive& receive, const Message& message) {
 
 }  // namespace
 
-std::string Waiter::group() const { return group_.describe(); }
+std::string Waiter::group() const { return mailbox_.group().describe(); }
+
+std::string Waiter::operand(RankId) const {
+  if (receive_) return describe_operand(receive_->dtype, receive_->shape);
+  const Message* message = mailbox_.find(message_);
+  return message ? describe_operand(message->payload.dtype, message->payload.shape) : "";
+}
 
 std::vector<RankId> Waiter::missing_ranks() const {
-  if (!peer_) return {};
-  return {RankId(group_.members()[std::int64_t(*peer_)])};
+  const Membership& members = mailbox_.group();
+  if (receive_)
+    return receive_->from ? std::vector{members.rank_of(*receive_->from)} : std::vector<RankId>();
+  const Message* message = mailbox_.find(message_);
+  return message ? std::vector{members.rank_of(message->to)} : std::vector<RankId>();
 }
 
 void Mailbox::match(const Pending& pending, Receive& receive) {
@@ -29,32 +37,30 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
     raise(ErrorKind::runtime_error, "collectives/mismatch",
           "message of group {} with tag {}: the sizes differ: rank {} sends {}{} at {}, rank {} "
           "receives {}{} at {}",
-          group_.describe(), receive.tag, group_.members()[std::int64_t(pending.message.from)],
+          group_.describe(), receive.tag, group_.rank_of(pending.message.from),
           to_string(payload.dtype), to_string(DimSpan(payload.shape)),
-          to_string(pending.message.site), group_.members()[std::int64_t(receive.to)],
-          to_string(receive.dtype), to_string(DimSpan(receive.shape)), to_string(receive.site));
-  Run& run = group_.run();
-  run.fold((std::uint64_t(group_.id()) << 32) ^ (pending.message.from << 16) ^ receive.to);
-  run.record({.rank = std::uint32_t(group_.members()[std::int64_t(receive.to)]),
-              .kind = EventKind::match,
-              .operation = "receive",
-              .group = group_.id(),
-              .sequence = std::uint32_t(pending.number),
-              .elements = element_count(payload.shape),
-              .site = receive.site});
+          to_string(pending.message.site), group_.rank_of(receive.to), to_string(receive.dtype),
+          to_string(DimSpan(receive.shape)), to_string(receive.site));
+  run_.fold((std::uint64_t(group_.id()) << 32) ^ (pending.message.from << 16) ^ receive.to);
+  run_.record({.rank = group_.rank_of(receive.to),
+               .kind = EventKind::match,
+               .operation = "receive",
+               .group = group_.id(),
+               .sequence = std::uint32_t(pending.number),
+               .elements = element_count(payload.shape),
+               .site = receive.site});
   if (pending.message.times) pending.message.times->receiver = receive.ready;
   receive.message = pending.message;
-  wake(pending.number, &receive);
+  wake(pending.number, receive);
 }
 
-void Mailbox::wake(std::uint64_t message, const Receive* receive) {
+void Mailbox::wake(std::uint64_t message, const Receive& receive) {
   for (auto it = sleepers_.begin(); it != sleepers_.end();) {
-    bool is_meant = it->message == message || (receive && it->receive == receive);
-    if (!is_meant) {
+    if (!(*it)->waits_for(message, receive)) {
       ++it;
       continue;
     }
-    group_.run().wake(it->waiter->rank().id());
+    run_.wake((*it)->rank().id());
     it = sleepers_.erase(it);
   }
 }
@@ -73,7 +79,7 @@ std::uint64_t Mailbox::post(Message message) {
   return pending.number;
 }
 
-void Mailbox::post(Receive& receive, std::shared_ptr<Work::State> keep_alive) {
+void Mailbox::post(Receive& receive, std::shared_ptr<Receive> keep_alive) {
   auto found = std::find_if(messages_.begin(), messages_.end(), [&](const Pending& pending) {
     return takes(receive, pending.message);
   });
@@ -85,38 +91,29 @@ void Mailbox::post(Receive& receive, std::shared_ptr<Work::State> keep_alive) {
   messages_.erase(found);
 }
 
-bool Mailbox::was_received(std::uint64_t message) const {
-  return std::none_of(messages_.begin(), messages_.end(),
-                      [=](const Pending& pending) { return pending.number == message; });
+const Message* Mailbox::find(std::uint64_t message) const {
+  auto found = std::find_if(messages_.begin(), messages_.end(),
+                            [=](const Pending& pending) { return pending.number == message; });
+  return found == messages_.end() ? nullptr : &found->message;
 }
 
-void Mailbox::sleep(Sleeper sleeper, const Activity& activity) {
-  sleepers_.push_back(sleeper);
-  Rank& rank = sleeper.waiter->rank();
-  group_.run().block(rank, activity);
+void Mailbox::sleep(Waiter& waiter, const Activity& activity) {
+  sleepers_.push_back(&waiter);
+  run_.block(waiter.rank(), activity);
 }
 
 void Mailbox::wait_received(std::uint64_t message, Rank& rank, const CallSite& site) {
-  auto found = std::find_if(messages_.begin(), messages_.end(),
-                            [=](const Pending& pending) { return pending.number == message; });
-  if (found == messages_.end()) return;
-  Waiter waiter(group_, rank, found->message.to);
-  sleep({message, nullptr, &waiter}, {.operation = "send",
-                                      .waits_for = &waiter,
-                                      .sequence = message,
-                                      .shape = &found->message.payload.shape,
-                                      .dtype = found->message.payload.dtype,
-                                      .site = site});
+  if (was_received(message)) return;
+  Waiter waiter(*this, rank, message);
+  sleep(waiter, {.operation = "send", .waits_for = &waiter, .sequence = message, .site = site});
 }
 
 void Mailbox::wait_message(Receive& receive, Rank& rank) {
   if (receive.message) return;
-  Waiter waiter(group_, rank, receive.from);
-  sleep({0, &receive, &waiter}, {.operation = receive.from ? "receive" : "receive from any",
-                                 .waits_for = &waiter,
-                                 .shape = &receive.shape,
-                                 .dtype = receive.dtype,
-                                 .site = receive.site});
+  Waiter waiter(*this, rank, receive);
+  sleep(waiter, {.operation = receive.from ? "receive" : "receive from any",
+                 .waits_for = &waiter,
+                 .site = receive.site});
 }
 
 }  // namespace simmesh

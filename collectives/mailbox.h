@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "collectives/exchange.h"
+#include "collectives/membership.h"
 #include "core/clock/timeline.h"
+#include "core/engine/run.h"
 
 namespace simmesh {
 
@@ -33,20 +35,32 @@ struct Receive {
   std::optional<Message> message;  // once found
 };
 
-// Waiter is a rank that blocks until something of its group's mailbox has happened.
+class Mailbox;
+
+// Waiter is a rank that blocks until something of its group's mailbox has happened: as a sender
+// until its message was received, as a receiver until it has one. It lives on the rank's stack.
 class Waiter final : public Waitable {
  public:
-  Waiter(Group& group, Rank& rank, std::optional<std::size_t> peer)
-      : group_(group), rank_(rank), peer_(peer) {}
+  Waiter(const Mailbox& mailbox, Rank& rank, std::uint64_t message)
+      : mailbox_(mailbox), rank_(rank), message_(message) {}
+  Waiter(const Mailbox& mailbox, Rank& rank, const Receive& receive)
+      : mailbox_(mailbox), rank_(rank), receive_(&receive) {}
 
   std::string group() const override;
+  std::string operand(RankId rank) const override;
   std::vector<RankId> missing_ranks() const override;
   Rank& rank() const { return rank_; }
 
+  // waits_for says whether it waits for a message's being received, or for a receive's message.
+  bool waits_for(std::uint64_t message, const Receive& receive) const {
+    return message_ == message || receive_ == &receive;
+  }
+
  private:
-  Group& group_;
+  const Mailbox& mailbox_;
   Rank& rank_;
-  std::optional<std::size_t> peer_;
+  std::uint64_t message_ = 0;         // a sender's
+  const Receive* receive_ = nullptr;  // a receiver's
 };
 
 // Mailbox holds the messages and receives of a group that have not met. A message meets the
@@ -55,17 +69,21 @@ class Waiter final : public Waitable {
 // any.
 class Mailbox {
  public:
-  explicit Mailbox(Group& group) : group_(group) {}
+  Mailbox(Run& run, const Membership& group) : run_(run), group_(group) {}
+
+  const Membership& group() const { return group_; }
 
   // post adds a message. Returns a handle by which the sender can ask whether it was received.
   std::uint64_t post(Message message);
-  bool was_received(std::uint64_t message) const;
+  bool was_received(std::uint64_t message) const { return !find(message); }
+  // find returns a message that wasn't received, null where it was.
+  const Message* find(std::uint64_t message) const;
   // wait_received blocks the sender until the message was received.
   void wait_received(std::uint64_t message, Rank& rank, const CallSite& site);
 
   // post adds a receive, which must stay where it is until its message is found. keep_alive, if
   // given, is held until then.
-  void post(Receive& receive, std::shared_ptr<Work::State> keep_alive = nullptr);
+  void post(Receive& receive, std::shared_ptr<Receive> keep_alive = nullptr);
   // wait_message blocks the receiver until receive.message is set.
   void wait_message(Receive& receive, Rank& rank);
 
@@ -76,22 +94,17 @@ class Mailbox {
   };
   struct Posted {
     Receive* receive;
-    std::shared_ptr<Work::State> keep_alive;
+    std::shared_ptr<Receive> keep_alive;
   };
-  struct Sleeper {
-    std::uint64_t message;   // a sender's, or 0
-    const Receive* receive;  // a receiver's, or null
-    Waiter* waiter;
-  };
-
   void match(const Pending& pending, Receive& receive);
-  void wake(std::uint64_t message, const Receive* receive);
-  void sleep(Sleeper sleeper, const Activity& activity);
+  void wake(std::uint64_t message, const Receive& receive);
+  void sleep(Waiter& waiter, const Activity& activity);
 
-  Group& group_;
+  Run& run_;
+  const Membership& group_;
   std::deque<Pending> messages_;
   std::deque<Posted> receives_;
-  std::deque<Sleeper> sleepers_;
+  std::deque<Waiter*> sleepers_;
   std::uint64_t next_number_ = 1;
 };
 

@@ -1,10 +1,11 @@
 #include "collectives/point_to_point.h"
 
 #include "collectives/device_launch.h"
-#include "collectives/uncharged.h"
+#include "collectives/group.h"
 #include "collectives/work_state.h"
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 
@@ -40,7 +41,8 @@ void begin(const ProcessGroup& group, const char* operation, const CallSite& sit
 }
 
 Tensor snapshot(const Tensor& tensor) {
-  Uncharged scope;
+  Ledger::Uncharged scope;
+  Clock::Quiet no_copy;
   return tensor.clone();
 }
 
@@ -118,7 +120,7 @@ void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, Cal
 }
 
 Work isend(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, CallSite site) {
-  auto state = std::make_shared<Work::State>(group);
+  auto state = std::make_shared<WorkState>(group);
   PostedMessage message = post_message(tensor, to, group, site);
   state->message = message.number;
   state->times = message.times;
@@ -146,9 +148,9 @@ Received recv(DimSpan shape, DType dtype, const ReceiveFrom& from, const Process
 
 Work irecv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,
            CallSite site) {
-  auto state = std::make_shared<Work::State>(group);
+  auto state = std::make_shared<WorkState>(group);
   state->receive = make_receive(shape, dtype, from, group, site);
-  group.group().mailbox().post(*state->receive, state);
+  group.group().mailbox().post(*state->receive, {state, &*state->receive});
   return Work(state);
 }
 

@@ -2,6 +2,7 @@
 
 #include "collectives/group.h"
 #include "core/check/error.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 
@@ -25,8 +26,8 @@ ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) 
   return ProcessGroup(group, std::size_t(*member), rank);
 }
 
-const RankList& ProcessGroup::members() const { return group_->members(); }
-const std::string& ProcessGroup::name() const { return group_->name(); }
+const RankList& ProcessGroup::members() const { return group_->membership().members(); }
+const std::string& ProcessGroup::name() const { return group_->membership().name(); }
 
 ProcessGroup process_group(const DeviceMesh& mesh, const MeshDim& dim) {
   std::int64_t index = mesh.dim_index(dim);

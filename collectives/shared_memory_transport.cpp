@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "collectives/transport.h"
-#include "collectives/uncharged.h"
+#include "core/arithmetic/compute.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/check/bits_hash.h"
 #include "core/check/check.h"
+#include "core/clock/clock.h"
+#include "core/memory/ledger.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/stream_copy.h"
 #include "core/tensor/strided_copy.h"
@@ -122,14 +124,14 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
   bool streams = bytes >= streamed_bytes_min;
   std::optional<BitsHash> hash;
   if (streams) hash.emplace();
-  context_.arithmetic.reduce({.op = first_.reduce,
-                              .dtype = part.dtype,
-                              .factor = first_.factor,
-                              .operands = operands,
-                              .count = like.element_count(),
-                              .result = part.buffer->data(),
-                              .owner = owner,
-                              .hash = streams ? &*hash : nullptr});
+  compute(context_.arithmetic, Reduction{.op = first_.reduce,
+                                         .dtype = part.dtype,
+                                         .factor = first_.factor,
+                                         .operands = operands,
+                                         .count = like.element_count(),
+                                         .result = part.buffer->data(),
+                                         .owner = owner,
+                                         .hash = streams ? &*hash : nullptr});
   part.hash = streams ? hash->value() : bits_hash({part.buffer->data(), bytes});
   return part;
 }
@@ -175,7 +177,7 @@ void Exchanging::scatter_reduced(std::size_t index) {
     Chunk chunk = chunk_of({tensor.size(dim), std::int64_t(members_), std::int64_t(member)});
     return tensor.narrow({dim, chunk.start, chunk.length});
   };
-  if (context_.arithmetic.adds_by_owner()) {
+  if (adds_by_owner(context_.arithmetic)) {
     for (std::size_t member = 0; member < members_; ++member) {
       std::vector<Tensor> pieces;
       std::vector<const std::byte*> data;
@@ -358,7 +360,10 @@ void Exchanging::all_to_all_list() {
 }  // namespace
 
 void SharedMemoryTransport::exchange(Exchange& exchange, const TransportContext& context) const {
-  Uncharged uncharged;
+  // Results are charged when their ranks take them, and what is copied on the way is part of the
+  // collective's own launch.
+  Ledger::Uncharged scope;
+  Clock::Quiet no_copies;
   Exchanging work(exchange, context);
   switch (exchange.call(0).op) {
     case CollectiveOp::barrier: return;

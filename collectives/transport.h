@@ -1,7 +1,7 @@
 #pragma once
 
 #include "collectives/exchange.h"
-#include "core/arithmetic/arithmetic.h"
+#include "core/engine/arithmetic.h"
 
 namespace simmesh {
 

@@ -1,5 +1,7 @@
+#include "collectives/work.h"
+
 #include "collectives/device_launch.h"
-#include "collectives/uncharged.h"
+#include "collectives/group.h"
 #include "collectives/work_state.h"
 #include "core/check/error.h"
 
@@ -44,7 +46,7 @@ void take_into(Tensor& target, Rank& rank, Arrival& arrival) {
   Clock::Quiet no_copy;
   Tensor part;
   {
-    Uncharged scope;
+    Ledger::Uncharged scope;
     part = arrival.parts().front().to_tensor();
   }
   adopt_(target, part);
@@ -120,16 +122,11 @@ struct None {
 
 [[gnu::always_inline]] inline void block_on(Exchange& exchange, Arrival& arrival,
                                             const CallSite& site) {
-  const CollectiveCall& call = *arrival.call;
   arrival.is_blocked = true;
-  bool has_operand = !call.inputs.empty();
-  arrival.rank->run().block(*arrival.rank,
-                            {.operation = name_of(call.op),
-                             .waits_for = &exchange,
-                             .sequence = exchange.sequence(),
-                             .shape = has_operand ? &call.inputs[0].shape() : nullptr,
-                             .dtype = has_operand ? call.inputs[0].dtype() : DType::float32,
-                             .site = site});
+  arrival.rank->run().block(*arrival.rank, {.operation = name_of(arrival.call->op),
+                                            .waits_for = &exchange,
+                                            .sequence = exchange.sequence(),
+                                            .site = site});
 }
 
 // In one frame with its callers, for a rank that waits reads its frames again when it goes on.
@@ -196,12 +193,13 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   check_call(asked, group.size());
   std::optional<FaultyCall> faulty;
   if (fault) faulty.emplace(asked, *fault);
-  auto state = std::make_shared<Work::State>(group);
+  auto state = std::make_shared<WorkState>(group);
   state->call = faulty ? faulty->call() : asked;
   {
     // The operands are shared as they are now: a device would read them from the caller's own
     // memory.
-    Uncharged scope;
+    Ledger::Uncharged scope;
+    Clock::Quiet no_copy;
     for (const Tensor& input : state->call.inputs) state->inputs.push_back(input.clone());
   }
   state->call.inputs = state->inputs;
@@ -211,7 +209,7 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   state->call.output_splits = state->output_splits;
   state->arrival.call = &state->call;
   state->arrival.rank = &rank;
-  group.group().join(group.member(), state->arrival, state);
+  group.group().join_and_keep(group.member(), {state, &state->arrival});
   state->into = std::move(options.into);
   if (Clock* clock = rank.clock()) [[unlikely]]
     state->ended = start_on_device({.group = group,
@@ -235,7 +233,7 @@ bool Work::is_completed() const {
 const std::vector<Tensor>& Work::wait_all(CallSite site) {
   if (!state_)
     raise(ErrorKind::runtime_error, "collectives/work", "expected a Work that was started");
-  State& state = *state_;
+  WorkState& state = *state_;
   if (state.is_taken) return state.results;
   Rank& rank = state.group.owner();
   const Fault* fault = rank.run().begin_operation(rank, "wait", site);

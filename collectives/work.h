@@ -10,6 +10,7 @@
 namespace simmesh {
 
 struct CollectiveCall;
+struct WorkState;
 
 // Work is the handle of a collective, send or receive that was started and not waited for. The
 // operands were taken as they were at the start: writing to them later changes nothing. A Work that
@@ -20,10 +21,8 @@ struct CollectiveCall;
 //   Tensor whole = work.wait();
 class Work {
  public:
-  struct State;
-
   Work() = default;
-  explicit Work(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  explicit Work(std::shared_ptr<WorkState> state) : state_(std::move(state)) {}
 
   // is_completed says whether wait would return at once. It depends on the schedule.
   bool is_completed() const;
@@ -35,7 +34,7 @@ class Work {
   const std::vector<Tensor>& wait_all(CallSite site = CallSite::here());
 
  private:
-  std::shared_ptr<State> state_;
+  std::shared_ptr<WorkState> state_;
 };
 
 // run_collective joins the group's next collective, blocks until it completes and returns this

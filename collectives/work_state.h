@@ -4,17 +4,16 @@
 #include <vector>
 
 #include "collectives/group.h"
-#include "collectives/work.h"
+#include "collectives/process_group.h"
 #include "core/clock/stream.h"
 
 namespace simmesh {
 
-// Work::State is what a started operation needs until it completes. The group it is in refers to
-// it.
-struct Work::State {
-  explicit State(ProcessGroup in) : group(in) {}
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+// WorkState is what a started operation needs until it completes. The group it is in refers to it.
+struct WorkState {
+  explicit WorkState(ProcessGroup in) : group(in) {}
+  WorkState(const WorkState&) = delete;
+  WorkState& operator=(const WorkState&) = delete;
 
   ProcessGroup group;
   // Of a collective: its call with operands of its own, and the member's place.

@@ -5,7 +5,6 @@
 #include "collectives/collective_call.h"
 #include "core/tensor/flat.h"
 #include "core/tensor/launch.h"
-#include "fsdp/host_memory.h"
 
 namespace simmesh::fsdp {
 
@@ -79,7 +78,7 @@ void PendingGather::join_parts(const std::vector<Tensor>& parts, const ProcessGr
   }
   bool is_part_of_output = communicates() && !all_gather.call;
   {
-    HostMemory in_output(is_part_of_output);
+    Ledger::Uncharged in_output(is_part_of_output);
     input_ = flattened(joined, dtype);
   }
   if (is_part_of_output) output_ = empty_meta(Dims{numel * ranks_}, dtype, true);

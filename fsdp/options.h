@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/tensor/dtype.h"
 #include "mesh/device_mesh.h"
 #include "sharding/placement.h"
 

@@ -5,7 +5,6 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/tensor/chunk.h"
-#include "fsdp/host_memory.h"
 #include "sharding/local_shape.h"
 
 namespace simmesh::fsdp {
@@ -124,7 +123,7 @@ DTensorSpec FSDPParam::sharded_spec(const Tensor& parameter) const {
 
 // Cuts the own piece and pads it, with a DTensor of a provisional spec.
 void FSDPParam::shard(const Tensor& whole) {
-  HostMemory host(is_offloaded());
+  Ledger::Uncharged host(is_offloaded());
   std::int64_t dim = shard_dim(), ranks = sharding_.mesh.shard_size();
   Chunk first = chunk_of({.size = whole.size(dim), .parts = ranks, .index = 0});
   Chunk own =
@@ -159,7 +158,7 @@ void FSDPParam::reset_sharded_param() {
   const Tensor& local = registered.local();
   if (local.is_meta()) return;
   if (sharded_data_.is_defined() && sharded_data_.storage() == local.storage()) return;
-  HostMemory host(is_offloaded());
+  Ledger::Uncharged host(is_offloaded());
   if (local.shape() == padded_shape_ && local.is_contiguous()) {
     sharded_data_ = flat(local);
     return;

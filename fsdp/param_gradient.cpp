@@ -7,7 +7,6 @@
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/launch.h"
-#include "fsdp/host_memory.h"
 #include "fsdp/param.h"
 #include "sharding/dtensor_gradient.h"
 
@@ -121,7 +120,7 @@ void FSDPParam::wait_for_offload(CommStreams& streams) {
 }
 
 void FSDPParam::add_sharded_grad(const Tensor& padded_piece, CommStreams& streams) {
-  HostMemory host(is_offloaded());
+  Ledger::Uncharged host(is_offloaded());
   Ledger::Category category(MemoryCategory::gradient);
   Tensor piece = padded_piece.narrow({shard_dim(), 0, sharded_shape_[std::size_t(shard_dim())]});
   if (is_offloaded()) piece = offloaded(piece, streams);

@@ -1,5 +1,6 @@
 #include "fsdp/reduce.h"
 
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
@@ -8,7 +9,6 @@
 #include "core/tensor/flat.h"
 #include "core/tensor/launch.h"
 #include "fsdp/gradient_rows.h"
-#include "fsdp/host_memory.h"
 
 namespace simmesh::fsdp {
 
@@ -28,7 +28,7 @@ void divide(Tensor& tensor, double divisor) {
 
 // A view of the bytes as they are, which nothing on the device holds.
 Tensor kept_for_observers(const Tensor& tensor) {
-  HostMemory host(true);
+  Ledger::Uncharged host;
   Clock::Quiet no_copy;
   return tensor.clone();
 }
@@ -99,7 +99,7 @@ class Reducer {
 // Part of the copy, as the device sees it.
 void scale_unrounded(Tensor& flat, double scale) {
   if (scale == 1.0 || !keeps_unrounded() || !flat.has_elements()) return;
-  write_unrounded(flat, unrounded(flat).scaled(scale));
+  write_unrounded(flat, scaled(unrounded(flat), scale));
 }
 
 Tensor zeroed_input(const CommAllocate& allocate, std::int64_t numel, DType dtype) {

@@ -1,3 +1,5 @@
+#include "mesh/device_mesh.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -140,7 +142,7 @@ DeviceMesh DeviceMesh::from_groups(MeshViewer viewer, gsl::span<const RankList> 
 
 DeviceMesh DeviceMesh::make_root(MeshViewer viewer, RankList ranks, const Shape& shape,
                                  const DimNames& names) {
-  auto root = std::make_shared<Root>();
+  auto root = std::make_shared<MeshRoot>();
   root->viewer = viewer;
   root->position = ranks.index_of(viewer.rank);
   root->ranks = std::move(ranks);
@@ -148,7 +150,7 @@ DeviceMesh DeviceMesh::make_root(MeshViewer viewer, RankList ranks, const Shape&
   return make_view(root, root->description);
 }
 
-DeviceMesh DeviceMesh::make_view(std::shared_ptr<Root> root, MeshLayout layout, Names names) {
+DeviceMesh DeviceMesh::make_view(std::shared_ptr<MeshRoot> root, MeshLayout layout, Names names) {
   require_unique(names);
   if (layout.ndim() > dims_max)
     raise(ErrorKind::value_error, "mesh/device_mesh", "expected at most {} mesh dims, got {}",
@@ -156,8 +158,8 @@ DeviceMesh DeviceMesh::make_view(std::shared_ptr<Root> root, MeshLayout layout, 
   return make_view(std::move(root), describe(std::move(layout), std::move(names)));
 }
 
-DeviceMesh DeviceMesh::make_view(std::shared_ptr<Root> root, DescriptionPtr description) {
-  auto view = std::make_shared<View>();
+DeviceMesh DeviceMesh::make_view(std::shared_ptr<MeshRoot> root, DescriptionPtr description) {
+  auto view = std::make_shared<MeshView>();
   view->description = std::move(description);
   if (root->position) {
     const MeshLayout& layout = view->description->layout;

@@ -15,15 +15,14 @@
 
 #include "core/tensor/shape.h"
 #include "mesh/mesh_layout.h"
+#include "mesh/mesh_viewer.h"
 #include "mesh/rank_list.h"
 
 namespace simmesh {
 
-// MeshViewer is the rank that looks at a mesh, and the size of its world.
-struct MeshViewer {
-  std::int64_t rank = 0;
-  std::int64_t world_size = 1;
-};
+struct MeshDescription;
+struct MeshRoot;
+struct MeshView;
 
 // DimNames is a list of mesh dim names, written "tp" or {"dp", "tp"}; empty where the dims have no
 // names.
@@ -99,7 +98,7 @@ class DeviceMesh {
     DimNames names;
   };
 
-  // from_groups makes an n-D mesh of the viewer's groups, one a dim. Throws a ValueError where
+  // from_groups makes an n-D mesh of the viewer's groups, one per dim. Throws a ValueError where
   // there is no group, where ranks or names are missing, where the number of dims isn't that of the
   // groups, and where a group isn't the line of the mesh through the viewer.
   static DeviceMesh from_groups(MeshViewer viewer, gsl::span<const RankList> groups,
@@ -118,7 +117,7 @@ class DeviceMesh {
   // size of one dim; throws an IndexError or KeyError where the mesh has no such dim.
   std::int64_t size(const MeshDim& dim) const;
 
-  // names has one entry a dim, or none.
+  // names has one entry per dim, or none.
   const std::vector<std::string>& names() const;
 
   // viewer and get_rank say who looks.
@@ -187,20 +186,18 @@ class DeviceMesh {
   std::size_t hash() const;
 
  private:
-  struct Root;
-  struct View;
-  using DescriptionPtr = std::shared_ptr<const struct MeshDescription>;
-  explicit DeviceMesh(std::shared_ptr<const View> view) : view_(std::move(view)) {}
+  using DescriptionPtr = std::shared_ptr<const MeshDescription>;
+  explicit DeviceMesh(std::shared_ptr<const MeshView> view) : view_(std::move(view)) {}
   static DeviceMesh make_root(MeshViewer viewer, RankList ranks, const Shape& shape,
                               const DimNames& names);
-  static DeviceMesh make_view(std::shared_ptr<Root> root, DescriptionPtr description);
-  static DeviceMesh make_view(std::shared_ptr<Root> root, MeshLayout layout,
+  static DeviceMesh make_view(std::shared_ptr<MeshRoot> root, DescriptionPtr description);
+  static DeviceMesh make_view(std::shared_ptr<MeshRoot> root, MeshLayout layout,
                               std::vector<std::string> names);
   std::optional<DeviceMesh> registered(std::string_view name) const;
   std::int64_t only_dim(std::string_view where) const;
   std::int64_t require_coordinate(std::string_view where, std::int64_t dim) const;
 
-  std::shared_ptr<const View> view_;
+  std::shared_ptr<const MeshView> view_;
 };
 
 // to_string returns "DeviceMesh((dp=2, tp=4), ranks [0, 1, ..., 7])" with the ranks that the viewer

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "core/check/error.h"
+#include "mesh/device_mesh.h"
 #include "mesh/device_mesh_state.h"
 
 namespace simmesh {
@@ -143,7 +144,7 @@ DeviceMesh DeviceMesh::concatenate(std::initializer_list<DeviceMesh> meshes) {
 DeviceMesh DeviceMesh::concatenate(gsl::span<const DeviceMesh> meshes) {
   constexpr std::string_view where = "mesh/concatenate";
   if (meshes.empty()) raise(ErrorKind::value_error, where, "expected at least one mesh, got none");
-  const std::shared_ptr<Root>& root = meshes[0].view_->root;
+  const std::shared_ptr<MeshRoot>& root = meshes[0].view_->root;
   MeshLayout layout;
   Names names;
   for (const DeviceMesh& mesh : meshes) {

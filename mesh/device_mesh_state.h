@@ -1,11 +1,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "mesh/device_mesh.h"
+#include "mesh/mesh_layout.h"
+#include "mesh/mesh_viewer.h"
+#include "mesh/rank_list.h"
 
 namespace simmesh {
 
@@ -18,9 +21,9 @@ struct MeshDescription {
 };
 using MeshDescriptionPtr = std::shared_ptr<const MeshDescription>;
 
-// Root is what all meshes cut out of one mesh share on one rank. The names of flattened meshes are
-// added as they are made; nothing else changes.
-struct DeviceMesh::Root {
+// MeshRoot is what all meshes cut out of one mesh share on one rank. The names of flattened meshes
+// are added as they are made; nothing else changes.
+struct MeshRoot {
   MeshViewer viewer;
   RankList ranks;
   std::optional<std::int64_t> position;  // of the viewer among the ranks
@@ -28,9 +31,9 @@ struct DeviceMesh::Root {
   std::vector<std::pair<std::string, Layout>> flattened;  // in the order in which they were made
 };
 
-// View is one mesh cut out of a root.
-struct DeviceMesh::View {
-  std::shared_ptr<Root> root;
+// MeshView is one mesh cut out of a root.
+struct MeshView {
+  std::shared_ptr<MeshRoot> root;
   MeshDescriptionPtr description;
   std::optional<Dims> coordinate;
   std::int64_t start = 0;  // position of the viewer's slice in the root; 0 without a coordinate

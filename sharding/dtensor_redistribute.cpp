@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "core/engine/run.h"
+#include "core/engine/world.h"
 #include "sharding/dtensor.h"
 #include "sharding/dtensor_gradient.h"
 #include "sharding/plan_cache.h"

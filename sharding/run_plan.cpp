@@ -6,6 +6,7 @@
 
 #include "collectives/collectives.h"
 #include "core/arithmetic/combine.h"
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
@@ -170,7 +171,7 @@ Tensor StepRun::finish_reduction(Tensor sum) const {
     divide(sum.mutable_data(), double(step_.divide_by), sum.dtype(), sum.element_count());
     return sum;
   }
-  CarriedSums mean = unrounded(sum).divided(double(step_.divide_by));
+  CarriedSums mean = divided(unrounded(sum), double(step_.divide_by));
   if (keeps_unrounded())
     write_unrounded(sum, std::move(mean));
   else
@@ -273,7 +274,7 @@ Tensor StepRun::from_replicate(const Tensor& local) const {
   bool is_exact = sums_are_exact() && is_floating_point(share.dtype());
   // The shares of all members add up to what was here.
   if (has_elements && is_exact)
-    write_unrounded(share, unrounded(share).divided(double(group_.size())));
+    write_unrounded(share, divided(unrounded(share), double(group_.size())));
   else if (has_elements)
     divide(share.mutable_data(), double(group_.size()), share.dtype(), share.element_count());
   return share;

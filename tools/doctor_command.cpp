@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
-#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/compute.h"
 #include "core/arithmetic/self_check.h"
 #include "core/check/bits_hash.h"
 #include "core/check/repro.h"
@@ -34,11 +34,11 @@ std::string sum_hash(const Arithmetic& arithmetic, DType dtype) {
   data.reserve(operands.size());
   for (const Tensor& operand : operands) data.push_back(operand.data());
   Tensor result = empty({1000}, dtype);
-  arithmetic.reduce({.op = ReduceOp::avg,
-                     .dtype = dtype,
-                     .operands = data,
-                     .count = 1000,
-                     .result = result.mutable_data()});
+  compute(arithmetic, Reduction{.op = ReduceOp::avg,
+                                .dtype = dtype,
+                                .operands = data,
+                                .count = 1000,
+                                .result = result.mutable_data()});
   return fmt::format("{:016x}", bits_hash({result.data(), result.bytes()}));
 }
 

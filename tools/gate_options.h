@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/arithmetic/arithmetic.h"
+#include "core/engine/arithmetic.h"
 #include "gate/gate_run.h"
 #include "tools/run_options.h"
 

@@ -1,8 +1,8 @@
 #include <fmt/core.h>
 #include <memory>
 
-#include "core/arithmetic/arithmetic.h"
 #include "core/check/error.h"
+#include "core/engine/arithmetic.h"
 #include "core/engine/schedule.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"

@@ -16,7 +16,6 @@
 #include "core/tensor/chunk.h"
 #include "core/tensor/convert.h"
 #include "fsdp/clip.h"
-#include "fsdp/host_memory.h"
 #include "sharding/dtensor.h"
 
 namespace simmesh {
@@ -52,7 +51,7 @@ class LossSum {
   void add(const Tensor& terms, const Tensor& loss) {
     losses_.push_back(converted(loss.detach(), DType::float64).values<double>()[0]);
     if (!current_arithmetic().is_exact()) return;
-    fsdp::HostMemory host(true);
+    Ledger::Uncharged host;
     Clock::Quiet no_launches;
     UnroundedSums scope;
     sums_.push_back(unrounded(simmesh::sum(terms.detach())));
@@ -100,7 +99,7 @@ void run_micro_batch(nn::Module& model, const TrainingTask& task, const Parallel
 
 // Copies to host memory, because what a run reports must not count as memory that it needs.
 Tensor host_copy(const Tensor& tensor) {
-  fsdp::HostMemory host(true);
+  Ledger::Uncharged host;
   return tensor.clone();
 }
 

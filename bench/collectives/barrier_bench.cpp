@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <benchmark/benchmark.h>
 #include <boost/fiber/all.hpp>
-#include <boost/thread/thread.hpp>
 #include <chrono>
+#include <thread>
 
 #include "collectives/collectives.h"
 #include "core/engine/world.h"
@@ -22,7 +22,7 @@ double seconds_from(std::chrono::steady_clock::time_point start) {
 // Boost's own scheduler must run on a thread without a World.
 double bare_yield_seconds(int fibers) {
   double seconds = 0;
-  boost::thread([&] {
+  std::thread([&] {
     auto start = std::chrono::steady_clock::now();
     std::vector<boost::fibers::fiber> all;
     for (int i = 0; i < fibers; ++i)

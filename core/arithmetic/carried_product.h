@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/arithmetic/carried_sums.h"
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/product_request.h"
 #include "core/arithmetic/sums.h"
 
 namespace simmesh {

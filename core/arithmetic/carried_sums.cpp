@@ -1,11 +1,8 @@
 #include "core/arithmetic/carried_sums.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <numeric>
 
-#include "core/arithmetic/digit_sums.h"
 #include "core/arithmetic/non_finite_terms.h"
 #include "core/arithmetic/rounding.h"
 #include "core/arithmetic/triple_sum.h"
@@ -15,36 +12,6 @@
 namespace simmesh {
 
 namespace {
-
-constexpr std::int64_t divisor_max = std::int64_t(1) << 53;
-
-// factor = odd * 2^exponent.
-struct OddFactor {
-  std::int64_t odd;
-  int exponent;
-};
-OddFactor odd_factor(double factor) {
-  int exponent = 0;
-  auto mantissa = std::int64_t(std::ldexp(std::frexp(factor, &exponent), 53));
-  if (mantissa == 0) return {0, 0};
-  int zeros = std::countr_zero(std::uint64_t(mantissa));
-  return {mantissa >> zeros, exponent - 53 + zeros};
-}
-
-// The bits that finite terms other than 0 take up.
-template <class T>
-DigitRange range_of(const T* terms, std::int64_t count) {
-  constexpr int fraction_bits = std::is_same_v<T, double> ? 52 : 23;
-  int lowest = 2000, highest = -2000;
-  for (std::int64_t i = 0; i < count; ++i) {
-    double x = widened(terms[i]);
-    if (x == 0 || x - x != 0) continue;
-    int exponent = std::ilogb(x);
-    lowest = std::min(lowest, exponent - fraction_bits);
-    highest = std::max(highest, exponent + 1);
-  }
-  return lowest > highest ? DigitRange() : DigitRange::of_bits(lowest, highest, 1);
-}
 
 int width_of(Int128 x) { return bit_width(x < 0 ? -UInt128(x) : UInt128(x)); }
 
@@ -70,19 +37,6 @@ CarriedSums CarriedSums::of_digits(std::vector<std::int32_t> digits, std::int64_
   result.low_ = low;
   result.digits_ = std::move(digits);
   return result;
-}
-
-CarriedSums CarriedSums::of(const std::byte* data, DType dtype, std::int64_t count) {
-  return visit_dtype(dtype, [&]<class T>(T) -> CarriedSums {
-    if constexpr (std::is_integral_v<T>) {
-      SIMMESH_CHECK(false, "carried sums of {}", to_string(dtype));
-    } else {
-      const T* terms = reinterpret_cast<const T*>(data);
-      DigitSums sums(count, range_of(terms, count));
-      for (std::int64_t i = 0; i < count; ++i) sums.add(i, widened(terms[i]));
-      return sums.take();
-    }
-  });
 }
 
 CarriedSums CarriedSums::slice(const SumRange& range) const {
@@ -112,45 +66,15 @@ CarriedSums CarriedSums::taken(gsl::span<const std::int64_t> indices) const {
   return result;
 }
 
-// An infinity stays what it is but for its sign.
-CarriedSums CarriedSums::scaled(double factor) const {
-  SIMMESH_CHECK(factor - factor == 0, "sums scaled by {}", factor);
-  OddFactor by = odd_factor(factor);
-  CarriedSums result;
-  if (by.odd == 1 && by.exponent % 32 == 0) {
-    result = *this;
-    result.low_ += by.exponent / 32;
-    return result;
-  }
-  int lowest = 32 * low_ + by.exponent;
-  DigitSums sums(count_, DigitRange::of_bits(lowest, lowest + 32 * digit_count() + 54, 1));
-  for (int d = 0; d < digit_count(); ++d)
-    for (std::int64_t i = 0; i < count_; ++i)
-      sums.add_integer(i, Int128(digit(d)[i]) * by.odd, 32 * (low_ + d) + by.exponent);
-  for (std::size_t i = 0; i < non_finite_.size(); ++i)
-    if (non_finite_[i] != 0)
-      sums.add_non_finite(std::int64_t(i),
-                          NonFiniteTerms::of(NonFiniteTerms::value(non_finite_[i]) * factor));
-  return sums.take(divisor_);
-}
-
-bool CarriedSums::can_be_divided(double divisor) const {
-  std::int64_t odd = std::abs(odd_factor(divisor).odd);
-  return odd != 0 && divisor - divisor == 0 && odd <= divisor_max / divisor_;
-}
-
-CarriedSums CarriedSums::divided(double divisor) const {
-  SIMMESH_CHECK(can_be_divided(divisor), "sums over {} divided by {}", divisor_, divisor);
-  OddFactor by = odd_factor(divisor);
-  CarriedSums result = scaled(std::ldexp(by.odd < 0 ? -1.0 : 1.0, -by.exponent));
-  result.divisor_ = divisor_ * std::abs(by.odd);
+CarriedSums CarriedSums::shifted(int digits) const {
+  CarriedSums result = *this;
+  result.low_ += digits;
   return result;
 }
 
-CarriedSums CarriedSums::over_one(std::int64_t multiple) const {
-  std::int64_t factor = multiple / divisor_;
-  CarriedSums result = scaled(double(factor));
-  result.divisor_ = 1;
+CarriedSums CarriedSums::over(std::int64_t divisor) const {
+  CarriedSums result = *this;
+  result.divisor_ = divisor;
   return result;
 }
 

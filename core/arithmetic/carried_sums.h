@@ -23,7 +23,7 @@ struct SumRange {
 // highest are taken as what is missing to the digits above, so they may be negative. Infinities and
 // NaNs are kept beside the digits (see NonFiniteTerms) and decide the value of their sum.
 //
-// A value, immutable once it was made by DigitSums or of().
+// A value, immutable once it was made by DigitSums or of_digits.
 class CarriedSums {
  public:
   // zeros are so many sums of no terms.
@@ -32,9 +32,6 @@ class CarriedSums {
   // of_digits takes digits from `low` on that were carried: those of sum i at digits[d * count +
   // i].
   static CarriedSums of_digits(std::vector<std::int32_t> digits, std::int64_t count, int low);
-
-  // of takes each of count elements, contiguous and of a floating dtype, as a sum of one term.
-  static CarriedSums of(const std::byte* data, DType dtype, std::int64_t count);
 
   std::int64_t count() const { return count_; }
   int low() const { return low_; }
@@ -48,15 +45,10 @@ class CarriedSums {
   CarriedSums slice(const SumRange& range) const;
   CarriedSums taken(gsl::span<const std::int64_t> indices) const;
 
-  // scaled returns the sums times a finite factor, exactly.
-  CarriedSums scaled(double factor) const;
-  // divided returns the sums over a finite divisor other than 0, exactly: nothing is divided before
-  // the value is asked for. can_be_divided says whether it can be kept: the odd parts of all
-  // divisors together stay within 2^53.
-  CarriedSums divided(double divisor) const;
-  bool can_be_divided(double divisor) const;
-  // over_one returns the sums times a multiple of the divisor, so that they have none.
-  CarriedSums over_one(std::int64_t multiple) const;
+  // shifted returns the sums times 2^(32 * digits); over returns those of another divisor, which
+  // are not divided by the one before.
+  CarriedSums shifted(int digits) const;
+  CarriedSums over(std::int64_t divisor) const;
 
   // round writes the values, each rounded once to the dtype, ties to even. A sum of zero is +0.
   void round(std::byte* out, DType dtype) const;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/arithmetic/non_finite_terms.h"
+#include "core/arithmetic/rounding.h"
 #include "core/arithmetic/triple_sum.h"
 #include "core/check/check.h"
 
@@ -32,6 +33,21 @@ Split split(double x) {
 }
 
 bool is_finite(double x) { return x - x == 0; }
+
+// The bits that finite terms other than 0 take up.
+template <class T>
+DigitRange range_of(const T* terms, std::int64_t count) {
+  constexpr int fraction_bits = std::is_same_v<T, double> ? 52 : 23;
+  int lowest = 2000, highest = -2000;
+  for (std::int64_t i = 0; i < count; ++i) {
+    double x = widened(terms[i]);
+    if (x == 0 || x - x != 0) continue;
+    int exponent = std::ilogb(x);
+    lowest = std::min(lowest, exponent - fraction_bits);
+    highest = std::max(highest, exponent + 1);
+  }
+  return lowest > highest ? DigitRange() : DigitRange::of_bits(lowest, highest, 1);
+}
 
 }  // namespace
 
@@ -159,6 +175,19 @@ CarriedSums DigitSums::take(std::int64_t divisor) {
   non_finite_.clear();
   std::fill(digits_.begin(), digits_.end(), 0);
   return result;
+}
+
+CarriedSums carried_terms(const std::byte* data, DType dtype, std::int64_t count) {
+  return visit_dtype(dtype, [&]<class T>(T) -> CarriedSums {
+    if constexpr (std::is_integral_v<T>) {
+      SIMMESH_CHECK(false, "carried sums of {}", to_string(dtype));
+    } else {
+      const T* terms = reinterpret_cast<const T*>(data);
+      DigitSums sums(count, range_of(terms, count));
+      for (std::int64_t i = 0; i < count; ++i) sums.add(i, widened(terms[i]));
+      return sums.take();
+    }
+  });
 }
 
 // The products of doubles whose exponents lie well apart from the ends are pairs of doubles.

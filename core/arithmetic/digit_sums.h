@@ -63,6 +63,10 @@ class DigitSums {
   std::int64_t since_carry_ = 0;
 };
 
+// carried_terms takes each of count elements, contiguous and of a floating dtype, as a sum of one
+// term.
+CarriedSums carried_terms(const std::byte* data, DType dtype, std::int64_t count);
+
 // exact_dot returns a[0] * b[0] + a[1] * b[1] + ..., rounded once to the dtype: for the few
 // elements that nothing faster settles. Strides are in elements.
 struct DoubleLine {

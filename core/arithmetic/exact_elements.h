@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <gsl/span>
 #include <vector>
 
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/product_request.h"
 
 namespace simmesh {
 

@@ -9,6 +9,7 @@
 #include "core/arithmetic/rank_order.h"
 #include "core/arithmetic/rounding.h"
 #include "core/arithmetic/scratch.h"
+#include "core/kernels/instruction_set.h"
 #include "core/kernels/kernels.h"
 
 namespace simmesh {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/reduction.h"
 
 namespace simmesh {
 
@@ -9,9 +9,9 @@ namespace simmesh {
 // exact products with the factor, rounded to the dtype first. An infinite or NaN operand gives what
 // IEEE addition in any order gives: the one quiet NaN for a NaN or for both infinities, else the
 // infinity. A sum of zero is +0. The result may be one of the operands.
-class ExactOrder final : public ReductionOrder {
+class ExactOrder {
  public:
-  void reduce(const Reduction& reduction) const override;
+  void reduce(const Reduction& reduction) const;
 };
 
 }  // namespace simmesh

@@ -1,10 +1,11 @@
+#include "core/arithmetic/exact_product.h"
+
 #include <array>
 #include <bit>
 #include <utility>
 
 #include "core/arithmetic/exact_elements.h"
 #include "core/arithmetic/product.h"
-#include "core/arithmetic/product_check.h"
 #include "core/arithmetic/scratch.h"
 #include "core/arithmetic/wide_chains.h"
 #include "core/kernels/kernels.h"

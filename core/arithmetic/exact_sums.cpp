@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/arithmetic/digit_sums.h"
 #include "core/arithmetic/rounding.h"
@@ -111,6 +112,27 @@ CarriedSums long_sum(const SumRequest& r, std::int64_t index) {
     }
   });
   return sum.take();
+}
+
+void exact_sum(const SumRequest& r, InstructionSet set) {
+  check_sums(r);
+  if (!is_floating_point(r.dtype)) return canonical_sum(r, set);
+  std::vector<TripleSum> sums = triple_sums(r, kernels_of(set));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    std::optional<CarriedSums> exact;
+    auto rounded = [&](DType dtype) {
+      if (!exact)
+        if (std::optional<double> value = sums[i].rounded(dtype)) return *value;
+      if (!exact) exact = long_sum(r, std::int64_t(i));
+      return exact->rounded(0, dtype);
+    };
+    if (!r.totals.empty()) r.totals[i] = rounded(DType::float64);
+    if (!r.result) continue;
+    visit_dtype(r.result_dtype, [&]<class R>(R) {
+      if constexpr (!std::is_integral_v<R>)
+        reinterpret_cast<R*>(r.result)[i] = rounded_to<R>(rounded(r.result_dtype));
+    });
+  }
 }
 
 }  // namespace simmesh

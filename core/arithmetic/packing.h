@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <gsl/span>
 
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/product_request.h"
 #include "core/kernels/kernels.h"
 
 namespace simmesh {

@@ -5,8 +5,6 @@
 #include <type_traits>
 
 #include "core/arithmetic/packing.h"
-#include "core/arithmetic/product_check.h"
-#include "core/check/error.h"
 #include "core/kernels/kernels.h"
 
 namespace simmesh {
@@ -200,17 +198,6 @@ void integer_product(const Product& p) {
 }
 
 }  // namespace
-
-void check_product(const Product& p) {
-  bool floating = is_floating_point(p.a.dtype);
-  bool fits = floating ? is_floating_point(p.b.dtype) && is_floating_point(p.result_dtype)
-                       : p.a.dtype == p.b.dtype && p.a.dtype == p.result_dtype &&
-                             p.a.dtype != DType::boolean;
-  if (!fits)
-    raise(ErrorKind::type_error, "arithmetic/product",
-          "expected floating operands and result, or all of one integer dtype, got {} and {} to {}",
-          to_string(p.a.dtype), to_string(p.b.dtype), to_string(p.result_dtype));
-}
 
 void canonical_product(const Product& product, InstructionSet set) {
   check_product(product);

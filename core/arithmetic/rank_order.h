@@ -1,14 +1,14 @@
 #pragma once
 
-#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/reduction.h"
 
 namespace simmesh {
 
 // RankOrder folds from the left in group order, each step in the dtype: the rule of PyTorch's
 // LocalTensor.
-class RankOrder final : public ReductionOrder {
+class RankOrder {
  public:
-  void reduce(const Reduction& reduction) const override;
+  void reduce(const Reduction& reduction) const;
 };
 
 // blocks_of calls f(begin, count) for consecutive ranges of the elements that fit into a fast

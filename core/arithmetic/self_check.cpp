@@ -5,9 +5,12 @@
 #include <type_traits>
 
 #include "core/arithmetic/carried_product.h"
+#include "core/arithmetic/exact_product.h"
+#include "core/arithmetic/exact_sums.h"
 #include "core/arithmetic/functions.h"
 #include "core/arithmetic/philox.h"
 #include "core/arithmetic/product.h"
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/sums.h"
 #include "core/check/bits_hash.h"
 #include "core/tensor/formula.h"
@@ -72,7 +75,7 @@ std::uint64_t carried(DType dtype, InstructionSet set) {
     Tensor value = empty({size.rows, size.columns}, dtype);
     sums.round(value.mutable_data(), dtype);
     update(hash, value);
-    sums.divided(3).round(value.mutable_data(), dtype);
+    divided(sums, 3).round(value.mutable_data(), dtype);
     update(hash, value);
   }
   return hash.value();

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/arithmetic/exact_elements.h"
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/product_request.h"
 #include "core/kernels/kernels.h"
 
 namespace simmesh {

@@ -5,7 +5,7 @@
 
 #include "core/arithmetic/carried_sums.h"
 #include "core/arithmetic/digit_sums.h"
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/product_request.h"
 #include "core/arithmetic/scratch.h"
 #include "core/arithmetic/sliced_lines.h"
 #include "core/kernels/kernels.h"

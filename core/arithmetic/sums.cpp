@@ -1,11 +1,9 @@
 #include "core/arithmetic/sums.h"
 
 #include <algorithm>
-#include <optional>
 #include <type_traits>
 #include <vector>
 
-#include "core/arithmetic/exact_sums.h"
 #include "core/arithmetic/rounding.h"
 #include "core/check/error.h"
 #include "core/kernels/kernels.h"
@@ -17,21 +15,6 @@ namespace {
 constexpr const char* sums_place = "arithmetic/sums";
 // What is widened or mapped at once.
 constexpr std::int64_t block_elements = 4096;
-
-void check_request(const SumRequest& r) {
-  bool floating = is_floating_point(r.dtype);
-  bool fits = !r.result ||
-              (floating ? is_floating_point(r.result_dtype)
-                        : !is_floating_point(r.result_dtype) && r.result_dtype != DType::boolean);
-  if (!fits || (!floating && r.term == SumTerm::squared_deviation))
-    raise(ErrorKind::type_error, sums_place, "expected a sum of {} to its own kind, got {}",
-          to_string(r.dtype), to_string(r.result_dtype));
-  auto sums = std::size_t(r.outer * r.inner);
-  SIMMESH_CHECK(r.totals.empty() || r.totals.size() == sums, "{} totals for {} sums",
-                r.totals.size(), sums);
-  SIMMESH_CHECK(r.term != SumTerm::squared_deviation || r.means.size() == sums,
-                "{} means for {} sums", r.means.size(), sums);
-}
 
 template <class T>
 void write(const SumRequest& r, std::int64_t index, T total) {
@@ -121,8 +104,23 @@ class ChainSums {
 
 }  // namespace
 
+void check_sums(const SumRequest& r) {
+  bool floating = is_floating_point(r.dtype);
+  bool fits = !r.result ||
+              (floating ? is_floating_point(r.result_dtype)
+                        : !is_floating_point(r.result_dtype) && r.result_dtype != DType::boolean);
+  if (!fits || (!floating && r.term == SumTerm::squared_deviation))
+    raise(ErrorKind::type_error, sums_place, "expected a sum of {} to its own kind, got {}",
+          to_string(r.dtype), to_string(r.result_dtype));
+  auto sums = std::size_t(r.outer * r.inner);
+  SIMMESH_CHECK(r.totals.empty() || r.totals.size() == sums, "{} totals for {} sums",
+                r.totals.size(), sums);
+  SIMMESH_CHECK(r.term != SumTerm::squared_deviation || r.means.size() == sums,
+                "{} means for {} sums", r.means.size(), sums);
+}
+
 void canonical_sum(const SumRequest& request, InstructionSet set) {
-  check_request(request);
+  check_sums(request);
   visit_dtype(request.dtype, [&]<class S>(S) {
     if constexpr (std::is_integral_v<S>)
       integer_sums<S>(request);
@@ -131,27 +129,6 @@ void canonical_sum(const SumRequest& request, InstructionSet set) {
     else
       ChainSums<float, S>(request, kernels_of(set)).run();
   });
-}
-
-void exact_sum(const SumRequest& r, InstructionSet set) {
-  check_request(r);
-  if (!is_floating_point(r.dtype)) return canonical_sum(r, set);
-  std::vector<TripleSum> sums = triple_sums(r, kernels_of(set));
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    std::optional<CarriedSums> exact;
-    auto rounded = [&](DType dtype) {
-      if (!exact)
-        if (std::optional<double> value = sums[i].rounded(dtype)) return *value;
-      if (!exact) exact = long_sum(r, std::int64_t(i));
-      return exact->rounded(0, dtype);
-    };
-    if (!r.totals.empty()) r.totals[i] = rounded(DType::float64);
-    if (!r.result) continue;
-    visit_dtype(r.result_dtype, [&]<class R>(R) {
-      if constexpr (!std::is_integral_v<R>)
-        reinterpret_cast<R*>(r.result)[i] = rounded_to<R>(rounded(r.result_dtype));
-    });
-  }
 }
 
 }  // namespace simmesh

@@ -40,10 +40,7 @@ struct SumRequest {
 // integers.
 void canonical_sum(const SumRequest& request, InstructionSet set = best_instruction_set());
 
-// exact_sum computes each sum as the correctly rounded sum of its exact terms; totals are correctly
-// rounded doubles. A term is exact for identity, absolute and square; of squared_deviation it is
-// the double (x - mean)^2, each operation rounded. A NaN, or both infinities, give the one quiet
-// NaN, else the infinity. A sum of zero is +0.
-void exact_sum(const SumRequest& request, InstructionSet set = best_instruction_set());
+// check_sums throws a TypeError where the request's dtypes or terms don't go together.
+void check_sums(const SumRequest& request);
 
 }  // namespace simmesh

@@ -6,6 +6,7 @@
 
 #include "core/arithmetic/digit_sums.h"
 #include "core/arithmetic/rounding.h"
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/sums_behind.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
@@ -21,7 +22,7 @@ constexpr std::int64_t sums_at_once = 4096;
 
 // What is done in its scope belongs to no rank: neither its memory nor its time.
 struct Unseen {
-  Ledger::Workspace memory;
+  Ledger::Uncharged memory;
   Clock::Quiet time;
 };
 
@@ -42,7 +43,7 @@ std::vector<CarriedSums> runs_of(const Tensor& rows) {
   std::vector<CarriedSums> runs;
   auto take_plain = [&](std::int64_t end) {
     if (at == end) return;
-    runs.push_back(CarriedSums::of(rows.data() + (at - from), rows.dtype(), (end - at) / element));
+    runs.push_back(carried_terms(rows.data() + (at - from), rows.dtype(), (end - at) / element));
     at = end;
   };
   if (const SumsBehind* sums = behind(rows))
@@ -60,8 +61,8 @@ std::vector<CarriedSums> runs_of(const Tensor& rows) {
 CarriedSums as_one_term(const CarriedSums& sums) {
   std::vector<double> values(std::size_t(sums.count()));
   sums.round(reinterpret_cast<std::byte*>(values.data()), DType::float64);
-  return CarriedSums::of(reinterpret_cast<const std::byte*>(values.data()), DType::float64,
-                         sums.count());
+  return carried_terms(reinterpret_cast<const std::byte*>(values.data()), DType::float64,
+                       sums.count());
 }
 
 // Sums as they were over one divisor, of which they are now the numerators.
@@ -81,7 +82,7 @@ Numerators over_common_divisor(gsl::span<const CarriedSums> parts) {
   }
   Numerators result{.divisor = has_common ? common : 1};
   for (const CarriedSums& part : parts)
-    result.sums.push_back(has_common ? part.over_one(common) : as_one_term(part));
+    result.sums.push_back(has_common ? over_one(part, common) : as_one_term(part));
   return result;
 }
 
@@ -182,13 +183,14 @@ void reduce_unrounded(const UnroundedReduction& reduction, Tensor& result, bool 
     for (const Tensor& operand : rows) {
       Tensor all = operand.view(Dims{operand.element_count()});
       CarriedSums sums = unrounded(all.narrow({.dim = 0, .start = begin, .length = count}));
-      parts.push_back(reduction.op == ReduceOp::premul_sum ? sums.scaled(factor) : std::move(sums));
+      parts.push_back(reduction.op == ReduceOp::premul_sum ? scaled(sums, factor)
+                                                           : std::move(sums));
     }
     CarriedSums total = sum_of(parts);
     auto members = double(reduction.operands.size());
     if (reduction.op == ReduceOp::avg)
-      total = total.can_be_divided(members) ? total.divided(members)
-                                            : as_one_term(total).divided(members);
+      total = can_be_divided(total, members) ? divided(total, members)
+                                             : divided(as_one_term(total), members);
     Tensor part = flat.narrow({.dim = 0, .start = begin, .length = count});
     if (keeps)
       write_unrounded(part, std::move(total));

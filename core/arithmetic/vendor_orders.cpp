@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "core/arithmetic/combine.h"
-#include "core/check/error.h"
 
 namespace simmesh {
 
@@ -12,12 +11,6 @@ namespace {
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up(std::int64_t a, std::int64_t b) { return divide_up(a, b) * b; }
-
-void check_options(std::int64_t a, std::int64_t b, std::string_view what) {
-  if (a < 1 || b < 1)
-    raise(ErrorKind::value_error, "arithmetic/vendor_orders",
-          "expected {} of at least 1, got {} and {}", what, a, b);
-}
 
 // Operands gives the members' values as the vendor sees them: NCCL scales each one before it adds.
 class Operands {
@@ -90,10 +83,6 @@ std::int64_t channel_begin(std::int64_t count, std::int64_t channels, std::int64
 
 }  // namespace
 
-NcclRingOrder::NcclRingOrder(Arithmetic::NcclRing options) : options_(options) {
-  check_options(options.channels, options.chunk_bytes, "channels and chunk bytes");
-}
-
 void NcclRingOrder::reduce(const Reduction& reduction) const {
   Operands operands(reduction, true);
   auto members = std::int64_t(reduction.operands.size());
@@ -117,10 +106,6 @@ void NcclRingOrder::reduce(const Reduction& reduction) const {
     }
   }
   finish(reduction, false);
-}
-
-NcclTreeOrder::NcclTreeOrder(Arithmetic::NcclTree options) : options_(options) {
-  check_options(options.ranks_per_host, options.channels, "ranks per host and channels");
 }
 
 namespace {

@@ -2,31 +2,29 @@
 
 #include <vector>
 
-#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/reduction.h"
+#include "core/engine/arithmetic.h"
 
 namespace simmesh {
 
 // The orders in which NCCL and gloo add, from their sources; docs/arithmetic.md states each with
-// its data partition.
+// its data partition. Their options are as Arithmetic has checked them.
 
 // NcclRingOrder is as_nccl_ring.
-class NcclRingOrder final : public ReductionOrder {
+class NcclRingOrder {
  public:
-  // Throws a ValueError for options below 1.
-  explicit NcclRingOrder(Arithmetic::NcclRing options);
-  void reduce(const Reduction& reduction) const override;
-  bool adds_by_owner() const override { return true; }
+  explicit NcclRingOrder(const Arithmetic::NcclRing& options) : options_(options) {}
+  void reduce(const Reduction& reduction) const;
 
  private:
   Arithmetic::NcclRing options_;
 };
 
 // NcclTreeOrder is as_nccl_tree.
-class NcclTreeOrder final : public ReductionOrder {
+class NcclTreeOrder {
  public:
-  // Throws a ValueError for options below 1.
-  explicit NcclTreeOrder(Arithmetic::NcclTree options);
-  void reduce(const Reduction& reduction) const override;
+  explicit NcclTreeOrder(const Arithmetic::NcclTree& options) : options_(options) {}
+  void reduce(const Reduction& reduction) const;
 
   // Node is one member of a tree: its children in the order in which their values are added.
   struct Node {
@@ -44,9 +42,9 @@ class NcclTreeOrder final : public ReductionOrder {
 };
 
 // GlooRingOrder is as_gloo_ring.
-class GlooRingOrder final : public ReductionOrder {
+class GlooRingOrder {
  public:
-  void reduce(const Reduction& reduction) const override;
+  void reduce(const Reduction& reduction) const;
 };
 
 }  // namespace simmesh

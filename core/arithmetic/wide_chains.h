@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/product_request.h"
 #include "core/arithmetic/scratch.h"
 #include "core/kernels/kernels.h"
 

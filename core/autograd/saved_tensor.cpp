@@ -1,6 +1,5 @@
 #include "core/autograd/saved_tensor.h"
 
-#include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/engine/local_state.h"
 
@@ -37,13 +36,7 @@ SavedTensor::SavedTensor(const Tensor& tensor) {
   if (tensor_.storage()) changes_ = tensor_.storage()->changes();
 }
 
-SavedTensor SavedTensor::of_output(const Tensor& tensor, std::uint32_t output) {
-  SavedTensor saved(tensor.detach());
-  saved.output_ = output;
-  return saved;
-}
-
-Tensor SavedTensor::unpack(Node& owner) const {
+Tensor SavedTensor::unpack(const Node& owner) const {
   Tensor result = unpack_ ? unpack_().detach() : tensor_;
   if (!unpack_ && result.storage() && result.storage()->changes() != changes_)
     raise(ErrorKind::runtime_error, "autograd/backward",
@@ -51,10 +44,7 @@ Tensor SavedTensor::unpack(Node& owner) const {
           "operation: {}{}, saved by {}, is at version {}; expected version {}",
           to_string(result.dtype()), to_string(DimSpan(result.shape())), owner.name(),
           result.storage()->changes(), changes_);
-  if (output_ >= 0)
-    result.set_tracking(new Variable(NodePtr(&owner), std::uint32_t(output_)));
-  else
-    result.set_tracking(tracking_);
+  result.set_tracking(tracking_);
   return result;
 }
 

@@ -33,22 +33,21 @@ class SavedTensorHooks {
 class SavedTensor {
  public:
   SavedTensor() = default;
-  // An input of the node.
+  // Takes the tensor with its part of the tape. An output of the node has to come without: the node
+  // would own itself.
   explicit SavedTensor(const Tensor& tensor);
-  // An output of the node, which it must not own: the node would own itself.
-  static SavedTensor of_output(const Tensor& tensor, std::uint32_t output);
 
   bool is_defined() const { return tensor_.is_defined() || unpack_; }
 
-  // unpack returns the tensor. Raises a RuntimeError where it was changed in place.
-  Tensor unpack(Node& owner) const;
+  // unpack returns the tensor to the node that saved it. Raises a RuntimeError where it was changed
+  // in place.
+  Tensor unpack(const Node& owner) const;
 
  private:
   Tensor tensor_;
   SavedTensorHooks::Unpack unpack_;
   TrackingPtr tracking_;
   std::uint32_t changes_ = 0;
-  std::int64_t output_ = -1;
 };
 
 }  // namespace simmesh

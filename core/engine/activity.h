@@ -6,8 +6,6 @@
 
 #include "core/check/call_site.h"
 #include "core/engine/schedule.h"
-#include "core/tensor/dtype.h"
-#include "core/tensor/shape.h"
 
 namespace simmesh {
 
@@ -20,6 +18,10 @@ class Waitable {
   // group returns the group in words: "dp [0, 4]".
   virtual std::string group() const = 0;
 
+  // operand returns what a rank brings to the operation, or takes from it, in words:
+  // "float32[4, 2]"; empty where there is no such thing.
+  virtual std::string operand(RankId rank) const = 0;
+
   // missing_ranks returns the ranks whose arrival would let the operation go on; empty where any
   // rank could.
   virtual std::vector<RankId> missing_ranks() const = 0;
@@ -29,14 +31,12 @@ class Waitable {
 // blocked.
 struct Activity {
   const char* operation = "";
-  const Waitable* waits_for = nullptr;
+  const Waitable* waits_for = nullptr;  // null for nothing that can be named
   std::uint64_t sequence = 0;
-  const Shape* shape = nullptr;  // of the rank's operand, if it has one
-  DType dtype = DType::float32;
   CallSite site;
 };
 
-// to_string returns "all_reduce #4 of dp [0, 4], float32[4, 2], train.cpp:42".
-std::string to_string(const Activity& activity);
+// describe returns what a rank is doing: "all_reduce #4 of dp [0, 4], float32[4, 2], train.cpp:42".
+std::string describe(const Activity& activity, RankId rank);
 
 }  // namespace simmesh

@@ -30,7 +30,7 @@ std::string Run::describe_cycle() const {
   std::vector<RankId> path;
   RankId at = no_rank;
   for (const Seat& seat : seats_)
-    if (seat.state == State::blocked && at == no_rank) at = seat.rank.id();
+    if (seat.state == Seat::State::blocked && at == no_rank) at = seat.rank.id();
   while (at != no_rank) {
     auto seen = std::find(path.begin(), path.end(), at);
     if (seen != path.end())
@@ -38,7 +38,7 @@ std::string Run::describe_cycle() const {
                          at);
     path.push_back(at);
     const Seat& seat = seats_[at];
-    if (seat.state == State::finished)
+    if (seat.state == Seat::State::finished)
       return fmt::format("  chain: rank {}, which has returned", fmt::join(path, " -> rank "));
     if (!seat.activity || !seat.activity->waits_for) break;
     std::vector<RankId> missing = seat.activity->waits_for->missing_ranks();
@@ -68,7 +68,7 @@ std::string Run::describe_divergence() const {
   for (std::size_t call = 0; call < longest; ++call) {
     std::map<std::string, std::vector<RankId>> groups;
     for (std::size_t rank = 0; rank < calls.size(); ++rank) {
-      if (!world_.runs(RankId(rank))) continue;
+      if (!runs(options_, RankId(rank))) continue;
       const Event* event = call < calls[rank].size() ? calls[rank][call] : nullptr;
       std::string text = event ? fmt::format("{} of {} elements", event->operation, event->elements)
                                : std::string("no call");
@@ -95,13 +95,13 @@ std::string Run::describe_ranks(RankId except) const {
   std::string text;
   std::size_t described = 0;
   for (const Seat& seat : seats_) {
-    if (seat.rank.id() == except || !world_.runs(seat.rank.id())) continue;
+    if (seat.rank.id() == except || !runs(options_, seat.rank.id())) continue;
     if (described++ == described_ranks_max)
       return text + fmt::format("  ... and {} more ranks\n", seats_.size() - seat.rank.id());
-    std::string what = seat.exception                  ? "failed: " + message_of(seat.exception)
-                       : seat.state == State::finished ? "had returned"
-                       : seat.activity                 ? "waited in " + to_string(*seat.activity)
-                                                       : "could have run";
+    std::string what = seat.exception ? "failed: " + message_of(seat.exception)
+                       : seat.state == Seat::State::finished ? "had returned"
+                       : seat.activity ? "waited in " + describe(*seat.activity, seat.rank.id())
+                                       : "could have run";
     text += fmt::format("  rank {}: {}\n", seat.rank.id(), what);
   }
   return text;

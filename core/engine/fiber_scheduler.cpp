@@ -4,8 +4,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/engine/worker.h"
-
 namespace simmesh {
 
 namespace {
@@ -33,34 +31,49 @@ void FiberScheduler::awakened(boost::fibers::context* context) noexcept {
 }
 
 boost::fibers::context* FiberScheduler::take_dispatcher() noexcept {
-  if (!workers_.empty()) {
-    workers_.back()->go_on_as(nullptr);
-    workers_.back()->ended_fibers().enter();
+  if (!levels_.empty()) {
+    Lane& lane = *levels_.back().lane;
+    lane.current = nullptr;
+    lane.ended_fibers->enter();
   }
   return std::exchange(dispatcher_, nullptr);
 }
+
+namespace {
+
+// Null for the root.
+Seat* next_seat(Run& run, Lane& lane) {
+  if (lane.is_draining) return nullptr;
+  if (!lane.after_dispatcher) return run.next_seat(lane);
+  Seat* seat = *lane.after_dispatcher;
+  lane.after_dispatcher.reset();
+  return seat;
+}
+
+}  // namespace
 
 // The sanitizers learn of a switch here, in a file that they don't instrument: between the
 // announcement and the switch no instrumented function may return.
 boost::fibers::context* FiberScheduler::pick_next() noexcept {
   if (std::exchange(dispatcher_is_next_, false)) return take_dispatcher();
-  if (workers_.empty()) {
+  if (levels_.empty()) {
     if (others_.empty()) return take_dispatcher();
     boost::fibers::context* next = others_.front();
     others_.pop_front();
     return next;
   }
-  Worker& worker = *workers_.back();
-  boost::fibers::context* next = worker.next_context();
-  if (next == worker.current_context()) {
+  Lane& lane = *levels_.back().lane;
+  Seat* seat = next_seat(*levels_.back().run, lane);
+  boost::fibers::context* next = seat ? seat->context : lane.root;
+  if (next == lane.current) {
     // A fiber can't be switched to from itself; the dispatcher switches back to it.
-    worker.resume_after_dispatcher(next);
+    lane.after_dispatcher = seat;
     return take_dispatcher();
   }
-  FiberIdentity* to = worker.identity_of(next);
-  FiberIdentity* from = std::exchange(worker.current_identity(), to);
-  worker.go_on_as(next);
-  from->leave_for(*to, worker.current_has_ended());
+  FiberIdentity* to = seat ? &seat->identity : &lane.root_identity;
+  FiberIdentity* from = std::exchange(lane.current_identity, to);
+  lane.current = next;
+  from->leave_for(*to, lane.current_has_ended);
   return next;
 }
 

@@ -6,14 +6,14 @@
 #include <deque>
 #include <vector>
 
+#include "core/engine/lane.h"
+#include "core/engine/run.h"
+
 namespace simmesh {
 
-class Worker;
-
 // FiberScheduler is Boost.Fiber's scheduling algorithm on every thread that runs a World. While a
-// worker runs, only its ranks do: the innermost of nested Worlds decides who goes next. Other
-// fibers of the thread take turns in the order in which they became ready, as long as no World
-// runs.
+// World runs, only its ranks do: the innermost of nested Worlds decides who goes next. Other fibers
+// of the thread take turns in the order in which they became ready, as long as no World runs.
 class FiberScheduler final : public boost::fibers::algo::algorithm {
  public:
   FiberScheduler();
@@ -22,8 +22,9 @@ class FiberScheduler final : public boost::fibers::algo::algorithm {
   // of_this_thread returns the thread's scheduler; the first call installs it.
   static FiberScheduler& of_this_thread();
 
-  void push(Worker& worker) { workers_.push_back(&worker); }
-  void pop() { workers_.pop_back(); }
+  // push lets a run decide who goes next on this thread, which is one of its lanes, until pop.
+  void push(Run& run, Lane& lane) { levels_.push_back({&run, &lane}); }
+  void pop() { levels_.pop_back(); }
 
   // catch_next stores the next fiber that becomes ready into slot instead of queueing it.
   void catch_next(boost::fibers::context*& slot) { catching_ = &slot; }
@@ -38,9 +39,15 @@ class FiberScheduler final : public boost::fibers::algo::algorithm {
   void notify() noexcept override;
 
  private:
+  // Level is one of nested Worlds.
+  struct Level {
+    Run* run;
+    Lane* lane;
+  };
+
   boost::fibers::context* take_dispatcher() noexcept;
 
-  std::vector<Worker*> workers_;
+  std::vector<Level> levels_;  // the innermost last
   std::deque<boost::fibers::context*> others_;
   boost::fibers::context* dispatcher_ = nullptr;
   boost::fibers::context** catching_ = nullptr;

@@ -1,41 +1,31 @@
 #include "core/engine/rank.h"
 
-#include <cstring>
-
-#include "core/check/bits_hash.h"
 #include "core/check/error.h"
-#include "core/engine/run.h"
-#include "core/memory/data_mode.h"
+#include "core/clock/clock.h"
 
 namespace simmesh {
 
-World& Rank::world() { return run_->world(); }
+Rank::Rank(const Owner& owner, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
+           std::unique_ptr<Clock> clock)
+    : world_(&owner.world),
+      run_(&owner.run),
+      ledger_(std::move(ledger)),
+      clock_(std::move(clock)),
+      random_(seed, id),
+      id_(id) {}
 
-void Rank::record(const Tensor& output) {
-  data_hash_.fold(std::uint64_t(output.dtype()));
-  for (std::int64_t size : output.shape()) data_hash_.fold(std::uint64_t(size));
-  if (DataMode::shapes_only()) return;
-  Ledger::Workspace workspace;
-  Tensor rows = output.contiguous();
-  data_hash_.fold(bits_hash({rows.data(), rows.bytes()}));
+Rank::~Rank() = default;
+Rank::Rank(Rank&& other) noexcept = default;
+
+void Rank::refuse_difference(std::string_view difference) const {
+  raise(ErrorKind::runtime_error, "engine/expect_same_bits", "rank {}: {}", id_, difference);
 }
 
-void Rank::expect_same_bits(const Tensor& actual, const Tensor& expected) const {
-  if (same_bits(actual, expected)) return;
-  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape())
-    raise(ErrorKind::runtime_error, "engine/expect_same_bits", "rank {}: expected {}{}, got {}{}",
-          id_, to_string(expected.dtype()), to_string(DimSpan(expected.shape())),
-          to_string(actual.dtype()), to_string(DimSpan(actual.shape())));
-  Tensor got = actual.contiguous(), wanted = expected.contiguous();
-  std::size_t size = bytes_per_element(got.dtype());
-  std::size_t at = 0;
-  while (std::memcmp(got.data() + at * size, wanted.data() + at * size, size) == 0) ++at;
-  std::int64_t position = std::int64_t(at);
-  Tensor got_one = got.view(Dims{got.element_count()}).narrow({0, position, 1});
-  Tensor wanted_one = wanted.view(Dims{got.element_count()}).narrow({0, position, 1});
-  raise(ErrorKind::runtime_error, "engine/expect_same_bits",
-        "rank {}: element {} of shape {} differs: expected {}, got {}", id_, at,
-        to_string(DimSpan(got.shape())), to_string(wanted_one), to_string(got_one));
+Rank& this_rank() {
+  if (!in_rank())
+    raise(ErrorKind::runtime_error, "engine/world",
+          "expected to be called from a rank: inside the body that World::run runs");
+  return *Rank::active();
 }
 
 }  // namespace simmesh

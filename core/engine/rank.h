@@ -4,14 +4,14 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "core/check/fold_hash.h"
-#include "core/engine/activity.h"
 #include "core/engine/random_stream.h"
 #include "core/engine/schedule.h"
 #include "core/engine/state_map.h"
 #include "core/memory/ledger.h"
-#include "core/tensor/tensor.h"
 
 namespace simmesh {
 
@@ -23,17 +23,21 @@ class World;
 // fiber uses it.
 class Rank {
  public:
-  Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
-       std::shared_ptr<Clock> clock = nullptr)
-      : run_(&run),
-        ledger_(std::move(ledger)),
-        clock_(std::move(clock)),
-        random_(seed, id),
-        id_(id) {}
+  // Owner is the run that the rank takes part in, and the World of that run.
+  struct Owner {
+    World& world;
+    Run& run;
+  };
+
+  // The random stream has the seed and the rank's number. Without a clock no device is modelled.
+  Rank(const Owner& owner, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
+       std::unique_ptr<Clock> clock);
+  ~Rank();
+  Rank(Rank&& other) noexcept;
 
   RankId id() const { return id_; }
+  World& world() { return *world_; }
   Run& run() { return *run_; }
-  World& world();
   Ledger& ledger() { return *ledger_; }
   // clock is that of the rank's simulated device, null where WorldOptions::device models none.
   Clock* clock() { return clock_.get(); }
@@ -44,14 +48,22 @@ class Rank {
   std::uint64_t operations() const { return operations_; }
   void count_operation() { ++operations_; }
 
-  // record folds an output's shape, dtype and bits into the run's data hash.
-  void record(const Tensor& output);
+  // record folds an output into the run's data hash: a word, or a value of which the function
+  // fold_into(FoldHash&, value) beside its type says what counts. Of a Tensor these are dtype,
+  // shape and bits.
   void record(std::uint64_t word) { data_hash_.fold(word); }
+  template <class T>
+  requires requires(FoldHash& hash, const T& output) { fold_into(hash, output); }
+  void record(const T& output) { fold_into(data_hash_, output); }
   std::uint64_t data_hash() const { return data_hash_.value(); }
 
-  // expect_same_bits throws a RuntimeError that names the first element in which the tensors
-  // differ.
-  void expect_same_bits(const Tensor& actual, const Tensor& expected) const;
+  // expect_same_bits throws a RuntimeError that says where two values, such as Tensors, differ
+  // first, in the words of the function difference_in_bits(actual, expected) beside their type.
+  template <class T>
+  void expect_same_bits(const T& actual, const T& expected) const {
+    std::string difference = difference_in_bits(actual, expected);
+    if (!difference.empty()) refuse_difference(difference);
+  }
 
   // state keeps a value of type T for this rank until the run ends.
   template <class T>
@@ -59,14 +71,25 @@ class Rank {
     return states_.get<T>();
   }
 
-  // Counters that other layers keep a rank; the layer that counts gives the slots their meaning.
+  // Counters that other layers keep for each rank; the layer that counts gives the slots their
+  // meaning.
   static constexpr std::size_t counter_count = 16;
   std::array<std::uint32_t, counter_count>& counters() { return counters_; }
 
+  // active returns the rank whose body runs on this thread, null where there is none. The engine
+  // sets it whenever a thread goes on with another rank.
+  static Rank* active() { return active_; }
+  static void set_active(Rank* rank) { active_ = rank; }
+
  private:
+  [[noreturn]] void refuse_difference(std::string_view difference) const;
+
+  static constinit inline thread_local Rank* active_ = nullptr;
+
+  World* world_;
   Run* run_;
   boost::intrusive_ptr<Ledger> ledger_;
-  std::shared_ptr<Clock> clock_;
+  std::unique_ptr<Clock> clock_;
   RandomStream random_;
   FoldHash data_hash_;
   std::uint64_t operations_ = 0;
@@ -79,6 +102,6 @@ class Rank {
 // World::run.
 Rank& this_rank();
 // in_rank says whether this_rank would succeed.
-bool in_rank();
+inline bool in_rank() { return Rank::active() != nullptr; }
 
 }  // namespace simmesh

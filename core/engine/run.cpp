@@ -1,13 +1,13 @@
 #include "core/engine/run.h"
 
 #include <algorithm>
-#include <boost/thread/lock_guard.hpp>
-#include <boost/thread/thread.hpp>
+#include <boost/fiber/context.hpp>
+#include <utility>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
-#include "core/engine/worker.h"
+#include "core/engine/lane.h"
 
 namespace simmesh {
 
@@ -39,35 +39,36 @@ std::vector<RankId> starved_ranks(const FaultPlan& faults) {
 
 }  // namespace
 
-Run::Run(World& world)
+Run::Run(World& world, const WorldOptions& options)
     : world_(world),
-      trace_(world.options().trace_events_max),
+      options_(options),
+      trace_(options.trace_events_max),
       memory_(new PhysicalMemory({.poison_freed = is_debug_build})),
       stacks_(std::make_unique<StackArena>(StackArena::Options{
-          .stacks = world.ranks(),
-          .stack_bytes = stack_bytes(world.options()),
-          .guard_pages = is_debug_build && world.ranks() <= guarded_ranks_max})) {
-  std::size_t threads = std::min(world.options().threads, world.ranks());
-  for (std::size_t i = 0; i < threads; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
+          .stacks = options.ranks,
+          .stack_bytes = stack_bytes(options),
+          .guard_pages = is_debug_build && options.ranks <= guarded_ranks_max})) {
+  std::size_t threads = std::min(options.threads, options.ranks);
+  for (std::size_t i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
   has_one_thread_ = threads == 1;
-  fetches_ahead_ = has_one_thread_ && world.ranks() >= fetched_ranks_min;
-  for (const Fault& fault : world.options().faults)
+  fetches_ahead_ = has_one_thread_ && options.ranks >= fetched_ranks_min;
+  for (const Fault& fault : options.faults)
     has_operation_faults_ |=
         fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
 }
 
 Run::~Run() = default;
 
-void Run::prepare() {
-  const WorldOptions& options = world_.options();
-  policy_ = options.schedule.make_policy(options.ranks, options.seed);
-  if (auto starved = starved_ranks(options.faults); !starved.empty())
+void Run::start() {
+  policy_ = options_.schedule.make_policy(options_.ranks, options_.seed);
+  if (auto starved = starved_ranks(options_.faults); !starved.empty())
     policy_ = starving(std::move(policy_), std::move(starved));
   stacks_->close_guard_pages();
   memory_->restart_peak();
+  uncharged_before_ = memory_->live_uncharged();
   seat_ranks();
-  for (const Fault& fault : options.faults)
-    if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options.ranks)
+  for (const Fault& fault : options_.faults)
+    if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options_.ranks)
       seats_[fault.rank].rank.ledger().fail_allocation(fault.at);
   trace_.clear();
   choices_.clear();
@@ -81,7 +82,7 @@ void Run::prepare() {
   turn_ = no_rank;
   ending_ = root_has_turn_ = done_ = false;
   for (Seat& seat : seats_) {
-    if (world_.runs(seat.rank.id()))
+    if (runs(options_, seat.rank.id()))
       make_runnable(seat);
     else
       ++finished_;
@@ -90,41 +91,31 @@ void Run::prepare() {
 
 // A rank that a folded world doesn't run has a seat where it has finished from the start.
 void Run::seat_ranks() {
-  const WorldOptions& options = world_.options();
   seats_.clear();
-  seats_.reserve(options.ranks);
-  for (std::size_t id = 0; id < options.ranks; ++id) {
-    boost::intrusive_ptr<Ledger> ledger(new Ledger(RankId(id), memory_));
-    std::shared_ptr<Clock> clock;
-    if (options.device && world_.runs(RankId(id)))
-      clock = std::make_shared<Clock>(*options.device, RankId(id), *ledger);
-    seats_.push_back(
-        Seat{.rank = Rank(*this, RankId(id), options.seed, std::move(ledger), std::move(clock)),
-             .worker = workers_[id % workers_.size()].get(),
-             .state = world_.runs(RankId(id)) ? State::runnable : State::finished});
+  seats_.reserve(options_.ranks);
+  for (std::size_t index = 0; index < options_.ranks; ++index) {
+    auto id = RankId(index);
+    bool is_run = runs(options_, id);
+    boost::intrusive_ptr<Ledger> ledger(new Ledger(id, memory_));
+    std::unique_ptr<Clock> clock;
+    if (options_.device && is_run) clock = std::make_unique<Clock>(*options_.device, id, *ledger);
+    Rank rank({world_, *this}, id, options_.seed, std::move(ledger), std::move(clock));
+    seats_.push_back(Seat{.rank = std::move(rank),
+                          .lane = lanes_[index % lanes_.size()].get(),
+                          .state = is_run ? Seat::State::runnable : Seat::State::finished});
   }
 }
 
-Outcome Run::execute(const std::function<void(Rank&)>& body) {
-  prepare();
-  run_workers(body);
+Outcome Run::finish() {
   Outcome result = outcome();
   states_.clear();
+  result.live_storages = memory_->live_uncharged() - uncharged_before_;
   for (Seat& seat : seats_) result.live_storages += seat.rank.ledger().live_storages();
   seats_.clear();
   return result;
 }
 
-void Run::run_workers(const std::function<void(Rank&)>& body) {
-  boost::thread_group threads;
-  for (std::size_t i = 1; i < workers_.size(); ++i)
-    threads.create_thread([this, i, &body] { workers_[i]->work(body); });
-  workers_[0]->work(body);
-  threads.join_all();
-}
-
-void Run::run_body(RankId id, const std::function<void(Rank&)>& body) {
-  Seat& seat = seats_[id];
+void Run::run_body(Seat& seat, const std::function<void(Rank&)>& body) {
   try {
     if (!seat.ended) body(seat.rank);
     check_stack(seat);
@@ -136,13 +127,12 @@ void Run::run_body(RankId id, const std::function<void(Rank&)>& body) {
     take_turn(seat.rank);
   } catch (const RankEnded&) {
   }
-  record({.rank = id, .kind = EventKind::finish});
-  seat.state = State::finished;
+  record({.rank = seat.rank.id(), .kind = EventKind::finish});
+  seat.state = Seat::State::finished;
   seat.activity = nullptr;
   ++finished_;
-  Worker& worker = worker_of(id);
-  worker.give_up_turn();
-  worker.mark_ended();
+  seat.lane->gives_up_turn = true;
+  seat.lane->current_has_ended = true;
 }
 
 RankId Run::choose() {
@@ -157,11 +147,11 @@ RankId Run::choose() {
       --runnable_;
       ++step_;
       schedule_hash_.fold(next);
-      if (world_.options().record_choices) choices_.push_back(next);
+      if (options_.record_choices) choices_.push_back(next);
       if (fetches_ahead_) fetch_ahead();
     }
   }
-  if (next != no_rank) seats_[next].state = State::running;
+  if (next != no_rank) seats_[next].state = Seat::State::running;
   return next;
 }
 
@@ -179,15 +169,44 @@ void Run::fetch_ahead() const {
     __builtin_prefetch(at + offset);
 }
 
+Seat* Run::next_seat(Lane& lane) noexcept {
+  if (!has_one_thread()) return next_seat_of_several(lane);
+  RankId next = choose();
+  return next == no_rank ? nullptr : &seats_[next];
+}
+
 void Run::pass_turn() {
   turn_ = choose();
   root_has_turn_ = turn_ == no_rank;
-  Worker& owner = root_has_turn_ ? *workers_[0] : worker_of(turn_);
-  owner.notify();
+  Lane& owner = root_has_turn_ ? *lanes_.front() : *seats_[turn_].lane;
+  owner.changed.notify_one();
+}
+
+Seat* Run::next_seat_of_several(Lane& lane) {
+  std::unique_lock lock(turn_mutex_);
+  if (std::exchange(lane.gives_up_turn, false)) pass_turn();
+  for (;;) {
+    if (turn_ != no_rank && seats_[turn_].lane == &lane) {
+      Seat& seat = seats_[turn_];
+      if (seat.turn == Seat::Turn::released || seat.turn == Seat::Turn::waiting) {
+        seat.turn = Seat::Turn::held;
+        return &seat;
+      }
+    }
+    if (done_ || (root_has_turn_ && &lane == lanes_.front().get())) return nullptr;
+    if (!lane.released.empty()) {
+      Seat& seat = seats_[lane.released.front()];
+      lane.released.pop_front();
+      if (seat.turn != Seat::Turn::released) continue;
+      seat.turn = Seat::Turn::ahead;
+      return &seat;
+    }
+    lane.changed.wait(lock);
+  }
 }
 
 void Run::make_runnable(Seat& seat) {
-  seat.state = State::runnable;
+  seat.state = Seat::State::runnable;
   if (ending_)
     ending_queue_.push_back(seat.rank.id());
   else {
@@ -195,19 +214,18 @@ void Run::make_runnable(Seat& seat) {
     ++runnable_;
   }
   if (has_one_thread()) return;
-  Worker& worker = worker_of(seat.rank.id());
-  boost::lock_guard<boost::mutex> lock(turn_mutex_);
-  seat.turn = Turn::released;
-  worker.release(seat.rank.id());
-  worker.notify();
+  std::lock_guard lock(turn_mutex_);
+  seat.turn = Seat::Turn::released;
+  seat.lane->released.push_back(seat.rank.id());
+  seat.lane->changed.notify_one();
 }
 
 void Run::suspend(Seat& seat) {
-  Worker& worker = *seat.worker;
-  SavedExceptions exceptions(worker.exceptions());
+  Lane& lane = *seat.lane;
+  SavedExceptions exceptions(*lane.exceptions);
   seat.suspended_at = static_cast<const std::byte*>(__builtin_frame_address(0));
   seat.context->suspend();
-  worker.arrived(seat);
+  lane.arrived(seat);
   seat.canary->fetch();
 }
 
@@ -219,7 +237,7 @@ void Run::suspend(Seat& seat) {
 
 void Run::take_turn(Rank& rank) {
   Seat& seat = seats_[rank.id()];
-  if (!has_one_thread() && seat.turn != Turn::held) [[unlikely]]
+  if (!has_one_thread() && seat.turn != Seat::Turn::held) [[unlikely]]
     wait_for_turn(seat);
   if (seat.ended) throw RankEnded();
 }
@@ -227,9 +245,9 @@ void Run::take_turn(Rank& rank) {
 [[gnu::noinline]] void Run::wait_for_turn(Seat& seat) {
   bool must_wait = false;
   {
-    boost::lock_guard<boost::mutex> lock(turn_mutex_);
+    std::lock_guard lock(turn_mutex_);
     must_wait = turn_ != seat.rank.id();
-    seat.turn = must_wait ? Turn::waiting : Turn::held;
+    seat.turn = must_wait ? Seat::Turn::waiting : Seat::Turn::held;
   }
   if (must_wait) suspend(seat);
 }
@@ -245,7 +263,7 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
 
 [[gnu::noinline]] const Fault* Run::fault_at(Rank& rank, const char* operation,
                                              const CallSite& site) {
-  for (const Fault& fault : world_.options().faults) {
+  for (const Fault& fault : options_.faults) {
     bool is_at_operation =
         fault.kind != Fault::Kind::starve && fault.kind != Fault::Kind::fail_allocation;
     if (!is_at_operation || fault.rank != rank.id() || fault.at != rank.operations()) continue;
@@ -263,18 +281,18 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
 [[gnu::flatten]] void Run::block(Rank& rank, const Activity& activity) {
   Seat& seat = seats_[rank.id()];
   if (seat.ended) throw RankEnded();
-  SIMMESH_CHECK(has_one_thread() || seat.turn == Turn::held, "rank {} blocks without the turn",
-                rank.id());
-  seat.state = State::blocked;
+  SIMMESH_CHECK(has_one_thread() || seat.turn == Seat::Turn::held,
+                "rank {} blocks without the turn", rank.id());
+  seat.state = Seat::State::blocked;
   seat.activity = &activity;
-  seat.worker->give_up_turn();
+  seat.lane->gives_up_turn = true;
   suspend(seat);
   if (seat.ended) throw RankEnded();
 }
 
 void Run::wake(RankId id) {
   Seat& seat = seats_[id];
-  SIMMESH_CHECK(seat.state == State::blocked, "rank {} is woken, but it isn't blocked", id);
+  SIMMESH_CHECK(seat.state == Seat::State::blocked, "rank {} is woken, but it isn't blocked", id);
   seat.activity = nullptr;
   make_runnable(seat);
 }
@@ -286,7 +304,7 @@ void Run::yield(Rank& rank, const CallSite& site) {
   record({.rank = rank.id(), .kind = EventKind::yield, .operation = "yield", .site = site});
   if (ending_) throw RankEnded();
   make_runnable(seat);
-  seat.worker->give_up_turn();
+  seat.lane->gives_up_turn = true;
   suspend(seat);
   if (seat.ended) throw RankEnded();
 }
@@ -310,7 +328,7 @@ bool Run::settle() {
   SIMMESH_CHECK(ending_next_ == ending_queue_.size(), "ranks are left to end");
   ending_ = true;
   for (Seat& seat : seats_) {
-    if (seat.state == State::finished) continue;
+    if (seat.state == Seat::State::finished) continue;
     seat.ended = true;
     make_runnable(seat);
   }
@@ -320,9 +338,9 @@ bool Run::settle() {
 void Run::add_figures(Outcome& result) {
   result.shapes_only = true;
   for (Seat& seat : seats_) {
-    if (!world_.runs(seat.rank.id())) continue;
+    if (!runs(options_, seat.rank.id())) continue;
     result.figures.push_back(RankFigures::of(seat.rank));
-    if (!world_.options().fold || !result.fold_difference.empty()) continue;
+    if (!options_.fold || !result.fold_difference.empty()) continue;
     result.fold_difference = difference(result.figures.front(), result.figures.back());
   }
 }
@@ -342,7 +360,6 @@ std::vector<DeviceReport> Run::device_reports() {
 }
 
 Outcome Run::outcome() {
-  const WorldOptions& options = world_.options();
   Outcome result;
   FoldHash data;
   for (Seat& seat : seats_) {
@@ -359,10 +376,10 @@ Outcome Run::outcome() {
   result.choices = std::move(choices_);
   for (const Touch& touch : touches_)
     if (order_sensitive_.count(touch.object)) result.touches.push_back(touch);
-  if (options.shapes_only) add_figures(result);
-  if (options.device) result.devices = device_reports();
+  if (options_.shapes_only) add_figures(result);
+  if (options_.device) result.devices = device_reports();
   result.failure = std::move(failure_);
-  result.repro = {options.program, options.seed, options.schedule.name()};
+  result.repro = {options_.program, options_.seed, options_.schedule.name()};
   return result;
 }
 

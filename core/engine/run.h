@@ -1,27 +1,27 @@
 #pragma once
 
-#include <boost/thread/mutex.hpp>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
-#include "core/engine/fiber_switch.h"
+#include "core/engine/activity.h"
+#include "core/engine/outcome.h"
+#include "core/engine/seat.h"
 #include "core/engine/stack_arena.h"
-#include "core/engine/world.h"
+#include "core/engine/state_map.h"
+#include "core/engine/world_options.h"
 #include "core/trace/trace.h"
-
-namespace boost::fibers {
-class context;
-}
 
 namespace simmesh {
 
-class Worker;
+struct Lane;
 
 // RankEnded is thrown through a rank's frames when its run has ended because of another rank. It is
-// no std::exception, so that handlers of errors let it pass.
+// not a std::exception, so that handlers of errors let it pass.
 struct RankEnded {};
 
 // Run is the engine of one run: which ranks can run, who goes next, what is recorded. The layers
@@ -33,14 +33,21 @@ struct RankEnded {};
 // number of threads. The design is in docs/scheduler.md.
 class Run {
  public:
-  explicit Run(World& world);
+  // The options are those of the World, which has checked them.
+  Run(World& world, const WorldOptions& options);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  Outcome execute(const std::function<void(Rank&)>& body);
+  // start seats the ranks of a new run; finish tells what came of it, once all have ended.
+  void start();
+  Outcome finish();
 
-  World& world() { return world_; }
+  // next_seat decides who goes on next on a lane: null for its root. Blocks while, with several
+  // threads, there is nothing to do.
+  Seat* next_seat(Lane& lane) noexcept;
+
+  const WorldOptions& options() const { return options_; }
   Rank& rank(RankId id) { return seats_[id].rank; }
   Trace& trace() { return trace_; }
   std::uint64_t step() const { return step_; }
@@ -88,27 +95,9 @@ class Run {
  private:
   friend class Worker;
 
-  enum class State : std::uint8_t { runnable, running, blocked, finished };
-  // Where a rank stands with several threads: woken but not resumed; running without the turn;
-  // waiting for it; having it.
-  enum class Turn : std::uint8_t { released, ahead, waiting, held };
-  struct Seat {
-    Rank rank;
-    boost::fibers::context* context = nullptr;
-    Worker* worker = nullptr;
-    const Activity* activity = nullptr;
-    StackArena::Canary* canary = nullptr;
-    const std::byte* suspended_at = nullptr;  // in its stack
-    std::exception_ptr exception;
-    FiberIdentity identity;
-    State state = State::runnable;
-    Turn turn = Turn::released;
-    bool ended = false;  // to be unwound
-  };
-
-  void prepare();
   void seat_ranks();
-  void run_body(RankId id, const std::function<void(Rank&)>& body);
+  void run_body(Seat& seat, const std::function<void(Rank&)>& body);
+  Seat* next_seat_of_several(Lane& lane);
   RankId choose();
   void take_schedule_error();
   const Fault* fault_at(Rank& rank, const char* operation, const CallSite& site);
@@ -129,19 +118,19 @@ class Run {
   std::string describe_divergence() const;
   Outcome outcome();
   std::vector<DeviceReport> device_reports();
-  void run_workers(const std::function<void(Rank&)>& body);
   void add_figures(Outcome& result);
-  Worker& worker_of(RankId id) const { return *seats_[id].worker; }
   bool has_one_thread() const { return has_one_thread_; }
 
   World& world_;
+  const WorldOptions& options_;
   Trace trace_;
   StateMap states_;
   boost::intrusive_ptr<PhysicalMemory> memory_;
+  std::int64_t uncharged_before_ = 0;  // storages that earlier runs left alive
   std::unique_ptr<StackArena> stacks_;
   std::unique_ptr<SchedulePolicy> policy_;
   std::vector<Seat> seats_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<RankId> choices_;
   std::vector<Touch> touches_;
   std::set<std::uint64_t> order_sensitive_;
@@ -159,7 +148,7 @@ class Run {
   std::optional<Failure> failure_;
 
   // With several threads: who has the turn, under the mutex.
-  boost::mutex turn_mutex_;
+  std::mutex turn_mutex_;
   RankId turn_ = no_rank;
   bool root_has_turn_ = false;
   bool done_ = false;

@@ -1,10 +1,11 @@
+#include "core/kernels/instruction_set.h"
+
 #include <array>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 #include "core/check/check.h"
-#include "core/kernels/instruction_set.h"
 #include "core/kernels/kernels.h"
 
 namespace simmesh {

@@ -6,6 +6,8 @@
 
 namespace simmesh {
 
+struct Kernels;
+
 // InstructionSet names the variants in which the kernels of products, sums, functions,
 // reductions and conversions are compiled. All give the same bits, so a caller picks one only to
 // test that, or to measure.
@@ -24,5 +26,8 @@ gsl::span<const InstructionSet> available_instruction_sets();
 
 // best_instruction_set returns the last of available_instruction_sets.
 InstructionSet best_instruction_set();
+
+// kernels_of returns the kernels of an available instruction set.
+const Kernels& kernels_of(InstructionSet set);
 
 }  // namespace simmesh

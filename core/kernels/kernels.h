@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/kernels/instruction_set.h"
-
 namespace simmesh {
 
 // ProductTile is the inner loop of a product: rows x (vectors * lanes) elements of the result over
@@ -264,8 +262,5 @@ struct Kernels {
 const Kernels* portable_kernels();
 const Kernels* avx2_kernels();
 const Kernels* avx512_kernels();
-
-// kernels_of returns the kernels of an available instruction set.
-const Kernels& kernels_of(InstructionSet set);
 
 }  // namespace simmesh

@@ -33,7 +33,7 @@ using StorageId = std::uint64_t;
 //
 //   Ledger::Category scope(MemoryCategory::gradient);   // of storages made below
 //
-// What a kernel takes for itself while it runs isn't charged: see Workspace.
+// What lies elsewhere than in the rank's device isn't charged: see Uncharged.
 class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_counter> {
  public:
   struct Bytes {
@@ -89,23 +89,25 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
     MemoryCategory before_ = MemoryCategory::other;
   };
 
-  // Workspace lets storages that are made in its scope go uncharged: what a kernel of ours takes
-  // for itself says nothing of what a device would take.
-  class Workspace {
+  // Uncharged lets storages that are made in its scope go uncharged, for they don't lie in the
+  // rank's device: the host's memory, and what a kernel or a transport of ours takes for itself,
+  // which says nothing of what a device would take. The run counts their bytes as physical ones,
+  // and those that outlive it as left alive. Where it doesn't apply it does nothing.
+  class Uncharged {
    public:
-    Workspace() : ledger_(active()) {
-      if (ledger_) ++ledger_->workspaces_;
+    explicit Uncharged(bool applies = true) : ledger_(applies ? active() : nullptr) {
+      if (ledger_) ++ledger_->uncharged_scopes_;
     }
-    ~Workspace() {
-      if (ledger_) --ledger_->workspaces_;
+    ~Uncharged() {
+      if (ledger_) --ledger_->uncharged_scopes_;
     }
-    Workspace(const Workspace&) = delete;
-    Workspace& operator=(const Workspace&) = delete;
+    Uncharged(const Uncharged&) = delete;
+    Uncharged& operator=(const Uncharged&) = delete;
 
    private:
     Ledger* ledger_;
   };
-  bool is_in_workspace() const { return workspaces_ > 0; }
+  bool charges() const { return uncharged_scopes_ == 0; }
 
  private:
   static constinit inline thread_local Ledger* active_ = nullptr;
@@ -118,7 +120,7 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
   std::uint64_t failing_allocation_ = 0;
   std::uint64_t copies_on_write_ = 0;
   std::int64_t live_storages_ = 0;
-  std::int32_t workspaces_ = 0;
+  std::int32_t uncharged_scopes_ = 0;
   std::uint32_t owner_;
   MemoryCategory category_ = MemoryCategory::other;
 };

@@ -1,7 +1,6 @@
 #include "core/memory/physical_memory.h"
 
 #include <algorithm>
-#include <boost/thread/lock_guard.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -65,7 +64,7 @@ void PhysicalMemory::free(PhysicalMemory* memory, std::byte* block, std::size_t 
 }
 
 std::byte* PhysicalMemory::take_cached(std::size_t bytes) {
-  boost::lock_guard<boost::mutex> lock(cache_mutex_);
+  std::lock_guard lock(cache_mutex_);
   auto found = std::find_if(cache_.begin(), cache_.end(),
                             [bytes](const Block& block) { return block.bytes == bytes; });
   if (found == cache_.end()) return nullptr;
@@ -76,7 +75,7 @@ std::byte* PhysicalMemory::take_cached(std::size_t bytes) {
 }
 
 bool PhysicalMemory::keep_cached(std::byte* block, std::size_t bytes) {
-  boost::lock_guard<boost::mutex> lock(cache_mutex_);
+  std::lock_guard lock(cache_mutex_);
   if (cached_bytes_ + bytes > options_.cached_bytes_max) return false;
   cache_.push_back({block, bytes});
   cached_bytes_ += bytes;

@@ -2,9 +2,9 @@
 
 #include <atomic>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
-#include <boost/thread/mutex.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 namespace simmesh {
@@ -27,6 +27,12 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
   std::int64_t current_bytes() const { return current_.load(std::memory_order_relaxed); }
   std::int64_t peak_bytes() const { return peak_.load(std::memory_order_relaxed); }
   std::int64_t live_buffers() const { return live_buffers_.load(std::memory_order_relaxed); }
+  // live_uncharged is the number of storages that are no rank's charge but belong to the World; it
+  // may be asked and changed on any thread.
+  std::int64_t live_uncharged() const { return live_uncharged_.load(std::memory_order_relaxed); }
+  void count_uncharged(std::int64_t more) {
+    live_uncharged_.fetch_add(more, std::memory_order_relaxed);
+  }
   bool poisons_freed() const { return options_.poison_freed; }
 
   // restart_peak forgets earlier peaks, at the start of a run.
@@ -50,7 +56,8 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
   std::atomic<std::int64_t> current_{0};
   std::atomic<std::int64_t> peak_{0};
   std::atomic<std::int64_t> live_buffers_{0};
-  boost::mutex cache_mutex_;
+  std::atomic<std::int64_t> live_uncharged_{0};
+  std::mutex cache_mutex_;
   std::vector<Block> cache_;
   std::size_t cached_bytes_ = 0;
 };

@@ -25,14 +25,20 @@ Storage::Storage(Contents contents, BufferPtr buffer, std::size_t offset, std::s
     : buffer_(std::move(buffer)),
       offset_(offset),
       bytes_(bytes),
-      ledger_(ledger && !ledger->is_in_workspace() ? ledger : nullptr),
+      ledger_(ledger && ledger->charges() ? ledger : nullptr),
+      uncharged_in_(ledger && !ledger->charges() ? &ledger->memory() : nullptr),
       contents_(contents) {
   if (ledger_) {
     category_ = ledger_->category();
     charge();
   } else {
     id_ = next_outside_id();
+    if (uncharged_in_) uncharged_in_->count_uncharged(1);
   }
+}
+
+PhysicalMemory* Storage::memory() const {
+  return ledger_ ? &ledger_->memory() : uncharged_in_.get();
 }
 
 // The identity is that of the first charge. Nothing is charged where there is no room.
@@ -48,6 +54,7 @@ void Storage::charge() {
 }
 
 void Storage::discharge() {
+  if (uncharged_in_) uncharged_in_->count_uncharged(-1);
   if (!ledger_) return;
   ledger_->unplace(std::exchange(address_, 0));
   ledger_->release(std::int64_t(bytes_), category_);
@@ -102,7 +109,8 @@ void Storage::free() {
 
 void Storage::restore() {
   if (!is_freed_) return;
-  if (has_elements()) buffer_ = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
+  if (has_elements()) buffer_ = Buffer::make(bytes_, memory());
+  if (uncharged_in_) uncharged_in_->count_uncharged(1);
   if (ledger_) {
     Ledger::Category category(category_);
     charge();
@@ -112,7 +120,7 @@ void Storage::restore() {
 
 std::byte* Storage::mutable_data(const ByteRange& written) {
   if (buffer()->is_shared()) {
-    BufferPtr own = Buffer::make(bytes_, ledger_ ? &ledger_->memory() : nullptr);
+    BufferPtr own = Buffer::make(bytes_, memory());
     if (bytes_ > 0) std::memcpy(own->data(), data(), bytes_);
     if (buffer_->companion()) own->set_companion(buffer_->companion()->slice({offset_, bytes_}));
     buffer_ = std::move(own);

@@ -77,6 +77,7 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
 
   Storage(Contents contents, BufferPtr buffer, std::size_t offset, std::size_t bytes,
           Ledger* ledger);
+  PhysicalMemory* memory() const;
   void charge();
   void discharge();
   [[noreturn]] const BufferPtr& refuse() const;
@@ -84,7 +85,10 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   BufferPtr buffer_;
   std::size_t offset_;
   std::size_t bytes_;
+  // A rank's storage has one of these: the ledger that is charged; else, as its last owner may be
+  // another rank, the memory of the World.
   boost::intrusive_ptr<Ledger> ledger_;
+  boost::intrusive_ptr<PhysicalMemory> uncharged_in_;
   StorageId id_ = 0;
   DeviceAddress address_ = 0;
   std::uint32_t changes_ = 0;

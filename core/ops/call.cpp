@@ -65,7 +65,7 @@ void run_kernel(const OpCall& call, gsl::span<const Tensor> inputs, gsl::span<Te
   launch_op(call.op, inputs, outputs);
   Clock::Quiet parts;
   const OpObserver::Observe* observe = OpObserver::active();
-  Ledger::Workspace workspace;
+  Ledger::Uncharged workspace;
   if (observe) (*observe)(call.op, OpObserver::Moment::before);
   if (!DataMode::shapes_only()) call.op.kernel(inputs, call.attributes, outputs);
   if (observe) (*observe)(call.op, OpObserver::Moment::after);

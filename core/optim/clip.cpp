@@ -42,7 +42,7 @@ void replace_gradients(gsl::span<const Tensor> parameters,
 // The norm as if all elements were in one tensor, rounded once: how they are spread over tensors
 // doesn't matter. A device would do what the caller did, which takes the result.
 void write_exact_norm(gsl::span<const Tensor> tensors, double p, Tensor& norm) {
-  Ledger::Workspace unseen;
+  Ledger::Uncharged unseen;
   Clock::Quiet no_launches;
   UnroundedSums scope;
   Tensor sum = power_sum(tensors, p);

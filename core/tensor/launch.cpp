@@ -1,5 +1,9 @@
 #include "core/tensor/launch.h"
 
+#include <boost/container/small_vector.hpp>
+
+#include "core/clock/kernel_launch.h"
+
 namespace simmesh {
 
 namespace {
@@ -13,48 +17,18 @@ Ranges ranges_of(gsl::span<const Tensor> tensors) {
   return ranges;
 }
 
-double device_bytes(const Ranges& ranges) {
-  double bytes = 0;
-  for (const MemoryRange& range : ranges)
-    if (range.storage_begin != 0) bytes += double(range.bytes);
-  return bytes;
-}
-
-double host_bytes(const Ranges& ranges) {
-  double bytes = 0;
-  for (const MemoryRange& range : ranges)
-    if (range.storage_begin == 0) bytes += double(range.bytes);
-  return bytes;
-}
-
 }  // namespace
 
-MemoryRange memory_of(const Tensor& tensor) {
-  const Storage& storage = *tensor.storage();
-  std::size_t element = bytes_per_element(tensor.dtype());
-  std::int64_t last = 0;
-  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim)
-    last += (tensor.size(dim) - 1) * tensor.strides()[std::size_t(dim)];
-  bool is_empty = tensor.element_count() == 0;
-  return {.storage = storage.id(),
-          .storage_begin = storage.address(),
-          .offset = std::size_t(tensor.storage_offset()) * element,
-          .bytes = is_empty ? 0 : std::size_t(last + 1) * element};
-}
-
-void launch_on_clock(Clock& clock, const KernelLaunch& kernel) {
+void launch_on_clock(Clock& clock, const TensorLaunch& launch) {
   if (clock.is_quiet()) return;
-  Ranges reads = ranges_of(kernel.reads), writes = ranges_of(kernel.writes);
-  KernelWork work{.device_bytes = kernel.device_bytes ? *kernel.device_bytes
-                                                      : device_bytes(reads) + device_bytes(writes),
-                  .operations = kernel.operations};
-  if (kernel.copies_host_memory) work.host_bytes = host_bytes(reads) + host_bytes(writes);
-  clock.launch({.name = kernel.name,
-                .site = kernel.site,
-                .reads = reads,
-                .writes = writes,
-                .cost_us = clock.model().kernel_us(work),
-                .copies_host_memory = kernel.copies_host_memory});
+  Ranges reads = ranges_of(launch.reads), writes = ranges_of(launch.writes);
+  launch_kernel(clock, {.name = launch.name,
+                        .reads = reads,
+                        .writes = writes,
+                        .operations = launch.operations,
+                        .device_bytes = launch.device_bytes,
+                        .site = launch.site,
+                        .copies_host_memory = launch.copies_host_memory});
 }
 
 }  // namespace simmesh

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <fmt/format.h>
 
+#include "core/check/bits_hash.h"
 #include "core/check/error.h"
+#include "core/check/fold_hash.h"
+#include "core/clock/kernel_launch.h"
 #include "core/memory/data_mode.h"
-#include "core/tensor/launch.h"
 #include "core/tensor/strided_copy.h"
 
 namespace simmesh {
@@ -37,6 +39,23 @@ ElementPlaces places_of(const Tensor& x) {
   std::size_t element = bytes_per_element(x.dtype());
   return {x.storage()->buffer_offset() + std::size_t(x.storage_offset()) * element, x.shape(),
           x.strides(), element};
+}
+
+// Tells the rank's device, where one is modelled, of an operation that writes a tensor.
+void launch_write(const char* name, const Tensor& written) {
+  Clock* clock = Clock::active();
+  if (!clock || clock->is_quiet()) [[likely]]
+    return;
+  MemoryRange write = memory_of(written);
+  launch_kernel(*clock, {.name = name, .writes = {&write, 1}});
+}
+
+void launch_copy(const char* name, const Tensor& read, const Tensor& written) {
+  Clock* clock = Clock::active();
+  if (!clock || clock->is_quiet()) [[likely]]
+    return;
+  MemoryRange from = memory_of(read), to = memory_of(written);
+  launch_kernel(*clock, {.name = name, .reads = {&from, 1}, .writes = {&to, 1}});
 }
 
 std::size_t bytes_of(DimSpan shape, DType dtype) {
@@ -199,7 +218,7 @@ Tensor Tensor::clone() const {
           ? Storage::make_unbacked(bytes(), true)
           : Storage::share(storage_->buffer(), storage_->buffer_offset() + begin, bytes());
   Tensor result(std::move(own), dtype_, shape_, contiguous_strides(shape_), 0);
-  launch("clone", *this, result);
+  launch_copy("clone", *this, result);
   return result;
 }
 
@@ -217,13 +236,13 @@ Tensor zeros(DimSpan shape, DType dtype) {
   Tensor result = empty(shape, dtype);
   if (result.has_elements() && result.bytes() > 0)
     std::memset(result.mutable_data(), 0, result.bytes());
-  launch("zeros", result);
+  launch_write("zeros", result);
   return result;
 }
 
 Tensor full(DimSpan shape, DType dtype, double value) {
   Tensor result = empty(shape, dtype);
-  launch("full", result);
+  launch_write("full", result);
   if (!result.has_elements()) return result;
   visit_dtype(dtype, [&]<class T>(T) {
     auto values = result.mutable_values<T>();
@@ -235,7 +254,7 @@ Tensor full(DimSpan shape, DType dtype, double value) {
 void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
   if (target.element_count() == 0) return;
-  launch("copy_", source, target);
+  launch_copy("copy_", source, target);
   if (DataMode::shapes_only() && is_only_a_shape(target)) return;
   CompanionPtr kept = source.storage()->buffer()->companion();
   ElementPlaces from = places_of(source);
@@ -251,7 +270,7 @@ void adopt_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/adopt_");
   bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
   if (!whole || !source.is_contiguous()) return copy_(target, source);
-  launch("copy_", source, target);
+  launch_copy("copy_", source, target);
   if (DataMode::shapes_only() && is_only_a_shape(target)) return;
   std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());
   target.storage()->adopt(source.storage()->buffer(), source.storage()->buffer_offset() + begin);
@@ -262,6 +281,45 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.element_count() == 0) return true;
   Tensor x = a.contiguous(), y = b.contiguous();
   return std::memcmp(x.data(), y.data(), x.bytes()) == 0;
+}
+
+std::string difference_in_bits(const Tensor& actual, const Tensor& expected) {
+  if (same_bits(actual, expected)) return {};
+  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape())
+    return fmt::format("expected {}{}, got {}{}", to_string(expected.dtype()),
+                       to_string(expected.shape()), to_string(actual.dtype()),
+                       to_string(actual.shape()));
+  Tensor got = actual.contiguous(), wanted = expected.contiguous();
+  std::size_t size = bytes_per_element(got.dtype());
+  std::size_t at = 0;
+  while (std::memcmp(got.data() + at * size, wanted.data() + at * size, size) == 0) ++at;
+  Tensor::Narrow element{0, std::int64_t(at), 1};
+  Dims line{got.element_count()};
+  return fmt::format("element {} of shape {} differs: expected {}, got {}", at,
+                     to_string(got.shape()), to_string(wanted.view(line).narrow(element)),
+                     to_string(got.view(line).narrow(element)));
+}
+
+void fold_into(FoldHash& hash, const Tensor& tensor) {
+  hash.fold(std::uint64_t(tensor.dtype()));
+  for (std::int64_t size : tensor.shape()) hash.fold(std::uint64_t(size));
+  if (DataMode::shapes_only()) return;
+  Ledger::Uncharged workspace;
+  Tensor rows = tensor.contiguous();
+  hash.fold(bits_hash({rows.data(), rows.bytes()}));
+}
+
+MemoryRange memory_of(const Tensor& tensor) {
+  const Storage& storage = *tensor.storage();
+  std::size_t element = bytes_per_element(tensor.dtype());
+  std::int64_t last = 0;
+  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim)
+    last += (tensor.size(dim) - 1) * tensor.strides()[std::size_t(dim)];
+  bool is_empty = tensor.element_count() == 0;
+  return {.storage = storage.id(),
+          .storage_begin = storage.address(),
+          .offset = std::size_t(tensor.storage_offset()) * element,
+          .bytes = is_empty ? 0 : std::size_t(last + 1) * element};
 }
 
 std::string to_string(const Tensor& tensor) {

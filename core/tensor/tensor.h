@@ -13,6 +13,9 @@
 
 namespace simmesh {
 
+class FoldHash;
+struct MemoryRange;
+
 // Tensor is one rank's array: a strided view of a storage. Copies of a Tensor view the same
 // storage, as in PyTorch; what other ranks share with it is never changed by a write (see Storage).
 // A default-constructed Tensor is undefined.
@@ -154,6 +157,18 @@ void adopt_(Tensor& target, const Tensor& source);
 
 // same_bits says whether two tensors have equal dtype, shape and bits. NaNs are compared as bits.
 bool same_bits(const Tensor& a, const Tensor& b);
+
+// difference_in_bits says in words where two tensors differ: in dtype or shape, else in which
+// element first. Empty where they have the same bits.
+std::string difference_in_bits(const Tensor& actual, const Tensor& expected);
+
+// fold_into folds dtype, shape and bits of a tensor into a hash; in a World of shapes only there
+// are no bits.
+void fold_into(FoldHash& hash, const Tensor& tensor);
+
+// memory_of returns the bytes of a tensor's storage from its first to its last element, as the
+// clock of a device sees them.
+MemoryRange memory_of(const Tensor& tensor);
 
 // to_string prints dtype, shape and up to 64 elements: "float32[2, 2] {1, 2, 3, 4}".
 std::string to_string(const Tensor& tensor);

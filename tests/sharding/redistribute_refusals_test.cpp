@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "sharding/planner.h"
 
 namespace simmesh {
 namespace {

@@ -51,7 +51,8 @@ const std::vector<Ban> bans = {
     {{"std::thread", "std::jthread", "std::mutex", "std::shared_mutex", "std::condition_variable",
       "std::async("},
      "the engine's fibers: ranks are not threads",
-     {"core/engine/"}},
+     // The buffers of all ranks lie in one memory, whatever thread a rank is on.
+     {"core/engine/", "core/memory/physical_memory."}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
      // Scratch memory is used only within one call, in which no fiber switches.

@@ -10,13 +10,13 @@ namespace simmesh::tidy {
 // above it. Folders in one row may not include each other.
 inline const std::vector<std::vector<std::string_view>> house = {
     {"core/check"},
-    {"core/kernels"},
     {"core/trace"},
     {"core/memory"},
     {"core/clock"},
+    {"core/engine"},
+    {"core/kernels"},
     {"core/tensor"},
     {"core/arithmetic"},
-    {"core/engine"},
     {"core/ops"},
     {"core/ops/shapes"},
     {"core/ops/elementwise"},

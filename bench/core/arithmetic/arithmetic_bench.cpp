@@ -6,9 +6,11 @@
 #include <functional>
 
 #include "bench/core/arithmetic/eigen_product.h"
-#include "core/arithmetic/arithmetic.h"
 #include "core/arithmetic/carried_product.h"
+#include "core/arithmetic/compute.h"
+#include "core/arithmetic/exact_product.h"
 #include "core/arithmetic/functions.h"
+#include "core/arithmetic/product.h"
 #include "core/tensor/formula.h"
 
 // Each row measures our function and its reference in turns, and gives their ratio.
@@ -112,8 +114,8 @@ void register_reductions() {
           Reduction reduction{
               .operands = operands, .count = count, .result = result.mutable_data()};
           compare(
-              state, [&] { Arithmetic::exact().reduce(reduction); },
-              [&] { Arithmetic::canonical().reduce(reduction); }, "x_reference_time");
+              state, [&] { compute(Arithmetic::exact(), reduction); },
+              [&] { compute(Arithmetic::canonical(), reduction); }, "x_reference_time");
         })
         ->UseManualTime()
         ->Iterations(50)

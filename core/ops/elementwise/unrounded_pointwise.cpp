@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/number.h"
@@ -30,7 +31,7 @@ bool add_unrounded(gsl::span<const Tensor> inputs, const Attributes& attributes,
   if (!std::isfinite(factor)) return false;
   if (out.element_count() == 0) return true;
   CarriedSums terms[] = {behind(inputs[0], out.shape()),
-                         behind(inputs[1], out.shape()).scaled(factor)};
+                         scaled(behind(inputs[1], out.shape()), factor)};
   write_unrounded(out, sum_of(terms));
   return true;
 }
@@ -41,8 +42,8 @@ bool divide_unrounded(gsl::span<const Tensor> inputs, const Attributes& attribut
   double divisor = other->as<double>();
   if (!std::isfinite(divisor) || divisor == 0) return false;
   CarriedSums sums = unrounded(inputs[0]);
-  if (!sums.can_be_divided(divisor)) return false;
-  write_unrounded(out, sums.divided(divisor));
+  if (!can_be_divided(sums, divisor)) return false;
+  write_unrounded(out, divided(sums, divisor));
   return true;
 }
 

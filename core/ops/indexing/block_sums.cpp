@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/arithmetic/compute.h"
 #include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -52,24 +54,24 @@ void add_blocks_exactly(const BlockSum& sum, Tensor& out) {
     Tensor rest = terms.narrow({.dim = 0, .start = 1, .length = count});
     take_blocks(x, {place}, sum.block, first);
     take_blocks(source, Places(order.begin() + begin, order.begin() + end), sum.block, rest);
-    current_arithmetic().sum({.data = terms.data(),
-                              .dtype = dtype,
-                              .count = count + 1,
-                              .inner = sum.block,
-                              .result = out.mutable_data() + place * target_bytes,
-                              .result_dtype = out.dtype()});
+    compute(current_arithmetic(), SumRequest{.data = terms.data(),
+                                             .dtype = dtype,
+                                             .count = count + 1,
+                                             .inner = sum.block,
+                                             .result = out.mutable_data() + place * target_bytes,
+                                             .result_dtype = out.dtype()});
   }
 }
 
 void add_blocks_unrounded(const BlockSum& sum, Tensor& out) {
   if (out.element_count() == 0) return;
-  CarriedSums source = unrounded(sum.source).scaled(sum.alpha);
+  CarriedSums source = scaled(unrounded(sum.source), sum.alpha);
   std::vector<CarriedSums> parts = {unrounded(sum.x)};
   DigitRange range =
       DigitRange::of_bits(32 * source.low(), 32 * (source.low() + source.digit_count()),
                           std::int64_t(sum.places.size()));
   DigitSums blocks(out.element_count(), range);
-  CarriedSums terms = source.over_one(source.divisor());
+  CarriedSums terms = over_one(source, source.divisor());
   for (std::size_t i = 0; i < sum.places.size(); ++i)
     if (sum.places[i] >= 0)
       blocks.add_sums(terms.slice({std::int64_t(i) * sum.block, sum.block}),

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/arithmetic/carried_product.h"
+#include "core/arithmetic/compute.h"
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/shapes/views.h"
@@ -74,9 +76,9 @@ void write_unrounded_product(const Tensor& a, const Tensor& b, const Addend& add
   Tensor added;
   if (addend.value.is_defined() && scales.beta != 0) added = expand(addend.value, out.shape());
   for (std::int64_t i = 0; i < batches; ++i) {
-    CarriedSums sums = product_of(matrix_of(a, i), matrix_of(b, i)).scaled(scales.alpha);
+    CarriedSums sums = scaled(product_of(matrix_of(a, i), matrix_of(b, i)), scales.alpha);
     if (added.is_defined()) {
-      CarriedSums terms[] = {std::move(sums), unrounded(matrix_of(added, i)).scaled(scales.beta)};
+      CarriedSums terms[] = {std::move(sums), scaled(unrounded(matrix_of(added, i)), scales.beta)};
       sums = sum_of(terms);
     }
     Tensor target = flat.narrow({.dim = 0, .start = i * size, .length = size});
@@ -122,7 +124,7 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
   const Arithmetic& arithmetic = current_arithmetic();
   std::int64_t batches = dims == 2 ? 1 : out.size(0);
   for (std::int64_t i = 0; i < batches; ++i) {
-    arithmetic.product(product);
+    compute(arithmetic, product);
     product.a.data += batch_step(a);
     product.b.data += batch_step(b);
     product.result += rows * columns * std::int64_t(bytes_per_element(out.dtype()));

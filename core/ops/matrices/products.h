@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// Matrix products, computed by Arithmetic::product. Operands are of one dtype, floating or integer;
+// Matrix products, computed as the Arithmetic says. Operands are of one dtype, floating or integer;
 // each element is rounded once. Wrong shapes and dtypes raise a RuntimeError.
 
 // mm is the product of a[n, k] and b[k, m].

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/arithmetic/compute.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise_op.h"
 #include "core/ops/reductions/folded.h"
@@ -57,14 +58,14 @@ GroupMoments group_moments(const Tensor& x, const NormalizedGroups& groups,
   if (options.subtracts_mean) {
     SumRequest request = terms.request(SumTerm::identity);
     request.totals = means;
-    current_arithmetic().sum(request);
+    compute(current_arithmetic(), request);
     for (double& mean : means) mean /= count;
   }
   SumRequest request =
       terms.request(options.subtracts_mean ? SumTerm::squared_deviation : SumTerm::square);
   if (options.subtracts_mean) request.means = means;
   request.totals = variances;
-  current_arithmetic().sum(request);
+  compute(current_arithmetic(), request);
   for (std::size_t i = 0; i < variances.size(); ++i) {
     variances[i] /= count;
     rstd[i] = 1 / std::sqrt(variances[i] + options.eps);

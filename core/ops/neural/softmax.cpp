@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/arithmetic/compute.h"
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
 #include "core/ops/call.h"
@@ -103,12 +104,13 @@ class Rows {
       for (std::int64_t i = 0; i < count_; ++i) less[i] = x[i] - most;
     }
     apply(Function::exp, less_.data(), powers_.data(), rows * count_);
-    current_arithmetic().sum({.data = reinterpret_cast<const std::byte*>(powers_.data()),
-                              .dtype = dtype_of<T>,
-                              .outer = rows,
-                              .count = count_,
-                              .result = reinterpret_cast<std::byte*>(sums_.data()),
-                              .result_dtype = dtype_of<T>});
+    compute(current_arithmetic(),
+            SumRequest{.data = reinterpret_cast<const std::byte*>(powers_.data()),
+                       .dtype = dtype_of<T>,
+                       .outer = rows,
+                       .count = count_,
+                       .result = reinterpret_cast<std::byte*>(sums_.data()),
+                       .result_dtype = dtype_of<T>});
   }
 
   std::int64_t count_, rows_;

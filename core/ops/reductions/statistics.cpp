@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/arithmetic/compute.h"
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
 #include "core/ops/call.h"
@@ -25,7 +26,7 @@ std::vector<double> totals_of(const Folded& x, SumTerm term, gsl::span<const dou
   SumRequest request = x.request(term);
   request.means = means;
   request.totals = totals;
-  if (!totals.empty()) current_arithmetic().sum(request);
+  if (!totals.empty()) compute(current_arithmetic(), request);
   return totals;
 }
 

@@ -4,6 +4,8 @@
 
 #include "core/arithmetic/carried_product.h"
 #include "core/arithmetic/combine.h"
+#include "core/arithmetic/compute.h"
+#include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
@@ -38,7 +40,7 @@ void sum_into(const Tensor& x, const Attributes& attributes, Tensor& out) {
   SumRequest request = terms.request(SumTerm::identity);
   request.result = out.mutable_data();
   request.result_dtype = out.dtype();
-  current_arithmetic().sum(request);
+  compute(current_arithmetic(), request);
 }
 
 void sum_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
@@ -60,9 +62,9 @@ void exact_mean(const Tensor& x, const Attributes& attributes, Tensor& out) {
   auto count = reduced_count(x.shape(), attributes);
   if (count == 0) return sum_into(x, attributes, out);
   Folded terms = folded(converted(x, out.dtype()), reduced_dims(attributes, x.shape().size()));
-  if (keeps_unrounded()) return write_unrounded(out, unrounded_fold(terms).divided(double(count)));
+  if (keeps_unrounded()) return write_unrounded(out, divided(unrounded_fold(terms), double(count)));
   CarriedSums sums = carried_sum(terms.request(SumTerm::identity));
-  sums.divided(double(count)).round(out.mutable_data(), out.dtype());
+  divided(sums, double(count)).round(out.mutable_data(), out.dtype());
 }
 
 const Op mean_op = {

@@ -1,15 +1,23 @@
 #pragma once
 
-#include <utility>
 #include <vector>
 
-#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/compute.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {
 
+inline void reduce_by(const Arithmetic& arithmetic, const Reduction& reduction) {
+  compute(arithmetic, reduction);
+}
+template <class Order>
+void reduce_by(const Order& order, const Reduction& reduction) {
+  order.reduce(reduction);
+}
+
 // reduced returns the reduction of contiguous tensors of one shape and dtype, in the order of the
-// list. `order` is an Arithmetic or a ReductionOrder; `call` gives operation, factor and owner.
+// list. `order` is an Arithmetic or an order such as RankOrder; `call` gives operation, factor and
+// owner.
 template <class Order>
 Tensor reduced(const Order& order, const std::vector<Tensor>& operands, Reduction call = {}) {
   std::vector<const std::byte*> data;
@@ -19,7 +27,7 @@ Tensor reduced(const Order& order, const std::vector<Tensor>& operands, Reductio
   call.operands = data;
   call.count = result.element_count();
   call.result = result.mutable_data();
-  order.reduce(std::as_const(call));
+  reduce_by(order, call);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 
+#include "core/kernels/instruction_set.h"
 #include "tests/core/arithmetic/exact_oracle.h"
 
 namespace simmesh {

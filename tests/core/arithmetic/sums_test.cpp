@@ -4,7 +4,8 @@
 #include <limits>
 #include <rapidcheck/gtest.h>
 
-#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/compute.h"
+#include "core/arithmetic/exact_sums.h"
 #include "core/check/error.h"
 #include "core/tensor/formula.h"
 
@@ -114,9 +115,9 @@ TEST(Sums, IntegersAddToTheirKind) {
 
 TEST(Sums, ArithmeticChoosesTheKind) {
   Tensor data = tensor_of<float>({1, 3, 1}, {1, 0x1p-30f, -1}), result = empty({1}, DType::float32);
-  Arithmetic::exact().sum(request_of(data, result));
+  compute(Arithmetic::exact(), request_of(data, result));
   EXPECT_EQ(result.values<float>()[0], 0x1p-30f);
-  Arithmetic::canonical().sum(request_of(data, result));
+  compute(Arithmetic::canonical(), request_of(data, result));
   EXPECT_EQ(result.values<float>()[0], 0);
 }
 

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "core/arithmetic/arithmetic.h"
+#include "core/arithmetic/compute.h"
 #include "core/arithmetic/digit_sums.h"
+#include "core/arithmetic/scaled_sums.h"
 #include "core/tensor/formula.h"
 
 namespace simmesh {
@@ -16,8 +17,8 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 Tensor with_small_rests(const Tensor& rests) {
   Tensor large = full(rests.shape(), DType::float32, 1e20);
   auto count = rests.element_count();
-  CarriedSums parts[] = {CarriedSums::of(large.data(), DType::float32, count),
-                         CarriedSums::of(rests.data(), DType::float32, count)};
+  CarriedSums parts[] = {carried_terms(large.data(), DType::float32, count),
+                         carried_terms(rests.data(), DType::float32, count)};
   Tensor result = empty(rests.shape(), DType::float32);
   write_unrounded(result, sum_of(parts));
   return result;
@@ -28,7 +29,7 @@ Tensor rests_of(const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
   Tensor large = full(rows.shape(), DType::float32, -1e20);
   CarriedSums parts[] = {unrounded(rows),
-                         CarriedSums::of(large.data(), DType::float32, rows.element_count())};
+                         carried_terms(large.data(), DType::float32, rows.element_count())};
   Tensor result = empty(rows.shape(), DType::float32);
   sum_of(parts).round(result.mutable_data(), DType::float32);
   return result;
@@ -133,8 +134,8 @@ TEST(Unrounded, InfinitiesAreKept) {
 // Thirds and fifths meet over fifteen.
 TEST(Unrounded, SumsOverDifferentDivisorsMeet) {
   Tensor one = tensor_of<double>({1}, {1}), two = tensor_of<double>({1}, {2});
-  CarriedSums parts[] = {unrounded(one).divided(3), unrounded(two).divided(5),
-                         unrounded(one).divided(-15)};
+  CarriedSums parts[] = {divided(unrounded(one), 3), divided(unrounded(two), 5),
+                         divided(unrounded(one), -15)};
   EXPECT_EQ(sum_of(parts).rounded(0, DType::float64), 2.0 / 3);
 }
 
@@ -142,7 +143,7 @@ TEST(Unrounded, SumsOverDifferentDivisorsMeet) {
 TEST(Unrounded, SumsWithoutACommonDivisorAreRoundedFirst) {
   Tensor one = tensor_of<double>({1}, {1});
   double first = 0x1p52 + 1, second = 0x1p53 - 1;
-  CarriedSums parts[] = {unrounded(one).divided(first), unrounded(one).divided(second)};
+  CarriedSums parts[] = {divided(unrounded(one), first), divided(unrounded(one), second)};
   EXPECT_EQ(sum_of(parts).rounded(0, DType::float64), 1 / first + 1 / second);
 }
 

@@ -7,8 +7,10 @@
 #include <cpuid.h>
 #endif
 
-#include "core/arithmetic/arithmetic.h"
 #include "core/arithmetic/combine.h"
+#include "core/arithmetic/compute.h"
+#include "core/arithmetic/exact_product.h"
+#include "core/arithmetic/exact_sums.h"
 #include "core/arithmetic/functions.h"
 #include "core/arithmetic/philox.h"
 #include "core/arithmetic/product.h"
@@ -146,7 +148,7 @@ TEST_F(VectorRegisters, ReductionsReleaseThem) {
                             .count = 1003,
                             .result = y.mutable_data()};
         expect_released(fmt::format("{} {} {}", name, to_string(op), to_string(dtype)),
-                        [&] { arithmetic.reduce(reduction); });
+                        [&] { compute(arithmetic, reduction); });
       }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "core/check/error.h"
 #include "core/engine/world.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 namespace {

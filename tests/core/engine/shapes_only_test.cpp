@@ -1,13 +1,13 @@
 #include <algorithm>
-#include <boost/thread/lock_guard.hpp>
-#include <boost/thread/mutex.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <mutex>
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/engine/run.h"
+#include "core/engine/world.h"
 #include "core/memory/data_mode.h"
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -144,10 +144,10 @@ TEST(ShapesOnly, AFoldedWorldRunsFewRanksAndSaysSo) {
   for (std::size_t threads : {1, 2}) {
     WorldOptions options{.ranks = 100000, .threads = threads, .shapes_only = true, .fold = true};
     std::vector<RankId> ran;
-    boost::mutex mutex;
+    std::mutex mutex;
     auto body = [&](Rank& rank) {
       Tensor x = zeros({4}, DType::float32);
-      boost::lock_guard<boost::mutex> lock(mutex);
+      std::lock_guard lock(mutex);
       ran.push_back(rank.id());
     };
     Outcome outcome = World(options).run(body);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <set>
+#include <stdexcept>
 
 #include "core/check/check.h"
 #include "core/check/error.h"
@@ -21,6 +22,7 @@ class StorageTest : public ::testing::Test {
     }
     EXPECT_EQ(memory->current_bytes(), 0);
     EXPECT_EQ(memory->live_buffers(), 0);
+    EXPECT_EQ(memory->live_uncharged(), 0);
   }
 
   Ledger& as_rank(std::size_t rank) {
@@ -112,21 +114,45 @@ TEST_F(StorageTest, ReleasesWhereItWasCharged) {
   EXPECT_EQ(ledgers[1]->total().peak, 0);
 }
 
-// If this fails, a rank is charged for what our kernels take for themselves.
-TEST_F(StorageTest, AKernelsWorkspaceIsNotCharged) {
+// If this fails, a rank is charged for what doesn't lie in its device, or its bytes and leaks get
+// lost.
+TEST_F(StorageTest, UnchargedStoragesAreOnlyCounted) {
   Ledger& ledger = as_rank(0);
   StoragePtr kept;
   {
-    Ledger::Workspace scope;
+    Ledger::Uncharged scope;
     kept = Storage::make(40);
     std::memset(kept->mutable_data(), 1, 40);
   }
   EXPECT_EQ(ledger.allocations(), 0u);
+  EXPECT_EQ(memory->live_uncharged(), 1);
+  EXPECT_GE(memory->current_bytes(), 40);
   kept->free();
+  EXPECT_EQ(memory->live_uncharged(), 0);
   kept->restore();
+  EXPECT_EQ(memory->live_uncharged(), 1);
   EXPECT_EQ(ledger.total().peak, 0);
+  StoragePtr shared = Storage::share(kept->buffer(), 0, 40);
+  kept->mutable_data()[0] = std::byte(2);
+  EXPECT_EQ(memory->live_buffers(), 2) << "the copy isn't counted";
+  EXPECT_EQ(ledger.copies_on_write(), 0u);
+  EXPECT_EQ(ledger.total().current, 40) << "what shares its bytes is charged";
+}
+
+// If this fails, a failure in the scope leaves a rank uncharged for ever, or one that doesn't apply
+// takes effect.
+TEST_F(StorageTest, UnchargedScopesEnd) {
+  Ledger& ledger = as_rank(0);
+  try {
+    Ledger::Uncharged scope;
+    throw std::runtime_error("in between");
+  } catch (const std::runtime_error&) {
+  }
   StoragePtr charged = Storage::make(8);
   EXPECT_EQ(ledger.total().current, 8);
+  Ledger::Uncharged not_wanted(false);
+  StoragePtr more = Storage::make(8);
+  EXPECT_EQ(ledger.total().current, 16);
 }
 
 // If this fails, a buffer that is charged before its bytes come can't get them, or has some before.

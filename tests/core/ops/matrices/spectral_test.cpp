@@ -8,6 +8,7 @@
 #include "core/ops/matrices/linear_algebra.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
 #include "tests/core/gradients/gradient_case.h"
 #include "tests/core/ops/kind_raised.h"
 

@@ -1,3 +1,5 @@
+#include "core/arithmetic/compute.h"
+
 #include <gtest/gtest.h>
 #include <vector>
 
@@ -12,21 +14,8 @@ namespace {
 constexpr std::string_view names[] = {"canonical",    "rank_order",   "exact",
                                       "as_nccl_ring", "as_nccl_tree", "as_gloo_ring"};
 
-// If this fails, a mode named on a command line is another one than it says.
-TEST(Arithmetic, NamesAreReadBack) {
-  for (std::string_view name : names) EXPECT_EQ(Arithmetic::parse(name).name(), name);
-  for (std::string_view name : {"", "nccl", "Exact", "as_nccl_ring "}) {
-    try {
-      Arithmetic::parse(name);
-      ADD_FAILURE() << name;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.kind(), ErrorKind::value_error);
-    }
-  }
-}
-
 // If this fails, the modes disagree where no operation rounds, so one of them adds wrongly.
-TEST(Arithmetic, ModesAgreeWhereNothingRounds) {
+TEST(Compute, ModesAgreeWhereNothingRounds) {
   for (DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::float16, DType::int64,
                       DType::int32})
     for (ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max})
@@ -43,7 +32,7 @@ TEST(Arithmetic, ModesAgreeWhereNothingRounds) {
 }
 
 // If this fails, the modes are all the same one.
-TEST(Arithmetic, ModesDifferWhereSumsRound) {
+TEST(Compute, ModesDifferWhereSumsRound) {
   std::vector<Tensor> operands;
   for (std::uint64_t r = 0; r < 5; ++r)
     operands.push_back(formula({500}, {.rule = Rule::wide, .seed = r}));
@@ -56,7 +45,7 @@ TEST(Arithmetic, ModesDifferWhereSumsRound) {
 }
 
 // If this fails, a mode forgets to hash what it wrote, or a mode accepts what has no meaning.
-TEST(Arithmetic, EveryModeHashesAndRefuses) {
+TEST(Compute, EveryModeHashesAndRefuses) {
   std::vector<Tensor> operands, whole;
   for (std::uint64_t r = 0; r < 3; ++r) {
     operands.push_back(formula({9000}, {.rule = Rule::wide, .seed = r}));
@@ -69,9 +58,9 @@ TEST(Arithmetic, EveryModeHashesAndRefuses) {
     EXPECT_EQ(hash.value(), bits_hash({result.data(), result.bytes()})) << name;
     EXPECT_THROW(reduced(mode, operands, {.op = ReduceOp::band}), Error);
     EXPECT_THROW(reduced(mode, whole, {.op = ReduceOp::avg}), Error);
-    EXPECT_THROW(mode.reduce({}), ContractViolation);
+    EXPECT_THROW(compute(mode, Reduction()), ContractViolation);
     EXPECT_EQ(reduced(mode, {zeros({0}, DType::float32)}).element_count(), 0);
-    EXPECT_EQ(mode.adds_by_owner(), name == "as_nccl_ring") << name;
+    EXPECT_EQ(adds_by_owner(mode), name == "as_nccl_ring") << name;
   }
 }
 

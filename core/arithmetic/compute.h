@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/arithmetic/product_request.h"
+#include "core/arithmetic/reduction.h"
+#include "core/arithmetic/sums.h"
+#include "core/engine/arithmetic.h"
+
+namespace simmesh {
+
+// What an Arithmetic does: each mode picks the rule by which something is added up.
+
+// compute writes the result of a product: exact_product where the arithmetic is exact, else
+// canonical_product.
+void compute(const Arithmetic& arithmetic, const Product& product);
+
+// compute writes the results of sums: exact_sum where the arithmetic is exact, else canonical_sum.
+void compute(const Arithmetic& arithmetic, const SumRequest& sums);
+
+// compute writes the result of a reduction, which has operands, in the order of the arithmetic.
+// Throws a TypeError where the operation isn't defined for the dtype.
+void compute(const Arithmetic& arithmetic, const Reduction& reduction);
+
+// adds_by_owner says whether a reduce-scatter must reduce each member's elements on their own, with
+// the owner given.
+bool adds_by_owner(const Arithmetic& arithmetic);
+
+}  // namespace simmesh

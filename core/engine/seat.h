@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+
+#include "core/engine/fiber_switch.h"
+#include "core/engine/rank.h"
+#include "core/engine/stack_arena.h"
+
+namespace boost::fibers {
+class context;
+}
+
+namespace simmesh {
+
+struct Activity;
+struct Lane;
+
+// Seat is what a run keeps of one rank: the rank, its fiber, and where it stands.
+struct Seat {
+  enum class State : std::uint8_t { runnable, running, blocked, finished };
+  // Where a rank stands with several threads: woken but not resumed; running without the turn;
+  // waiting for it; having it.
+  enum class Turn : std::uint8_t { released, ahead, waiting, held };
+
+  Rank rank;
+  boost::fibers::context* context = nullptr;
+  Lane* lane = nullptr;
+  const Activity* activity = nullptr;  // of a blocked rank
+  StackArena::Canary* canary = nullptr;
+  const std::byte* suspended_at = nullptr;  // in its stack
+  std::exception_ptr exception = nullptr;
+  FiberIdentity identity = {};
+  State state = State::runnable;
+  Turn turn = Turn::released;
+  bool ended = false;  // to be unwound
+};
+
+}  // namespace simmesh

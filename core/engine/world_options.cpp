@@ -1,0 +1,57 @@
+#include "core/engine/world_options.h"
+
+#include <algorithm>
+
+#include "core/check/error.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::size_t ranks_max = std::size_t(1) << 24;
+constexpr std::size_t threads_max = 1024;
+constexpr std::size_t stack_bytes_min = 8 * 1024;
+
+void check_between(const char* name, std::size_t value, std::size_t low, std::size_t high) {
+  if (value < low || value > high)
+    raise(ErrorKind::value_error, "engine/world", "expected {} between {} and {}, got {}", name,
+          low, high, value);
+}
+
+// The ranks that run in place of all: sorted, each once. None where all run.
+std::vector<RankId> checked_representatives(const WorldOptions& options) {
+  if (!options.fold) {
+    if (!options.folded_onto.empty())
+      raise(ErrorKind::value_error, "engine/world", "expected fold where folded_onto is given");
+    return {};
+  }
+  if (!options.shapes_only)
+    raise(ErrorKind::value_error, "engine/world",
+          "expected shapes_only in a folded world: ranks that aren't run have no data to give");
+  std::vector<RankId> ranks = options.folded_onto;
+  if (ranks.empty()) ranks = {0, RankId(options.ranks - 1)};
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  if (ranks.back() >= options.ranks)
+    raise(ErrorKind::value_error, "engine/world",
+          "expected folded_onto below the {} ranks of the world, got {}", options.ranks,
+          ranks.back());
+  return ranks;
+}
+
+}  // namespace
+
+WorldOptions checked(WorldOptions options) {
+  check_between("ranks", options.ranks, 1, ranks_max);
+  check_between("threads", options.threads, 1, threads_max);
+  check_between("stack_bytes", options.stack_bytes, stack_bytes_min, std::size_t(1) << 30);
+  options.folded_onto = checked_representatives(options);
+  return options;
+}
+
+bool runs(const WorldOptions& options, RankId rank) {
+  const std::vector<RankId>& ranks = options.folded_onto;
+  return ranks.empty() || std::binary_search(ranks.begin(), ranks.end(), rank);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/clock/topology.h"
+#include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
+#include "sharding/placement.h"
+#include "sharding/shard_order.h"
+
+namespace simmesh {
+
+// PlannerChoice is the caller's wish. Greedy is the default; the graph planner also runs where
+// greedy can't: where a shard order is not ascending, and for strided shards that can be decoded
+// into an order.
+enum class PlannerChoice : std::uint8_t { automatic, greedy, graph };
+
+// PlanRequest is all that a plan depends on.
+struct PlanRequest {
+  Shape shape;                   // of the logical tensor
+  DType dtype = DType::float32;  // for the cost only
+  Dims mesh_shape;
+  Placements from;  // one per mesh dim
+  Placements to;
+  ShardOrder from_order;
+  ShardOrder to_order;
+  PlannerChoice planner = PlannerChoice::automatic;
+  // The mesh dims of each flattened mesh that exists, for merging steps.
+  std::vector<Dims> flattened;
+  Topology topology;
+};
+
+}  // namespace simmesh

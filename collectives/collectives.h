@@ -97,7 +97,7 @@ Tensor reduce(const Tensor& input, ReduceWith with, std::int64_t root, const Pro
               CallSite site = CallSite::here());
 
 // scatter returns the root's tensor number i to member i. The other members pass an empty list.
-// Throws a ValueError where the root's list has not one tensor a member.
+// Throws a ValueError unless the root's list has one tensor per member.
 Tensor scatter(gsl::span<const Tensor> pieces, std::int64_t root, const ProcessGroup& group,
                CallSite site = CallSite::here());
 // gather returns every member's tensor on the root and an empty list elsewhere.

@@ -2,6 +2,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
+#include "fsdp/process_group_memory.h"
 
 namespace simmesh::fsdp {
 
@@ -141,22 +142,36 @@ void FSDPModule::set_unshard_in_backward(bool value) const {
 void FSDPModule::set_allocate_memory_from_process_group_for_comm(bool value) const {
   for_groups("set_allocate_memory_from_process_group_for_comm", false, [&](FSDPParamGroup& group) {
     GroupSettings& settings = group.settings();
-    if (settings.all_gather.call || settings.reduce_scatter.call)
+    if (settings.has_custom_communication)
       raise(ErrorKind::assertion_error, fsdp_module_source,
             "cannot call set_allocate_memory_from_process_group_for_comm when custom all-gather or "
             "reduce-scatter communication is set");
-    settings.allocates_from_process_group = value;
+    CommAllocate allocate;
+    if (value) allocate = process_group_memory(group.mesh().shard_group);
+    settings.all_gather.allocate = settings.reduce_scatter.allocate = allocate;
   });
 }
 
+void FSDPModule::set_symm_mem_for_comm() const {
+  state_for("set_symm_mem_for_comm");
+  raise(ErrorKind::not_implemented_error, fsdp_module_source,
+        "symmetric memory, which kernels of other devices write to directly, isn't simulated: "
+        "expected set_allocate_memory_from_process_group_for_comm, or an allocate function of "
+        "set_custom_all_gather and set_custom_reduce_scatter, got set_symm_mem_for_comm");
+}
+
 void FSDPModule::set_custom_all_gather(AllGather all_gather) const {
-  if (FSDPParamGroup* group = only_group("set_custom_all_gather"))
+  if (FSDPParamGroup* group = only_group("set_custom_all_gather")) {
     group->settings().all_gather = std::move(all_gather);
+    group->settings().has_custom_communication = true;
+  }
 }
 
 void FSDPModule::set_custom_reduce_scatter(ReduceScatter reduce_scatter) const {
-  if (FSDPParamGroup* group = only_group("set_custom_reduce_scatter"))
+  if (FSDPParamGroup* group = only_group("set_custom_reduce_scatter")) {
     group->settings().reduce_scatter = std::move(reduce_scatter);
+    group->settings().has_custom_communication = true;
+  }
 }
 
 void FSDPModule::set_all_reduce_hook(std::function<void(Tensor& reduced)> hook,

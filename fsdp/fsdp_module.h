@@ -60,13 +60,19 @@ class FSDPModule {
   void set_sums_gradients(bool value) const;
   void set_force_sum_reduction_for_comms(bool value) const;
   void set_unshard_in_backward(bool value) const;
-  // Raises an AssertionError where custom communication was set.
+  // set_allocate_memory_from_process_group_for_comm lets the flat buffers of gathers and reductions
+  // lie in the memory pool of the process group. Raises an AssertionError where custom
+  // communication was set.
   void set_allocate_memory_from_process_group_for_comm(bool value) const;
-  // The three of custom communication raise a ValueError where the module has several groups.
+  // set_symm_mem_for_comm always raises a NotImplementedError that says what there is instead.
+  [[noreturn]] void set_symm_mem_for_comm() const;
+  // Collectives and memory of the user's own, in the place of those of this module's group; see
+  // fsdp/communication.h. Raise a ValueError where the module has several groups.
   void set_custom_all_gather(AllGather all_gather) const;
   void set_custom_reduce_scatter(ReduceScatter reduce_scatter) const;
-  // A hook with a stream of its own isn't for 2-D meshes (ValueError); a stream needs a hook
-  // (AssertionError).
+  // The hook changes what was reduced, on the stream that all-reduces or on one of its own. Raises
+  // a ValueError for a stream on a 2-D mesh or a module with several groups, an AssertionError for
+  // a stream without a hook.
   void set_all_reduce_hook(std::function<void(Tensor& reduced)> hook,
                            std::optional<Stream> stream = {}) const;
 

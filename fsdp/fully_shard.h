@@ -13,8 +13,8 @@ namespace simmesh::fsdp {
 // reduced as soon as they are complete. Names, defaults, refusals and the order of all events are
 // PyTorch's.
 //
-//   for (nn::Module& block : model.blocks())
-//     fsdp::fully_shard(block, {.mesh = mesh["dp"], .reshard_after_forward = true});
+//   for (auto& [name, layer] : model.find("layers").children())
+//     fsdp::fully_shard(*layer, {.mesh = mesh["dp"], .reshard_after_forward = true});
 //   fsdp::fully_shard(model, {.mesh = mesh["dp"]});
 // Raises a ValueError for a module list, which can't be called, and an AssertionError where
 // fully_shard was applied to the module before.

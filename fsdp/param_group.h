@@ -22,13 +22,14 @@ struct GroupSettings {
   bool unshard_async_op = false;
   bool reduce_scatter_unused_params = false;
   bool force_sum = false;
-  bool allocates_from_process_group = false;
   bool separate_reduce_scatter_group = false;
   std::int64_t reduce_scatter_max_input_buffers = 1;
   std::optional<double> divide_factor = {};
   bool sums_gradients = false;
+  // What a user gave, or the memory of the process group.
   AllGather all_gather = {};
   ReduceScatter reduce_scatter = {};
+  bool has_custom_communication = false;
   AllReduceHook all_reduce_hook = {};
 };
 

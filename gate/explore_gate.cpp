@@ -28,7 +28,7 @@ class Explorer {
   }
 
  private:
-  // What is wrong with a run, in words; empty for nothing.
+  // Returns what is wrong with a run; empty if nothing is.
   std::string fault_of(const Outcome& outcome) const {
     if (outcome.failure)
       return outcome.failure->message.substr(0, outcome.failure->message.find('\n'));
@@ -71,8 +71,9 @@ class Explorer {
     if (!gate_.expect.hash.empty() && gate_.expect.hash != hash)
       return note(runner_.run({.schedule = Schedule::fifo(), .record_choices = true}).outcome);
     if (!seen.complete)
-      found_.failure = fmt::format("expected all classes of schedules in {} runs, got {} of them",
-                                   request_.schedules, seen.classes);
+      found_.failure =
+          fmt::format("expected to run all classes of schedules in {} runs, got {} classes",
+                      request_.schedules, seen.classes);
   }
 
   void note(Outcome outcome) {
@@ -90,7 +91,7 @@ class Explorer {
     found_.failure = fault_of(outcome);
     found_.choices = outcome.choices;
     if (outcome.ok()) return;
-    // Without its last line: the gate has a better reproduce line.
+    // The report's last line reproduces a program; the gate prints its own.
     std::string text = report(outcome);
     found_.report = text.substr(0, text.rfind("\nreproduce: "));
   }

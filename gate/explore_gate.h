@@ -9,42 +9,45 @@
 
 namespace simmesh {
 
-// ExploreRequest says how much of the schedules to see.
+// ExploreRequest says how many schedules to run.
 struct ExploreRequest {
   std::int64_t schedules = 1'000;
-  // exhaustive runs one schedule of each class of equivalent ones instead, at most `schedules`.
+  // exhaustive runs one schedule of each class of equivalent schedules, and at most `schedules`.
   bool exhaustive = false;
 };
 
-// GateExploration is the result of a gate under many schedules.
+// GateExploration is the result of running a gate under many schedules.
 struct GateExploration {
   std::string file;
   std::string title;
-  std::uint64_t schedules = 0;  // that ran
-  std::uint64_t distinct = 0;   // schedule hashes among them
-  std::uint64_t data_hash = 0;  // of the first
-  std::string certificate;      // why one run speaks for all, where it does
-  std::string failure;          // what is wrong under the shortest failing schedule; empty for none
-  std::string report;           // of the run that failed, where it didn't end
-  std::vector<RankId> choices;  // the shortest failing schedule, whole
-  std::uint64_t turns = 0;      // of these, how many have to differ from FIFO
+  std::uint64_t schedules = 0;  // number of runs
+  std::uint64_t distinct = 0;   // number of different schedule hashes among them
+  std::uint64_t data_hash = 0;  // of the first run
+  std::string certificate;      // why one run stands for all; empty if that isn't proven
+  std::string failure;          // what is wrong under the shortest failing schedule; empty if none
+  std::string report;           // of the failing run, if a rank failed or a deadlock occurred
+  std::vector<RankId> choices;  // all choices of the shortest failing schedule
+  std::uint64_t turns = 0;      // the number of these choices that must differ from FIFO
 
   bool ok() const { return failure.empty(); }
 };
 
-// explore_gate runs a gate without its faults under many schedules, until one fails: a rank fails,
-// a deadlock, a tensor left alive, another data hash than the first one's or than expect.hash. The
-// failing schedule is shrunk.
+// explore_gate runs a gate without its faults under many schedules, until a run fails: a rank
+// fails, there is a deadlock, a tensor is left alive, or the data hash isn't that of the first run
+// or of expect.hash. It then looks for the shortest failing schedule.
 GateExploration explore_gate(const GateFile& gate, const GateRunOptions& options,
                              const ExploreRequest& request);
 
-// to_text returns it as `simmesh explore` prints it, with the line that reproduces a failure.
-// quiet: only the last line, "N schedules, N distinct, data hash H".
+// ExploreTextOptions says what is printed of an exploration.
 struct ExploreTextOptions {
-  bool quiet = false;
-  std::string reproduce;  // command line
+  bool quiet = false;     // only the last line, "N schedules, N distinct, data hash H"
+  std::string reproduce;  // the command line that reproduces a failure
 };
+
+// to_text returns an exploration as `simmesh explore` prints it.
 std::string to_text(const GateExploration& found, const ExploreTextOptions& options);
+
+// to_json returns the same content as one line of JSON.
 std::string to_json(const GateExploration& found, const ExploreTextOptions& options);
 
 }  // namespace simmesh

@@ -7,14 +7,14 @@
 
 namespace simmesh {
 
-// DeviceFigure is a figure of the model of a device that a gate may give, under its own name.
+// DeviceFigure is a number of the device model that a gate can set, with its key.
 struct DeviceFigure {
   const char* key;
   double& (*of)(DeviceModel& model);
   GateTable::NumberRange range;
 };
 
-// device_figures returns all of them, in the order of DeviceModel.
+// device_figures returns all of these numbers, in the order of DeviceModel.
 gsl::span<const DeviceFigure> device_figures();
 
 // read_gate_device reads the table [device].

@@ -63,7 +63,7 @@ std::map<std::string, std::int64_t> read_collectives(GateTable& table) {
   return counts;
 }
 
-// An event may stand without its parentheses, or as a list of its fields.
+// An event may be written without its parentheses, or as a list of its fields.
 std::string event_text(const std::vector<std::string>& fields) {
   std::string text = fmt::format("{}", fmt::join(fields, ", "));
   bool is_closed =
@@ -76,7 +76,7 @@ bool is_plain_line(std::string_view line) {
                      [](char letter) { return letter >= ' ' && letter != '\x7f'; });
 }
 
-// One event a line; empty lines and those that begin with # don't count.
+// The file has one event per line; empty lines and lines that begin with # are skipped.
 std::vector<std::string> read_event_file(GateTable& table, const std::string& name) {
   fs::path path = fs::path(table.file()).parent_path() / name;
   std::error_code fault;
@@ -84,7 +84,7 @@ std::vector<std::string> read_event_file(GateTable& table, const std::string& na
       fs::is_regular_file(path, fault) && fs::file_size(path, fault) <= event_file_bytes_max;
   std::ifstream stream(path);
   if (!fits || fault || !stream)
-    table.reject("file", "a file of at most 1 MiB beside the gate that can be read");
+    table.reject("file", "a readable file of at most 1 MiB in the folder of the gate");
   std::vector<std::string> list;
   for (std::string line; std::getline(stream, line);) {
     if (line.empty() || line.front() == '#') continue;
@@ -113,19 +113,19 @@ GateEvents read_events(GateTable& table, const ExpectUse& use) {
     events.step = own.integer("step", 0, {0, use.steps - 1});
     events.list = read_event_list(own, "list");
     std::string file = own.text("file", "");
-    if (own.has("file") && own.has("list")) own.reject("file", "a file or a list");
+    if (own.has("file") && own.has("list")) own.reject("file", "either a file or a list");
     if (own.has("file")) events.list = read_event_file(own, file);
     own.finish();
   }
   for (const std::string& event : events.list)
     if (event.size() > event_bytes_max)
       table.reject_value("events", fmt::format("events of at most {} bytes", event_bytes_max),
-                         fmt::format("one of {}", event.size()));
+                         fmt::format("one of {} bytes", event.size()));
   if (events.list.size() > events_max)
     table.reject_value("events", fmt::format("at most {} events", events_max),
                        fmt::format("{}", events.list.size()));
   if (!events.list.empty() && !use.parallel.fsdp)
-    table.reject("events", "none in a gate without parallel.fsdp");
+    table.reject("events", "no such key in a gate without parallel.fsdp");
   return events;
 }
 
@@ -156,14 +156,14 @@ GateExpect read_gate_expect(GateTable& table, const ExpectUse& use) {
   expect.exposed_us_max = table.number("exposed_us_max", 0.0, {0, 1e15});
   table.finish();
   if (!expect.loss.empty() && std::int64_t(expect.loss.size()) != use.steps)
-    table.reject_value("loss", fmt::format("{} losses, one a step", use.steps),
+    table.reject_value("loss", fmt::format("{} losses, one per step", use.steps),
                        fmt::format("{}", expect.loss.size()));
   bool is_hash = expect.hash.empty() ||
                  (expect.hash.size() == 16 &&
                   expect.hash.find_first_not_of("0123456789abcdef") == expect.hash.npos);
   if (!is_hash) table.reject("hash", "16 digits of 0-9a-f");
   if (expect.unused_gathers >= 0 && !use.parallel.fsdp)
-    table.reject("unused_gathers", "none in a gate without parallel.fsdp");
+    table.reject("unused_gathers", "no such key in a gate without parallel.fsdp");
   return expect;
 }
 

@@ -9,27 +9,26 @@
 
 namespace simmesh {
 
-// GateSameAs is another run that must give the same bits: the gate's model and data on another mesh
-// in another form of parallelism.
+// GateSameAs is another run that must give the same bits: the gate's model and data on another
+// mesh, in another form of parallelism.
 struct GateSameAs {
   GateLayout layout;
   GateParallel parallel;
-  std::string word;  // "single_device", "replicate" or "fsdp"; empty where it is given by a table
+  std::string word;  // "single_device", "replicate" or "fsdp"; empty for a table
 
   // name returns "same_as fsdp", or "same_as fsdp on [2, 4]" for a table.
   std::string name() const;
 };
 
 // GateEvents are the events of sharding that one rank must go through in one step, as
-// fsdp::to_string writes them: "(unshard, block0, forward, sync)". Nothing is checked where there
-// are none.
+// fsdp::to_string writes them: "(unshard, block0, forward, sync)". An empty list checks nothing.
 struct GateEvents {
   std::int64_t rank = 0;
   std::int64_t step = 0;
   std::vector<std::string> list;
 };
 
-// GateExpect is the table [expect]. What stands at its default isn't checked.
+// GateExpect is the table [expect]. A key at its default checks nothing.
 struct GateExpect {
   std::vector<GateSameAs> same_as;
   std::int64_t schedules = 1;
@@ -45,7 +44,7 @@ struct GateExpect {
   bool has_same_as(std::string_view word) const;
 };
 
-// ExpectUse is what the table has to know of its gate.
+// ExpectUse is what reading the table needs to know about the rest of the gate.
 struct ExpectUse {
   const GateLayout& layout;
   const GateParallel& parallel;
@@ -53,7 +52,7 @@ struct ExpectUse {
   std::int64_t steps;
 };
 
-// read_gate_expect reads the table. A file of events is looked for beside the gate's.
+// read_gate_expect reads the table. A file of events is looked for in the folder of the gate.
 GateExpect read_gate_expect(GateTable& table, const ExpectUse& use);
 
 }  // namespace simmesh

@@ -6,8 +6,8 @@
 
 namespace simmesh {
 
-// explain returns a gate as TOML with every key, defaults too. It reads back as the same gate, and
-// explaining that gives the same text.
+// explain returns a gate as TOML with every key, including those at their defaults. The text reads
+// back as the same gate, and explaining that gate returns the same text.
 std::string explain(const GateFile& gate);
 
 }  // namespace simmesh

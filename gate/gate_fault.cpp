@@ -36,7 +36,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return number;
 }
 
-// Reads "step 1 backward" or "operation 5"; false for anything else.
+// Reads "step 1 backward" or "operation 5"; returns false for anything else.
 bool read_at(std::string_view text, const FaultLimits& limits, GateFault& fault) {
   std::vector<std::string_view> words = words_of(text);
   if (words.size() < 2) return false;

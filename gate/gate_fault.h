@@ -11,19 +11,19 @@
 
 namespace simmesh {
 
-// GateFault is one entry of the table [faults]: what goes wrong on which rank, and when: at the
-// first operation of the rank (a collective, send, receive or wait) from a phase of a step on, or
-// at one by number.
+// GateFault is one entry of the table [faults]: what goes wrong, on which rank, and when. The time
+// is the rank's first operation (a collective, send, receive or wait) from a phase of a step on, or
+// an operation given by its number.
 struct GateFault {
   Fault::Kind kind = Fault::Kind::kill;
   RankId rank = 0;
   std::int64_t step = 0;
   TrainPhase phase = TrainPhase::backward;
-  std::optional<std::uint64_t> number;  // of the operation or allocation, from 1
+  std::optional<std::uint64_t> number;  // of the operation or allocation, counted from 1
   std::uint64_t bit = 0;
   std::string place;  // FILE:LINE of its table
 
-  // is_at_phase says whether the operation has yet to be found by step and phase.
+  // is_at_phase says whether the operation is given by step and phase, not by its number.
   bool is_at_phase() const;
 };
 
@@ -33,7 +33,7 @@ struct FaultLimits {
   std::int64_t steps;
 };
 
-// read_gate_faults reads the table: each kind is a key, with a table or a list of them.
+// read_gate_faults reads the table: each kind is a key with a table or a list of tables.
 std::vector<GateFault> read_gate_faults(GateTable& table, const FaultLimits& limits);
 
 // to_string returns the key of a kind: "kill", "starve", "abandon", "flip_bit", "fail_allocation",
@@ -46,7 +46,8 @@ std::string describe(const GateFault& fault);
 // at_of returns the text of the key `at`: "step 1 backward" or "operation 5".
 std::string at_of(const GateFault& fault);
 
-// engine_fault returns the fault for a World; number must be known where the kind needs it.
+// engine_fault returns the fault as a World takes it; kinds at an operation or allocation need its
+// number.
 Fault engine_fault(const GateFault& fault);
 
 }  // namespace simmesh

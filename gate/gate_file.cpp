@@ -28,7 +28,7 @@ OptimizerSpec read_optimizer(GateTable& table) {
     options.nesterov = table.boolean("nesterov", false);
     table.finish();
     if (options.nesterov && (options.momentum == 0 || options.dampening != 0))
-      table.reject("nesterov", "a momentum and no dampening with nesterov");
+      table.reject("nesterov", "a momentum and no dampening together with nesterov");
     return options;
   }
   AdamSpec spec{.decay =
@@ -63,7 +63,7 @@ void read_train(GateTable& top, GateFile& gate) {
   table->finish();
 }
 
-// The rows of a model of a known kind follow from its sizes.
+// For a model of a known kind, the sizes of a row follow from the sizes of the model.
 void set_rows(GateFile& gate) {
   GateData& data = gate.data;
   if (gate.model.has_blocks()) {
@@ -116,7 +116,7 @@ void read_data(GateTable& top, GateFile& gate) {
                        fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
 }
 
-// Each micro-batch and each rank must get rows.
+// Says whether each rank gets rows in each micro-batch.
 bool gives_rows(const GateFile& gate, std::int64_t parts) {
   auto last_rows = [](std::int64_t size, std::int64_t among) {
     return chunk_of({.size = size, .parts = among, .index = among - 1}).length;
@@ -140,14 +140,14 @@ void check_split(GateTable& top, const GateFile& gate) {
   blamed.reject_value(data ? "batch" : "data.batch",
                       fmt::format("rows for each of {} ranks in each of {} micro-batches",
                                   gate.parts(), micro_batches),
-                      fmt::format("{}, which leaves some of them without", gate.data.batch));
+                      fmt::format("{}, which leaves some of them without rows", gate.data.batch));
 }
 
 void check_model(const GateTable& top, const GateFile& gate) {
   try {
     training_model(gate.model, gate.model_use());
   } catch (const Error& error) {
-    top.reject_value("model", "sizes and nodes that make a model", error.what());
+    top.reject_value("model", "sizes and nodes that form a model", error.what());
   }
 }
 
@@ -198,7 +198,8 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   if (auto expect = top.table("expect"))
     gate.expect = read_gate_expect(*expect, {gate.mesh, gate.parallel, node, gate.train.steps});
   if (gate.expect.exposed_us_max > 0 && !gate.device)
-    top.table("expect")->reject("exposed_us_max", "none in a gate without the table device");
+    top.table("expect")->reject("exposed_us_max",
+                                "no such key in a gate without the table [device]");
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   check_split(top, gate);
@@ -209,8 +210,8 @@ GateFile read_gate(const std::string& path) {
   std::error_code fault;
   std::ifstream stream(path, std::ios::binary);
   if (std::filesystem::is_directory(path, fault) || !stream)
-    raise(ErrorKind::value_error, "gate/gate_file", "expected a gate file, but '{}' can't be read",
-          path);
+    raise(ErrorKind::value_error, "gate/gate_file",
+          "expected a gate file, got '{}', which can't be read", path);
   std::ostringstream text;
   text << stream.rdbuf();
   return gate_from_text(text.str(), path);

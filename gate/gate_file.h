@@ -15,17 +15,17 @@
 
 namespace simmesh {
 
-// GateData is the table [data]: batches by formula. Step s has input seed + 2 s, target seed + 2 s
-// + 1.
+// GateData is the table [data]: batches by formula. In step s the input has seed + 2 s and the
+// target seed + 2 s + 1.
 struct GateData {
   Rule rule = Rule::unit;
   std::uint64_t seed = 7;
   std::int64_t batch = 8;     // rows of a step, over all ranks and micro-batches
   std::int64_t sequence = 0;  // positions of a row; 0: a row is one position (not for tokens)
-  // Sizes of one row, and for how many tokens the input, and classes the target, are numbers
-  // instead of values; 0 for values.
+  // The sizes of one row.
   Shape input;
   Shape target;
+  // The input is tokens below vocabulary and the target classes below classes; 0: they are values.
   std::int64_t vocabulary = 0;
   std::int64_t classes = 0;
 };
@@ -35,22 +35,22 @@ struct GateTrain {
   std::int64_t steps = 1;
   std::int64_t micro_batches = 1;
   OptimizerSpec optimizer = optim::SgdOptions{.lr = 0.01};
-  double clip_grad_norm = 0.0;  // 0: none
+  double clip_grad_norm = 0.0;  // 0: no clipping
   LossKind loss = LossKind::mse;
 };
 
-// GateFile is all that a gate file says, with the default of each key that it leaves out. It fits
-// together: the mesh has the dims that are named, each rank gets rows in each micro-batch, sizes
-// divide where they must.
+// GateFile is the content of a gate file, with the default of each key that the file leaves out.
+// Its parts fit together: the mesh has all dims that are named, each rank gets rows in each
+// micro-batch, and sizes divide where they must.
 struct GateFile {
-  std::string file;  // as it was named
+  std::string file;  // the path as given
   std::string title;
   GateLayout mesh;
   GateModel model;
   GateData data;
   GateParallel parallel;
   GateTrain train;
-  std::optional<DeviceModel> device;  // what time and memory are modelled for; not by default
+  std::optional<DeviceModel> device;  // the simulated device; by default none is modelled
   std::string arithmetic = "canonical";
   GateExpect expect;
   std::vector<GateFault> faults;
@@ -59,15 +59,15 @@ struct GateFile {
   // parts is the number of ranks that rows are cut over.
   std::int64_t parts() const { return parallel.parts(mesh); }
   ModelUse model_use() const;
-  // run_as returns the gate in another form of parallelism, without what is expected and faults.
+  // run_as returns the gate in another form of parallelism, without [expect] and [faults].
   GateFile run_as(const GateSameAs& other) const;
 };
 
-// read_gate reads a gate file. Throws a BadGate with file and line for a wrong one, and an Error
-// for one that can't be read.
+// read_gate reads a gate file. Throws a BadGate with file and line if its content is wrong, and an
+// Error if it can't be read.
 GateFile read_gate(const std::string& path);
 
-// gate_from_text reads a gate file's text; file is how errors name it.
+// gate_from_text reads the text of a gate file; errors name it by `file`.
 GateFile gate_from_text(std::string_view text, const std::string& file);
 
 }  // namespace simmesh

@@ -32,7 +32,8 @@ std::vector<std::string> read_fsdp_dims(GateTable& table, const GateLayout& layo
   if (!node || !node->is_array()) return {table.word("mesh", layout.names.front(), layout.names)};
   std::vector<std::string> dims = table.texts("mesh");
   if (dims.empty() || dims.size() > 2)
-    table.reject("mesh", "one dim, or two of which the first replicates and the second shards");
+    table.reject("mesh",
+                 "one dim, or two dims of which the first replicates and the second shards");
   for (const std::string& dim : dims)
     if (std::find(layout.names.begin(), layout.names.end(), dim) == layout.names.end())
       table.reject_value("mesh", fmt::format("some of {}", fmt::join(layout.names, ", ")),
@@ -49,7 +50,7 @@ PlainValue read_reshard(GateTable& table, std::int64_t shards) {
   if (!node) return {};
   if (node->is_boolean()) return table.boolean(key, true);
   std::string expected =
-      fmt::format("true, false, \"default\" or a factor of the shard mesh size {}", shards);
+      fmt::format("true, false, \"default\" or a divisor of the shard mesh size {}", shards);
   if (node->is_string() && node->as_string()->get() == "default") return {};
   if (!node->is_integer()) table.reject(key, expected);
   std::int64_t ranks = node->as_integer()->get();
@@ -63,7 +64,7 @@ std::optional<DType> read_policy_dtype(GateTable& table, std::string_view key) {
   return dtype_from_string(name);
 }
 
-// A module must come after those below it, and only once.
+// Each module must come once, and after the modules below it.
 void check_order(const GateTable& table, const std::vector<std::vector<std::string>>& calls) {
   std::vector<std::string> before;
   for (const std::vector<std::string>& call : calls)
@@ -72,7 +73,7 @@ void check_order(const GateTable& table, const std::vector<std::vector<std::stri
         if (name == other)
           table.reject_value("wrap", "each module once", quoted_name(name) + " twice");
         if (is_below_module(name, other))
-          table.reject_value("wrap", "modules from the inside outwards",
+          table.reject_value("wrap", "inner modules before outer ones",
                              quoted_name(other) + " before " + quoted_name(name));
       }
       before.push_back(name);
@@ -81,7 +82,7 @@ void check_order(const GateTable& table, const std::vector<std::vector<std::stri
     for (const std::string& name : call)
       for (const std::string& other : call)
         if (is_below_module(other, name))
-          table.reject_value("wrap", "no module in one group with one below it",
+          table.reject_value("wrap", "no module in a group together with a module below it",
                              quoted_name(name) + " with " + quoted_name(other));
 }
 
@@ -97,7 +98,7 @@ void read_fsdp_wrap(GateTable& table, nn::Module& shapes, GateFsdp& fsdp) {
   for (const auto& [name, module] : shapes.named_modules())
     if (!name.empty() && !dynamic_cast<nn::ModuleList*>(module)) callable.insert(name);
   for (const std::vector<std::string>& call : fsdp.modules) {
-    if (call.empty()) table.reject_value("wrap", "groups of at least one module", "an empty one");
+    if (call.empty()) table.reject_value("wrap", "groups of at least one module", "an empty group");
     for (const std::string& name : call)
       if (!callable.count(name)) {
         std::vector<std::string> names(callable.begin(), callable.end());
@@ -130,7 +131,7 @@ void read_settings(GateTable& table, const nn::ModelNode& model, ShardedSettings
   double factor = table.number("gradient_divide_factor", 0.0, {0, 1e9});
   if (factor > 0) settings.gradient_divide_factor = factor;
   settings.force_sum_reduction = table.boolean("force_sum_reduction_for_comms", false);
-  // Ranks on which no token chose an expert have no gradient for it, but must reduce one.
+  // On ranks where no token chose an expert, it has no gradient, but its group must still reduce.
   settings.reduces_unused_params =
       table.boolean("reduce_scatter_unused_params", has_kind(model, "moe"));
   settings.cuts_over_mesh = true;
@@ -160,7 +161,7 @@ std::vector<std::vector<std::string>> wrapped_modules(const GateFsdp& fsdp,
   return calls;
 }
 
-// The largest dim that can be sharded; dim 0 always can.
+// Returns the largest dim that divides evenly, else dim 0, which can always be sharded.
 std::int64_t largest_dim(const Shape& shape, std::int64_t shards) {
   std::int64_t best = 0;
   for (std::size_t dim = 1; dim < shape.size(); ++dim)

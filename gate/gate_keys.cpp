@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t text_bytes_max = std::size_t(1) << 20;
 constexpr std::size_t list_max = 4096;
 
-// What a person wrote, short and on one line.
+// Shortens a value that a person wrote, and puts it on one line.
 std::string printable(std::string_view text) {
   constexpr std::size_t shown_max = 60;
   std::string result(text.substr(0, shown_max));
@@ -31,7 +31,7 @@ std::string shown(const toml::node& node) {
   return "a date or time";
 }
 
-// Texts end up in lines that are printed.
+// Strings without control characters, because messages print them on one line.
 bool is_plain_text(const toml::node& node) {
   if (!node.is_string()) return false;
   for (char letter : node.as_string()->get())
@@ -79,7 +79,7 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
     throw BadGate(place_at(file, std::int64_t(error.source().begin.line)),
-                  "expected TOML, got text that is none: " +
+                  "expected TOML, got a syntax error: " +
                       printable(std::string_view(error.description()).substr(0, 200)));
   }
 }
@@ -120,13 +120,13 @@ void GateTable::reject(std::string_view key, std::string_view expected) const {
 void GateTable::refuse(std::string_view key, std::string_view needs) {
   if (!has(key)) return;
   throw BadGate(place_of(key), fmt::format("the key '{}' needs {}, which this program doesn't "
-                                           "have; expected a gate without it, got {}",
+                                           "have; expected no such key, got {}",
                                            path_of(key), needs, shown(*table_->get(key))));
 }
 
 void GateTable::finish() const {
   std::vector<std::string> known(known_.begin(), known_.end());
-  // The first in the file, not in the alphabet.
+  // The table iterates in alphabetical order; the message names the first key in the file.
   const toml::key* first = nullptr;
   for (auto&& [key, node] : *table_) {
     if (known_.count(key.str())) continue;
@@ -141,7 +141,7 @@ void GateTable::finish() const {
 std::string GateTable::text(std::string_view key, std::string otherwise) {
   const toml::node* node = value(key);
   if (!node) return otherwise;
-  if (!is_plain_text(*node)) reject(key, "a text without control characters");
+  if (!is_plain_text(*node)) reject(key, "a string without control characters");
   return node->as_string()->get();
 }
 
@@ -188,11 +188,12 @@ const toml::array* GateTable::list(std::string_view key, std::string_view expect
 
 std::vector<std::string> GateTable::texts(std::string_view key) {
   std::vector<std::string> result;
-  const toml::array* items = list(key, "a list of texts");
+  const toml::array* items = list(key, "a list of strings");
   if (!items) return result;
   for (const toml::node& item : *items) {
     if (!is_plain_text(item))
-      reject_value(key, "a list of texts without control characters", "one with " + shown(item));
+      reject_value(key, "a list of strings without control characters",
+                   "a list with " + shown(item));
     result.push_back(item.as_string()->get());
   }
   return result;
@@ -200,14 +201,14 @@ std::vector<std::string> GateTable::texts(std::string_view key) {
 
 std::vector<std::vector<std::string>> GateTable::read_rows(std::string_view key,
                                                            bool takes_integers) {
-  std::string expected =
-      fmt::format("a list of texts, or of lists of texts{}", takes_integers ? " and integers" : "");
+  std::string expected = fmt::format("a list of strings, or of lists of strings{}",
+                                     takes_integers ? " and integers" : "");
   std::vector<std::vector<std::string>> result;
   const toml::array* items = list(key, expected);
   if (!items) return result;
   auto text_of = [&](const toml::node& node) {
     if (takes_integers && node.is_integer()) return fmt::format("{}", node.as_integer()->get());
-    if (!is_plain_text(node)) reject_value(key, expected, "one with " + shown(node));
+    if (!is_plain_text(node)) reject_value(key, expected, "a list with " + shown(node));
     return node.as_string()->get();
   };
   for (const toml::node& item : *items) {
@@ -218,7 +219,7 @@ std::vector<std::vector<std::string>> GateTable::read_rows(std::string_view key,
     } else if (item.is_string()) {
       row.push_back(text_of(item));
     } else {
-      reject_value(key, expected, "one with " + shown(item));
+      reject_value(key, expected, "a list with " + shown(item));
     }
   }
   return result;
@@ -240,7 +241,7 @@ std::vector<double> GateTable::numbers(std::string_view key) {
     std::optional<double> number;
     if (item.is_number()) number = item.value<double>();
     if (!number || !std::isfinite(*number))
-      reject_value(key, "a list of finite numbers", "one with " + shown(item));
+      reject_value(key, "a list of finite numbers", "a list with " + shown(item));
     result.push_back(*number);
   }
   return result;
@@ -256,7 +257,7 @@ Shape GateTable::sizes(std::string_view key, Shape otherwise, Range range) {
   for (const toml::node& item : *items) {
     if (!item.is_integer() || item.as_integer()->get() < range.min ||
         item.as_integer()->get() > range.max)
-      reject_value(key, expected, "one with " + shown(item));
+      reject_value(key, expected, "a list with " + shown(item));
     result.push_back(item.as_integer()->get());
   }
   return result;
@@ -275,7 +276,7 @@ std::vector<GateTable> GateTable::tables(std::string_view key) {
   if (node->is_table()) return {GateTable(*node->as_table(), file_, path_of(key))};
   std::vector<GateTable> result;
   for (const toml::node& item : *list(key, "a table or a list of tables")) {
-    if (!item.is_table()) reject_value(key, "a list of tables", "one with " + shown(item));
+    if (!item.is_table()) reject_value(key, "a list of tables", "a list with " + shown(item));
     result.emplace_back(*item.as_table(), file_, path_of(key));
   }
   return result;
@@ -283,7 +284,7 @@ std::vector<GateTable> GateTable::tables(std::string_view key) {
 
 std::vector<GateTable::TextOrTable> GateTable::texts_or_tables(std::string_view key) {
   std::vector<TextOrTable> result;
-  const toml::array* items = list(key, "a list of texts and tables");
+  const toml::array* items = list(key, "a list of strings and tables");
   if (!items) return result;
   for (const toml::node& item : *items) {
     if (item.is_table())
@@ -291,7 +292,7 @@ std::vector<GateTable::TextOrTable> GateTable::texts_or_tables(std::string_view 
     else if (is_plain_text(item))
       result.push_back({item.as_string()->get(), std::nullopt});
     else
-      reject_value(key, "a list of texts and tables", "one with " + shown(item));
+      reject_value(key, "a list of strings and tables", "a list with " + shown(item));
   }
   return result;
 }

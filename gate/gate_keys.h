@@ -15,17 +15,17 @@
 
 namespace simmesh {
 
-// BadGate says that a gate file can't be run: text that is no TOML, an unknown key, a wrong type, a
-// value out of range, parts that don't fit together. It starts with [FILE:LINE].
+// BadGate says why a gate file can't be run: it isn't valid TOML, a key is unknown, a value has a
+// wrong type or is out of range, or parts don't fit together. Its message starts with [FILE:LINE].
 class BadGate : public Error {
  public:
   BadGate(std::string_view where, std::string_view message)
       : Error(ErrorKind::value_error, where, message) {}
 };
 
-// GateTable reads one table of a gate file. Each accessor takes a key and what stands for an absent
-// one, and throws a BadGate for a value of another type or out of range. A key that is asked for is
-// known from then on; `finish` refuses all others, so no key is ever ignored.
+// GateTable reads one table of a gate file. Each accessor takes a key and the default for an absent
+// key, and throws a BadGate for a value of another type or out of range. Asking for a key makes it
+// known; `finish` refuses all unknown keys, so no key is ever ignored.
 //
 //   std::int64_t layers = table.integer("layers", 2, {1, 64});
 //   table.finish();
@@ -40,46 +40,46 @@ class GateTable {
     double max;
   };
 
-  // The table must outlive this; path is what stands before its keys: "model".
+  // The table must outlive this. path is the prefix of its keys in messages: "model".
   GateTable(const toml::table& table, std::string file, std::string path = "");
 
   bool has(std::string_view key);
   std::string text(std::string_view key, std::string otherwise);
-  // word takes one of the choices.
+  // word returns a string that must be one of the choices.
   std::string word(std::string_view key, std::string otherwise,
                    const std::vector<std::string>& choices);
   std::int64_t integer(std::string_view key, std::int64_t otherwise, Range range);
   double number(std::string_view key, double otherwise, NumberRange range);
   bool boolean(std::string_view key, bool otherwise);
   std::vector<std::string> texts(std::string_view key);
-  // rows is a list whose entries are texts or lists of texts: a text is a row of one.
-  // rows_with_integers also takes integers in the inner lists, as their digits.
+  // rows returns a list whose entries are strings or lists of strings; a single string is a row of
+  // one. rows_with_integers also accepts integers in the inner lists, and returns their digits.
   std::vector<std::vector<std::string>> rows(std::string_view key);
   std::vector<std::vector<std::string>> rows_with_integers(std::string_view key);
   std::vector<double> numbers(std::string_view key);
-  // sizes is a list of at most dims_max integers of the range.
+  // sizes returns a list of at most dims_max integers in the range.
   Shape sizes(std::string_view key, Shape otherwise, Range range);
-  // table returns the table under a key; nothing where it is absent. tables also takes a list of
+  // table returns the table under a key, nullopt if it is absent. tables also accepts a list of
   // tables.
   std::optional<GateTable> table(std::string_view key);
   std::vector<GateTable> tables(std::string_view key);
-  // texts_or_tables is a list of both; of an entry the table is there, or the text counts.
+  // texts_or_tables returns a list in which each entry is a string or a table.
   struct TextOrTable;
   std::vector<TextOrTable> texts_or_tables(std::string_view key);
-  // value returns whatever stands there, null where it is absent.
+  // value returns the value of any type, null if the key is absent.
   const toml::node* value(std::string_view key);
 
-  // refuse throws where the key is there: what it asks for isn't part of this program.
+  // refuse throws if the key is present, because this program doesn't have what the key needs.
   void refuse(std::string_view key, std::string_view needs);
-  // finish throws for the first key that no accessor has asked for, with the nearest known one.
+  // finish throws for the first unknown key of the file, and names the nearest known key.
   void finish() const;
   // reject throws: "key 'model.heads': expected EXPECTED, got 3".
   [[noreturn]] void reject(std::string_view key, std::string_view expected) const;
-  // reject_value throws the same with a text in place of the value.
+  // reject_value throws the same, with `got` in place of the value.
   [[noreturn]] void reject_value(std::string_view key, std::string_view expected,
                                  std::string_view got) const;
 
-  // keys returns all keys in order of the alphabet; path_of the whole path of one.
+  // keys returns all keys in alphabetical order; path_of returns the whole path of a key.
   std::vector<std::string> keys() const;
   std::string path_of(std::string_view key) const;
   std::int64_t line() const;
@@ -98,13 +98,13 @@ class GateTable {
   std::set<std::string, std::less<>> known_;
 };
 
-// TextOrTable is an entry of a list of texts and tables.
+// TextOrTable is an entry of a list of strings and tables; text counts if table is absent.
 struct GateTable::TextOrTable {
   std::string text;
   std::optional<GateTable> table;
 };
 
-// parse_toml returns the table of a TOML text of at most 1 MiB. Throws a BadGate with its line.
+// parse_toml parses TOML of at most 1 MiB. Throws a BadGate with the line of the mistake.
 toml::table parse_toml(std::string_view text, const std::string& file);
 
 // nearest returns the candidate with the smallest edit distance, the first of equals; empty for

@@ -41,10 +41,10 @@ GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key) {
     return layout;
   }
   if (names.size() != layout.shape.size())
-    table.reject_value("names", fmt::format("{} names, one a size", layout.shape.size()),
+    table.reject_value("names", fmt::format("{} names, one per size", layout.shape.size()),
                        fmt::format("{}", names.size()));
   if (!are_distinct(names))
-    table.reject_value("names", "names that differ", fmt::format("{}", fmt::join(names, " ")));
+    table.reject_value("names", "different names", fmt::format("{}", fmt::join(names, " ")));
   layout.names = names;
   return layout;
 }

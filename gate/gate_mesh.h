@@ -14,12 +14,12 @@ struct GateLayout {
   Shape shape = {1};
   std::vector<std::string> names = {"dp"};
 
-  // index_of returns the index of a dim that is there.
+  // index_of returns the index of a dim, which must exist.
   std::size_t index_of(const std::string& name) const;
 };
 
-// read_gate_layout reads sizes under a key, and "names" of as many dims: at most 4,096 ranks. Names
-// are "dp", or "dim0", "dim1", ... where they are left out.
+// read_gate_layout reads the sizes under a key, at most 4,096 ranks, and the key "names" with one
+// name per size. Without it the names are "dp" for one dim, and "dim0", "dim1", ... for several.
 GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key);
 
 }  // namespace simmesh

@@ -10,13 +10,13 @@
 
 namespace simmesh {
 
-// gate_elements_max bounds the elements of a gate's parameters, and those of its batches in all
-// steps.
+// gate_elements_max bounds the number of elements of a gate's parameters, and that of its batches
+// over all steps.
 inline constexpr std::int64_t gate_elements_max = std::int64_t{1} << 26;
 
 // GateModel is the table [model] of a gate file; docs/gates.md says what each key means.
 struct GateModel {
-  std::string kind = "mlp";  // mlp, transformer, moe, linear_stack; nodes where they are listed
+  std::string kind = "mlp";  // mlp, transformer, moe, linear_stack, or nodes
   std::int64_t layers = 2;
   std::int64_t width = 16;
   std::int64_t hidden = 32;
@@ -36,30 +36,30 @@ struct GateModel {
   std::uint64_t init_seed = 1;
 
   bool is_given_by_nodes() const { return kind == "nodes"; }
-  // has_blocks says whether the kind is made of transformer blocks, which takes tokens and predicts
+  // has_blocks says whether the model is made of transformer blocks; it then takes and predicts
   // tokens.
   bool has_blocks() const { return kind == "transformer" || kind == "moe"; }
 };
 
-// read_gate_model reads the table; a key that the kind doesn't have is unknown.
+// read_gate_model reads the table. Keys that the kind doesn't have are unknown.
 GateModel read_gate_model(GateTable& table);
 
-// ModelUse is what a model has to know of the rest of its gate.
+// ModelUse is what a model needs to know about the rest of its gate.
 struct ModelUse {
   std::int64_t sequence = 1;
   bool checkpoint_blocks = false;
 };
 
-// model_node returns the model as a tree of nodes; its root is without a name.
+// model_node returns the model as a tree of nodes. Its root has no name.
 nn::ModelNode model_node(const GateModel& model, const ModelUse& use);
 
-// training_model adds the values of all parameters: parameter i, in order of registration, by the
-// formula with seed + i, times scale; vectors named weight, which are those of norms, plus 1.
-// Raises a ValueError for nodes that don't make a model, and for more than gate_elements_max
-// elements.
+// training_model returns the model with the values of all parameters. Parameter i, in order of
+// registration, has the values of the formula with seed + i, times scale; vectors named weight,
+// which are those of norms, also get 1 added. Throws a ValueError for nodes that don't form a
+// model, and for more than gate_elements_max elements.
 TrainingModel training_model(const GateModel& model, const ModelUse& use);
 
-// has_kind says whether a node or one below it is of the kind.
+// has_kind says whether a node or any node below it has the kind.
 bool has_kind(const nn::ModelNode& node, std::string_view kind);
 
 }  // namespace simmesh

@@ -14,7 +14,7 @@ GateReplicate read_replicate(GateTable& table, const GateLayout& layout,
   replicate.mesh = table.word("mesh", layout.names.front(), layout.names);
   replicate.bucket_bytes = table.integer("bucket_bytes", replicate.bucket_bytes,
                                          {1, std::numeric_limits<std::int64_t>::max()});
-  // Experts that no token chose have no gradient on one device either.
+  // An expert that no token chose has no gradient on one device either.
   replicate.find_unused = table.boolean("find_unused", has_kind(model, "moe"));
   table.finish();
   return replicate;
@@ -41,7 +41,7 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
     parallel.replicate = read_replicate(*replicate, layout, model);
   if (auto fsdp = table.table("fsdp")) {
     if (parallel.replicate)
-      table.reject_value("fsdp", "one of fsdp and replicate; two dims in fsdp.mesh do both",
+      table.reject_value("fsdp", "either fsdp or replicate; two dims in fsdp.mesh do both",
                          "both of them");
     parallel.fsdp = read_gate_fsdp(*fsdp, layout, model);
   }
@@ -55,7 +55,7 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
   table.finish();
   parallel.checkpoint_blocks = checkpointing == "blocks";
   if (parallel.checkpoint_blocks && !has_kind(model, "block"))
-    table.reject("activation_checkpointing", "none for a model without blocks");
+    table.reject("activation_checkpointing", "\"none\" for a model without blocks");
   return parallel;
 }
 

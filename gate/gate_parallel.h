@@ -8,7 +8,7 @@
 
 namespace simmesh {
 
-// GateReplicate is parallel.replicate.
+// GateReplicate is parallel.replicate: gradients are summed as DistributedDataParallel does.
 struct GateReplicate {
   std::string mesh;  // the dim over which rows are cut
   std::int64_t bucket_bytes = std::int64_t(25) << 20;
@@ -21,7 +21,7 @@ struct GateParallel {
   std::optional<GateFsdp> fsdp;
   bool checkpoint_blocks = false;
 
-  // parts is the number of ranks that rows are cut over on a mesh.
+  // parts returns the number of parts into which the rows of a micro-batch are cut on a mesh.
   std::int64_t parts(const GateLayout& layout) const;
   // form returns "single_device", "replicate" or "fsdp".
   std::string_view form() const;
@@ -31,7 +31,7 @@ struct GateParallel {
 GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
                                 const nn::ModelNode& model);
 
-// default_parallel returns what the table holds with one form of parallelism at its defaults.
+// default_parallel returns the table with one form of parallelism at its defaults.
 GateParallel default_parallel(std::string_view form, const GateLayout& layout,
                               const nn::ModelNode& model);
 

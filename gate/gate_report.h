@@ -9,11 +9,11 @@ namespace simmesh {
 
 // GateTextOptions says how much of the results is printed.
 struct GateTextOptions {
-  bool quiet = false;
+  bool quiet = false;  // only the last line
 };
 
-// to_text returns the results as `simmesh run` prints them: a block for each gate, and as last line
-// "N passed, N failed" over all checks; quiet: only that line.
+// to_text returns the results as `simmesh run` prints them: a block for each gate, and a last line
+// "N passed, N failed" over all checks.
 std::string to_text(gsl::span<const GateResult> results, GateTextOptions options = {});
 
 // to_json returns the same content as one line of JSON.

@@ -10,7 +10,7 @@ namespace simmesh {
 
 namespace {
 
-// Attention blocks with checkpointing nest deeper than the default stack.
+// Attention blocks with checkpointing need more than the default stack.
 constexpr std::size_t stack_bytes = 256 * 1024;
 
 void keep_results(Rank& rank, const GateRunner::Request& request, const TrainingResult& result,
@@ -23,7 +23,7 @@ void keep_results(Rank& rank, const GateRunner::Request& request, const Training
   if (request.keep_record && rank.id() == 0) found.record = copy_of(results);
 }
 
-// Observation keeps what one rank's events of sharding say.
+// Observation counts the gathers of one rank, and keeps its events.
 class Observation {
  public:
   Observation(const GateEvents& asked, Rank& rank, RankFindings& found)
@@ -46,7 +46,7 @@ class Observation {
   std::int64_t step_ = -1;
 };
 
-// TrainingCalls counts a rank's calls of each collective, those within reports left out.
+// TrainingCalls counts a rank's calls of each collective, except those that only serve reports.
 class TrainingCalls {
  public:
   explicit TrainingCalls(Rank& rank) : rank_(rank), last_(rank.counters()) {}
@@ -131,7 +131,7 @@ Schedule GateRunner::schedule_at(std::uint64_t i) const {
   std::uint64_t seed = RandomStream(options_.seed, i).next();
   if (i % 2 == 1) return Schedule::seeded(seed);
   Schedule priorities = Schedule::pct({.depth = 3});
-  // The World's seed stays: what ranks draw depends on it.
+  // Only the schedule gets this seed: the random streams of the ranks depend on the World's.
   return Schedule::custom(fmt::format("pct:3 with seed {}", seed),
                           [priorities, seed](std::size_t ranks, std::uint64_t) {
                             return priorities.make_policy(ranks, seed);

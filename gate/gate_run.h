@@ -16,7 +16,7 @@
 
 namespace simmesh {
 
-// GateRunOptions says how the worlds of a gate run: the words of the command line.
+// GateRunOptions says how the worlds of a gate run, in the words of the command line.
 struct GateRunOptions {
   std::uint64_t seed = 0;
   std::string schedule = "fifo";
@@ -24,20 +24,20 @@ struct GateRunOptions {
   std::optional<std::string> arithmetic = std::nullopt;  // instead of the gate's
 };
 
-// RankFindings is what one rank of a run found out about itself.
+// RankFindings is what one rank of a run reports.
 struct RankFindings {
-  // Calls of each collective, those for the losses that are reported left out.
+  // Calls of each collective, except those for the printed losses.
   std::array<std::uint32_t, collective_op_count> calls{};
   std::vector<double> losses;
-  std::vector<std::optional<Difference>> differences;  // from each record that was given
-  // The rank's operations when it reached each phase, by step and phase.
+  std::vector<std::optional<Difference>> differences;  // from each expected record
+  // The number of operations that the rank had begun when it reached each phase, by step and phase.
   std::vector<std::array<std::uint64_t, 3>> operations;
   std::optional<RunRecord> record;
-  GatherTally gathers;              // of a run that was observed
+  GatherTally gathers;              // of an observed run
   std::vector<std::string> events;  // of the rank and step that expect.events names
 };
 
-// GateRun is one run of a gate.
+// GateRun is the result of one run of a gate.
 struct GateRun {
   Outcome outcome;
   std::vector<RankFindings> ranks;
@@ -52,30 +52,30 @@ class GateRunner {
   struct Request {
     Schedule schedule = Schedule::fifo();
     std::vector<Fault> faults = {};
-    // What each rank compares its results with; must outlive the call.
+    // Records that each rank compares its results with; must outlive the call.
     std::vector<const RunRecord*> expected = {};
     bool keep_record = false;  // of rank 0
-    bool observes = false;     // gathers and events of sharding
-    // Ranks have the gate's simulated device and do nothing but train: there are no results.
+    bool observes = false;     // whether gathers and events of sharding are kept
+    // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;
   };
 
-  // world_options returns the options of the mesh's world.
+  // world_options returns the options of the world of the mesh.
   WorldOptions world_options(const Request& request) const;
-  // body returns what each rank runs; its findings go into a list of one entry a rank.
+  // body returns what each rank runs. Its findings go into a list with one entry per rank.
   std::function<void(Rank&)> body(const Request& request, std::vector<RankFindings>& found) const;
 
   GateRun run(const Request& request) const;
   // run_as trains on another mesh, in another form of parallelism, and keeps the record.
   GateRun run_as(const GateSameAs& other) const;
 
-  // schedule_at returns schedule number i of the many: 0 is the one of the options, then seeded and
-  // priority schedules in turn, with seeds drawn from the options' seed.
+  // schedule_at returns schedule number i of the gate: number 0 is that of the options, the others
+  // are alternately seeded and priority schedules, with seeds drawn from the seed of the options.
   Schedule schedule_at(std::uint64_t i) const;
 
-  // resolved returns the fault with the number of its operation. Throws a BadGate where the rank
-  // has no operation from there on.
+  // resolved returns the fault with the number of its operation. Throws a BadGate if the rank has
+  // no operation from the fault's phase on.
   GateFault resolved(const GateFault& fault, const GateRun& without_faults) const;
 
  private:

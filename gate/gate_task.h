@@ -9,19 +9,18 @@
 namespace simmesh {
 
 // GateTask is what a gate trains: the model with its values, how it is sharded, and the data of all
-// steps, made once outside of any World. Ranks of any number of Worlds read it.
+// steps. It is made once, outside any World, and the ranks of any number of Worlds read it.
 struct GateTask {
   TrainingTask training;
-  FsdpPlan plan;  // without a mesh where nothing is sharded
+  FsdpPlan plan;  // without a mesh if nothing is sharded
 };
 
-// gate_task makes it. Micro-batch m of a step has the rows that the chunk rule gives it (see
-// chunk_of); its terms are divided by those of the whole step.
+// gate_task makes the task of a gate. A micro-batch has the rows that the chunk rule gives it (see
+// chunk_of), and its loss is divided by the number of terms of the whole step.
 GateTask gate_task(const GateFile& gate);
 
-// train_on_mesh trains on this rank as the gate's table [parallel] says: all ranks of its World
-// call it. Callbacks of the form that are given are kept; prepare comes last, on the model as it is
-// trained.
+// train_on_mesh trains on this rank as the gate's table [parallel] says. All ranks of its World
+// call it. Callbacks that the form already has are kept; prepare runs last, on the sharded model.
 TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form = {});
 
 }  // namespace simmesh

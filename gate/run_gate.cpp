@@ -16,7 +16,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-// How a run ended, in one line.
+// Says in one line how a run ended.
 std::string ending_of(const Outcome& outcome) {
   if (outcome.ok()) return fmt::format("data hash {}", hash_text(outcome.data_hash));
   const Failure& failure = *outcome.failure;
@@ -25,7 +25,7 @@ std::string ending_of(const Outcome& outcome) {
   return text + first_line(failure.message);
 }
 
-// The report without its last line, since the gate has a reproduce line of its own.
+// Returns the report without its last line, because the gate prints its own reproduce line.
 std::string report_of(const Outcome& outcome) {
   std::string text = report(outcome);
   return text.substr(0, text.rfind("\nreproduce: "));
@@ -82,14 +82,14 @@ class Checks {
     result_.checks.push_back({std::move(name), passed, std::move(expected), std::move(actual)});
   }
 
-  // Other is another run that must give the same bits, and which of the records given it made.
+  // Other is another run that must give the same bits, with the index of its record.
   struct Other {
     const GateSameAs* same_as;
     GateRun run;
     std::size_t record;
   };
 
-  // Nodes that don't even run on one device make a bad file.
+  // If nodes don't run on one device, the file is wrong.
   void check_nodes() {
     GateRun single = runner_.run_as({.layout = {}, .parallel = {}, .word = "single_device"});
     if (single.outcome.ok()) return;
@@ -140,13 +140,13 @@ class Checks {
         fmt::format("the same in {} tensors on each rank", other.run.ranks[0].record->size()));
   }
 
-  // Why a parameter that nothing used differs.
+  // Says why an unused parameter differs; empty for any other difference.
   std::string reason_of(const Difference& difference) const {
     if (!difference.is_extra_zeros || !gate_.parallel.fsdp ||
         !gate_.parallel.fsdp->settings.reduces_unused_params)
       return "";
-    return "; no rank used this parameter in the step, so one device has no gradient of it and "
-           "its optimiser leaves it as it is, but reduce_scatter_unused_params reduces zeros, to "
+    return "; no rank used this parameter in the step, so one device has no gradient for it and "
+           "its optimiser leaves it unchanged, but reduce_scatter_unused_params reduces zeros, to "
            "which the optimiser applies weight decay and momentum";
   }
 
@@ -204,7 +204,7 @@ class Checks {
         std::to_string(gate_.expect.unused_gathers));
   }
 
-  // One more run, so that what is reported costs the devices nothing.
+  // This is a run of its own, so that reporting doesn't cost the devices time or memory.
   void check_device() {
     GateRun run = runner_.run({.schedule = runner_.schedule_at(0), .on_devices = true});
     if (!run.outcome.ok()) result_.failure = report_of(run.outcome);
@@ -217,8 +217,8 @@ class Checks {
           std::max(figures.exposed_communication_us, report.exposed_communication_us);
       figures.reserved_bytes = std::max(figures.reserved_bytes, report.memory.reserved.peak);
     }
-    add("device", is_complete, "all operations to end and no streams to race",
-        run.outcome.ok() ? is_complete ? "that" : "operations that wait for one another"
+    add("device", is_complete, "all operations to end and no races between streams",
+        run.outcome.ok() ? is_complete ? "both" : "operations that wait for one another"
                          : ending_of(run.outcome));
     if (!is_complete) return;
     result_.device = figures;
@@ -300,7 +300,7 @@ class Checks {
   const GateFile& gate_;
   GateRunOptions options_;
   GateRunner runner_;
-  std::deque<Other> others_;  // records are pointed to
+  std::deque<Other> others_;  // a deque, because others point to the records
   GateRun base_;
   GateResult result_;
 };

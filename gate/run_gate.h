@@ -19,7 +19,8 @@ struct GateCheck {
   std::string actual;
 };
 
-// DeviceFigures are those of simulated devices in a run, each of the rank where it is largest.
+// DeviceFigures are figures of the simulated devices in a run, each for the rank where it is
+// largest.
 struct DeviceFigures {
   double makespan_us = 0;
   double exposed_communication_us = 0;
@@ -34,16 +35,16 @@ struct GateResult {
   std::uint64_t data_hash = 0;
   std::uint64_t schedule_hash = 0;
   std::int64_t peak_bytes = 0;  // of the rank that held the most
-  // What the process used for buffers; with several threads it depends on their timing, and is left
-  // out.
+  // Bytes that the process used for buffers; absent with several threads, because it then depends
+  // on their timing.
   std::optional<std::int64_t> physical_peak_bytes;
   std::map<std::string, std::int64_t> collectives;  // calls of each rank
-  // Of the rank with the most unused ones, for a gate with sharded parameters.
+  // For a gate with sharded parameters: the gathers of the rank with the most unused ones.
   std::optional<GatherTally> gathers;
-  std::optional<DeviceFigures> device;  // where the gate has one
+  std::optional<DeviceFigures> device;  // if the gate has a device
   std::vector<double> losses;
-  std::string failure;    // report of the first run that failed; empty for none
-  std::string reproduce;  // command line
+  std::string failure;    // report of the first run that failed; empty if none did
+  std::string reproduce;  // command line that reproduces a failure
 
   std::int64_t passed() const;
   std::int64_t failed() const { return std::int64_t(checks.size()) - passed(); }
@@ -51,8 +52,8 @@ struct GateResult {
 
 // run_gate runs a gate and makes all its checks: that every rank returns, same_as, schedules,
 // collectives, events, unused_gathers, the device, peak_bytes_max, loss, hash, each fault, and that
-// nothing is left alive. Throws a BadGate where the model can't be run even on one device, and for
-// a fault without an operation.
+// nothing is left alive. Throws a BadGate if the model can't run even on one device, and for a
+// fault without an operation.
 GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {});
 
 }  // namespace simmesh

@@ -34,7 +34,7 @@ class GuidedPolicy final : public SchedulePolicy {
 
 using Turns = std::vector<RankId>;
 
-// Shrinker keeps the shortest list that fails.
+// Shrinker keeps the shortest failing list found so far.
 class Shrinker {
  public:
   Shrinker(const ShrinkRequest& request, const FailingRun& run) : request_(request), run_(run) {}

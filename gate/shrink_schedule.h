@@ -9,27 +9,28 @@
 
 namespace simmesh {
 
-// guided_schedule lets the ranks of a list go in that order, leaves out those that can't run when
-// their turn comes, and goes on first come, first served. With an empty list it is FIFO.
+// guided_schedule picks the ranks of a list in their order, skips those that can't run when their
+// turn comes, and then continues first come, first served. With an empty list it is FIFO.
 Schedule guided_schedule(std::vector<RankId> turns);
 
-// FailingRun runs something under a schedule with recorded choices, and returns the outcome where
-// it fails.
+// FailingRun runs something under a schedule with recorded choices. It returns the outcome of a
+// failure, and nullopt if the run passed.
 using FailingRun = std::function<std::optional<Outcome>(const Schedule& schedule)>;
 
-// ShrunkSchedule is a failing schedule from which no turn can be left out.
+// ShrunkSchedule is the shortest failing schedule that was found.
 struct ShrunkSchedule {
-  std::vector<RankId> turns;  // of a guided schedule
-  Outcome outcome;            // its choices replay the schedule as a whole
+  std::vector<RankId> turns;  // the list of a guided schedule
+  Outcome outcome;            // its choices replay the whole schedule
 };
 
-// shrink_schedule looks for the shortest list of turns that still fails, by delta debugging (Zeller
-// and Hildebrandt, TSE 2002) over the choices of a failing run. At most so many runs. Nothing where
-// the guided schedule of these choices doesn't fail.
+// ShrinkRequest says what to shrink: the choices of a failing run, in at most runs_max more runs.
 struct ShrinkRequest {
   std::vector<RankId> choices;
   std::uint64_t runs_max = 2'000;
 };
+
+// shrink_schedule looks for a short list of turns that still fails, by delta debugging (Zeller and
+// Hildebrandt, TSE 2002). It returns nullopt if the guided schedule of the choices doesn't fail.
 std::optional<ShrunkSchedule> shrink_schedule(const ShrinkRequest& request, const FailingRun& run);
 
 }  // namespace simmesh

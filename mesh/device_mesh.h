@@ -98,7 +98,7 @@ class DeviceMesh {
     DimNames names;
   };
 
-  // from_groups makes an n-D mesh of the viewer's groups, one a dim. Throws a ValueError where
+  // from_groups makes an n-D mesh of the viewer's groups, one per dim. Throws a ValueError where
   // there is no group, where ranks or names are missing, where the number of dims isn't that of the
   // groups, and where a group isn't the line of the mesh through the viewer.
   static DeviceMesh from_groups(MeshViewer viewer, gsl::span<const RankList> groups,
@@ -117,7 +117,7 @@ class DeviceMesh {
   // size of one dim; throws an IndexError or KeyError where the mesh has no such dim.
   std::int64_t size(const MeshDim& dim) const;
 
-  // names has one entry a dim, or none.
+  // names has one entry per dim, or none.
   const std::vector<std::string>& names() const;
 
   // viewer and get_rank say who looks.

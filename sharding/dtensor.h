@@ -135,8 +135,8 @@ struct FromLocalOptions {
   std::optional<Placements> grad_placements = {};
 };
 
-// from_local makes a DTensor of the ranks' own pieces. Throws a ValueError where a piece has not
-// the shape that the placements give it.
+// from_local makes a DTensor of the ranks' own pieces. Throws a ValueError where a piece
+// doesn't have the shape that the placements give it.
 DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                    const FromLocalOptions& options = {}, CallSite site = CallSite::here());
 

@@ -7,6 +7,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/number.h"
+#include "core/ops/shapes/op_views.h"
 
 namespace simmesh {
 
@@ -21,6 +22,7 @@ class DTensorDistribution final : public Distribution {
   void replace(DTensor value) const { value_ = std::move(value); }
 
   Tensor local_part() const override { return value_.local(); }
+  const AttachedViews& views() const override { return op_views(); }
 
   // Gradients that meet on the tape are added: pieces with equal placements piece by piece.
   std::vector<Tensor> dispatch(const OpCall& call) const override {

@@ -20,7 +20,7 @@ struct LocalShape {
 // apply from the first mesh dim to the last (or in the given shard order), each to the piece that
 // the one before left. Plain shards of tensors of up to six dims need no memory from the heap.
 //
-// `placements` and `coordinate` have one entry a mesh dim. Throws a ValueError where they have not
+// `placements` and `coordinate` have one entry per mesh dim. Throws a ValueError where they don't,
 // or where a coordinate lies outside the mesh, an IndexError where a shard's dim is outside the
 // tensor, and an AssertionError where a tensor without dims is split. Shard dims count from the
 // front.

@@ -101,7 +101,7 @@ Placement NormPartial(double p);
 // negative.
 Placement RaggedShard(std::vector<std::int64_t> units);
 
-// Placements has one entry a mesh dim, outermost first.
+// Placements has one entry per mesh dim, outermost first.
 using Placements = boost::container::small_vector<Placement, 4>;
 using PlacementSpan = gsl::span<const Placement>;
 

@@ -21,7 +21,7 @@ struct PlanRequest {
   Shape shape;                   // of the logical tensor
   DType dtype = DType::float32;  // for the cost only
   Dims mesh_shape;
-  Placements from;  // one a mesh dim
+  Placements from;  // one per mesh dim
   Placements to;
   ShardOrder from_order;
   ShardOrder to_order;

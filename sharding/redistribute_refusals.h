@@ -12,7 +12,7 @@ namespace simmesh {
 // (make_plan does so by itself); then the plan is made, and validate_steps looks at its steps.
 
 // validate_redistribute throws a RuntimeError where the target has a pending placement that the
-// source has not on the same mesh dim, and then whatever validate_local_redistribute throws.
+// source doesn't have on the same mesh dim, and then what validate_local_redistribute throws.
 void validate_redistribute(const PlanRequest& request);
 
 // validate_local_redistribute throws

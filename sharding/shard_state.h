@@ -9,7 +9,7 @@
 
 namespace simmesh {
 
-// ShardState is a sharding in two bytes a mesh dim, as the graph planner searches among them. A
+// ShardState is a sharding in two bytes per mesh dim, as the graph planner searches among them. A
 // code is 0 for R, 1 + d for S(d), and beyond that a pending placement. A place is the position of
 // the mesh dim in the order of its tensor dim (0 where it doesn't shard one). Mesh dims that aren't
 // there are zero.

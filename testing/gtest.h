@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <gtest/gtest.h>
+#include <optional>
 
 #include "collectives/process_group.h"
 #include "core/engine/world.h"
@@ -9,26 +10,29 @@
 
 namespace simmesh::testing {
 
-// MeshTest says on what a SIMMESH_TEST runs: a mesh that fills its world, and how often.
+// MeshTest says on which mesh a SIMMESH_TEST runs, and under how many schedules. The mesh has all
+// ranks of its world.
 struct MeshTest {
   Shape mesh = {1};
   DimNames names = {};
-  // Schedules in all: FIFO, PCT(3), and seeds from `seed` on, in turn with one and with two
-  // threads.
+  // The number of schedules: FIFO, PCT(3), and then seeded schedules from `seed` on, alternately
+  // with one thread and with two. Ranks draw the random numbers of `seed` under all of them.
   std::int64_t schedules = 8;
   std::uint64_t seed = 1;
   Arithmetic arithmetic = Arithmetic::canonical();
+  // The device that each rank simulates; none where it isn't given.
+  std::optional<DeviceModel> device = {};
 };
 
-// run_mesh_test runs a body on every rank under many schedules. It fails where a run fails, where
-// two schedules give different data hashes, and where something is left alive; each with the line
-// that reproduces it.
+// run_mesh_test runs a body on every rank under many schedules. It fails if a run fails, if two
+// schedules give different data hashes, or if a tensor is left alive, and prints the line that
+// reproduces the failure.
 void run_mesh_test(const MeshTest& test, const std::function<void(const DeviceMesh& mesh)>& body);
 
 }  // namespace simmesh::testing
 
 // SIMMESH_TEST(Suite, name, {.mesh = {2, 2}, .schedules = 100}) { ... } is a test whose body every
-// rank runs, with `mesh` as it sees it. Expectations on ranks throw or use EXPECT_SAME_BITS.
+// rank runs, with its own view of `mesh`. Checks on ranks throw or use EXPECT_SAME_BITS.
 #define SIMMESH_TEST(suite, name, ...)                                             \
   static void simmesh_body_##suite##_##name(const ::simmesh::DeviceMesh& mesh);    \
   TEST(suite, name) {                                                              \
@@ -36,6 +40,6 @@ void run_mesh_test(const MeshTest& test, const std::function<void(const DeviceMe
   }                                                                                \
   static void simmesh_body_##suite##_##name([[maybe_unused]] const ::simmesh::DeviceMesh& mesh)
 
-// EXPECT_SAME_BITS ends the run where the tensors differ, naming rank and element.
+// EXPECT_SAME_BITS ends the run if the tensors differ, and names the rank and the element.
 #define EXPECT_SAME_BITS(actual, expected) \
   ::simmesh::this_rank().expect_same_bits((actual), (expected))

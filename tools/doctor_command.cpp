@@ -20,12 +20,12 @@ namespace {
 struct Finding {
   std::string name;
   std::string value;
-  std::string expected;  // empty where nothing is expected
+  std::string expected;  // empty if any value is fine
 
   bool ok() const { return expected.empty() || expected == value; }
 };
 
-// The sum of eight operands in each order, whose bits must be the same on every machine.
+// Hashes a sum of eight operands, whose bits must be the same on every machine.
 std::string sum_hash(const Arithmetic& arithmetic, DType dtype) {
   std::vector<Tensor> operands;
   std::vector<const std::byte*> data;
@@ -48,7 +48,7 @@ struct OrderCheck {
   const char* expected;
 };
 
-// Recorded with gcc 12 and clang 14, which agree.
+// These hashes are those of gcc 12 and of clang 14.
 constexpr std::array<OrderCheck, 11> order_checks = {{
     {"canonical", DType::float64, "f24dda11c79ded99"},
     {"canonical", DType::float32, "aaf8c083b7c67c57"},
@@ -81,7 +81,7 @@ std::string stack_limit() {
   return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
 }
 
-// A world with a collective-free body: fibers can be made and switched.
+// Runs a world without collectives, to see that fibers can be made and switched.
 std::string fibers_work() {
   World world({.ranks = 64});
   Outcome outcome = world.run([](Rank& rank) { rank.record(rank.id()); });
@@ -118,9 +118,10 @@ std::vector<Finding> examine() {
 
 void add_doctor_command(CLI::App& program, int& status) {
   auto output = std::make_shared<OutputOptions>();
-  CLI::App* app = program.add_subcommand(
-      "doctor",
-      "prints versions, the machine and arithmetic self-checks; last line: ok, or what is wrong");
+  CLI::App* app = program.add_subcommand("doctor",
+                                         "prints versions, properties of the machine and "
+                                         "self-checks of the arithmetic; last line: ok, or "
+                                         "what is wrong");
   output->add_to(*app);
   app->callback([output, &status] {
     nlohmann::ordered_json values;

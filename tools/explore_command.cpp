@@ -26,7 +26,7 @@ std::string schedule_file(const ExploreArguments& arguments) {
   return std::filesystem::path(arguments.path).stem().string() + ".schedule";
 }
 
-// The file of the shortest failing schedule replays it.
+// The line replays the file of the shortest failing schedule.
 std::string reproduce_line(const ExploreArguments& arguments, const GateRunOptions& options,
                            const std::string& file) {
   std::string line = fmt::format("simmesh run {} --schedule {}", shell_word(arguments.path),
@@ -56,13 +56,13 @@ void add_explore_command(CLI::App& program, int& status) {
       "explore",
       "runs one gate under many schedules; last line: N schedules, N distinct, data hash H");
   app->add_option("GATE", arguments->path, "a gate file")->required();
-  app->add_option("--schedules", arguments->request.schedules, "at most so many schedules")
+  app->add_option("--schedules", arguments->request.schedules, "number of schedules, at most")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t(1), std::int64_t(1'000'000'000)));
   app->add_flag("--exhaustive", arguments->request.exhaustive,
-                "one schedule of each class of equivalent ones: for small worlds");
+                "run one schedule of each class of equivalent schedules; for small worlds");
   app->add_option("--output", arguments->output_file,
-                  "where a failing schedule is written; GATE.schedule by default");
+                  "file for a failing schedule; default: GATE.schedule");
   arguments->run.add_to(*app);
   arguments->output.add_to(*app);
   app->callback(

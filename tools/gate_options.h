@@ -6,8 +6,9 @@
 
 namespace simmesh {
 
-// gate_options returns the options of a gate's worlds; the arithmetic only where the command line
-// gives one, since the gate has its own. Throws for words that mean nothing.
+// gate_options returns the options for the worlds of a gate. The arithmetic is set only if the
+// command line gives one, because the gate has its own. Throws for an unknown schedule or
+// arithmetic.
 inline GateRunOptions gate_options(const RunOptions& run, const CLI::App& app) {
   Schedule::parse(run.schedule);
   Arithmetic::parse(run.arithmetic);

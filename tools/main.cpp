@@ -11,11 +11,11 @@ namespace {
 
 constexpr int cannot_run = 2;
 
-// One line, whatever the text.
+// Prints the text on one line.
 int refuse(std::string text) {
   for (char& letter : text)
     if (letter == '\n') letter = ' ';
-  // Not by fmt: it throws where standard error can't be written to.
+  // fmt would throw if standard error can't be written to.
   std::fputs(("simmesh: " + text + "\n").c_str(), stderr);
   return cannot_run;
 }
@@ -25,8 +25,9 @@ int refuse(std::string text) {
 int main(int argc, char** argv) {
   int status = 0;
   try {
-    CLI::App program("simmesh runs every rank of a device mesh in one process, bit for bit.",
-                     "simmesh");
+    CLI::App program(
+        "simmesh runs every rank of a device mesh in one process and compares results bit for bit.",
+        "simmesh");
     program.require_subcommand(1);
     program.set_version_flag("--version", fmt::format("simmesh {}", simmesh::version()));
     simmesh::add_run_command(program, status);
@@ -40,11 +41,12 @@ int main(int argc, char** argv) {
       if (error.get_exit_code() == 0) return program.exit(error);
       if (program.get_subcommands().empty() && argc > 1)
         return refuse(
-            std::string("expected a subcommand, run, explore, verify, plan or doctor, got ") +
+            std::string("expected a subcommand (run, explore, verify, plan or doctor), got ") +
             argv[1]);
       return refuse(error.what());
     }
-    if (std::fflush(stdout) != 0) return refuse("standard output can't be written to");
+    if (std::fflush(stdout) != 0)
+      return refuse("expected to write to standard output, got an error");
   } catch (const std::bad_alloc&) {
     return refuse("not enough memory");
   } catch (const std::exception& error) {

@@ -24,7 +24,7 @@ struct PlanArguments {
   OutputOptions output;
 };
 
-// Reads "2x4"; an empty text is a scalar's shape.
+// Reads "2x4"; an empty text is the shape of a scalar.
 Dims parse_sizes(std::string_view text, const char* option) {
   Dims sizes;
   std::string_view rest = text;
@@ -91,7 +91,7 @@ void print(const PlanReport& report, bool quiet) {
   fmt::print("cost: {}\n", report.cost_us);
 }
 
-// The picture of a plan, as text or as SVG by the ending of the file's name.
+// Returns the picture of a plan, as SVG or as text by the ending of the file name.
 std::string picture_of(const Plan& plan, const PlanRequest& request, const std::string& path) {
   std::string ending = std::filesystem::path(path).extension();
   if (ending == ".svg") return plan_svg_picture(request.shape, request.mesh_shape, plan);
@@ -137,13 +137,14 @@ void add_plan_command(CLI::App& program, int& status) {
   app->add_option("--to", arguments->to, "placements, for instance \"R,S(1)\"")->required();
   app->add_option("--planner", arguments->planner, "automatic, greedy, graph or both")
       ->capture_default_str();
-  app->add_option("--flattened", arguments->flattened,
-                  "mesh dims of a flattened mesh over which steps may merge, for instance 0x1");
+  app->add_option(
+      "--flattened", arguments->flattened,
+      "mesh dims over which the mesh is flattened, so that steps may merge; for instance 0x1");
   app->add_option("--devices-per-host", arguments->devices_per_host, "ranks per host")
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
   app->add_option("--picture", arguments->picture,
-                  "draws the shardings before and after each step into this file, .svg or .txt");
+                  "draw the shardings before and after each step into this file (.svg or .txt)");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] {
     run(*arguments);

@@ -17,7 +17,7 @@ struct RunArguments {
   OutputOptions output;
 };
 
-// All files are read before the first gate runs, and nothing is printed before the last has.
+// All files are read before the first gate runs, and nothing is printed before the last has run.
 int run(const RunArguments& arguments, const GateRunOptions& options) {
   std::vector<GateFile> gates;
   for (const std::string& path : arguments.paths) gates.push_back(read_gate(path));
@@ -43,7 +43,7 @@ void add_run_command(CLI::App& program, int& status) {
       "run", "runs gate files and checks what must hold; last line: N passed, N failed");
   app->add_option("GATE", arguments->paths, "gate files")->required();
   app->add_flag("--explain", arguments->explain,
-                "print the gate with all defaults as TOML, and don't run it");
+                "print the gate with all defaults as TOML, without running it");
   arguments->run.add_to(*app);
   arguments->output.add_to(*app);
   app->callback(

@@ -15,13 +15,15 @@ struct RunOptions {
 
   void add_to(CLI::App& app) {
     app.add_option("--seed", seed, "seed of schedules and random streams")->capture_default_str();
-    app.add_option("--schedule", schedule, "fifo, seeded, pct:D or replay:FILE")
+    app.add_option("--schedule", schedule,
+                   "which rank runs next: fifo, seeded, seeded:N, pct:D or replay:FILE")
         ->capture_default_str();
-    app.add_option("--threads", threads, "worker threads; changes no result")
+    app.add_option("--threads", threads, "number of worker threads; changes no result")
         ->capture_default_str()
         ->check(CLI::Range(std::int64_t(1), std::int64_t(1024)));
     app.add_option("--arithmetic", arithmetic,
-                   "canonical, exact, rank_order, as_nccl_ring, as_nccl_tree or as_gloo_ring")
+                   "how sums add up: canonical, exact, rank_order, as_nccl_ring, as_nccl_tree or "
+                   "as_gloo_ring")
         ->capture_default_str();
   }
 };

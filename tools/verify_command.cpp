@@ -26,7 +26,7 @@ struct VerifyArguments {
 };
 
 VerifyRequest request_of(const VerifyArguments& arguments) {
-  // Words that mean nothing are refused before any case runs.
+  // An unknown schedule or arithmetic is refused before any case runs.
   Schedule::parse(arguments.run.schedule);
   Arithmetic::parse(arguments.run.arithmetic);
   VerifyRequest request;
@@ -51,13 +51,13 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
 void add_verify_command(CLI::App& program, int& status) {
   auto arguments = std::make_shared<VerifyArguments>();
   CLI::App* app = program.add_subcommand(
-      "verify", "runs recorded cases against this implementation; last line: N passed, N failed");
-  app->add_option("PATH", arguments->paths, "files of cases, or folders of them")->required();
+      "verify", "runs recorded cases and compares the results; last line: N passed, N failed");
+  app->add_option("PATH", arguments->paths, "files with cases, or folders")->required();
   app->add_option("--kind", arguments->kinds, "only cases of these kinds: K[,K]");
   app->add_option("--exclude-kind", arguments->excluded_kinds, "no cases of these kinds: K[,K]");
   app->add_option("--where", arguments->where, "only cases with this value: FIELD=JSON");
   app->add_option("--id", arguments->id, "only cases whose id matches: GLOB");
-  CLI::Option* limit = app->add_option("--limit", arguments->limit, "at most so many cases")
+  CLI::Option* limit = app->add_option("--limit", arguments->limit, "number of cases, at most")
                            ->check(CLI::NonNegativeNumber);
   app->add_flag("--fail-fast", arguments->fail_fast, "stop after the first failure");
   arguments->run.add_to(*app);

@@ -12,25 +12,24 @@
 
 namespace simmesh {
 
-// MeshPlan is a mesh of a case, of which only the dims in `use` are handed on, all where it is
-// empty.
+// MeshPlan is a mesh, of which fully_shard gets the dims in `use`, or all dims if `use` is empty.
 struct MeshPlan {
   Shape shape;
   std::vector<std::string> names;
   std::vector<std::string> use;
 
-  // whole is the mesh on this rank; used the part that is handed on.
+  // whole returns the mesh on this rank, and used the part that fully_shard gets.
   DeviceMesh whole() const;
   DeviceMesh used(const DeviceMesh& whole) const;
 };
 
-// PlainValue is a value as a Python program would pass it: of whatever type.
+// PlainValue is a value of any type, as a Python program can pass it.
 using PlainValue = std::variant<std::monostate, bool, std::int64_t, double, std::string>;
 
 // WrapPlan is one call of fully_shard.
 struct WrapPlan {
   std::vector<std::string> modules;
-  bool as_list = false;  // a list, though of a single module
+  bool as_list = false;  // pass a list even for a single module
   PlainValue reshard_after_forward;
   std::map<std::string, PlainValue> shard_dims;
   std::map<std::string, MeshPlan> param_mesh;
@@ -39,8 +38,7 @@ struct WrapPlan {
   std::optional<fsdp::DataParallelMeshDims> dp_mesh_dims;
 };
 
-// FsdpPlan is the model of a case and how it is sharded. Fields are those of
-// tests/cases/fsdp/README.md.
+// FsdpPlan is a model and how it is sharded. The fields are those of tests/cases/fsdp/README.md.
 struct FsdpPlan {
   TrainingModel model;
   std::int64_t world = 1;
@@ -54,7 +52,7 @@ struct FsdpPlan {
   std::map<std::string, Placements> spmd;
 };
 
-// ShardedModel is a plan's model on one rank, or a model that is given; it is wrapped call by call.
+// ShardedModel is the model of a plan on one rank, or a given model. It is wrapped call by call.
 class ShardedModel {
  public:
   explicit ShardedModel(const FsdpPlan& plan);
@@ -63,7 +61,7 @@ class ShardedModel {
   nn::Module& model() const { return *model_; }
   const FsdpPlan& plan() const { return *plan_; }
   const DeviceMesh& mesh() const { return *mesh_; }
-  // wrap makes the call number i; wrap_all all of them.
+  // wrap makes the call with this index, and wrap_all makes all calls.
   void wrap(std::size_t index);
   void wrap_all();
 
@@ -78,11 +76,10 @@ class ShardedModel {
   std::optional<DeviceMesh> mesh_;
 };
 
-// shard_model makes all calls of a plan on a model.
+// shard_model makes all calls of a plan on a given model.
 void shard_model(const FsdpPlan& plan, nn::Module& model);
 
-// shard_part returns a rank's piece of a tensor that is cut along a dim into equal or torch.chunk's
-// parts.
+// shard_part returns one piece of a tensor that is cut along a dim as torch.chunk cuts it.
 Tensor shard_part(const Tensor& whole, std::int64_t dim, std::int64_t parts, std::int64_t index);
 
 }  // namespace simmesh

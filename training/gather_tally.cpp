@@ -18,7 +18,7 @@ void GatherTally::see(const fsdp::Event& event) {
   }
 }
 
-// A group of one rank gathers without communication: then nothing is pending.
+// A group of one rank gathers without communication, so nothing is pending.
 void GatherTally::end(const fsdp::FSDPParamGroup* group, bool is_used) {
   auto found = std::find(pending_.begin(), pending_.end(), group);
   if (found == pending_.end()) return;

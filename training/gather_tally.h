@@ -7,15 +7,15 @@
 
 namespace simmesh {
 
-// GatherTally counts the all-gathers of parameters that a rank started, and those that nobody used:
-// they were dropped at the end of a backward pass, or never copied out for a module to compute
-// with. It derives that from the rank's events.
+// GatherTally counts the all-gathers of parameters that a rank started, and the unused ones among
+// them: they were dropped at the end of a backward pass, or no module computed with their result.
+// It derives the counts from the events of the rank.
 class GatherTally {
  public:
   void see(const fsdp::Event& event);
 
   std::int64_t started() const { return started_; }
-  // unused counts gathers that are pending now as well: ask at the end.
+  // unused also counts gathers that are still pending, so it is final only at the end of a run.
   std::int64_t unused() const { return dropped_ + std::int64_t(pending_.size()); }
 
  private:

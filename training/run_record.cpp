@@ -57,7 +57,7 @@ bool is_all_zeros(const Tensor& tensor) {
                      [](std::byte byte) { return byte == std::byte(0); });
 }
 
-// What is at the place where the names differ: a tensor that only one of the two runs has.
+// The names differ at this index, so one of the two runs has a tensor that the other doesn't have.
 Difference missing_or_extra(const RunRecord& expected, std::size_t index,
                             const std::vector<nn::NamedTensor>& actual) {
   auto is_recorded = [&](const std::string& name) {

@@ -10,7 +10,7 @@
 
 namespace simmesh {
 
-// RecordedTensor is a tensor's name and bits, outside of any rank.
+// RecordedTensor is the name and the bits of a tensor, kept outside any rank.
 struct RecordedTensor {
   std::string name;
   DType dtype = DType::float32;
@@ -18,30 +18,31 @@ struct RecordedTensor {
   std::vector<std::byte> bytes;
 };
 
-// RunRecord is all that a training run gives, in a fixed order: for each step its loss, the norm of
-// its gradients and these, then parameters and state of the optimiser.
+// RunRecord is everything that a training run gives, in a fixed order: for each step the loss, the
+// norm of the gradients and the gradients; then the parameters and the state of the optimiser.
 using RunRecord = std::vector<RecordedTensor>;
 
-// named_results returns the tensors of a run with what they are: "step 1 gradient of
+// named_results returns the tensors of a run with their names, such as "step 1 gradient of
 // block0.attn.wq.weight".
 std::vector<nn::NamedTensor> named_results(const TrainingResult& result);
 
-// record_results folds them into the rank's data hash.
+// record_results folds named results into the data hash of the rank.
 void record_results(Rank& rank, const std::vector<nn::NamedTensor>& results);
 
-// copy_of copies them off the rank.
+// copy_of copies named results, so that they outlive the rank.
 RunRecord copy_of(const std::vector<nn::NamedTensor>& results);
 
-// Difference is the first place where a rank's results aren't those of a record.
+// Difference is the first place in which the results of a rank differ from a record.
 struct Difference {
   std::string where;     // "step 0 loss" or "parameter fc0.weight, element [1, 2]"
   std::string expected;  // value and bits
   std::string actual;
-  // A tensor of zeros that the record doesn't have: a gradient that only this run has.
+  // Whether the difference is a tensor of zeros that only this run has, such as the gradient of an
+  // unused parameter.
   bool is_extra_zeros = false;
 };
 
-// first_difference compares names, dtypes, shapes and all bits; nothing where they are equal.
+// first_difference compares names, dtypes, shapes and all bits; nullopt if they are equal.
 std::optional<Difference> first_difference(const RunRecord& expected,
                                            const std::vector<nn::NamedTensor>& actual);
 

@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// All modules of a model that fully_shard was applied to, of each group the first.
+// Returns the modules that fully_shard was applied to; for each group only its first module.
 std::vector<fsdp::FSDPModule> sharded_modules(nn::Module& model) {
   std::vector<fsdp::FSDPModule> modules;
   for (auto& [name, module] : model.named_modules())
@@ -18,7 +18,7 @@ std::vector<fsdp::FSDPModule> sharded_modules(nn::Module& model) {
   return modules;
 }
 
-// The ranks that rows are cut over, in order of their coordinates.
+// Returns the ranks that rows are cut over, in the order of their coordinates.
 ProcessGroup row_group(const FsdpPlan& plan, const ShardedSettings& settings) {
   if (!settings.cuts_over_mesh) return ProcessGroup::world();
   return ProcessGroup::of(plan.mesh->used(plan.mesh->whole()).ranks(), "rows");
@@ -39,7 +39,8 @@ std::string_view to_string(SyncMode mode) {
 ShardedTraining::ShardedTraining(const FsdpPlan& plan, const ShardedSettings& settings)
     : plan_(&plan), settings_(settings) {}
 
-// Then each part's loss isn't scaled, so that its gradients have one device's terms.
+// With summed gradients the loss of a part isn't scaled, so its gradients have the same terms as on
+// one device.
 bool ShardedTraining::sums_gradients() const {
   return current_arithmetic().is_exact() && !settings_.gradient_divide_factor;
 }

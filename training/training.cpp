@@ -25,12 +25,12 @@ namespace {
 constexpr std::string_view training_source = "training/training";
 
 Tensor part_of(const Tensor& batch, const ParallelForm& form) {
-  // A copy, so that the rank is charged for its own rows and no others.
+  // The copy charges the rank for its own rows only.
   Chunk chunk = chunk_of({.size = batch.size(0), .parts = form.parts, .index = form.part});
   return batch.narrow({0, chunk.start, chunk.length}).clone();
 }
 
-// Unreduced terms: their sum is the loss but for the division.
+// Returns the terms of the loss: their sum, divided by their number, is the loss.
 Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
   switch (kind) {
     case LossKind::mse: return mse_loss(output, target, LossReduction::none);
@@ -44,8 +44,8 @@ Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
   SIMMESH_CHECK(false, "unknown loss {}", int(kind));
 }
 
-// LossSum adds up the loss of a step over micro-batches and ranks: in exact arithmetic unrounded,
-// so that no way of cutting the batch changes it.
+// LossSum adds up the loss of a step over micro-batches and ranks. In exact arithmetic it adds
+// unrounded terms, so the way in which the batch is cut doesn't change it.
 class LossSum {
  public:
   void add(const Tensor& terms, const Tensor& loss) {
@@ -57,7 +57,7 @@ class LossSum {
     sums_.push_back(unrounded(simmesh::sum(terms.detach())));
   }
 
-  // Over ranks first, then over micro-batches.
+  // Adds over ranks first and then over micro-batches.
   Tensor value(const TrainingTask& task, const ParallelForm& form) const {
     Tensor losses = empty({std::int64_t(losses_.size())}, DType::float64);
     std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
@@ -76,7 +76,7 @@ class LossSum {
   }
 
  private:
-  std::vector<double> losses_;     // one a micro-batch
+  std::vector<double> losses_;     // one per micro-batch
   std::vector<CarriedSums> sums_;  // of its terms, in exact arithmetic
 };
 
@@ -97,19 +97,19 @@ void run_micro_batch(nn::Module& model, const TrainingTask& task, const Parallel
   backward(loss);
 }
 
-// A copy in the memory of the host. What a run reports doesn't count as what it needs.
+// Copies to host memory, because what a run reports must not count as memory that it needs.
 Tensor host_copy(const Tensor& tensor) {
   Ledger::Uncharged host;
   return tensor.clone();
 }
 
-// What is cut over a mesh is gathered whole.
+// Gathers a tensor that is distributed over a mesh.
 Tensor whole(const Tensor& tensor) {
   if (!tensor.distribution()) return tensor.detach();
   return host_copy(DTensor::of(tensor.detach()).full_tensor());
 }
 
-// A tensor of the optimiser's state, whole where it goes with the pieces of its parameter.
+// Gathers a tensor of the optimiser's state if it is distributed like its parameter.
 Tensor whole_state(const Tensor& parameter, const Tensor& state) {
   if (!parameter.distribution() || state.shape() != parameter.local_part().shape()) return state;
   DTensorSpec spec = DTensor::of(parameter).spec();
@@ -217,7 +217,8 @@ nn::ModulePtr build_model(const TrainingModel& model) {
     auto given = std::find_if(model.parameters.begin(), model.parameters.end(),
                               [&name = name](const ParameterData& p) { return p.name == name; });
     if (given == model.parameters.end())
-      raise(ErrorKind::value_error, training_source, "expected values for the parameter {}", name);
+      raise(ErrorKind::value_error, training_source,
+            "expected values for the parameter {}, got none", name);
     if (given->shape != parameter.shape())
       raise(ErrorKind::value_error, training_source, "parameter {}: expected the shape {}, got {}",
             name, to_string(DimSpan(parameter.shape())), to_string(DimSpan(given->shape)));

@@ -17,8 +17,8 @@
 
 namespace simmesh {
 
-// ParameterData is one parameter's name, shape and values: the formula's, times scale, plus offset,
-// computed in double and rounded once.
+// ParameterData is the name, shape and values of one parameter. The values are those of the formula
+// times scale plus offset, computed in double and rounded once.
 struct ParameterData {
   std::string name;
   Shape shape;
@@ -32,12 +32,12 @@ struct TrainingModel {
   nn::ModelNode node;
   DType dtype = DType::float32;
   std::vector<ParameterData> parameters;
-  // The first slot of a pair holds the same parameter as the second.
+  // Pairs of slots: the first slot of a pair holds the same parameter as the second.
   std::vector<std::pair<std::string, std::string>> tied;
   std::vector<std::string> frozen;
 };
 
-// SlotPath is a parameter's place in a model; find_slot finds it by its dotted path.
+// SlotPath is the place of a parameter in a model; find_slot finds it by its dotted path.
 struct SlotPath {
   nn::Module* module;
   std::string name;
@@ -45,31 +45,32 @@ struct SlotPath {
 };
 SlotPath find_slot(nn::Module& model, const std::string& path);
 
-// build_model makes the modules, ties, fills and freezes. Raises a ValueError where the parameters
-// given aren't those of the modules.
+// build_model makes the modules, ties and fills their parameters, and freezes some of them. Throws
+// a ValueError if the given parameters aren't those of the modules.
 nn::ModulePtr build_model(const TrainingModel& model);
 
-// build_meta_model makes the modules on the meta device, tied and frozen, without values.
+// build_meta_model does the same on the meta device, so parameters have no values.
 nn::ModulePtr build_meta_model(const TrainingModel& model);
 
-// parameter_values returns a parameter's values in a dtype.
+// parameter_values returns the values of a parameter in a dtype.
 Tensor parameter_values(const ParameterData& parameter, DType dtype);
 
-// LossKind says what is trained on: the mean of squared differences, of -log softmax(x)[y] over all
-// positions, or sum(x * y) over the rows of the input.
+// LossKind names a loss of output x and target y: mse is the mean of squared differences,
+// cross_entropy the mean of -log softmax(x)[y] over all positions, dot is sum(x * y) divided by the
+// number of rows of the input.
 enum class LossKind : std::uint8_t { mse, cross_entropy, dot };
 std::string_view to_string(LossKind kind);
-// loss_from_string is the inverse; nothing for an unknown name.
+// loss_from_string is the inverse of to_string; nullopt for an unknown name.
 std::optional<LossKind> loss_from_string(std::string_view name);
 
-// AdamSpec is Adam with its way of weight decay.
+// AdamSpec is Adam or AdamW, by the kind of weight decay.
 struct AdamSpec {
   optim::AdamOptions options;
   optim::WeightDecay decay = optim::WeightDecay::added;
 };
 using OptimizerSpec = std::variant<optim::SgdOptions, AdamSpec>;
 
-// make_optimizer returns an optimiser of the parameters.
+// make_optimizer returns an optimiser for the parameters.
 std::unique_ptr<optim::Optimizer> make_optimizer(const OptimizerSpec& spec,
                                                  const std::vector<Tensor>& parameters);
 
@@ -79,34 +80,35 @@ struct Batch {
   Tensor target;
 };
 
-// TrainingTask is a training run without any word on parallelism: every form of it must give what
-// one device gives.
+// TrainingTask is a training run that says nothing about parallelism: every form of parallelism
+// must give the result of one device.
 struct TrainingTask {
   TrainingModel model;
   std::function<Batch(std::int64_t step, std::int64_t micro_batch)> batch;
   std::int64_t steps = 1;
   std::int64_t micro_batches = 1;
   LossKind loss = LossKind::mse;
-  // Terms of a step's loss over all ranks and micro-batches, by which their sum is divided.
+  // The number of terms of the loss of a step, over all ranks and micro-batches; their sum is
+  // divided by it.
   double terms = 1.0;
   OptimizerSpec optimizer;
   std::optional<optim::ClipOptions> clip;
-  double norm_type = 2.0;  // of the norms that are reported
+  double norm_type = 2.0;  // of the reported norms
 };
 
-// TrainPhase is a part of a training step: the forward passes of its first micro-batch, the
-// backward pass of its last, what the optimiser does.
+// TrainPhase is a part of a training step: the forward pass of its first micro-batch, the backward
+// pass of its last one, or the step of the optimiser.
 enum class TrainPhase : std::uint8_t { forward, backward, optimizer };
 std::string_view to_string(TrainPhase phase);
 
-// ParallelForm is what one form of parallelism adds to a training run. What is left out does
-// nothing: one device.
+// ParallelForm is what one form of parallelism adds to a training run. The default adds nothing, so
+// the run is that of one device.
 struct ParallelForm {
   // The part of each batch that this rank takes, along dim 0.
   std::int64_t part = 0;
   std::int64_t parts = 1;
-  // What gradients are divided by once they are summed over the parts, so that each part's loss is
-  // multiplied by it: 1 for sums, the number of parts for means.
+  // The number that gradients are divided by after they are summed over the parts: 1 for sums, the
+  // number of parts for means. The loss of each part is multiplied by it.
   double gradient_divisor = 1.0;
   // prepare changes the model before the optimiser is made.
   std::function<void(nn::Module& model)> prepare = {};
@@ -116,10 +118,9 @@ struct ParallelForm {
   std::function<void(nn::Module& model)> after_backward = {};
   // Called when a step reaches a phase.
   std::function<void(std::int64_t step, TrainPhase phase)> at_phase = {};
-  // false: nothing is brought together and the result is empty, so that a run does what training
-  // needs and no more.
+  // false: the run only trains; nothing is gathered for a report, and the result is empty.
   bool reports = true;
-  // Called where operations begin, and end, that only bring together what is reported.
+  // Called before and after operations that only gather what is reported.
   std::function<void(bool begins)> at_report = {};
   // Called after the last step, before the losses are added up over ranks.
   std::function<void()> after_training = {};
@@ -127,19 +128,19 @@ struct ParallelForm {
   std::function<Tensor(const Tensor& value)> all_sum = {};
 };
 
-// TrainingResult is what a run gives: for each step its loss and the norm of its gradients before
-// clipping, and what is there at the end. Copies of gradients, and of what was gathered, lie in the
-// memory of the host, which isn't charged to the rank.
+// TrainingResult is the result of a run: the loss of each step, the norm of its gradients before
+// clipping, and the state at the end. Copies of gradients and gathered tensors are in host memory,
+// which isn't charged to the rank.
 struct TrainingResult {
   std::vector<Tensor> losses;  // float64, without dims
   std::vector<Tensor> norms;
-  // The gradients of each step after clipping, by parameter.
+  // The gradients of each step after clipping, one per parameter.
   std::vector<std::vector<nn::NamedTensor>> gradients;
   std::vector<nn::NamedTensor> parameters;
   std::vector<nn::NamedTensor> optimizer_state;
 };
 
-// train runs a task on this rank, as the current arithmetic says.
+// train runs a task on this rank, in the current arithmetic.
 TrainingResult train(const TrainingTask& task, const ParallelForm& form = {});
 
 }  // namespace simmesh

@@ -15,7 +15,8 @@ namespace simmesh {
 
 namespace {
 
-// The input of a step, micro-batch and rank: by formula, times the step's factor, rounded once.
+// Returns the input of a step, micro-batch and rank: the formula times the factor of the step,
+// rounded once.
 Batch batch_of(const ZeroTask& task, std::int64_t step, std::int64_t micro, std::int64_t rank) {
   Formula data = task.data;
   data.seed += std::uint64_t(64 * step + 16 * micro + 2 * rank);
@@ -57,8 +58,8 @@ optim::AdamOptions with_rates(optim::AdamOptions options, const ZeroTask::Group&
   return options;
 }
 
-// One group of the optimiser for each of the task, which takes the masters whose names match, and
-// one for the rest.
+// Makes one group of the optimiser for each group of the task, with the masters whose names match
+// it, and one for the rest.
 template <class OptimizerGroup, class Options>
 std::vector<OptimizerGroup> groups_of(const ZeroTask& task, const Options& options,
                                       const std::vector<nn::NamedTensor>& masters) {

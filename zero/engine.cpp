@@ -50,7 +50,7 @@ struct Engine::State {
     if (config.fp16) scaler.emplace(*config.fp16);
   }
 
-  // Takes the gradients of a micro-batch off the parameters.
+  // Adds the gradients of a micro-batch to the sums and clears them on the parameters.
   void add_gradients() {
     gradients.resize(parameters.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -63,8 +63,8 @@ struct Engine::State {
     }
   }
 
-  // Hands the means over the group to the masters, without the loss scale, and says whether they
-  // are finite.
+  // Gives the masters the means of the gradients over the group, divided by the loss scale. Says
+  // whether they are finite.
   bool average_gradients() {
     bool is_finite = true;
     gradients.resize(parameters.size());

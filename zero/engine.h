@@ -17,11 +17,11 @@ namespace simmesh::zero {
 struct Config {
   std::int64_t gradient_accumulation_steps = 1;
   double gradient_clipping = 0.0;  // the largest norm of the gradients; 0 clips nothing
-  // Loss scaling, for models of float16.
+  // Loss scaling, for float16 models.
   std::optional<optim::LossScaler::Options> fp16 = {};
 };
 
-// MakeOptimizer returns the optimiser of the masters, given by the names of their parameters.
+// MakeOptimizer returns an optimiser for the masters, which have the names of their parameters.
 using MakeOptimizer =
     std::function<std::unique_ptr<optim::Optimizer>(const std::vector<nn::NamedTensor>& masters)>;
 
@@ -29,10 +29,10 @@ using MakeOptimizer =
 // DeepSpeed's engine does with ZeRO stage 0: parameters, gradients and optimiser state are whole on
 // every member.
 //
-// The optimiser works on masters: float32 copies of parameters of 16 bits, the parameters
-// themselves where they are float32. Gradients are added up over micro-batches in float32. At the
-// accumulation boundary each is divided by the number of members and all-reduced: one all-reduce of
-// 4 bytes per element for each parameter that requires a gradient, zeros where it got none.
+// The optimiser works on masters: float32 copies of 16-bit parameters, and float32 parameters
+// themselves. Gradients are added up over micro-batches in float32. At the accumulation boundary
+// each is divided by the number of members and all-reduced: one all-reduce of 4 bytes per element
+// for each parameter that requires a gradient. A parameter without a gradient counts as zeros.
 //
 //   auto make_sgd = [](const std::vector<nn::NamedTensor>& masters) {
 //     std::vector<Tensor> tensors;
@@ -60,17 +60,17 @@ class Engine {
   // is_gradient_accumulation_boundary says whether the next step changes the parameters.
   bool is_gradient_accumulation_boundary() const;
 
-  // step does nothing before the boundary. There it averages the gradients over the group, clips
-  // them, and makes the optimiser's step. With loss scaling it skips the optimiser's step where
-  // some gradient isn't finite. All members call it.
+  // step does nothing before the boundary. At the boundary it averages the gradients over the
+  // group, clips them, and runs the optimiser's step. With loss scaling it skips the optimiser's
+  // step if a gradient isn't finite. All members call it.
   void step();
 
   // was_step_applied says whether the last step at a boundary changed the parameters.
   bool was_step_applied() const;
-  // get_global_grad_norm returns the norm of the averaged gradients before clipping in the last
-  // step, infinity where it was skipped; nothing before the first.
+  // get_global_grad_norm returns the norm of the averaged gradients in the last step, before
+  // clipping. It is infinity if that step was skipped, and nullopt before the first step.
   std::optional<double> get_global_grad_norm() const;
-  // loss_scale is 1 without loss scaling.
+  // loss_scale returns the current loss scale, 1 without loss scaling.
   double loss_scale() const;
 
   // masters returns what the optimiser works on, in the order of the module's parameters.
@@ -82,8 +82,8 @@ class Engine {
   std::unique_ptr<State> state_;
 };
 
-// initialize makes an engine, as deepspeed.initialize does. Each member of the group calls it, with
-// a module of equal parameters. The module must outlive the engine.
+// initialize makes an engine, as deepspeed.initialize does. Each member of the group calls it with
+// a module that has the same parameters. The module must outlive the engine.
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group);
 

@@ -31,15 +31,15 @@ struct Bucket {
   DType dtype = DType::float32;
   std::vector<std::size_t> members;  // indices of parameters
   std::size_t bytes = 0;
-  std::size_t pending = 0;  // gradients that this backward pass has yet to bring
-  // What is reduced, kept until the reduction has ended.
+  std::size_t pending = 0;  // gradients that are missing in this backward pass
+  // The reduced tensor, kept until the reduction has ended.
   Tensor flat;
   Work work;
 };
 
 std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, std::size_t bytes_max) {
   std::vector<Bucket> buckets;
-  // The bucket of each dtype that still has room.
+  // For each dtype, the bucket that still has room.
   std::vector<std::optional<std::size_t>> open(std::size(all_dtypes));
   for (std::size_t i = parameters.size(); i-- > 0;) {
     std::optional<std::size_t>& index = open[std::size_t(parameters[i].dtype())];
@@ -57,13 +57,13 @@ std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, std::siz
 
 }  // namespace
 
-// State belongs to the module, by its pre-hook. The leaves' hooks only refer to it, since it holds
-// the leaves.
+// State is owned by the pre-hook of the module. The hooks of the leaves only refer to it, because
+// it owns the leaves.
 struct Replication::State {
   enum class Phase : std::uint8_t {
-    idle,          // no forward pass since the last sum
-    accumulating,  // the last forward pass was one without gradient sync
-    expecting,     // a backward pass is to bring gradients
+    idle,          // no forward pass since the last reduction
+    accumulating,  // the last forward pass had no gradient sync
+    expecting,     // waiting for the gradients of a backward pass
   };
 
   State(std::vector<Tensor> leaves, const ProcessGroup& over, const ReplicateOptions& given)
@@ -103,7 +103,7 @@ namespace {
 
 using State = Replication::State;
 
-// A description of all parameters and buffers, one a line.
+// Describes all parameters and buffers, one per line.
 std::string layout_of(const std::vector<nn::NamedTensor>& tensors) {
   std::string text;
   for (const auto& [name, tensor] : tensors)
@@ -118,14 +118,14 @@ void check_same_layout(const std::string& own, const ProcessGroup& group) {
   std::size_t at = 0;
   while (at < own.size() && at < first.size() && own[at] == first[at]) ++at;
   auto line_at = [at](const std::string& text) {
-    if (at >= text.size()) return std::string("no further one");
+    if (at >= text.size()) return std::string("no further parameter");
     std::size_t begin = at == 0 ? text.npos : text.rfind('\n', at - 1);
     begin = begin == text.npos ? 0 : begin + 1;
     return text.substr(begin, text.find('\n', at) - begin);
   };
   raise(ErrorKind::runtime_error, source,
-        "rank {}: expected the parameters of rank {}, of which one is {}, got {}",
-        group.owner().id(), group.members()[0], line_at(first), line_at(own));
+        "rank {}: expected the parameters of rank {}, {} among them, got {}", group.owner().id(),
+        group.members()[0], line_at(first), line_at(own));
 }
 
 void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const ProcessGroup& group) {
@@ -146,11 +146,12 @@ void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const Pro
 void State::gradient_came(std::size_t index) {
   if (phase == Phase::accumulating) return;
   if (phase == Phase::idle)
-    raise(ErrorKind::runtime_error, source,
-          "expected one backward pass after each forward pass of a replicated module, got another");
+    raise(
+        ErrorKind::runtime_error, source,
+        "expected one backward pass after each forward pass of a replicated module, got a second");
   if (ready[index])
     raise(ErrorKind::runtime_error, source,
-          "expected one gradient of parameter {} in a backward pass, got two", index);
+          "expected one gradient of parameter {} per backward pass, got two", index);
   ready[index] = true;
   --buckets[bucket_of[index]].pending;
   if (!queued) {

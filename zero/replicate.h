@@ -10,30 +10,32 @@ namespace simmesh {
 
 // ReplicateOptions says how gradients are summed over the members of a group.
 struct ReplicateOptions {
-  // A bucket is full once its gradients have this many bytes; one larger parameter fills one alone.
+  // A bucket is full as soon as its gradients have this many bytes; a larger parameter has a bucket
+  // of its own.
   std::size_t bucket_bytes = std::size_t(25) << 20;
-  // average divides the sums by the number of members.
+  // Divides the sums by the number of members.
   bool average = false;
-  // find_unused leaves parameters without a gradient that no member used in a step: one more
-  // all-reduce of one int64 a parameter. Otherwise these get zeros.
+  // A parameter that no member used in a step keeps no gradient; otherwise it gets zeros. This
+  // costs one more all-reduce, of one int64 per parameter.
   bool find_unused = false;
-  // init_sync takes parameters and buffers of the first member at the start: one broadcast a dtype.
+  // Copies the parameters and buffers of the first member to all members at the start, with one
+  // broadcast per dtype.
   bool init_sync = true;
 };
 
 // Replication is the handle of a module that every member of a group trains on its own part of the
 // data, as PyTorch's DistributedDataParallel does.
 //
-// Parameters in reverse order of registration fill buckets of one dtype each. When all gradients of
-// a bucket are there its all-reduce starts, buckets in the same order on all members; the end of
-// the backward pass waits for them and writes the gradients back. A parameter that got no gradient
-// counts as zeros, which is what DDP does with find_unused_parameters.
+// Parameters fill buckets of one dtype each, in reverse order of registration. The all-reduce of a
+// bucket starts when all its gradients are ready, and buckets start in the same order on all
+// members. The end of the backward pass waits for them and writes the gradients back. A parameter
+// without a gradient counts as zeros, as in DDP with find_unused_parameters.
 //
-// Exact arithmetic adds what the gradients are before they are rounded (see UnroundedSums), so
-// neither the number of members nor that of micro-batches changes a bit.
+// Exact arithmetic adds unrounded gradients (see UnroundedSums), so the number of members and the
+// number of micro-batches change no bit.
 //
 //   Replication replication = replicate(model, dp);
-//   replication.set_requires_gradient_sync(false);    // gradients only add up on this rank
+//   replication.set_requires_gradient_sync(false);    // gradients accumulate on this rank only
 //   backward(loss(model(first)));
 //   replication.set_requires_gradient_sync(true);
 //   backward(loss(model(second)));                    // sums of both, over all members
@@ -42,8 +44,8 @@ class Replication {
   struct State;
   explicit Replication(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-  // set_requires_gradient_sync says whether the backward passes of the forward passes that follow
-  // sum gradients. Without, they only accumulate.
+  // set_requires_gradient_sync says whether gradients are summed over the members in the backward
+  // passes of later forward passes. If not, they only accumulate.
   void set_requires_gradient_sync(bool value);
 
   std::size_t bucket_count() const;
@@ -52,11 +54,11 @@ class Replication {
   std::shared_ptr<State> state_;
 };
 
-// replicate makes the module's gradients sums over the group. All members call it, on modules of
-// the same parameters: a RuntimeError names the first that differs. From then on each forward pass
-// that records is followed by one backward pass before the next one with gradient sync; a second
-// backward pass, also one inside of another as reentrant checkpointing makes, is a RuntimeError.
-// The module owns what is needed; the handle may be dropped.
+// replicate makes the gradients of the module sums over the group. All members call it, on modules
+// with the same parameters; otherwise a RuntimeError names the first parameter that differs. From
+// then on, with gradient sync, each recorded forward pass must be followed by one backward pass
+// before the next forward pass. A second backward pass is a RuntimeError, also if it runs inside
+// another one as in reentrant checkpointing. The module owns all state; the handle may be dropped.
 Replication replicate(nn::Module& module, const ProcessGroup& group,
                       const ReplicateOptions& options = {});
 

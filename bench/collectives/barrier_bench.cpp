@@ -7,8 +7,9 @@
 #include "collectives/collectives.h"
 #include "core/engine/world.h"
 
-// A barrier a rank against a bare Boost.Fiber yield a fiber; the counter "ratio" is the one over
-// the other. Noise only ever adds time, so of many turns in pairs the least of each kind counts.
+// Compares a barrier, per rank, with a bare Boost.Fiber yield, per fiber; the counter "ratio" is
+// the first over the second. Noise only adds time, so the two take turns and the smallest time of
+// each counts.
 namespace simmesh {
 namespace {
 
@@ -18,7 +19,7 @@ double seconds_from(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Boost's own scheduler must run on a thread that has no World.
+// Boost's own scheduler must run on a thread without a World.
 double bare_yield_seconds(int fibers) {
   double seconds = 0;
   std::thread([&] {

@@ -25,8 +25,8 @@ double all_reduces_seconds(World& world, int repeats) {
   return seconds_since(start);
 }
 
-// By the difference of a long and a short run, of several the least, as the peer is timed: what a
-// run costs to begin is in neither figure.
+// Times the difference between a long and a short run, and takes the smallest of several, as for
+// the peer. So neither figure includes the cost of starting a run.
 void all_reduce_256_floats(benchmark::State& state) {
   constexpr int pairs = 8;
   int ranks = int(state.range(0));
@@ -54,8 +54,8 @@ BENCHMARK(all_reduce_256_floats)
 constexpr std::int64_t operand_bytes = std::int64_t(16) << 20;
 constexpr int ranks = 8;
 
-// The limit: every input read once and the output written once, at the speed of one memcpy of the
-// same bytes.
+// The limit is the time to read every input once and write the output once, at the speed of one
+// memcpy of the same bytes.
 double copy_seconds(std::size_t bytes) {
   static std::vector<char> from(std::size_t(1) << 28, 1), to(std::size_t(1) << 28, 2);
   double best = 1e9;
@@ -89,7 +89,7 @@ void large(benchmark::State& state, std::size_t moved_bytes, Call call) {
     best = std::min(best, seconds);
     state.SetIterationTime(seconds);
   }
-  // memcpy reads and writes each byte, so half of what is moved is copied in the limit's time.
+  // memcpy reads and writes each byte, so the limit is the time to copy half of the moved bytes.
   state.counters["of_limit"] = copy_seconds(moved_bytes / 2) / best;
 }
 

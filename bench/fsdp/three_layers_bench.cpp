@@ -8,7 +8,7 @@
 namespace simmesh {
 namespace {
 
-// run_process returns the exit status of a program whose output nobody reads; -1 where it can't be
+// run_process runs a program, discards its output and returns its exit status; -1 if it can't be
 // started.
 int run_process(const std::string& program, const std::string& gate) {
   posix_spawn_file_actions_t files;
@@ -26,8 +26,8 @@ int run_process(const std::string& program, const std::string& gate) {
   return WEXITSTATUS(status);
 }
 
-// A test of three sharded layers on four ranks, as a person waits for it: from the start of the
-// process to its end.
+// Times a test of three sharded layers on four ranks from the start of the process to its end,
+// which is the time that a person waits.
 void fsdp_three_layers(benchmark::State& state) {
   while (state.KeepRunning()) {
     if (run_process(SIMMESH_PROGRAM, SIMMESH_SOURCE_DIR "/bench/fsdp/three_layers.toml") == 0)

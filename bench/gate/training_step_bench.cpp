@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t layers = 4, width = 256, heads = 4, vocabulary = 512;
-constexpr std::int64_t batch = 2, length = 64;  // of each rank
+constexpr std::int64_t batch = 2, length = 64;  // per rank
 
 nn::ModelNode node(std::string name, std::string kind,
                    std::map<std::string, nn::ModelNode::Field> fields,
@@ -45,8 +45,8 @@ nn::ModelNode transformer() {
   return node("", "sequential", {}, std::move(nodes));
 }
 
-// One step of a transformer on 8 ranks, each with its own part of the batch. kernel_share is the
-// time of the step over the time that the ranks spend in kernels: what everything else costs.
+// Times one step of a transformer on 8 ranks, each with its own part of the batch. kernel_share is
+// the time of the step over the time that the ranks spend in kernels; what is above 1 is overhead.
 void transformer_step(benchmark::State& state) {
   std::size_t ranks = std::size_t(state.range(0));
   World world({.ranks = ranks, .stack_bytes = 256 * 1024});

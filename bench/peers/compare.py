@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 
-# How many times faster than the peer we ask to be. The first entry whose beginning fits counts.
+# How many times faster than the peer simmesh must be. The first entry that is a prefix of the name counts.
 ASKED = [
     ("redistribute/", 100),
     ("all_reduce_256_floats/ranks:8", 40),
@@ -20,7 +20,7 @@ ASKED = [
     ("fsdp_three_layers/", 500),
 ]
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
-# What Google Benchmark adds to a name when a benchmark chooses its clock or its length.
+# Google Benchmark adds these to a name if a benchmark chooses its clock or its length.
 SUFFIXES = ("real_time", "manual_time", "process_time", "min_time:", "min_warmup_time:",
             "iterations:", "repeats:", "threads:")
 
@@ -31,7 +31,7 @@ def plain_name(name):
 
 
 def read_ours(paths):
-    """Returns microseconds by name; of several repetitions, the least."""
+    """Returns microseconds by name; of several repetitions, the smallest."""
     ours = {}
     for path in paths:
         with open(path) as file:
@@ -53,7 +53,7 @@ def read_peers(path):
 
 
 def asked_ratio(name):
-    """Returns the ratio that we ask for, None where we ask for none."""
+    """Returns the required ratio, None if there is none."""
     return next((ratio for start, ratio in ASKED if name.startswith(start)), None)
 
 

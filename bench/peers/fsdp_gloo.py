@@ -1,4 +1,4 @@
-"""How long does a test of three sharded layers take in PyTorch, with a process a rank?
+"""How long does a test of three sharded layers take in PyTorch, with one process per rank?
 
 Prints {"name": "fsdp_three_layers/ranks:4", "us": ...}: the time from the start of four gloo processes to the end of the
 last one, the least of several runs. The work is that of bench/fsdp/three_layers.toml: three linear layers, each sharded
@@ -26,7 +26,7 @@ def make_model(torch):
 
 
 def run_rank(rank, port):
-    """Trains the sharded model as one of the ranks, beside an unsharded one on all rows."""
+    """Trains the sharded model as one of the ranks, and beside it an unsharded model on all rows."""
     warnings.filterwarnings("ignore")
     import torch
     import torch.distributed as dist
@@ -63,14 +63,14 @@ def run_rank(rank, port):
 
 
 def free_port():
-    """Returns a port that nobody listens on."""
+    """Returns a port that is free."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
 
 
 def time_processes():
-    """Returns the seconds that all ranks take, from their start to their end."""
+    """Returns the seconds from the start of the ranks to their end."""
     port = free_port()
     started = time.perf_counter()
     ranks = [subprocess.Popen([sys.executable, os.path.abspath(__file__), "--rank", str(rank),

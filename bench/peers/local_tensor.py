@@ -28,7 +28,7 @@ TRANSITIONS = {
 
 
 def time_us(work, seconds, batches):
-    """Returns the microseconds one call takes, in the fastest of the batches."""
+    """Returns the microseconds per call in the fastest of the batches."""
     for _ in range(3):
         work()
     started = time.process_time()
@@ -45,7 +45,7 @@ def time_us(work, seconds, batches):
 
 
 def measure(world, seconds, batches):
-    """Prints a line for every transition on a mesh of `world` ranks."""
+    """Prints one line per transition on a mesh of `world` ranks."""
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=world)
     try:
         with torch.no_grad(), LocalTensorMode(world):

@@ -19,7 +19,7 @@ REPETITIONS = {8: 20000, 64: 1000, 1024: 8}  # a second or two of work each
 
 
 def write_cluster(folder, ranks):
-    """Writes a platform of one host a rank on a crossbar, and returns the paths of platform and host file."""
+    """Writes a platform with one host per rank on a crossbar, and returns the paths of platform and host file."""
     platform = folder / f"cluster_{ranks}.xml"
     platform.write_text(
         '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
@@ -61,7 +61,7 @@ def main():
         for ranks in options.ranks:
             cluster = write_cluster(folder, ranks)
             count = REPETITIONS.get(ranks, max(4, 200_000 // ranks))
-            # Noise only ever adds time, so the least of each kind is nearest to the truth.
+            # Noise only adds time, so the smallest of each kind is the best estimate.
             runs = range(options.pairs)
             once = min(process_seconds(program, cluster, ranks, count) for _ in runs)
             twice = min(process_seconds(program, cluster, ranks, 2 * count) for _ in runs)

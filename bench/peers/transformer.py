@@ -18,7 +18,7 @@ BATCH, LENGTH, RANKS = 2, 64, 8
 
 
 class Block(torch.nn.Module):
-    """A layer: attention and a perceptron, each behind a norm."""
+    """A layer: attention and an MLP, each after a norm."""
 
     def __init__(self):
         super().__init__()

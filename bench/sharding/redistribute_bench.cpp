@@ -5,8 +5,8 @@
 #include "core/engine/world.h"
 #include "sharding/dtensor.h"
 
-// One redistribution of a 512x16 float32 tensor by all ranks of a world, plan in the cache. Of
-// several batches the least counts, as with the peer. Rank 0 times them: none of its
+// Times one redistribution of a 512x16 float32 tensor by all ranks of a world, with the plan in the
+// cache. The fastest of several batches counts, as for the peer. Rank 0 takes the time: none of its
 // redistributions ends before all ranks have taken part.
 namespace simmesh {
 namespace {

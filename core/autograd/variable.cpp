@@ -5,10 +5,11 @@
 
 #include "core/autograd/saved_tensor.h"
 #include "core/check/error.h"
+#include "core/gradients/gradient_of.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/shapes/op_views.h"
 
 namespace simmesh {
 
@@ -17,7 +18,7 @@ namespace {
 // OpNode is the tape's entry of one call of an op: its gradient rule, and what that reads.
 class OpNode final : public Node {
  public:
-  OpNode(const OpCall& call, gsl::span<const Tensor> outputs);
+  OpNode(const OpCall& call, const Gradient& gradient, gsl::span<const Tensor> outputs);
 
   std::string name() const override { return op_.name; }
   const Op& op() const { return op_; }
@@ -27,6 +28,7 @@ class OpNode final : public Node {
 
  private:
   const Op& op_;
+  const Gradient& gradient_;
   Attributes attributes_;
   TensorTypes input_types_;
   std::vector<SavedTensor> inputs_, outputs_;
@@ -55,9 +57,10 @@ bool is_saved(const Saves& saves, gsl::span<const Tensor> inputs, std::size_t in
 
 gsl::span<const bool> as_span(const Flags& flags) { return {flags.data(), flags.size()}; }
 
-OpNode::OpNode(const OpCall& call, gsl::span<const Tensor> outputs)
+OpNode::OpNode(const OpCall& call, const Gradient& gradient, gsl::span<const Tensor> outputs)
     : Node(next_sequence()),
       op_(call.op),
+      gradient_(gradient),
       attributes_(call.attributes),
       input_types_(types_of(call.inputs)),
       inputs_(call.inputs.size()),
@@ -65,7 +68,7 @@ OpNode::OpNode(const OpCall& call, gsl::span<const Tensor> outputs)
   for (const Tensor& input : call.inputs)
     add_edge(input.requires_grad() ? Variable::of(input)->edge(input) : Edge());
   for (const Tensor& output : outputs) add_output(type_of(output));
-  const Saves& saves = op_.saves;
+  const Saves& saves = gradient_.saves;
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (is_saved(saves, call.inputs, i)) inputs_[i] = SavedTensor(call.inputs[i]);
   for (std::size_t i = 0; i < outputs_.size(); ++i)
@@ -92,8 +95,9 @@ Gradients OpNode::apply(Gradients gradients) {
     unfinished.push_back(edge.node && edge.node->takes_unrounded());
   }
   UnroundedSums scope(takes_unrounded());
-  return op_.gradient(GradientCall({op_, attributes_, inputs, outputs, input_types_, output_types(),
-                                    gradients, as_span(needs), as_span(unfinished)}));
+  return gradient_.rule(
+      GradientCall({op_, attributes_, inputs, outputs, input_types_, output_types(), gradients,
+                    as_span(needs), as_span(unfinished)}));
 }
 
 bool OpNode::takes_unrounded() const {
@@ -149,23 +153,29 @@ Gradients AccumulateGrad::apply(Gradients gradients) {
 Variable::~Variable() = default;
 
 void Variable::record(const OpCall& call, gsl::span<Tensor> outputs) const {
-  if (!call.op.gradient) return;
-  NodePtr node(new OpNode(call, outputs));
+  const Gradient* gradient = gradient_of(call.op);
+  if (!gradient) return;
+  NodePtr node(new OpNode(call, *gradient, outputs));
   for (std::size_t i = 0; i < std::size_t(outputs.size()); ++i)
     if (is_floating_point(outputs[i].dtype()))
       outputs[i].set_tracking(new Variable(node, std::uint32_t(i)));
 }
 
 void Variable::rebase(const OpCall& call, Tensor& self) const {
-  if (!call.op.gradient)
+  const Gradient* gradient = gradient_of(call.op);
+  if (!gradient)
     raise(ErrorKind::runtime_error, call.op.name,
           "expected an operation that has a gradient, to change a tensor in place on the tape");
   Tensor output = self.detach();
-  NodePtr node(new OpNode(call, gsl::span<const Tensor>(&output, 1)));
+  NodePtr node(new OpNode(call, *gradient, gsl::span<const Tensor>(&output, 1)));
   if (Variable* variable = Variable::of(self))
     variable->set_node(std::move(node), 0);
   else
     self.set_tracking(new Variable(std::move(node), 0));
+}
+
+const AttachedViews* Variable::views() const {
+  return requires_grad_ && grad_enabled() ? &op_views() : nullptr;
 }
 
 void Variable::check_in_place(const Op& op) const {

@@ -37,6 +37,7 @@ class Variable final : public Tracking {
   void record(const OpCall& call, gsl::span<Tensor> outputs) const override;
   void rebase(const OpCall& call, Tensor& self) const override;
 
+  const AttachedViews* views() const override;
   void check_in_place(const Op& op) const override;
 
   bool is_leaf() const { return node_ == nullptr; }

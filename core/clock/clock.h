@@ -32,9 +32,9 @@ struct Launch {
 };
 
 // Clock annotates the program of one rank with the streams of its device: which operation is on
-// which stream, what it reads and writes, and what it waits for. Data is computed when the rank
-// comes by, as ever; the clock only knows what a device would do. It reports operations that race
-// at once, and has the log from which times are resolved after the run.
+// which stream, what it reads and writes, and what it waits for. Data is computed as soon
+// as the rank launches an operation; the clock only knows what a device would do. It reports races
+// between operations at once, and keeps the log from which times are computed after the run.
 //
 // Stream (core/clock/stream.h) is how programs use it.
 class Clock {

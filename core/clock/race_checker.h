@@ -20,8 +20,8 @@ struct MemoryRange {
   std::size_t bytes = 0;
 };
 
-// StreamOperation is an operation that was launched: which one, on which stream, the how manieth
-// there, counted from 1.
+// StreamOperation is an operation that was launched: which one, on which stream, and its number on
+// that stream, counted from 1.
 struct StreamOperation {
   const char* name = "";
   CallSite site = {};

@@ -45,8 +45,8 @@ struct Exploration {
 //   Exploration found = explore({.ranks = 4}, body);
 //   found.certificate;   // "all schedules are equivalent: ..." where one run proves them all
 //
-// options.schedule is not used. The body runs once a schedule and must not keep state outside the
-// World but in Shared.
+// options.schedule is not used. The body runs once per schedule and must not keep state outside
+// the World, except in Shared.
 Exploration explore(const WorldOptions& options, const std::function<void(Rank&)>& body,
                     const ExploreOptions& limits = {});
 

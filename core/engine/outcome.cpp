@@ -38,13 +38,12 @@ std::string report(const Outcome& outcome) {
 std::string to_string(const Outcome& outcome) {
   if (!outcome.ok()) return report(outcome);
   if (outcome.shapes_only)
-    return fmt::format("{}, {} steps, schedule hash {:016x}, peak {} bytes a rank",
+    return fmt::format("{}, {} steps, schedule hash {:016x}, peak {} bytes per rank",
                        ranks_in_words(outcome), outcome.steps, outcome.schedule_hash,
                        outcome.peak_bytes);
   return fmt::format(
-      "{} ranks, {} steps, data hash {:016x}, schedule hash {:016x}, peak {} bytes a rank, {} "
-      "bytes "
-      "physical",
+      "{} ranks, {} steps, data hash {:016x}, schedule hash {:016x}, peak {} bytes per rank, {} "
+      "physical bytes",
       outcome.ranks, outcome.steps, outcome.data_hash, outcome.schedule_hash, outcome.peak_bytes,
       outcome.physical_peak_bytes);
 }

@@ -21,7 +21,7 @@ namespace simmesh {
 struct Lane;
 
 // RankEnded is thrown through a rank's frames when its run has ended because of another rank. It is
-// no std::exception, so that handlers of errors let it pass.
+// not a std::exception, so that handlers of errors let it pass.
 struct RankEnded {};
 
 // Run is the engine of one run: which ranks can run, who goes next, what is recorded. The layers

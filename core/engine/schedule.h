@@ -29,7 +29,7 @@ class SchedulePolicy {
   virtual RankId pick() = 0;
 
   // foreseen returns the rank that the next pick would return as things are, where that is known;
-  // else no_rank. The engine then brings the rank's memory nearer, no more.
+  // else no_rank. The engine uses it only to fetch the rank's memory early.
   virtual RankId foreseen() const { return no_rank; }
 
   virtual std::string error() const { return {}; }
@@ -55,7 +55,7 @@ class Schedule {
       std::function<std::unique_ptr<SchedulePolicy>(std::size_t ranks, std::uint64_t seed)>;
   struct Pct {
     int depth = 3;
-    // The drops fall among the first steps of the run; 0 means 16 a rank.
+    // The drops fall among the first steps of the run; 0 means 16 steps per rank.
     std::uint64_t steps = 0;
   };
 

@@ -67,7 +67,7 @@ inline float fused(float a, float b, float c) {
   double lost = (product - (sum - back)) + (addend - back);
   if (lost == 0 || sum - sum != 0) return float(sum);
   auto bits = __builtin_bit_cast(std::uint64_t, sum);
-  if (!(bits & 1)) bits += ((lost > 0) == (sum > 0)) ? 1 : std::uint64_t(-1);
+  if (!(bits & 1)) bits = (lost > 0) == (sum > 0) ? bits + 1 : bits - 1;
   return float(__builtin_bit_cast(double, bits));
 }
 inline Floats fused(Floats a, Floats b, Floats c) {

@@ -42,7 +42,7 @@ std::uint64_t& count_of(std::vector<std::uint64_t>& counts, StreamIndex stream) 
 
 CachingAllocator::FreeKey CachingAllocator::key_of(const Blocks::value_type& entry) {
   const Block& block = entry.second;
-  return {block.is_small, block.stream, block.bytes, entry.first};
+  return {block.is_small, block.pool, block.stream, block.bytes, entry.first};
 }
 
 DeviceAddress CachingAllocator::allocate(std::int64_t bytes) {
@@ -63,10 +63,11 @@ DeviceAddress CachingAllocator::allocate(std::int64_t bytes) {
 
 // The smallest block that is large enough, and of those the one at the lowest address.
 CachingAllocator::Blocks::iterator CachingAllocator::find_free(std::int64_t bytes, bool is_small) {
-  auto found = free_.lower_bound({is_small, stream_, bytes, 0});
-  bool in_pool =
-      found != free_.end() && std::get<0>(*found) == is_small && std::get<1>(*found) == stream_;
-  return in_pool ? blocks_.find(std::get<3>(*found)) : blocks_.end();
+  auto found = free_.lower_bound({is_small, pool_, stream_, bytes, 0});
+  if (found == free_.end()) return blocks_.end();
+  auto [found_small, found_pool, found_stream, found_bytes, address] = *found;
+  bool in_pool = found_small == is_small && found_pool == pool_ && found_stream == stream_;
+  return in_pool ? blocks_.find(address) : blocks_.end();
 }
 
 bool CachingAllocator::fits(std::int64_t segment_bytes) const {
@@ -91,6 +92,7 @@ CachingAllocator::Blocks::iterator CachingAllocator::new_segment(std::int64_t by
                                                     .requested = 0,
                                                     .segment = begin,
                                                     .stream = stream_,
+                                                    .pool = pool_,
                                                     .is_small = is_small,
                                                     .is_free = true,
                                                     .users = {}});

@@ -15,6 +15,10 @@ using DeviceAddress = std::uint64_t;
 // StreamIndex numbers the streams of one device; 0 is the default stream, which computes.
 using StreamIndex = std::uint32_t;
 
+// MemoryPoolIndex numbers the pools of one device that are kept apart from one another; 0 is the
+// one that everything comes from unless it says otherwise.
+using MemoryPoolIndex = std::uint32_t;
+
 // AllocatorFigures are the bytes of a caching allocator, now and at their highest. A block is
 // active while it is allocated or waits for another stream to be through with it; reserved is what
 // was taken from the device, in `segments` pieces.
@@ -41,7 +45,8 @@ struct AllocatorFigures {
 // CachingAllocator is a model of PyTorch's CUDACachingAllocator. Sizes are rounded to 512 bytes.
 // Requests up to 1 MiB come from segments of 2 MiB, those below 10 MiB from segments of 20 MiB,
 // larger ones get a segment of their own, rounded to 2 MiB. Each stream has its own pools: a freed
-// block goes back to the stream that it was allocated on, and the best fitting one is split.
+// block goes back to the stream that it was allocated on, and the best fitting one is split. A
+// memory pool (torch.cuda.MemPool) has segments of its own in the same way.
 //
 // A block that other streams use too, by record_stream, is given back only when the host knows that
 // these are through with it. The host runs ahead as far as it can: it knows what it has
@@ -73,6 +78,11 @@ class CachingAllocator {
   void set_stream(StreamIndex stream) { stream_ = stream; }
   StreamIndex stream() const { return stream_; }
 
+  // make_pool returns a new memory pool; set_pool lets allocate take from it.
+  MemoryPoolIndex make_pool() { return ++last_pool_; }
+  void set_pool(MemoryPoolIndex pool) { pool_ = pool; }
+  MemoryPoolIndex pool() const { return pool_; }
+
   // launched says how many operations a stream has been given; completed, how many of them the host
   // knows to be complete.
   void launched(StreamIndex stream, std::uint64_t operations);
@@ -93,13 +103,14 @@ class CachingAllocator {
     std::int64_t requested;
     DeviceAddress segment;  // where its segment begins
     StreamIndex stream;
+    MemoryPoolIndex pool;
     bool is_small;
     bool is_free = false;
     std::vector<StreamIndex> users;  // other streams, from record_stream
   };
   using Blocks = std::map<DeviceAddress, Block>;
-  // Free blocks by pool, stream, size and address.
-  using FreeKey = std::tuple<bool, StreamIndex, std::int64_t, DeviceAddress>;
+  // Free blocks by pool of small or large ones, memory pool, stream, size and address.
+  using FreeKey = std::tuple<bool, MemoryPoolIndex, StreamIndex, std::int64_t, DeviceAddress>;
 
   static FreeKey key_of(const Blocks::value_type& entry);
   Blocks::iterator find_free(std::int64_t bytes, bool is_small);
@@ -120,6 +131,8 @@ class CachingAllocator {
   AllocatorFigures figures_;
   DeviceAddress next_segment_ = DeviceAddress(1) << 32;
   StreamIndex stream_ = 0;
+  MemoryPoolIndex pool_ = 0;
+  MemoryPoolIndex last_pool_ = 0;
 };
 
 }  // namespace simmesh

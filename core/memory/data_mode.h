@@ -3,7 +3,7 @@
 namespace simmesh {
 
 // DataMode says whether what the rank on this thread computes has elements. In a World of shapes
-// only it has none: storages are charged to the ledger as ever, and no kernel runs. The engine sets
+// only it has none: storages are charged as usual, and no kernel runs. The engine sets
 // it while a World runs on the thread; outside any World there is data.
 class DataMode {
  public:

@@ -2,10 +2,10 @@
 
 #include "core/check/error.h"
 #include "core/nn/linear.h"
+#include "core/ops/indexing/rearranging.h"
 #include "core/ops/neural/attention.h"
 #include "core/ops/neural/flash_attention.h"
 #include "core/ops/neural/rotary.h"
-#include "core/ops/shapes/rearranging.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh::nn {

@@ -14,11 +14,11 @@
 
 namespace simmesh {
 
-// AttributeValue is one argument of an op that is no tensor.
+// AttributeValue is one argument of an op other than a tensor.
 using AttributeValue = std::variant<bool, std::int64_t, double, DType, Dims, std::string>;
 
-// Attributes are the arguments of an op that are no tensors, by name; what an op doesn't get has
-// the op's default. Names are string literals.
+// Attributes are the arguments of an op other than tensors, by name. An op has a default for an
+// argument that it isn't given. Names are string literals.
 //
 //   call(op, {x}, {{"dims", Dims{1}}, {"keepdim", true}});
 //   bool keepdim = attributes.get_or("keepdim", false);

@@ -92,6 +92,18 @@ bool writes_directly(const OpCall& call, const Tensor& out) {
   return types.size() == 1 && types[0].shape == out.shape() && types[0].dtype == out.dtype();
 }
 
+// A result of a higher kind can't be written back.
+void check_result_dtype(const Op& op, DType self, gsl::span<const Tensor> inputs,
+                        const Attributes& attributes) {
+  if (is_floating_point(self)) return;
+  DType result = infer_types(op, types_of(inputs), attributes)[0].dtype;
+  bool fits = !is_floating_point(result) && (self != DType::boolean || result == self);
+  if (!fits)
+    raise(ErrorKind::runtime_error, op.name,
+          "result type {} can't be cast to the desired output type {}", to_string(result),
+          to_string(self));
+}
+
 }  // namespace
 
 TensorType type_of(const Tensor& tensor) {
@@ -138,8 +150,8 @@ Tensor call_one(const Op& op, gsl::span<const Tensor> inputs, const Attributes& 
   return std::move(outputs.front());
 }
 
-void call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
-               const Attributes& attributes) {
+Tensor& call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
+                  const Attributes& attributes) {
   if (grad_enabled() && (first_tracked(inputs) || out.requires_grad()))
     raise(ErrorKind::runtime_error, op.name,
           "expected no tensor that requires a gradient with an out argument, which the tape can't "
@@ -154,10 +166,12 @@ void call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
     copy_(out, outputs.front());
   }
   out.storage()->count_change();
+  return out;
 }
 
-void call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
-                   const Attributes& attributes) {
+Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
+                      const Attributes& attributes) {
+  check_result_dtype(op, self.dtype(), inputs, attributes);
   const Tensor* tracked = grad_enabled() ? first_tracked(inputs) : nullptr;
   if (tracked && self.tracking()) self.tracking()->check_in_place(op);
   std::vector<Tensor> before(inputs.begin(), inputs.end());
@@ -178,6 +192,7 @@ void call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
   adopt_(plain, converted(result, self.dtype()));
   self.storage()->count_change();
   if (tracked) tracked->tracking()->rebase(call, self);
+  return self;
 }
 
 }  // namespace simmesh

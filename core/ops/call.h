@@ -9,7 +9,7 @@ namespace simmesh {
 
 // call runs an op: on distributed tensors through their distribution, else its kernel or view rule,
 // and records it on the tape where gradients are enabled and an input requires one. Raises what the
-// shape rule raises; a TypeError where plain tensors meet distributed ones.
+// shape rule raises, and a TypeError where plain tensors meet distributed ones.
 std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
                          const Attributes& attributes = {});
 inline std::vector<Tensor> call(const Op& op, std::initializer_list<Tensor> inputs,
@@ -25,15 +25,25 @@ inline Tensor call_one(const Op& op, std::initializer_list<Tensor> inputs,
 }
 
 // call_into runs an op without the tape and writes its only output into out, a tensor of the
-// output's type that requires no gradient, through any strides.
-void call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
-               const Attributes& attributes = {});
+// output's type that requires no gradient, through any strides, and returns out.
+Tensor& call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
+                  const Attributes& attributes = {});
+inline Tensor& call_into(const Op& op, Tensor& out, std::initializer_list<Tensor> inputs,
+                         const Attributes& attributes = {}) {
+  return call_into(op, out, gsl::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
+}
 
 // call_in_place runs an op and writes its only output, converted to self's dtype, into self, its
-// first input; on the tape self becomes the output. Raises a RuntimeError for a leaf that requires
-// a gradient while gradients are enabled, and where the output has another shape.
-void call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
-                   const Attributes& attributes = {});
+// first input, and returns self; on the tape self becomes the output. Raises a RuntimeError for a
+// leaf that requires a gradient while gradients are enabled, and where the output has another shape
+// or a dtype of a higher kind than self's.
+Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs,
+                      const Attributes& attributes = {});
+inline Tensor& call_in_place(const Op& op, Tensor& self, std::initializer_list<Tensor> inputs,
+                             const Attributes& attributes = {}) {
+  return call_in_place(op, self, gsl::span<const Tensor>(inputs.begin(), inputs.size()),
+                       attributes);
+}
 
 // infer_types returns the types of the outputs without computing them.
 TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,

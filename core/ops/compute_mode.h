@@ -22,11 +22,12 @@ inline bool grad_enabled() { return compute_mode().grad_enabled; }
 // World's, else canonical.
 const Arithmetic& current_arithmetic();
 
-// UnroundedSums keeps, in exact arithmetic, what the sums in its scope are before they are rounded
-// behind their results: of products, reductions, additions, scatters and collectives (see
-// core/arithmetic/unrounded.h). What takes part of it, or adds to it, in the scope then goes on
-// with the sum itself, until somebody reads an element. It is for sums that aren't complete:
-// pending placements, gradients over micro-batches. In other arithmetics it does nothing.
+// UnroundedSums keeps sums in its scope as they are before rounding: of products, reductions,
+// additions, scatters and collectives, in exact arithmetic. The unrounded sum stays behind the
+// rounded result (see core/arithmetic/unrounded.h), and an operation in the scope that adds to the
+// result, or takes a part of it, goes on with the sum itself, until somebody reads an element. It
+// is for sums that aren't complete yet: pending placements, gradients over micro-batches. In other
+// arithmetics it does nothing.
 //
 //   UnroundedSums scope;
 //   Tensor part = mm(x_columns, w_rows);                         // this rank's terms

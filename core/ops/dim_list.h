@@ -7,8 +7,8 @@
 
 namespace simmesh {
 
-// DimList is the dims that an op works along: none given means all. Negative dims count from the
-// end.
+// DimList is the dims that an op works along; an empty list means all of them. Negative dims count
+// from the end.
 //
 //   sum(x, 1);  sum(x, {0, -1}, true);  sum(x, dims);
 class DimList {
@@ -25,11 +25,12 @@ class DimList {
   Dims dims_;
 };
 
-// wrapped_dim returns a dim that may count from the end as one in [0, rank); a scalar has one dim
-// to name. Raises an IndexError for a dim out of range.
+// wrapped_dim takes a dim that may count from the end, and returns it counted from the front, in
+// [0, rank). A scalar is taken as if it had one dim. Raises an IndexError for a dim out of range.
 std::int64_t wrapped_dim(std::int64_t dim, std::size_t rank);
 
-// wrapped_dims returns dims in ascending order, all of them where none is given. Raises an
+// wrapped_dims does so for several dims and returns them in ascending order; for an empty list it
+// returns all dims. Raises an
 // IndexError for a dim out of range and a RuntimeError for one that is named twice.
 Dims wrapped_dims(DimSpan dims, std::size_t rank);
 

@@ -25,8 +25,13 @@ class GradientCall {
   const Attributes& attributes() const { return parts_.attributes; }
   std::size_t input_count() const { return parts_.input_types.size(); }
   std::size_t output_count() const { return parts_.output_types.size(); }
+  // has_input says whether an optional input was given as a tensor.
+  bool has_input(std::size_t index) const {
+    return index < input_count() && input_type(index).is_defined;
+  }
 
-  // input and output return what the op's Saves names; reading anything else breaks a contract.
+  // input and output return what the gradient's Saves names; reading anything else breaks a
+  // contract.
   const Tensor& input(std::size_t index) const;
   const Tensor& output(std::size_t index = 0) const;
   const TensorType& input_type(std::size_t index) const { return parts_.input_types[index]; }
@@ -36,11 +41,12 @@ class GradientCall {
   Tensor gradient(std::size_t index = 0) const;
   bool has_gradient(std::size_t index) const { return parts_.gradients[index].is_defined(); }
 
-  // needs says whether an input wants a gradient. A rule may leave out the others.
+  // needs says whether an input wants a gradient. A rule may leave the gradients of the others
+  // undefined.
   bool needs(std::size_t index) const { return index < parts_.needs.size() && parts_.needs[index]; }
-  // is_unfinished says whether the gradient of an input is a part of a sum that goes on: that of a
-  // leaf, over micro-batches and ranks. The operation that adds up its terms then runs in a scope
-  // of UnroundedSums.
+  // is_unfinished says whether the gradient of an input is only a part of a sum, to which later
+  // micro-batches and other ranks add: as that of a leaf is. The operation that adds up its terms
+  // then runs in a scope of UnroundedSums.
   bool is_unfinished(std::size_t index) const {
     return index < parts_.unfinished.size() && parts_.unfinished[index];
   }
@@ -48,13 +54,5 @@ class GradientCall {
  private:
   Parts parts_;
 };
-
-// summed_to_input sums a gradient over the dims that the input was broadcast along, and converts it
-// to the input's dtype.
-Tensor summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient);
-
-// product_for_input returns a * b, two matrices, as the gradient of an input of that shape.
-Tensor product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
-                         const Tensor& b);
 
 }  // namespace simmesh

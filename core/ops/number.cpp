@@ -19,4 +19,8 @@ std::optional<Number> number_in(const Attributes& attributes, std::string_view n
   return Number::of(found->second);
 }
 
+Number number_or(const Attributes& attributes, std::string_view name, Number otherwise) {
+  return number_in(attributes, name).value_or(otherwise);
+}
+
 }  // namespace simmesh

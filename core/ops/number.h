@@ -11,8 +11,8 @@
 
 namespace simmesh {
 
-// Number is an operand of an op that is no tensor, a Python scalar: a bool, an integer or a
-// floating number. It takes part in type promotion with its kind only, not with its width.
+// Number is an operand of an op that is a Python scalar instead of a tensor: a bool, an integer or
+// a floating number. It takes part in type promotion with its kind only, not with its width.
 //
 //   add(x, 2);      // of an integer dtype if x is
 //   add(x, 2.0);    // floating in any case
@@ -53,7 +53,10 @@ class Number {
   std::variant<bool, std::int64_t, double> value_;
 };
 
-// number_in returns a number among the arguments of an op, if it is there.
+// number_in returns a number among the arguments of an op, or nothing where it is absent.
 std::optional<Number> number_in(const Attributes& attributes, std::string_view name);
+
+// number_or returns a number among the arguments of an op, or a default where it is absent.
+Number number_or(const Attributes& attributes, std::string_view name, Number otherwise);
 
 }  // namespace simmesh

@@ -49,10 +49,11 @@ using Kernel = std::function<void(gsl::span<const Tensor> inputs, const Attribut
 // ViewRule returns views of the storage of the first input, by strides alone.
 using ViewRule = std::function<std::vector<Tensor>(gsl::span<const Tensor> inputs,
                                                    const Attributes& attributes)>;
-// GradientRule returns one gradient an input, in terms of ops, so that it can be differentiated.
+// GradientRule returns one gradient for each input, in terms of ops, so that it can be
+// differentiated.
 using GradientRule = std::function<Gradients(const GradientCall& call)>;
 
-// Saves says which tensors the gradient rule of an op reads, as bits by position.
+// Saves says which tensors of an op its gradient rule reads, as bits by position.
 struct Saves {
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;
@@ -64,19 +65,30 @@ struct Saves {
   static constexpr std::uint32_t all = ~std::uint32_t(0);
 };
 
-// Op is the one definition of an operation on tensors: name, shape rule and kernel, or a view rule
-// instead of both, and gradient. What runs on one device, records the tape, or cuts tensors over a
+// Gradient is how an op is differentiated: a rule, and what that reads of the call.
+struct Gradient {
+  GradientRule rule = {};
+  Saves saves = {};
+};
+
+// Op is the one definition of an operation on tensors: its name, and a shape rule with a kernel, or
+// a view rule instead of both. What runs on one device, records the tape, or cuts tensors over a
 // mesh, reads it from here. An op must outlive the tapes it is recorded on.
 //
+// An op of one's own brings its gradient along. Those of the library's ops stand above all of them,
+// in core/gradients, since they are made of ops of any family; gradient_of finds either.
+//
 //   inline const Op scale_rows = {
-//       .name = "my::scale_rows", .shape = ..., .kernel = ..., .gradient = ..., .saves = {0b11}};
+//       .name = "my::scale_rows",
+//       .shape = ...,
+//       .kernel = ...,
+//       .gradient = {.rule = ..., .saves = {.inputs = 0b11}}};
 struct Op {
   std::string name;
   ShapeRule shape = {};
   Kernel kernel = {};
   ViewRule view = {};
-  GradientRule gradient = {};
-  Saves saves = {};
+  Gradient gradient = {};
   // moves says that elements of the outputs are elements of the inputs, as those of a view are: a
   // gradient that is a sum goes through its gradient rule unrounded.
   bool moves = false;

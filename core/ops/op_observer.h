@@ -6,8 +6,8 @@
 
 namespace simmesh {
 
-// OpObserver is told before and after each kernel that this rank runs in the scope: to count, trace
-// or time them. Scopes nest; the innermost counts.
+// OpObserver is told before and after each kernel that this rank runs in its scope: to count, trace
+// or time kernels. Of nested scopes only the innermost is told.
 //
 //   std::map<std::string, int> calls;
 //   OpObserver scope([&](const Op& op, OpObserver::Moment moment) {

@@ -9,9 +9,9 @@ namespace simmesh {
 DType promote_types(DType a, DType b);
 
 // result_type returns the dtype that operands of an elementwise op have in common, as
-// torch.result_type does: the kinds are bool < integer < floating; a tensor without dims counts
-// only where no tensor with dims is of its kind or a higher one, and a number only where no tensor
-// is. Undefined tensors don't count.
+// torch.result_type does. The kinds of dtypes are bool < integer < floating. A tensor without dims
+// counts only if its kind is higher than those of all tensors with dims, and a number only if its
+// kind is higher than those of all tensors. Undefined tensors don't count.
 DType result_type(gsl::span<const TensorType> tensors, gsl::span<const Number> numbers = {});
 DType result_type(const Tensor& a, const Tensor& b);
 

@@ -5,11 +5,29 @@
 #include <gsl/span>
 #include <vector>
 
+#include "core/tensor/shape.h"
+
 namespace simmesh {
 
 class Tensor;
 struct Op;
 struct OpCall;
+
+// AttachedViews are the views of tensors that are recorded on the tape or cut over a mesh: the
+// methods of Tensor come here for those, so that no gradient gets lost and no shard is taken for
+// the whole. This is a virtual seam because a view of an attached tensor is an op, and core/tensor
+// stands below the ops: core/ops/shapes has the one implementation (op_views).
+class AttachedViews {
+ public:
+  virtual ~AttachedViews() = default;
+  virtual Tensor narrow(const Tensor& x, const NarrowRange& range) const = 0;
+  virtual Tensor transpose(const Tensor& x, std::int64_t dim0, std::int64_t dim1) const = 0;
+  virtual Tensor permute(const Tensor& x, DimSpan dims) const = 0;
+  virtual Tensor unsqueeze(const Tensor& x, std::int64_t dim) const = 0;
+  virtual Tensor squeeze(const Tensor& x, std::int64_t dim) const = 0;
+  virtual Tensor view(const Tensor& x, DimSpan shape) const = 0;
+  virtual Tensor clone(const Tensor& x) const = 0;
+};
 
 // Tracking is what the tape keeps with a tensor that takes part in differentiation: core/autograd
 // has the one implementation. All copies of a tensor share it.
@@ -21,6 +39,8 @@ class Tracking : public boost::intrusive_ref_counter<Tracking> {
   virtual void record(const OpCall& call, gsl::span<Tensor> outputs) const = 0;
   // rebase makes self, into which the call has written its only output, an output of the call.
   virtual void rebase(const OpCall& call, Tensor& self) const = 0;
+  // views returns what records the views of the tensor, null where they aren't recorded.
+  virtual const AttachedViews* views() const = 0;
   // check_in_place raises where the tape couldn't record that the tensor is changed in place.
   virtual void check_in_place(const Op& op) const = 0;
 };
@@ -33,6 +53,8 @@ class Distribution : public boost::intrusive_ref_counter<Distribution> {
  public:
   virtual ~Distribution() = default;
   virtual std::vector<Tensor> dispatch(const OpCall& call) const = 0;
+  // views returns what runs the views of the tensor.
+  virtual const AttachedViews& views() const = 0;
   // local_part returns the rank's own piece, apart from the tape.
   virtual Tensor local_part() const = 0;
 };

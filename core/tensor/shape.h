@@ -15,6 +15,13 @@ using Shape = Dims;
 using Strides = Dims;
 using DimSpan = gsl::span<const std::int64_t>;
 
+// NarrowRange is a part of a dim: length elements from start on.
+struct NarrowRange {
+  std::int64_t dim;
+  std::int64_t start;
+  std::int64_t length;
+};
+
 // dims_max bounds the number of dims of a tensor and of a mesh.
 inline constexpr std::int64_t dims_max = 32;
 

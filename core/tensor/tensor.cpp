@@ -9,7 +9,6 @@
 #include "core/check/fold_hash.h"
 #include "core/clock/kernel_launch.h"
 #include "core/memory/data_mode.h"
-#include "core/tensor/attached_views.h"
 #include "core/tensor/strided_copy.h"
 
 namespace simmesh {
@@ -22,11 +21,6 @@ std::int64_t wrapped_dim(std::int64_t dim, std::int64_t dims, std::string_view w
           "Dimension out of range: expected to be in range of [{}, {}], but got {}", -dims,
           dims - 1, dim);
   return dim < 0 ? dim + dims : dim;
-}
-
-// Tensors without any attachment, which are most, skip the question.
-bool is_attached(const Tensor& x) {
-  return (x.tracking() || x.distribution()) && attached::runs_ops(x);
 }
 
 void check_same_layout(const Tensor& target, const Tensor& source, std::string_view where) {
@@ -89,6 +83,11 @@ Tensor::Tensor(DistributionPtr distribution, DType dtype, Shape shape)
       count_(simmesh::element_count(shape_)),
       dtype_(dtype) {}
 
+const AttachedViews* Tensor::attached_views() const {
+  if (distribution_) return &distribution_->views();
+  return tracking_ ? tracking_->views() : nullptr;
+}
+
 Tensor Tensor::distributed_part() const { return distribution_->local_part(); }
 
 Tensor Tensor::detach() const {
@@ -130,7 +129,7 @@ void Tensor::check_access(DType dtype) const {
 }
 
 Tensor Tensor::narrow(const Narrow& range) const {
-  if (is_attached(*this)) return attached::narrow(*this, range);
+  if (const AttachedViews* views = attached_views()) return views->narrow(*this, range);
   std::int64_t at = wrapped_dim(range.dim, dim(), "tensor/narrow");
   if (range.start < 0 || range.length < 0 || range.start > size(at) - range.length)
     raise(ErrorKind::value_error, "tensor/narrow",
@@ -143,7 +142,7 @@ Tensor Tensor::narrow(const Narrow& range) const {
 }
 
 Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
-  if (is_attached(*this)) return attached::transpose(*this, dim0, dim1);
+  if (const AttachedViews* views = attached_views()) return views->transpose(*this, dim0, dim1);
   std::size_t a = std::size_t(wrapped_dim(dim0, dim(), "tensor/transpose"));
   std::size_t b = std::size_t(wrapped_dim(dim1, dim(), "tensor/transpose"));
   Tensor result = detach();
@@ -153,7 +152,7 @@ Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const {
 }
 
 Tensor Tensor::permute(DimSpan dims) const {
-  if (is_attached(*this)) return attached::permute(*this, dims);
+  if (const AttachedViews* views = attached_views()) return views->permute(*this, dims);
   Dims sorted(dims.begin(), dims.end());
   std::sort(sorted.begin(), sorted.end());
   bool is_order = sorted.size() == shape_.size();
@@ -170,7 +169,7 @@ Tensor Tensor::permute(DimSpan dims) const {
 }
 
 Tensor Tensor::unsqueeze(std::int64_t at) const {
-  if (is_attached(*this)) return attached::unsqueeze(*this, at);
+  if (const AttachedViews* views = attached_views()) return views->unsqueeze(*this, at);
   std::int64_t where = wrapped_dim(at, dim() + 1, "tensor/unsqueeze");
   Tensor result = detach();
   std::int64_t stride = where < dim() ? size(where) * strides_[std::size_t(where)] : 1;
@@ -180,7 +179,7 @@ Tensor Tensor::unsqueeze(std::int64_t at) const {
 }
 
 Tensor Tensor::squeeze(std::int64_t at) const {
-  if (is_attached(*this)) return attached::squeeze(*this, at);
+  if (const AttachedViews* views = attached_views()) return views->squeeze(*this, at);
   std::int64_t where = wrapped_dim(at, dim(), "tensor/squeeze");
   if (size(where) != 1) return detach();
   Tensor result = detach();
@@ -190,7 +189,7 @@ Tensor Tensor::squeeze(std::int64_t at) const {
 }
 
 Tensor Tensor::view(DimSpan shape) const {
-  if (is_attached(*this)) return attached::view(*this, shape);
+  if (const AttachedViews* views = attached_views()) return views->view(*this, shape);
   if (!is_contiguous() || simmesh::element_count(shape) != count_)
     raise(
         ErrorKind::value_error, "tensor/view",
@@ -202,14 +201,14 @@ Tensor Tensor::view(DimSpan shape) const {
 
 Tensor Tensor::contiguous() const {
   if (is_contiguous()) return *this;
-  if (is_attached(*this)) return attached::clone(*this);
+  if (const AttachedViews* views = attached_views()) return views->clone(*this);
   Tensor result = empty(shape_, dtype_);
   copy_(result, *this);
   return result;
 }
 
 Tensor Tensor::clone() const {
-  if (is_attached(*this)) return attached::clone(*this);
+  if (const AttachedViews* views = attached_views()) return views->clone(*this);
   if (!is_contiguous()) return contiguous();
   std::size_t begin = std::size_t(offset_) * bytes_per_element(dtype_);
   StoragePtr own =

@@ -25,11 +25,7 @@ struct MemoryRange;
 //   row.mutable_values<float>()[0] = 1;                            // seen through a
 class Tensor {
  public:
-  struct Narrow {
-    std::int64_t dim;
-    std::int64_t start;
-    std::int64_t length;
-  };
+  using Narrow = NarrowRange;
 
   Tensor() = default;
   Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, std::int64_t offset);
@@ -105,6 +101,8 @@ class Tensor {
  private:
   void check_access(DType dtype) const;
   Tensor distributed_part() const;
+  // attached_views returns what views of the tensor run through, null where it is a plain one.
+  const AttachedViews* attached_views() const;
 
   StoragePtr storage_;
   TrackingPtr tracking_;

@@ -51,11 +51,11 @@ class Trace {
   Event* end_ = nullptr;
 };
 
-// write_text writes one line an event: "12 rank 3 arrive all_reduce group 1 #4 256 elements
+// write_text writes one line per event: "12 rank 3 arrive all_reduce group 1 #4 elements 256
 // train.cpp:42".
 void write_text(std::ostream& out, const Trace& trace);
 
-// write_chrome_json writes the events as Chrome trace JSON, which Perfetto opens: one track a rank,
+// write_chrome_json writes the events as Chrome trace JSON, which Perfetto opens: a track per rank,
 // schedule steps as microseconds.
 void write_chrome_json(std::ostream& out, const Trace& trace);
 

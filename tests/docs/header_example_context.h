@@ -17,12 +17,13 @@
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/factories.h"
+#include "core/optim/sgd.h"
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
 #include "sharding/dtensor.h"
 #include "verify/case_report.h"
 
-// What examples in headers use and don't declare.
+// Declares the names that examples in headers use without declaring them.
 namespace simmesh::examples {
 
 using nn::Tensors;

@@ -10,9 +10,9 @@
 #include "tests/tidy/house.h"
 #include "tests/tidy/source_tree.h"
 
-// Examples in the comments of headers compile. They are the lines that are indented by three blanks
-// after the slashes and end like code; what they use and don't declare stands in
-// tests/docs/header_example_context.h.
+// Examples in the comments of headers compile. An example is a block of lines with three blanks
+// after the slashes whose last line ends like code. Names that examples use without declaring them
+// are declared in tests/docs/header_example_context.h.
 namespace simmesh::tidy {
 namespace {
 
@@ -25,7 +25,7 @@ struct Example {
   std::vector<std::string> code;
 };
 
-// The text of a line of an example; nothing for any other line.
+// Returns the text of a line of an example; nullopt for any other line.
 std::optional<std::string> example_line(const std::string& line) {
   std::string_view text = trimmed(line);
   if (text.substr(0, 5) != "//   ") return std::nullopt;
@@ -54,7 +54,7 @@ std::vector<Example> examples_of(const SourceFile& file) {
   return examples;
 }
 
-// Each example is a function of its own; what can't stand in one stands before it.
+// Each example becomes a function of its own, unless it defines something at namespace scope.
 std::string source_of(const std::vector<Example>& examples) {
   std::set<std::string> headers;
   for (const Example& example : examples) headers.insert(example.header);
@@ -73,7 +73,7 @@ std::string source_of(const std::vector<Example>& examples) {
   return source;
 }
 
-// What the compiler says of the examples, empty where they compile.
+// Returns what the compiler says about the examples; empty if they compile.
 std::string complaints_of(const std::vector<Example>& examples) {
   testing::TemporaryFolder folder;
   std::string file = folder.write("examples.cpp", source_of(examples));

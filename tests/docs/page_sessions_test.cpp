@@ -7,8 +7,8 @@
 
 #include "tests/tidy/source_tree.h"
 
-// Pages show what the command prints: a fenced block that begins with "$ simmesh" is run in the
-// root of the repository, and must print the lines that follow. A line "..." stands for any lines.
+// Pages show what the command prints: a line "$ simmesh ..." in a fenced block is run in the root
+// of the repository, and must print the lines that follow it. A line "..." stands for any lines.
 namespace simmesh::tidy {
 namespace {
 
@@ -55,7 +55,7 @@ Lines output_of(const std::string& command) {
   return SourceFile("output.md", text).lines();
 }
 
-// The first line of a page that isn't what was printed; nothing where all are.
+// Returns the first difference between a page and what was printed; empty if there is none.
 std::string difference(const Lines& page, const Lines& printed) {
   std::size_t next = 0;
   bool leaps = false;

@@ -8,7 +8,7 @@
 #include "tests/tidy/source_tree.h"
 
 // Links in the pages lead somewhere, and every path of the repository that a page names exists.
-// Without this the pages rot with the first file that moves.
+// Without this test, pages become wrong when a file moves.
 namespace simmesh::tidy {
 namespace {
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 const fs::path repository = SIMMESH_SOURCE_DIR;
 
-// prose returns the lines of a page with its fenced code blocked out.
+// prose returns the lines of a page with fenced code blanked out.
 std::vector<std::string> prose(const std::vector<std::string>& lines) {
   std::vector<std::string> kept;
   bool fenced = false;
@@ -31,7 +31,7 @@ std::vector<std::string> prose(const std::vector<std::string>& lines) {
   return kept;
 }
 
-// between returns what stands between the marks, for each pair of them in the line.
+// between returns the text between the marks, for each pair of marks in the line.
 std::vector<std::string> between(std::string_view line, std::string_view open,
                                  std::string_view close) {
   std::vector<std::string> found;
@@ -46,7 +46,7 @@ std::vector<std::string> between(std::string_view line, std::string_view open,
   }
 }
 
-// anchor_of returns the anchor that a heading gets: lower case, blanks as dashes, no punctuation.
+// anchor_of returns the anchor of a heading: lower case, blanks as dashes, no punctuation.
 std::string anchor_of(std::string_view heading) {
   std::string anchor;
   for (char c : trimmed(heading)) {
@@ -80,7 +80,7 @@ bool leads_somewhere(const SourceFile& page, const std::string& link) {
   return false;
 }
 
-// looks_like_path says whether a piece of code names a file or folder of the repository.
+// looks_like_path says whether a piece of inline code names a file or folder of the repository.
 bool looks_like_path(std::string_view code) {
   std::size_t slash = code.find('/');
   if (slash == code.npos || code.find(' ') != code.npos) return false;
@@ -93,8 +93,8 @@ bool looks_like_path(std::string_view code) {
   return is_identifier_char(top.back()) && fs::is_directory(repository / fs::path(top));
 }
 
-// path_exists takes a path with an optional line number; from the first placeholder (<, *, {) on,
-// only the folder before it counts.
+// path_exists takes a path with an optional line number. If the path has a placeholder (<, * or {),
+// only the folder before it must exist.
 bool path_exists(std::string path) {
   path = path.substr(0, path.find(':'));
   std::size_t open = path.find_first_of("<*{");

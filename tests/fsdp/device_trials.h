@@ -78,6 +78,10 @@ inline std::string race_in(std::size_t ranks, const std::function<void(Rank&)>& 
   Outcome first = on_devices(ranks, device, "fifo", 1, body);
   Outcome other = on_devices(ranks, device, "seeded:1", 2, body);
   EXPECT_EQ(first.ok(), other.ok());
+  if (first.ok()) {
+    EXPECT_EQ(first.data_hash, other.data_hash);
+  }
+  EXPECT_EQ(first.live_storages + other.live_storages, 0);
   return first.ok() ? "" : first.failure->message;
 }
 
@@ -101,6 +105,7 @@ inline DeviceReport report_of(std::size_t ranks, const std::function<void(Rank&)
       Outcome outcome = on_devices(ranks, device, schedule, threads, body);
       EXPECT_TRUE(outcome.ok()) << report(outcome);
       if (!outcome.ok()) return {};
+      EXPECT_EQ(outcome.live_storages, 0) << schedule;
       const DeviceReport& report = outcome.devices.front();
       if (!first) first = report;
       EXPECT_EQ(report.makespan_us, first->makespan_us) << schedule;

@@ -6,6 +6,7 @@
 #include "core/ops/reductions/reductions.h"
 #include "fsdp/named_params.h"
 #include "sharding/dtensor.h"
+#include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
@@ -39,52 +40,46 @@ TEST(FSDPParam, ShowsTheRowsOfASmallerMesh) {
 
 // A micro-batch without sync leaves gradients in the reduce dtype; the next one, which reduces,
 // uses more of the group.
-TEST(FSDPParam, ReducesAccumulatedAndFreshGradients) {
-  every_schedule(2, [](Rank&) {
-    nn::ModelNode node{"", "fan", {}, {}};
-    for (const char* name : {"p", "q"})
-      node.children.push_back(
-          {name, "linear", {{"in", std::int64_t(4)}, {"out", std::int64_t(4)}}, {}});
-    nn::ModulePtr model = nn::build(node);
-    fully_shard(*model,
-                {.mp_policy = {.param_dtype = DType::bfloat16, .reduce_dtype = DType::float32}});
-    FSDPModule root(*model);
-    root.set_requires_gradient_sync(false);
-    backward(sum(model->call({input(4)})[0]));
-    root.set_requires_gradient_sync(true);
-    nn::Tensors outputs = model->call({input(4)});
-    backward(std::vector<Tensor>{sum(outputs[0]), sum(outputs[1])});
-    for (const Tensor& parameter : model->parameters())
-      expect(grad_of(parameter).is_defined() && grad_of(parameter).dtype() == DType::float32,
-             "a gradient of the parameter's dtype");
-  });
+SIMMESH_TEST(FSDPParam, ReducesAccumulatedAndFreshGradients, {.mesh = {2}}) {
+  nn::ModelNode node{"", "fan", {}, {}};
+  for (const char* name : {"p", "q"})
+    node.children.push_back(
+        {name, "linear", {{"in", std::int64_t(4)}, {"out", std::int64_t(4)}}, {}});
+  nn::ModulePtr model = nn::build(node);
+  fully_shard(*model,
+              {.mp_policy = {.param_dtype = DType::bfloat16, .reduce_dtype = DType::float32}});
+  FSDPModule root(*model);
+  root.set_requires_gradient_sync(false);
+  backward(sum(model->call({input(4)})[0]));
+  root.set_requires_gradient_sync(true);
+  nn::Tensors outputs = model->call({input(4)});
+  backward(std::vector<Tensor>{sum(outputs[0]), sum(outputs[1])});
+  for (const Tensor& parameter : model->parameters())
+    expect(grad_of(parameter).is_defined() && grad_of(parameter).dtype() == DType::float32,
+           "a gradient of the parameter's dtype");
 }
 
 // Without its bytes a gathered parameter can't be used: what the tape saved of it says so.
-TEST(FSDPParam, RefusesUseOfAFreedParameter) {
-  every_schedule(2, [](Rank&) {
-    nn::ModulePtr model = build_model(small_model(1, 4));
-    shard_layers(*model, {.reshard_after_forward = true});
-    FSDPModule(model->find("layers.0")).set_unshard_in_backward(false);
-    Tensor loss = sum((*model)(input(4)));
-    bool refused = false;
-    try {
-      backward(loss);
-    } catch (const Error& error) {
-      refused = std::string_view(error.what()).find("storage") != std::string_view::npos;
-    }
-    expect(refused, "an error that names the freed storage");
-  });
+SIMMESH_TEST(FSDPParam, RefusesUseOfAFreedParameter, {.mesh = {2}}) {
+  nn::ModulePtr model = build_model(small_model(1, 4));
+  shard_layers(*model, {.reshard_after_forward = true});
+  FSDPModule(model->find("layers.0")).set_unshard_in_backward(false);
+  Tensor loss = sum((*model)(input(4)));
+  bool refused = false;
+  try {
+    backward(loss);
+  } catch (const Error& error) {
+    refused = std::string_view(error.what()).find("storage") != std::string_view::npos;
+  }
+  expect(refused, "an error that names the freed storage");
 }
 
 // Offloaded shards are not on the device.
-TEST(FSDPParam, ChargesNoOffloadedShards) {
-  every_schedule(2, [](Rank& rank) {
-    std::int64_t before = rank.ledger().total().current;
-    nn::ModulePtr model = build_model(small_model(1, 4));
-    fully_shard(*model, {.offload_policy = CPUOffloadPolicy{}});
-    expect(rank.ledger().total().current == before, "nothing on the device");
-  });
+SIMMESH_TEST(FSDPParam, ChargesNoOffloadedShards, {.mesh = {2}}) {
+  std::int64_t before = this_rank().ledger().total().current;
+  nn::ModulePtr model = build_model(small_model(1, 4));
+  fully_shard(*model, {.offload_policy = CPUOffloadPolicy{}});
+  expect(this_rank().ledger().total().current == before, "nothing on the device");
 }
 
 }  // namespace

@@ -9,9 +9,21 @@
 #include "core/engine/world.h"
 #include "core/nn/model_node.h"
 #include "fsdp/fully_shard.h"
+#include "testing/gtest.h"
 #include "training/training.h"
 
 namespace simmesh::fsdp {
+
+// model_of describes a model with values by formula.
+inline TrainingModel model_of(nn::ModelNode node) {
+  TrainingModel model;
+  model.node = std::move(node);
+  nn::ModulePtr built = nn::build(model.node, {.device = nn::Device::meta});
+  std::uint64_t seed = 11;
+  for (auto& [name, tensor] : built->named_parameters())
+    model.parameters.push_back({name, tensor.shape(), {.rule = Rule::unit, .seed = seed += 7}});
+  return model;
+}
 
 // small_model describes in, layers.0 .. , out: linear layers of the given width, the layers with a
 // hidden one. No size divides by 2, 3 or 4 where the width is 5.
@@ -28,37 +40,27 @@ inline TrainingModel small_model(std::int64_t layers, std::int64_t width,
         linear("up", width, width + 2), {"act", "gelu", {}, {}}, linear("down", width + 2, width)};
     list.children.push_back(std::move(layer));
   }
-  TrainingModel model;
-  model.node = {"", "sequential", {}, {linear("in", width, width), list, linear("out", width, 3)}};
-  nn::ModulePtr built = nn::build(model.node, {.device = nn::Device::meta});
-  std::uint64_t seed = 11;
-  for (auto& [name, tensor] : built->named_parameters())
-    model.parameters.push_back({name, tensor.shape(), {.rule = Rule::unit, .seed = seed += 7}});
-  return model;
+  return model_of(
+      {"", "sequential", {}, {linear("in", width, width), list, linear("out", width, 3)}});
 }
 
-// every_schedule runs a body on every rank of a world, under several schedules, with one and two
-// threads.
+// every_schedule runs a body on every rank of a world under many schedules, as SIMMESH_TEST does:
+// for tests that try several worlds.
 inline void every_schedule(std::size_t ranks, const std::function<void(Rank&)>& body,
                            const Arithmetic& arithmetic = Arithmetic::canonical()) {
-  for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"}) {
-    for (std::size_t threads : {1, 2}) {
-      World world({.ranks = ranks,
-                   .schedule = Schedule::parse(schedule),
-                   .threads = threads,
-                   .arithmetic = arithmetic});
-      Outcome outcome = world.run(body);
-      ASSERT_TRUE(outcome.ok()) << schedule << ", threads " << threads << ": "
-                                << outcome.failure->message << outcome.failure->details;
-    }
-  }
+  testing::run_mesh_test({.mesh = {std::int64_t(ranks)}, .arithmetic = arithmetic},
+                         [&](const DeviceMesh&) { body(this_rank()); });
 }
 
-// failure_of returns what the first failing rank says, empty where all is well; the same words
-// under every schedule is no part of it, that it fails is.
+// failure_of returns what the first failing rank says, empty where all is well. Under another
+// schedule a run must fail as well, though maybe in other words, or give the same data and leave
+// nothing alive.
 inline std::string failure_of(std::size_t ranks, const std::function<void(Rank&)>& body,
                               const std::optional<DeviceModel>& device = {}) {
-  std::optional<std::string> first;
+  std::optional<Outcome> first;
+  auto failure = [](const Outcome& outcome) {
+    return outcome.ok() ? "" : outcome.failure->message + outcome.failure->details;
+  };
   for (const char* schedule : {"fifo", "seeded:1"})
     for (std::size_t threads : {1, 2}) {
       World world({.ranks = ranks,
@@ -66,11 +68,15 @@ inline std::string failure_of(std::size_t ranks, const std::function<void(Rank&)
                    .threads = threads,
                    .device = device});
       Outcome outcome = world.run(body);
-      std::string failure = outcome.ok() ? "" : outcome.failure->message + outcome.failure->details;
-      if (!first) first = failure;
-      EXPECT_EQ(first->empty(), failure.empty()) << schedule << ": " << *first << failure;
+      EXPECT_EQ(outcome.live_storages, 0) << schedule;
+      if (!first) first = outcome;
+      EXPECT_EQ(first->ok(), outcome.ok())
+          << schedule << ": " << failure(*first) << failure(outcome);
+      if (outcome.ok()) {
+        EXPECT_EQ(first->data_hash, outcome.data_hash) << schedule;
+      }
     }
-  return *first;
+  return failure(*first);
 }
 
 // expect throws, so that a rank can check what it sees.

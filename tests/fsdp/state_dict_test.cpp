@@ -8,6 +8,7 @@
 #include "core/optim/sgd.h"
 #include "fsdp/named_params.h"
 #include "sharding/dtensor.h"
+#include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {
@@ -38,52 +39,45 @@ TEST(StateDict, StaysAliasedOverSteps) {
 }
 
 // Reading shards again changes and allocates nothing where nothing was replaced.
-TEST(StateDict, ResetsWithoutAllocation) {
-  every_schedule(4, [](Rank& rank) {
-    nn::ModulePtr model = build_model(small_model(2, 5));
-    shard_layers(*model);
-    std::uint64_t before = rank.ledger().allocations();
-    for (int i = 0; i < 3; ++i)
-      for (const NamedParam& named : named_params(*model)) named.param->reset_sharded_param();
-    expect(rank.ledger().allocations() == before, "no allocation");
-  });
+SIMMESH_TEST(StateDict, ResetsWithoutAllocation, {.mesh = {4}}) {
+  nn::ModulePtr model = build_model(small_model(2, 5));
+  shard_layers(*model);
+  std::uint64_t before = this_rank().ledger().allocations();
+  for (int i = 0; i < 3; ++i)
+    for (const NamedParam& named : named_params(*model)) named.param->reset_sharded_param();
+  expect(this_rank().ledger().allocations() == before, "no allocation");
 }
 
 // Full state dicts are equal on all ranks, and loading one into a model that is cut otherwise gives
 // the same model.
-TEST(StateDict, GoesFromOneCutToAnother) {
-  every_schedule(4, [](Rank& rank) {
-    nn::ModulePtr from = build_model(small_model(2, 5));
-    shard_layers(*from);
-    nn::StateDict full = full_state_dict(*from);
-    TrainingModel other = small_model(2, 5);
-    for (ParameterData& data : other.parameters) data.data.seed += 1000;
-    nn::ModulePtr to = build_model(other);
-    DeviceMesh mesh = init_device_mesh({2, 2}, {"replicate", "shard"});
-    fully_shard(*to, {.mesh = mesh});
-    load_state_dict(*to, full);
-    nn::StateDict again = full_state_dict(*to);
-    for (std::size_t i = 0; i < full.size(); ++i)
-      rank.expect_same_bits(again[i].second, full[i].second);
-  });
+SIMMESH_TEST(StateDict, GoesFromOneCutToAnother,
+             {.mesh = {2, 2}, .names = {"replicate", "shard"}}) {
+  nn::ModulePtr from = build_model(small_model(2, 5));
+  shard_layers(*from);
+  nn::StateDict full = full_state_dict(*from);
+  TrainingModel other = small_model(2, 5);
+  for (ParameterData& data : other.parameters) data.data.seed += 1000;
+  nn::ModulePtr to = build_model(other);
+  fully_shard(*to, {.mesh = mesh});
+  load_state_dict(*to, full);
+  nn::StateDict again = full_state_dict(*to);
+  for (std::size_t i = 0; i < full.size(); ++i) EXPECT_SAME_BITS(again[i].second, full[i].second);
 }
 
 // Assigned tensors are new parameters, frozen ones too: an optimiser that holds the old ones
 // doesn't know them.
-TEST(StateDict, AssignsNewParameters) {
-  every_schedule(2, [](Rank&) {
-    nn::ModulePtr model = build_model(small_model(1, 5));
-    Tensor frozen = model->find("in").parameter("bias");
-    set_requires_grad(frozen, false);
-    shard_layers(*model);
-    std::vector<Tensor> before = model->parameters();
-    load_state_dict(*model, state_dict(*model), {.assign = true});
-    std::vector<Tensor> after = model->parameters();
-    for (std::size_t i = 0; i < before.size(); ++i) {
-      expect(after[i].tracking() != before[i].tracking(), "a new parameter");
-      expect(after[i].requires_grad() == before[i].requires_grad(), "as frozen as before");
-    }
-  });
+SIMMESH_TEST(StateDict, AssignsNewParameters, {.mesh = {2}}) {
+  nn::ModulePtr model = build_model(small_model(1, 5));
+  Tensor frozen = model->find("in").parameter("bias");
+  set_requires_grad(frozen, false);
+  shard_layers(*model);
+  std::vector<Tensor> before = model->parameters();
+  load_state_dict(*model, state_dict(*model), {.assign = true});
+  std::vector<Tensor> after = model->parameters();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    expect(after[i].tracking() != before[i].tracking(), "a new parameter");
+    expect(after[i].requires_grad() == before[i].requires_grad(), "as frozen as before");
+  }
 }
 
 std::vector<Tensor> gradients_around(bool saves) {
@@ -104,27 +98,23 @@ std::vector<Tensor> gradients_around(bool saves) {
 
 // A state dict that is taken while a gather from a smaller mesh is under way leaves backward as it
 // is; PyTorch's fails there.
-TEST(StateDict, DropsAGatherFromASmallerMesh) {
-  every_schedule(4, [](Rank& rank) {
-    std::vector<Tensor> plain = gradients_around(false), saved = gradients_around(true);
-    for (std::size_t i = 0; i < plain.size(); ++i) rank.expect_same_bits(saved[i], plain[i]);
-  });
+SIMMESH_TEST(StateDict, DropsAGatherFromASmallerMesh, {.mesh = {4}}) {
+  std::vector<Tensor> plain = gradients_around(false), saved = gradients_around(true);
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_SAME_BITS(saved[i], plain[i]);
 }
 
 // A dtype change after the first gather is followed by the next gather; PyTorch's fails there.
-TEST(StateDict, FollowsADtypeChangeAfterAGather) {
-  every_schedule(2, [](Rank&) {
-    nn::ModulePtr model = build_model(small_model(1, 5));
-    shard_layers(*model);
-    optim::Sgd optimizer(model->parameters(), optim::SgdOptions{.lr = 0.5});
-    step(*model, optimizer);
-    to(*model, DType::float64);
-    Tensor y = (*model)(formula({2, 5}, {.rule = Rule::unit, .seed = 3, .dtype = DType::float64}));
-    expect(y.dtype() == DType::float64, "a result in the new dtype");
-    backward(sum(y));
-    for (const Tensor& parameter : model->parameters())
-      expect(grad_of(parameter).dtype() == DType::float64, "a gradient in the new dtype");
-  });
+SIMMESH_TEST(StateDict, FollowsADtypeChangeAfterAGather, {.mesh = {2}}) {
+  nn::ModulePtr model = build_model(small_model(1, 5));
+  shard_layers(*model);
+  optim::Sgd optimizer(model->parameters(), optim::SgdOptions{.lr = 0.5});
+  step(*model, optimizer);
+  to(*model, DType::float64);
+  Tensor y = (*model)(formula({2, 5}, {.rule = Rule::unit, .seed = 3, .dtype = DType::float64}));
+  expect(y.dtype() == DType::float64, "a result in the new dtype");
+  backward(sum(y));
+  for (const Tensor& parameter : model->parameters())
+    expect(grad_of(parameter).dtype() == DType::float64, "a gradient in the new dtype");
 }
 
 }  // namespace

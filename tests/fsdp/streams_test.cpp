@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/nn/linear.h"
+#include "core/ops/elementwise/inplace.h"
 #include "tests/fsdp/device_trials.h"
 
 // Streams race where a wait or a buffer's owner is missing. Each program is right as it is; with a
@@ -111,13 +112,11 @@ std::vector<NamedTrial> suite() {
 }
 
 TEST(Streams, TheSuiteHasNoRace) {
-  for (const NamedTrial& named : suite())
-    for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
-      for (std::size_t threads : {1, 2}) {
-        Outcome outcome = on_devices(ranks_of(named.trial), {}, schedule, threads,
-                                     [&](Rank& rank) { train(named.trial, rank); });
-        EXPECT_TRUE(outcome.ok()) << named.name << ", " << schedule << ": " << report(outcome);
-      }
+  for (const NamedTrial& named : suite()) {
+    SCOPED_TRACE(named.name);
+    testing::run_mesh_test({.mesh = {element_count(named.trial.mesh)}, .device = DeviceModel{}},
+                           [&](const DeviceMesh&) { train(named.trial, this_rank()); });
+  }
 }
 
 // Streams are annotations: gradients and events are those of a world without devices.
@@ -160,6 +159,64 @@ TEST(Streams, EachRemovedWaitRaces) {
   EXPECT_EQ(race_in(cast), "");
   cast.make_streams = make_streams_of<NoWaitForLastReduction>;
   EXPECT_NE(race_in(cast).find("on stream reduce_scatter"), std::string::npos) << race_in(cast);
+}
+
+// A hook runs behind the reduce-scatter, on the stream that all-reduces or on its own, and the
+// gradients wait for it.
+TEST(Streams, HooksRunWhereTheyAreToldTo) {
+  for (bool own_stream : {false, true}) {
+    Trial trial{.prepare = [own_stream](nn::Module& model) {
+      auto own = own_stream ? std::optional(Stream::make("hook")) : std::nullopt;
+      set_each(model, [&](FSDPModule module) {
+        module.set_all_reduce_hook(
+            [own, &model](Tensor& reduced) {
+              const CommStreams& streams = FSDPState::of(model)->comm_context()->streams();
+              expect(Stream::current() == own.value_or(streams.all_reduce()), "the hook's stream");
+              mul_(reduced, 2);
+            },
+            own);
+      });
+    }};
+    EXPECT_EQ(race_in(trial), "");
+    trial.make_streams = make_streams_of<NoWaitForLastReduction>;
+    trial.options.mp_policy = casting_policy();
+    EXPECT_NE(race_in(trial).find(own_stream ? "on stream hook" : "on stream all_reduce"),
+              std::string::npos)
+        << race_in(trial);
+  }
+}
+
+// Counts how often the host waits for gradients before backward has ended.
+struct CountsOffloadWaits final : CommStreams {
+  explicit CountsOffloadWaits(int& waits) : waits_(waits) {}
+  void wait_for_offload(const StreamEvent& offloaded) override {
+    ++waits_;
+    CommStreams::wait_for_offload(offloaded);
+  }
+
+ private:
+  int& waits_;
+};
+
+// Gradients come to pinned memory while backward goes on: the host waits for them at its end. To
+// other memory each copy holds it up.
+TEST(Streams, CopiesToPinnedMemoryDontHoldUpTheHost) {
+  for (bool pins : {true, false}) {
+    Outcome outcome = on_devices(2, {}, "fifo", 1, [pins](Rank&) {
+      nn::ModulePtr model = build_model(small_model(2, 4));
+      shard_layers(*model, {.offload_policy = CPUOffloadPolicy{.pin_memory = pins}});
+      int waits = 0, before_end = 0;
+      communicate_over(*model, std::make_unique<CountsOffloadWaits>(waits));
+      ObserverScope observer([&](const Event& event) {
+        if (event.kind == EventKind::finalize && before_end == 0) before_end = waits;
+      });
+      backward(sum((*model)(formula({2, 4}, {.rule = Rule::unit, .seed = 3}))));
+      auto parameters = int(model->parameters().size());
+      expect(waits == parameters, "a wait for each gradient");
+      expect(pins ? before_end < parameters : before_end == parameters, "waits at the end alone");
+    });
+    EXPECT_TRUE(outcome.ok()) << pins << report(outcome);
+  }
 }
 
 // A model whose head isn't part of its forward, so that a loss can be computed chunk by chunk.

@@ -20,7 +20,7 @@ TEST(ExploreGate, EveryScheduleGivesOneDataHash) {
   EXPECT_EQ(to_text(found, {.quiet = true}).find("gate"), std::string::npos);
 }
 
-// A gate has no receive from any source and shares nothing, so one run speaks for all.
+// A gate has no receive from any source and shares nothing, so one run stands for all schedules.
 TEST(ExploreGate, ExhaustiveGivesACertificate) {
   GateExploration found = explore_gate(explored_gate(replicated), {}, {.exhaustive = true});
   EXPECT_TRUE(found.ok()) << to_text(found, {});
@@ -28,7 +28,7 @@ TEST(ExploreGate, ExhaustiveGivesACertificate) {
   EXPECT_THAT(found.certificate, HasSubstr("all schedules are equivalent"));
 }
 
-// What fails under every schedule shrinks to FIFO, whose choices replay it.
+// A failure under every schedule shrinks to FIFO, whose choices replay it.
 TEST(ExploreGate, AFailureComesWithItsSchedule) {
   for (bool exhaustive : {false, true}) {
     GateExploration found =

@@ -16,8 +16,8 @@ std::vector<std::filesystem::path> default_gates() {
   return paths;
 }
 
-// Peak bytes, times, collectives and gathers are those of a device: how sums add up is none of its
-// figures. With a simulated device, so that each operation and each byte has its time and place.
+// Peak bytes, times, collectives and gathers are those of a device, so they must not depend on how
+// sums add up. The run has a simulated device, so that times and reserved bytes are compared too.
 TEST(Figures, AreTheSameInEveryArithmetic) {
   std::vector<std::filesystem::path> paths = default_gates();
   ASSERT_FALSE(paths.empty());
@@ -45,7 +45,7 @@ TEST(Figures, AreTheSameInEveryArithmetic) {
   }
 }
 
-// All events of all steps, not only those that a gate expects.
+// A gate expects the events of one step; this test compares the events of all steps.
 TEST(Figures, EventsAreTheSameInEveryArithmetic) {
   for (const auto& path : default_gates()) {
     GateFile gate = read_gate(path.string());

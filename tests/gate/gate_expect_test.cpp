@@ -28,7 +28,7 @@ const GateCheck& named_check(const GateResult& result, std::string_view name) {
   return none;
 }
 
-// What one step of a root alone does, once it was set up.
+// The events of a step of a model whose root is its only group, after the first step.
 const std::vector<std::string> second_step = {"(forward_root, )",
                                               "(unshard, , forward, sync)",
                                               "(all_gather, , 10, 20, 2, float32)",
@@ -58,7 +58,7 @@ TEST(GateExpect, ReadsEventsInEachForm) {
   std::string gate =
       folder.write("g.toml", sharded_stack + "[expect]\nevents = { file = \"list.txt\" }\n");
   EXPECT_THAT(read_gate(gate).expect.events.list, ElementsAre("(a, )", "(b, 2)"));
-  // What is printed holds the list, so it needs no file.
+  // The explained gate has the list itself, so it needs no file.
   std::string explained = explain(read_gate(gate));
   EXPECT_EQ(explain(gate_from_text(explained, "g.toml")), explained);
 }
@@ -73,11 +73,13 @@ TEST(GateExpect, RefusesEventsThatCanNotBe) {
     }
   };
   refused("events = 3\n", "a table");
-  refused("events = [3]\n", "a list of texts, or of lists of texts and integers");
+  refused("events = [3]\n", "a list of strings, or of lists of strings and integers");
   refused("events = { rank = 2 }\n", "from 0 to 1, got 2");
   refused("events = { step = 2 }\n", "from 0 to 1, got 2");
-  refused("events = { file = \"no/such/file\" }\n", "beside the gate that can be read");
-  refused("events = { file = \"/dev/zero\" }\n", "beside the gate that can be read");
+  refused("events = { file = \"no/such/file\" }\n",
+          "a readable file of at most 1 MiB in the folder of the gate");
+  refused("events = { file = \"/dev/zero\" }\n",
+          "a readable file of at most 1 MiB in the folder of the gate");
   refused("events = { file = \"a\", list = [] }\n", "a file or a list");
   refused("events = { lists = [] }\n", "the nearest known key is 'expect.events.list'");
   refused("unused_gathers = -2\n", "from -1");
@@ -98,7 +100,7 @@ TEST(GateExpect, ChecksTheEventsOfTheRankAndStepThatAreNamed) {
   }
 }
 
-// A mismatch names the first event that differs, and gives the whole list to be copied.
+// A mismatch names the first event that differs and prints the whole list, ready to be copied.
 TEST(GateExpect, NamesTheFirstEventThatDiffers) {
   std::vector<std::string> wrong = second_step;
   wrong[3] = "(wait, , backward)";
@@ -114,7 +116,7 @@ TEST(GateExpect, NamesTheFirstEventThatDiffers) {
   EXPECT_EQ(named_check(result, "events of rank 0 in step 1").actual, "no further event");
 }
 
-// A module that is prefetched but never called has its parameters gathered for nothing.
+// If a module is prefetched but never called, its all-gather is unused.
 TEST(GateExpect, CountsGathersThatNobodyUsed) {
   std::string text =
       "[mesh]\nshape = [2]\n[model]\nnodes = [{ name = \"s\", kind = \"sequential\", calls = "
@@ -138,7 +140,7 @@ TEST(GateExpect, ComparesWithOtherRuns) {
   EXPECT_TRUE(named_check(result, "same_as fsdp on [2, 2]").passed);
 }
 
-// Each comparison is with its own run: one that differs must not be hidden by one that doesn't.
+// Each comparison is with its own run: a run that differs must not be hidden by one that doesn't.
 TEST(GateExpect, TellsOtherRunsApart) {
   std::string text =
       "[mesh]\nshape = [3]\n[model]\nwidth = 6\ninit = { scale = 0.5 }\n[data]\nrule = \"wide\"\n"
@@ -148,7 +150,7 @@ TEST(GateExpect, TellsOtherRunsApart) {
   EXPECT_TRUE(named_check(result, "same_as fsdp").passed);
 }
 
-// Without figures of a device there is no time; with them, reports cost none.
+// Without a device there are no times; with one, reports take no time.
 TEST(GateExpect, PrintsExposedCommunicationOfDevices) {
   GateResult plain = run_gate(expecting(""));
   EXPECT_FALSE(plain.device);
@@ -169,7 +171,7 @@ TEST(GateExpect, PrintsExposedCommunicationOfDevices) {
   EXPECT_THROW(expecting("exposed_us_max = 1.0\n"), BadGate);
 }
 
-// A device that is too small ends the run on it, and only that.
+// A device that is too small ends the run with devices, and no other run.
 TEST(GateExpect, ADeviceThatIsTooSmallFails) {
   GateResult result =
       run_gate(gate_from_text(sharded_stack + "[device]\ncapacity_bytes = 1024\n", "g.toml"));

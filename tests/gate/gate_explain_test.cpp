@@ -18,7 +18,7 @@ std::vector<std::string> example_gates() {
   return paths;
 }
 
-// What --explain prints must be the gate itself: reading it back and explaining again changes
+// What --explain prints must be the same gate: reading it back and explaining it again changes
 // nothing.
 TEST(GateExplain, ReadsBackAsTheSameGate) {
   std::vector<std::string> texts = {

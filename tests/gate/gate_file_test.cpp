@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 GateFile parsed_gate(const std::string& text) { return gate_from_text(text, "g.toml"); }
 
-// Expects that a text is refused at a line with a phrase.
+// Expects that a text is refused with a line number and a phrase.
 void expect_bad(const std::string& text, int line, const std::string& phrase) {
   SCOPED_TRACE(text);
   try {
@@ -90,7 +90,7 @@ flip_bit = [{ rank = 1, at = "operation 4", bit = 9 }, { rank = 2 }]
   EXPECT_EQ(describe(gate.faults[1]), "flip_bit of rank 1 at operation 4, bit 9");
 }
 
-// A key that is mistyped must never be ignored.
+// A mistyped key must never be ignored.
 TEST(GateFile, UnknownKeysNameTheNearest) {
   expect_bad("titel = \"\"\n", 1, "got 'titel'; the nearest known key is 'title'");
   expect_bad("\n[model]\nwidht = 3\n", 3,
@@ -103,7 +103,7 @@ TEST(GateFile, UnknownKeysNameTheNearest) {
   expect_bad("[faults]\nkil = {}\n", 2, "the nearest known key is 'faults.kill'");
 }
 
-// What the contract of gate files has and this program doesn't is said so.
+// Keys for features that this program doesn't have are refused by name.
 TEST(GateFile, RefusesWhatItDoesNotHave) {
   expect_bad("[parallel]\nzero = { stage = 3 }\n", 2, "the key 'parallel.zero' needs");
   expect_bad("[parallel]\ntensor = {}\n", 2, "the key 'parallel.tensor' needs");
@@ -114,14 +114,14 @@ TEST(GateFile, RefusesWhatItDoesNotHave) {
 }
 
 TEST(GateFile, RefusesWrongTypesAndRanges) {
-  expect_bad("title = 3\n", 1, "a text without control characters, got 3");
+  expect_bad("title = 3\n", 1, "a string without control characters, got 3");
   expect_bad("title = \"a\\nb\"\n", 1, "without control characters, got \"a?b\"");
   expect_bad("mesh = 3\n", 1, "a table");
   expect_bad("[mesh]\nshape = [0]\n", 2, "from 1 to 4096");
   expect_bad("[mesh]\nshape = [4096, 4096]\n", 2, "at most 4096 ranks");
   expect_bad("[mesh]\nshape = []\n", 2, "at least one size");
   expect_bad("[mesh]\nshape = [2]\nnames = [\"a\", \"b\"]\n", 3, "1 names");
-  expect_bad("[mesh]\nshape = [2, 2]\nnames = [\"a\", \"a\"]\n", 3, "names that differ");
+  expect_bad("[mesh]\nshape = [2, 2]\nnames = [\"a\", \"a\"]\n", 3, "different names");
   expect_bad("[model]\nlayers = 2.5\n", 2, "an integer from 1 to 256, got 2.5");
   expect_bad("[model]\ndtype = \"int64\"\n", 2, "float32");
   expect_bad("[model]\nkind = \"cnn\"\n", 2,
@@ -132,7 +132,7 @@ TEST(GateFile, RefusesWrongTypesAndRanges) {
   expect_bad("[train]\nloss = \"cross_entropy\"\n", 2, "one of mse, dot");
   expect_bad("[arithmetic]\nmode = \"fast\"\n", 2, "canonical");
   expect_bad("[expect]\nhash = \"xyz\"\n", 2, "16 digits");
-  expect_bad("[expect]\nloss = [1.0, 2.0]\n", 2, "1 losses, one a step, got 2");
+  expect_bad("[expect]\nloss = [1.0, 2.0]\n", 2, "1 losses, one per step, got 2");
   expect_bad("[faults]\nkill = { rank = 1 }\n", 2, "from 0 to 0, got 1");
   expect_bad("[faults]\nkill = { at = \"step 1 backward\" }\n", 2, "with a step from 0 to 0");
 }

@@ -31,7 +31,7 @@ class Mutator {
 
   std::size_t below(std::size_t limit) { return std::size_t(random_.below(limit)); }
 
-  // Changes a text in one of the ways in which files break or are made to break programs.
+  // Changes a text in a way in which files break by accident or are made to break programs.
   std::string changed(std::string text) {
     static const std::vector<std::string> words = {
         "-1",        "0",           "1",           "9999999999", "9223372036854775808",
@@ -60,7 +60,7 @@ class Mutator {
   RandomStream random_;
 };
 
-// Few enough multiplications for a test.
+// Says whether a gate needs few enough multiplications for a test.
 bool is_small(const GateFile& gate) {
   TrainingModel model = training_model(gate.model, gate.model_use());
   double elements = 0;
@@ -75,7 +75,7 @@ bool is_small(const GateFile& gate) {
 
 enum class Ending { refused, read, run };
 
-// Anything but a BadGate that gets out is a defect, and fails the test by ending it.
+// An exception other than BadGate is a defect; it is not caught, so it fails the test.
 Ending end_of(const std::string& text, bool runs) {
   try {
     GateFile gate = gate_from_text(text, "g.toml");
@@ -94,14 +94,14 @@ Ending end_of(const std::string& text, bool runs) {
   }
 }
 
-// No text may end the process, hang it, or be taken for something else than it says.
+// No text may end the process, hang it, or be read as something that it doesn't say.
 TEST(GateFilesFuzz, BrokenCopiesEndCleanly) {
   std::int64_t endings[3] = {};
   Mutator mutator(42);
   for (const std::string& original : example_texts()) {
     std::string text = original;
     for (int copy = 0; copy < 600; ++copy) {
-      // Faults pile up over three copies, then start afresh.
+      // Changes accumulate over three copies, and then start again from the original.
       text = mutator.changed(copy % 3 == 0 || text.empty() ? original : text);
       ++endings[int(end_of(text, copy % 30 == 0))];
     }

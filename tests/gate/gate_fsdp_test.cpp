@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 const std::string exact_mode = "[arithmetic]\nmode = \"exact\"\n";
 const std::string equals_one_device = exact_mode + "[expect]\nsame_as = [\"single_device\"]\n";
 
-// A gate of a small perceptron whose key fsdp has the options; extra is what comes before it.
+// Returns the text of a gate with a small MLP; `options` go into the key fsdp and `extra` before
+// it.
 std::string perceptron(const std::string& options, const std::string& extra) {
   return "[model]\nwidth = 6\nhidden = 5\nout = 4\nlayers = 3\ninit = { scale = 0.5 }\n"
          "[data]\nbatch = 16\n" +
@@ -49,8 +50,8 @@ std::vector<std::vector<std::string>> wraps_of(const std::string& text) {
   return wraps;
 }
 
-// The root comes last, so that no parameter stays unsharded and no module is wrapped after one
-// above it.
+// The root is wrapped last: otherwise parameters stay unsharded, or a module is wrapped after a
+// module that contains it.
 TEST(GateFsdp, WrapsFromTheInsideOutwards) {
   using Names = std::vector<std::string>;
   EXPECT_THAT(wraps_of("[model]\nkind = \"transformer\"\n[parallel]\nfsdp = {}\n"),
@@ -76,7 +77,8 @@ TEST(GateFsdp, OnlyARootThatIsAloneTakesTheMode) {
             std::make_pair(PlainValue(std::int64_t(1)), PlainValue(std::int64_t(1))));
 }
 
-// The largest dim counts only where it divides evenly, since others can't be sharded but dim 0.
+// The largest dim is used only if it divides evenly, because apart from dim 0 no other dim can be
+// sharded.
 TEST(GateFsdp, ShardsTheLargestDimThatDivides) {
   GateFile gate = fsdp_gate(perceptron("shard_placement = \"largest\"", "[mesh]\nshape = [3]\n"));
   FsdpPlan plan =
@@ -87,7 +89,7 @@ TEST(GateFsdp, ShardsTheLargestDimThatDivides) {
   EXPECT_EQ(dims.at("fc2.weight"), PlainValue(std::int64_t(0)));  // 4 x 5
 }
 
-// Whatever is asked for, in exact arithmetic a sharded run has the bits of one device.
+// Whatever the options are, in exact arithmetic a sharded run has the bits of one device.
 TEST(GateFsdp, EveryOptionGivesTheBitsOfOneDevice) {
   for (const char* options :
        {"", "wrap = \"root\"", "wrap = [[\"fc0\", \"fc1\"]]", "reshard_after_forward = true",
@@ -118,8 +120,8 @@ TEST(GateFsdp, EveryModelTrains) {
     }
 }
 
-// Mixed precision changes bits, so only the run itself is asked for; no factor changes the loss
-// before the first step.
+// Mixed precision changes bits, so this only checks that the run ends and that no divide factor
+// changes the loss of the first step.
 TEST(GateFsdp, MixedPrecisionAndFactorsRun) {
   double loss = run_sharded(perceptron("", "[mesh]\nshape = [2]\n")).losses.at(0);
   for (const char* options :
@@ -131,8 +133,8 @@ TEST(GateFsdp, MixedPrecisionAndFactorsRun) {
   }
 }
 
-// Gathers for reports don't count, so that figures are those of the training itself: of three
-// groups, each gathered in forward and, but for the root, again in backward.
+// Gathers for reports don't count, so the figures are those of the training itself: three groups,
+// each gathered in forward and, except for the root, again in backward.
 TEST(GateFsdp, CountsWhatTrainingCommunicates) {
   GateResult result = run_sharded(
       "[mesh]\nshape = [2]\n[model]\nkind = \"transformer\"\n"
@@ -146,7 +148,7 @@ TEST(GateFsdp, CountsWhatTrainingCommunicates) {
               HasSubstr("all-gathers of parameters: 5 on each rank, 0 of them unused\n"));
 }
 
-// Sharding exists to save memory, which what is reported must not hide.
+// Sharding saves memory, and gathering results for a report must not hide that.
 TEST(GateFsdp, NeedsLessMemoryThanReplicas) {
   std::string text =
       "[mesh]\nshape = [4]\n[model]\nkind = \"linear_stack\"\nlayers = 6\nwidth = 40\n"
@@ -163,7 +165,7 @@ TEST(GateFsdp, RefusesWhatTheMeshAndTheModelLack) {
   expect_refused(perceptron("mesh = [\"tp\", \"dp\"]", mesh), "in the order of the mesh");
   expect_refused(perceptron("mesh = []", mesh), "one dim, or two");
   expect_refused(perceptron("mesh = \"tp\", reshard_after_forward = 3", mesh),
-                 "a factor of the shard mesh size 4, got 3");
+                 "a divisor of the shard mesh size 4, got 3");
   expect_refused(perceptron("reshard_after_forward = \"no\"", mesh), "got \"no\"");
   expect_refused(perceptron("wrap = \"layers\"", ""), "one of blocks, root");
   expect_refused(perceptron("wrap = [\"fc\"]", ""), "got 'fc'; the nearest one is 'fc0'");
@@ -176,11 +178,12 @@ TEST(GateFsdp, RefusesWhatTheMeshAndTheModelLack) {
   expect_refused(perceptron("sync = \"never\"", ""), "one of every, last, all_reduce_last");
   expect_refused(perceptron("reshard_afterforward = true", ""),
                  "the nearest known key is 'parallel.fsdp.reshard_after_forward'");
-  expect_refused(perceptron("", "") + "replicate = {}\n", "one of fsdp and replicate");
+  expect_refused(perceptron("", "") + "replicate = {}\n", "either fsdp or replicate");
   const std::string blocks = "[model]\nkind = \"transformer\"\n[parallel]\n";
   expect_refused(blocks + "fsdp = { wrap = [\"block0\", \"block0.mlp\"] }\n",
-                 "from the inside outwards, got 'block0' before 'block0.mlp'");
-  expect_refused(blocks + "fsdp = { wrap = [[\"block0\", \"block0.mlp\"]] }\n", "inside outwards");
+                 "inner modules before outer ones, got 'block0' before 'block0.mlp'");
+  expect_refused(blocks + "fsdp = { wrap = [[\"block0\", \"block0.mlp\"]] }\n",
+                 "inner modules before outer ones");
 }
 
 TEST(GateFsdp, RowsAreCutOverItsDimsAlone) {

@@ -38,7 +38,8 @@ TEST(GateKeys, ReadsWhatIsThereAndDefaults) {
   table.finish();
 }
 
-// Each message names file, line, key, what was expected and what came, on one short line.
+// Each message names the file, the line, the key, what was expected and what the file has, on one
+// short line.
 TEST(GateKeys, SaysWhatIsWrongAndWhere) {
   expect_rejected(
       "\ni = \"x\"",
@@ -67,7 +68,7 @@ TEST(GateKeys, SaysWhatIsWrongAndWhere) {
   expect_rejected(
       "b = 1", [](GateTable& t) { t.boolean("b", false); }, "true or false, got 1");
   expect_rejected(
-      "l = [1]", [](GateTable& t) { t.texts("l"); }, "got one with 1");
+      "l = [1]", [](GateTable& t) { t.texts("l"); }, "got a list with 1");
   expect_rejected(
       "n = [nan]", [](GateTable& t) { t.numbers("n"); }, "finite");
   expect_rejected(
@@ -86,7 +87,7 @@ TEST(GateKeys, SaysWhatIsWrongAndWhere) {
       "s = \"a\\nb\\u0000\"", [](GateTable& t) { t.boolean("s", true); }, "\"a?b?\"");
 }
 
-// The first unknown key of the file is named, not the first of the alphabet.
+// The message names the first unknown key in the file, not the first in alphabetical order.
 TEST(GateKeys, FinishNamesTheFirstUnknownKey) {
   auto read = [](GateTable& table) {
     table.integer("width", 0, {0, 9});

@@ -16,7 +16,7 @@ std::vector<std::string> names_of(const TrainingModel& model) {
   return names;
 }
 
-// The names are what failures and checkpoints show, so they must not change unnoticed.
+// Failures show these names, so they must not change unnoticed.
 TEST(GateModel, NamesItsParameters) {
   using ::testing::ElementsAre;
   EXPECT_THAT(names_of(model_of("[model]\nkind = \"mlp\"\n")),
@@ -33,7 +33,8 @@ TEST(GateModel, NamesItsParameters) {
               ::testing::Contains("block0.mlp.experts.expert3.fc2.weight"));
 }
 
-// Norms begin at one; everything else at the formula's values, each parameter with its own seed.
+// Norms start near one, everything else at the values of the formula, each parameter with its own
+// seed.
 TEST(GateModel, GivesEachParameterItsValues) {
   TrainingModel model =
       model_of("[model]\nkind = \"transformer\"\ninit = { scale = 0.5, seed = 10 }\n");

@@ -15,7 +15,7 @@ struct Cut {
   int micro_batches;
 };
 
-// Enough rows that no rank goes without, whatever the cut.
+// A batch with enough rows that every rank gets some, however it is cut.
 std::string gate_text(const Cut& cut, std::string_view dtype, std::string_view kind) {
   return fmt::format(
       "[mesh]\nshape = [{}]\n[model]\nkind = \"{}\"\nlayers = 1\nwidth = 8\ndtype = \"{}\"\n"
@@ -25,7 +25,7 @@ std::string gate_text(const Cut& cut, std::string_view dtype, std::string_view k
       cut.ranks, kind, dtype, kind == "mlp" ? 224 : 32, cut.micro_batches);
 }
 
-// All that a run gives, as one hash.
+// Hashes all results of a run.
 std::uint64_t hash_of(const std::string& text, const std::string& schedule) {
   GateFile gate = gate_from_text(text, "g.toml");
   GateTask task = gate_task(gate);
@@ -53,7 +53,7 @@ std::uint64_t hash_of(const std::string& text, const std::string& schedule) {
   return hash;
 }
 
-// In exact arithmetic neither the number of ranks nor that of micro-batches changes a bit of
+// In exact arithmetic neither the number of ranks nor the number of micro-batches changes a bit of
 // losses, norms, parameters or optimiser state, in any dtype.
 TEST(GateTask, InExactArithmeticIsOneRunHoweverTheBatchIsCut) {
   for (std::string_view kind : {"mlp", "transformer"}) {

@@ -42,7 +42,7 @@ const GateCheck& check_of(const GateResult& result, std::string_view name) {
   return none;
 }
 
-// The point of it all: neither ranks, nor micro-batches, nor uneven parts change a bit.
+// The main promise of a gate: neither ranks, nor micro-batches, nor uneven parts change a bit.
 TEST(RunGate, AnyCutOfTheBatchGivesTheBitsOfOneDevice) {
   for (int ranks : {1, 2, 3, 4, 5})
     for (int micro_batches : {1, 2, 3}) {
@@ -55,8 +55,8 @@ TEST(RunGate, AnyCutOfTheBatchGivesTheBitsOfOneDevice) {
     }
 }
 
-// An expert that no token chose has no gradient on one device, but one of zeros where sharding
-// reduces unused parameters: the check names it and says why.
+// An expert that no token chose has no gradient on one device, but a gradient of zeros if sharding
+// reduces unused parameters. The check must name the expert and say why it differs.
 TEST(RunGate, SaysWhyAnIdleExpertDiffers) {
   auto gate = [](const std::string& fsdp) {
     return run(
@@ -73,7 +73,7 @@ TEST(RunGate, SaysWhyAnIdleExpertDiffers) {
   EXPECT_THAT(check.actual, HasSubstr("no rank used this parameter in the step"));
 }
 
-// A check that can't fail checks nothing: canonical sums depend on the cut.
+// The check can fail: canonical sums depend on how the batch is cut.
 TEST(RunGate, CanonicalSumsAreNotThoseOfOneDevice) {
   GateResult result =
       run("[mesh]\nshape = [4]\n" + mlp + "[expect]\nsame_as = [\"single_device\"]\n");
@@ -110,7 +110,7 @@ TEST(RunGate, EveryModelTrains) {
     }
 }
 
-// Recomputed activations must be those that were dropped.
+// Recomputed activations must have the bits of the dropped ones.
 TEST(RunGate, CheckpointingChangesNoBit) {
   std::string text =
       "[mesh]\nshape = [2]\n[model]\nkind = \"transformer\"\n[data]\nbatch = 32\nsequence = 16\n"
@@ -171,10 +171,10 @@ TEST(RunGate, NodesThatDoNotFitAreBad) {
                BadGate);
 }
 
-// Failures of a run end it with what every rank was doing, and no further checks.
+// A failed run is reported with what every rank was doing, and no further checks are made.
 TEST(RunGate, ARunThatFailsIsReported) {
   GateFile gate = gate_of(exact + "[expect]\nsame_as = [\"single_device\"]\n");
-  gate.train.optimizer = optim::SgdOptions{.nesterov = true};  // which needs a momentum
+  gate.train.optimizer = optim::SgdOptions{.nesterov = true};  // nesterov needs a momentum
   GateResult result = run_gate(gate);
   ASSERT_GT(result.failed(), 0) << text_of(result);
   EXPECT_THAT(text_of(result), HasSubstr("FAIL run: expected 1 rank to return"));

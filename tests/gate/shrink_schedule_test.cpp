@@ -9,7 +9,7 @@
 namespace simmesh {
 namespace {
 
-// Rank 2 fails where it comes to a counter before rank 0 has been there.
+// Rank 2 fails if it reaches a counter before rank 0 does.
 Outcome race(const Schedule& schedule) {
   Shared<int> counter("counter", 0);
   World world({.ranks = 4, .schedule = schedule, .record_choices = true});
@@ -30,7 +30,7 @@ std::optional<Outcome> failing(const Schedule& schedule) {
   return outcome;
 }
 
-// A person who reads the schedule needs only what matters of it.
+// Only the turns that matter for the failure may be left, because a person reads the schedule.
 TEST(ShrinkSchedule, LeavesOnlyTheTurnsThatMatter) {
   ASSERT_TRUE(race(Schedule::fifo()).ok());
   int shrunk_count = 0;
@@ -41,7 +41,7 @@ TEST(ShrinkSchedule, LeavesOnlyTheTurnsThatMatter) {
     ASSERT_TRUE(shrunk);
     EXPECT_LE(shrunk->turns.size(), 2u);
     EXPECT_LE(shrunk->turns.size(), outcome->choices.size());
-    // The recorded choices replay the failure as a whole.
+    // The recorded choices replay the whole failing run.
     EXPECT_TRUE(failing(Schedule::replay(choices_to_string(shrunk->outcome.choices))));
     ++shrunk_count;
   }
@@ -52,7 +52,7 @@ TEST(ShrinkSchedule, WhatDoesNotFailIsNotShrunk) {
   EXPECT_FALSE(shrink_schedule({.choices = {0, 1, 2, 3}}, failing));
 }
 
-// Turns of ranks that can't run are left out, and FIFO goes on.
+// Turns of ranks that can't run are skipped, and after the last turn the schedule is FIFO.
 TEST(ShrinkSchedule, GuidedSchedulesTakeAnyTurns) {
   EXPECT_TRUE(race(guided_schedule({})).ok());
   EXPECT_TRUE(race(guided_schedule({0, 0, 0, 0, 0, 0, 0, 0, 3})).ok());

@@ -1,4 +1,4 @@
-# Installs the build tree BUILD into FOLDER, then builds and runs the project OUTSIDE against what was installed.
+# Installs the build tree BUILD into FOLDER, then builds and runs the project OUTSIDE with the installed files.
 #
 #   cmake -D BUILD=... -D OUTSIDE=... -D FOLDER=... -D COMPILER=... -P install_test.cmake
 function(run_step)

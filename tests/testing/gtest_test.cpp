@@ -24,7 +24,7 @@ TEST(MeshFixture, AFailureCarriesItsReproLine) {
       "reproduce: MeshFixture.AFailureCarriesItsReproLine --seed 1 --schedule fifo");
 }
 
-// What depends on the schedule is found by comparing schedules.
+// A body that depends on the schedule fails, because schedules are compared.
 void record_order(const DeviceMesh&) {
   static Shared<int> order("order", 0);
   this_rank().record(std::uint64_t(order.use([](int& value) { return value++ % 3; })));

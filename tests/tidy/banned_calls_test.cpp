@@ -6,23 +6,23 @@
 #include "tests/tidy/house.h"
 #include "tests/tidy/source_tree.h"
 
-// The bits of a run depend on nothing but program, inputs, seed and arithmetic. What could let in
-// time, chance, the host or another thread is banned by name, and each ban says what to use
-// instead.
+// The bits of a run depend on program, inputs, seed and arithmetic only. Calls through which time,
+// chance, the host or another thread could change them are banned by name, and each ban says what
+// to use instead.
 namespace simmesh::tidy {
 namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Places are beginnings of paths: a folder with its slash, or a concept with its dot.
+// Places are prefixes of paths: a folder with its slash, or a concept with its dot.
 using Places = std::vector<std::string_view>;
 
 struct Ban {
   std::vector<std::string_view> spellings;
   std::string_view instead;
-  Places allowed_in = {};  // where in the libraries it may stand
-  Places only_in = {};     // where the ban holds; empty for all libraries
+  Places allowed_in = {};  // where in the libraries it is allowed
+  Places only_in = {};     // where it is banned; empty for all libraries
 };
 
 const Places data_paths = {"core/", "mesh/", "collectives/", "sharding/", "fsdp/", "zero/"};
@@ -32,13 +32,13 @@ const std::vector<Ban> bans = {
      "Philox, indexed by the global element offset, or the rank's random stream"},
     {{"std::uniform_int_distribution", "std::uniform_real_distribution", "std::normal_distribution",
       "std::bernoulli_distribution", "std::shuffle(", "std::sample("},
-     "integer arithmetic of our own: the standard leaves their results open"},
+     "our own integer arithmetic: the standard doesn't define their results"},
     {{"std::time(", "time(nullptr", "time(NULL", "time(0", "std::clock(", "gettimeofday(",
       "clock_gettime(", "system_clock", "high_resolution_clock"},
      "virtual time; wall clocks belong to benchmarks"},
     {{"steady_clock"},
      "virtual time; wall clocks belong to benchmarks",
-     {"core/engine/fiber_scheduler."}},  // Boost.Fiber's interface names it
+     {"core/engine/fiber_scheduler."}},  // required by Boost.Fiber's interface
     {{"std::reduce(", "std::transform_reduce(", "std::execution"},
      "a loop or std::accumulate, which add in a fixed order"},
     {{"std::exp(",   "std::exp2(", "std::expm1(", "std::log(",  "std::log2(", "std::log10(",
@@ -55,10 +55,10 @@ const std::vector<Ban> bans = {
      {"core/engine/", "core/memory/physical_memory."}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
-     // Scratch memory is taken and given back within one call, which no fiber leaves.
+     // Scratch memory is used only within one call, in which no fiber switches.
      {"core/arithmetic/scratch.", "core/clock/clock.", "core/engine/", "core/memory/data_mode.",
       "core/memory/ledger."}},
-    {{"getenv(", "setenv("}, "an option: the environment is no interface"},
+    {{"getenv(", "setenv("}, "an option: environment variables are not an interface"},
     {{"std::cout", "std::cerr", "printf(", "fprintf(", "puts(", "fmt::print(\""},
      "a returned value or a stream that the caller gives"},
     {{"assert("}, "SIMMESH_CHECK, which also holds in release"},
@@ -69,8 +69,8 @@ bool lies_in(std::string_view path, const Places& places) {
                      [&](std::string_view place) { return path.substr(0, place.size()) == place; });
 }
 
-// mentions says whether a line of code uses the spelling as a name of its own: not as the end or
-// the beginning of another name, and not as a member.
+// mentions says whether a line of code uses the spelling as a whole name, not as a part of another
+// name and not as a member.
 bool mentions(std::string_view line, std::string_view spelling) {
   for (std::size_t at = line.find(spelling); at != line.npos; at = line.find(spelling, at + 1)) {
     std::string_view before = line.substr(0, at);

@@ -6,8 +6,8 @@
 #include "tests/tidy/declarations.h"
 #include "tests/tidy/house.h"
 
-// A header reads as documentation: what it offers at namespace scope has a comment. Functions that
-// follow one another without a blank line share one, and so do overloads.
+// A header reads as documentation: everything that it declares at namespace scope has a comment.
+// Functions that follow one another without a blank line share a comment, and so do overloads.
 namespace simmesh::tidy {
 namespace {
 
@@ -26,7 +26,7 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// qualified_name returns what stands before the parameters: "f" or "A::f".
+// qualified_name returns the name before the parameters: "f" or "A::f".
 std::string qualified_name(std::string_view head) {
   std::string_view before = without_template(head);
   before = trimmed(before.substr(0, before.find('(')));
@@ -35,7 +35,7 @@ std::string qualified_name(std::string_view head) {
 
 bool wants_comment(const Declaration& declaration) {
   if (starts_with(declaration.head, "template <>"))
-    return false;  // documented where it is specialised from
+    return false;  // documented at the primary template
   if (declaration.kind == DeclarationKind::type) return true;
   if (declaration.kind == DeclarationKind::name_space) return false;
   bool defines_member = qualified_name(declaration.head).find("::") != std::string::npos;
@@ -52,7 +52,7 @@ bool has_comment_above(const SourceFile& file, std::size_t line) {
 std::vector<Finding> undocumented(const SourceFile& file) {
   std::vector<Finding> findings;
   if (!file.is_header() || !is_library(file.path())) return findings;
-  std::size_t documented_until = 0;  // last line of the group that a comment stands above
+  std::size_t documented_until = 0;  // last line of the group below a comment
   std::set<std::string> documented_functions;
   for (const Declaration& declaration : declarations(file)) {
     if (!is_public_scope(declaration)) continue;

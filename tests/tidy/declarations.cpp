@@ -26,8 +26,8 @@ bool starts_type(std::string_view head) {
   return false;
 }
 
-// in_initializer_list says whether the head of a constructor has come to a member initialised with
-// braces.
+// in_initializer_list says whether the head of a constructor ends at a member that is initialised
+// with braces.
 bool in_initializer_list(std::string_view head) {
   std::size_t close = head.find(')');
   if (close == head.npos || head.find("->") != head.npos) return false;

@@ -6,18 +6,44 @@
 
 namespace simmesh::tidy {
 
-// house is the order of the folders. A file may include from its own folder and from the rows above
-// it; folders that share a row may not include each other.
+// house is the order of the folders. A file may include files of its own folder and of the rows
+// above it. Folders in one row may not include each other.
 inline const std::vector<std::vector<std::string_view>> house = {
-    {"core/check"},   {"core/trace"},    {"core/memory"}, {"core/clock"},
-    {"core/engine"},  {"core/kernels"},  {"core/tensor"}, {"core/arithmetic"},
-    {"core/ops"},     {"core/autograd"}, {"core/nn"},     {"core/optim"},
-    {"mesh"},         {"collectives"},   {"testing"},     {"sharding"},
-    {"fsdp", "zero"}, {"checkpoint"},    {"replay"},      {"training"},
-    {"verify"},       {"gate"},          {"tools"},
+    {"core/check"},
+    {"core/trace"},
+    {"core/memory"},
+    {"core/clock"},
+    {"core/engine"},
+    {"core/kernels"},
+    {"core/tensor"},
+    {"core/arithmetic"},
+    {"core/ops"},
+    {"core/ops/shapes"},
+    {"core/ops/elementwise"},
+    {"core/ops/indexing"},
+    {"core/ops/reductions"},
+    {"core/ops/matrices"},
+    {"core/ops/random"},
+    {"core/ops/neural"},
+    {"core/ops/registry"},
+    {"core/gradients"},
+    {"core/autograd"},
+    {"core/nn"},
+    {"core/optim"},
+    {"mesh"},
+    {"collectives"},
+    {"testing"},
+    {"sharding"},
+    {"fsdp", "zero"},
+    {"checkpoint"},
+    {"replay"},
+    {"training"},
+    {"verify"},
+    {"gate"},
+    {"tools"},
 };
 
-// is_below says whether path lies in the folder: "core/check/error.h" lies in "core/check" and in
+// is_below says whether a path is in a folder: "core/check/error.h" is in "core/check" and in
 // "core".
 inline bool is_below(std::string_view path, std::string_view folder) {
   return path.size() > folder.size() && path.substr(0, folder.size()) == folder &&
@@ -30,8 +56,8 @@ struct HouseFolder {
   std::size_t row;
 };
 
-// find_house_folder returns the innermost folder of the house that a path lies in, nullopt outside
-// the house.
+// find_house_folder returns the innermost folder of the house that a path is in, nullopt if there
+// is none.
 inline std::optional<HouseFolder> find_house_folder(std::string_view path) {
   std::optional<HouseFolder> found;
   for (std::size_t row = 0; row < house.size(); ++row)
@@ -41,19 +67,20 @@ inline std::optional<HouseFolder> find_house_folder(std::string_view path) {
   return found;
 }
 
-// house_row returns the row of the folder that a path lies in, nullopt outside the house.
+// house_row returns the row of the folder that a path is in, nullopt if there is none.
 inline std::optional<std::size_t> house_row(std::string_view path) {
   std::optional<HouseFolder> found = find_house_folder(path);
   return found ? std::optional(found->row) : std::nullopt;
 }
 
-// house_folder returns the folder of the house that a path lies in, empty outside the house.
+// house_folder returns the folder of the house that a path is in, empty if there is none.
 inline std::string_view house_folder(std::string_view path) {
   std::optional<HouseFolder> found = find_house_folder(path);
   return found ? found->path : std::string_view();
 }
 
-// is_library says whether a path belongs to the libraries: all of the house but the command.
+// is_library says whether a path belongs to the libraries: everything in the house except the
+// command.
 inline bool is_library(std::string_view path) {
   return house_row(path).has_value() && !is_below(path, "tools");
 }

@@ -9,15 +9,15 @@
 #include "tests/tidy/house.h"
 #include "tests/tidy/source_tree.h"
 
-// No circle of files: a header and the source of the same name are one unit, and no unit includes,
-// through others, itself. What stands in a circle can only be understood as a whole.
+// Includes form no cycle. A header and the source of the same name are one unit, and no unit
+// includes itself through others, because the units of a cycle can only be understood together.
 namespace simmesh::tidy {
 namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-using Units = std::map<std::string, std::set<std::string>>;  // unit -> those it includes
+using Units = std::map<std::string, std::set<std::string>>;  // unit -> the units that it includes
 
 std::string unit_of(std::string_view path) { return std::string(path.substr(0, path.rfind('.'))); }
 
@@ -33,7 +33,7 @@ Units units_of(const std::vector<SourceFile>& files) {
   return units;
 }
 
-// CircleSearch walks from unit to unit; a unit that is met again on the way there closes a circle.
+// CircleSearch walks from unit to unit. A unit that is on the way to itself closes a cycle.
 class CircleSearch {
  public:
   explicit CircleSearch(const Units& units) : units_(units) {

@@ -5,9 +5,9 @@
 #include "tests/tidy/house.h"
 #include "tests/tidy/source_tree.h"
 
-// Folders include downwards only, and an include names a file by its path from the root. Without
-// these rules the house grows cycles, no layer can be understood, tested or replaced alone, and
-// editors need a build to follow an include.
+// A folder includes only the folders before it, and an include names a file by its path from the
+// root. Without these rules folders depend on each other in cycles, no folder can be understood,
+// tested or replaced alone, and editors need a build to follow an include.
 namespace simmesh::tidy {
 namespace {
 
@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 std::string why_not_included(std::string_view includer, std::string_view included) {
   if (included == "simmesh.h") return "simmesh.h is for users, not for the libraries";
   std::optional<std::size_t> to = house_row(included);
-  if (!to) return fmt::format("{} lies outside the house", included);
+  if (!to) return fmt::format("{} is in no folder of tests/tidy/house.h", included);
   std::size_t from = *house_row(includer);
   if (*to < from || house_folder(included) == house_folder(includer)) return {};
   return fmt::format("{} may not include from {}", house_folder(includer), house_folder(included));
@@ -35,7 +35,7 @@ std::vector<Finding> wrong_includes(const SourceFile& file) {
   return findings;
 }
 
-// What users write stands in examples, and in the project that is built outside the tree.
+// Only examples, and the project that is built outside the tree, include as users do.
 std::vector<Finding> includes_of_users(const SourceFile& file) {
   std::vector<Finding> findings;
   if (!file.is_cpp() || is_below(file.path(), "examples") ||

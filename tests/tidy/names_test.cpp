@@ -7,7 +7,8 @@
 
 #include "tests/tidy/source_tree.h"
 
-// A file is named after its concept, in lower_snake_case. A drawer for everything is no concept.
+// A file is named after its concept, in lower_snake_case. A name such as "utils" is a drawer for
+// anything, not a concept.
 namespace simmesh::tidy {
 namespace {
 

@@ -39,7 +39,7 @@ std::size_t literal_end(std::string_view text, std::size_t begin) {
   return text.size();
 }
 
-// blanked returns text with comments, and what stands between quotes, replaced by blanks.
+// blanked returns text in which comments, and everything between quotes, are replaced by blanks.
 std::string blanked(std::string_view text) {
   std::string code(text);
   auto blank = [&](std::size_t begin, std::size_t end) {
@@ -57,7 +57,7 @@ std::string blanked(std::string_view text) {
       end = close == text.npos ? text.size() : close + 2;
       blank(i, end);
     } else if (text[i] == '"' || (text[i] == '\'' && !(i > 0 && is_identifier_char(text[i - 1])))) {
-      // A quote right after a digit separates digits.
+      // A quote after a digit is a digit separator.
       end = literal_end(text, i);
       blank(i + 1, end - 1);
     }

@@ -9,7 +9,7 @@
 
 namespace simmesh::tidy {
 
-// Finding is one place where a rule is broken. Lines count from 1; 0 means the file as a whole.
+// Finding is one place where a rule is broken. Lines count from 1; 0 means the whole file.
 struct Finding {
   std::string path;
   std::size_t line = 0;
@@ -24,15 +24,15 @@ class SourceFile {
   SourceFile(std::string path, std::string_view text);
 
   const std::string& path() const { return path_; }
-  // lines holds the text as it is.
+  // lines returns the text, line by line.
   const std::vector<std::string>& lines() const { return lines_; }
-  // code holds the same lines with comments and the insides of literals blanked out, column for
-  // column.
+  // code returns the same lines with comments and the contents of literals replaced by blanks, so
+  // columns stay the same.
   const std::vector<std::string>& code() const { return code_; }
 
   bool has_extension(std::string_view extension) const;
   bool is_header() const { return has_extension(".h"); }
-  // is_cpp says whether the file is C++ (or C): what clang-format formats.
+  // is_cpp says whether the file is C++ or C, which clang-format formats.
   bool is_cpp() const;
 
  private:
@@ -41,14 +41,14 @@ class SourceFile {
   std::vector<std::string> code_;
 };
 
-// source_tree returns every text file that people write, in the order of their paths: not what is
-// built, nor the recorded cases.
+// source_tree returns every text file that people write, in the order of their paths. Build output
+// and recorded cases are left out.
 const std::vector<SourceFile>& source_tree();
 
 using Rule = std::function<std::vector<Finding>(const SourceFile&)>;
 
-// holds_in_tree applies a rule to every file. Where it does not hold, the result lists all
-// findings, one a line.
+// holds_in_tree applies a rule to every file. If the rule is broken, the result lists all findings,
+// one per line.
 ::testing::AssertionResult holds_in_tree(const Rule& rule);
 
 // trimmed returns text without the blanks at both ends.

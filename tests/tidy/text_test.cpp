@@ -4,8 +4,8 @@
 
 #include "tests/tidy/source_tree.h"
 
-// What every text file keeps to: no trailing blanks, no tabs, guarded headers, nothing left over
-// for later.
+// Rules for every text file: no trailing blanks, no tabs, headers with #pragma once, no notes about
+// work that is left for later.
 namespace simmesh::tidy {
 namespace {
 
@@ -30,10 +30,10 @@ std::vector<Finding> unguarded_headers(const SourceFile& file) {
     if (trimmed(line) == "#pragma once") return {};
     break;
   }
-  return {{file.path(), 1, "expected #pragma once before all else"}};
+  return {{file.path(), 1, "expected #pragma once before any code"}};
 }
 
-// The words are put together here, so that this file doesn't hold them.
+// The words are put together here, so that this file doesn't contain them.
 const std::vector<std::string> leftover_words = {std::string("TO") + "DO",
                                                  std::string("FIX") + "ME", std::string("XX") + "X",
                                                  std::string("HA") + "CK"};

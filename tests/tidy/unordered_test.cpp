@@ -6,16 +6,16 @@
 #include "tests/tidy/house.h"
 #include "tests/tidy/source_tree.h"
 
-// Nobody walks over a hash table: its order depends on the library and on history, so it would leak
-// into plans, messages and bits. Looking up is fine.
+// No code iterates over a hash table, because its order depends on the library and on history and
+// would get into plans, messages and bits. Looking up is fine.
 namespace simmesh::tidy {
 namespace {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// declared_name returns the name after the template arguments that open at or after begin, empty
-// where there is none.
+// declared_name returns the name after the template arguments that open at or after begin, empty if
+// there is none.
 std::string declared_name(std::string_view code, std::size_t begin) {
   std::size_t at = code.find('<', begin);
   int depth = 0;
@@ -66,7 +66,8 @@ std::vector<Finding> unordered_walks(const SourceFile& file, const SourceFile* h
   for (std::size_t i = 0; i < file.code().size(); ++i)
     for (const std::string& name : names)
       if (walks_over(file.code()[i], name))
-        findings.push_back({file.path(), i + 1, fmt::format("walks over the unordered {}", name)});
+        findings.push_back(
+            {file.path(), i + 1, fmt::format("iterates over the unordered {}", name)});
   return findings;
 }
 

@@ -24,7 +24,7 @@ TEST(ExploreCommand, CountsSchedules) {
   EXPECT_NE(run.last_line().find(json["data_hash"].get<std::string>()), std::string::npos);
 }
 
-// The schedule that is written must make `simmesh run` fail in the same way.
+// With the written schedule, `simmesh run` must fail in the same way.
 TEST(ExploreCommand, AFailureCanBeReplayed) {
   TemporaryFolder folder;
   std::string file = folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");

@@ -6,10 +6,10 @@ namespace {
 using testing::expect_refused;
 using testing::run_program;
 
-// What can't run ends with status 2 and one line, never with a signal.
+// A command that can't run ends with status 2 and one line, never with a signal.
 TEST(Main, RefusesInOneLine) {
   expect_refused("", "A subcommand is required");
-  expect_refused("fly", "expected a subcommand, run, explore, verify, plan or doctor, got fly");
+  expect_refused("fly", "expected a subcommand (run, explore, verify, plan or doctor), got fly");
   expect_refused("doctor --colour", "--colour");
   expect_refused("verify", "PATH is required");
   expect_refused("verify $'no\\nsuch\\nfile'", "expected a file or a folder");
@@ -24,7 +24,7 @@ TEST(Main, SaysVersionAndHelp) {
   EXPECT_EQ(run_program("plan --help").status, 0);
 }
 
-// A disk that is full must not look like success.
+// A full disk must not look like success.
 TEST(Main, NoticesThatOutputIsLost) { EXPECT_EQ(run_program("doctor > /dev/full").status, 2); }
 
 }  // namespace

@@ -31,7 +31,7 @@ TEST(PlanCommand, PrintsBothPlanners) {
   EXPECT_EQ(plans[0]["steps"][1]["collective"], "all_gather");
 }
 
-// Merging and hosts change what is printed.
+// --flattened and --devices-per-host change what is printed.
 TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
   const std::string gather = "plan --mesh 2x4 --shape 16x8 --from 'S(0),S(0)' --to R,R";
   EXPECT_NE(run_program(gather + " --flattened 0x1").output.find("-->R on mesh dims 0+1"),
@@ -40,7 +40,8 @@ TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
             run_program(gather).last_line());
 }
 
-// The file is whole, and nothing else is left beside it; what can't be written is an error.
+// The whole file is written and nothing is left beside it. A file that can't be written is an
+// error.
 TEST(PlanCommand, DrawsAPicture) {
   TemporaryFolder folder;
   std::string into = moves + " --picture " + folder.path().string();

@@ -13,7 +13,7 @@ using testing::TemporaryFolder;
 const std::string gates = SIMMESH_SOURCE_DIR "/examples/gates";
 const std::string replicated_on_four = "[mesh]\nshape = [4]\n[parallel]\nreplicate = {}\n";
 
-// The default gates: what `./dev run` says.
+// The default gates, which `./dev run` runs, must pass.
 TEST(RunCommand, TheDefaultGatesPass) {
   auto run = run_program("run " + gates + "/*.toml");
   EXPECT_EQ(run.status, 0) << run.output;
@@ -35,7 +35,7 @@ TEST(RunCommand, PrintsTheSameWhateverTheThreads) {
   EXPECT_NE(json["gates"][0]["schedule_hash"], other["gates"][0]["schedule_hash"]);
 }
 
-// What --explain prints is a gate that explains itself the same way.
+// The output of --explain is a gate whose --explain gives the same output.
 TEST(RunCommand, ExplainsAGateAsToml) {
   TemporaryFolder folder;
   auto first = run_program("run --explain " + gates + "/transformer.toml");

@@ -8,19 +8,19 @@
 
 namespace simmesh::testing {
 
-// ProgramRun is what one run of the program printed, both streams together, and its exit status.
+// ProgramRun is what one run of the program printed on both streams, and its exit status.
 struct ProgramRun {
   int status = -1;
   std::string output;
 
-  // last_line returns the last line without its end.
+  // last_line returns the last line without its newline.
   std::string last_line() const {
     std::size_t end = output.find_last_not_of('\n');
     if (end == output.npos) return {};
     std::size_t begin = output.rfind('\n', end);
     return output.substr(begin == output.npos ? 0 : begin + 1, end - (begin + 1) + 1);
   }
-  // line_count counts the ends of lines.
+  // line_count counts the newlines.
   std::size_t line_count() const {
     std::size_t count = 0;
     for (char letter : output) count += letter == '\n';
@@ -28,8 +28,8 @@ struct ProgramRun {
   }
 };
 
-// run_program runs simmesh with arguments as a shell takes them. A status of -1 means that it was
-// ended by a signal.
+// run_program runs simmesh with arguments that a shell splits. A status of -1 means that a signal
+// ended it.
 inline ProgramRun run_program(const std::string& arguments) {
   ProgramRun run;
   std::FILE* pipe = popen((std::string(SIMMESH_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
@@ -42,7 +42,7 @@ inline ProgramRun run_program(const std::string& arguments) {
   return run;
 }
 
-// expect_refused expects exit status 2 and one line, "simmesh: ..." with the phrase.
+// expect_refused expects exit status 2 and one line, "simmesh: ...", that contains the phrase.
 inline void expect_refused(const std::string& arguments, const std::string& phrase) {
   ProgramRun run = run_program(arguments);
   EXPECT_EQ(run.status, 2) << arguments << ": " << run.output;

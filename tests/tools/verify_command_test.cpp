@@ -23,7 +23,8 @@ TEST(VerifyCommand, PassesRecordedCases) {
   EXPECT_EQ(json["passed"], 41);
 }
 
-// A failed case ends with status 1, says what differs and how to see it again.
+// A failed case ends the command with status 1, and the report says what differs and how to
+// reproduce it.
 TEST(VerifyCommand, FailsWithStatusOne) {
   testing::TemporaryFolder folder;
   std::string file = folder.write("wrong.jsonl", wrong + "\n" + wrong + "\n");
@@ -48,7 +49,7 @@ TEST(VerifyCommand, ChoosesCases) {
             "1 passed, 0 failed");
 }
 
-// Schedules and threads give other interleavings and the same data.
+// Schedules and threads change the interleaving but not the data.
 TEST(VerifyCommand, DataHashIsThatOfEverySchedule) {
   const std::string cases =
       "verify --json --limit 400 " SIMMESH_SOURCE_DIR "/tests/cases/pytorch/redistribute.jsonl";

@@ -31,13 +31,14 @@ std::unique_ptr<nn::Linear> small_linear(DType dtype) {
   return model;
 }
 
-// Rows first .. first + count - 1 of the data; small numbers, whose sums don't round.
+// Returns count rows of the data from row `first` on. They are small numbers, whose sums don't
+// round.
 Tensor rows(std::int64_t first, std::int64_t count, DType dtype = DType::float32) {
   return formula({8, 3}, {.rule = Rule::small, .seed = 5, .dtype = dtype})
       .narrow({.dim = 0, .start = first, .length = count});
 }
 
-// The mean over the batch of sums whose gradient is the input's.
+// The mean over the batch of row sums, so the gradient of a weight is the mean of its inputs.
 Tensor loss_of(const Tensor& output) {
   return div(sum(to(output, DType::float32)), double(output.size(0)));
 }
@@ -67,7 +68,7 @@ SIMMESH_TEST(ZeroEngine, EqualsOneDevice, {.mesh = {4}, .schedules = 20}) {
   EXPECT_SAME_BITS(trained(mesh.get_rank(), 4, 2), expected);
 }
 
-// If this fails, a step with an infinite gradient changes parameters, or the scale stays.
+// If this fails, a step with an infinite gradient changes parameters or leaves the scale as it is.
 SIMMESH_TEST(ZeroEngine, SkipsAStepWhoseGradientsAreNotFinite, {.mesh = {2}, .schedules = 8}) {
   std::unique_ptr<nn::Linear> model = small_linear(DType::float16);
   Engine engine = initialize(*model, make_sgd, {.fp16 = optim::LossScaler::Options{.scale = 8.0}},
@@ -88,7 +89,7 @@ SIMMESH_TEST(ZeroEngine, SkipsAStepWhoseGradientsAreNotFinite, {.mesh = {2}, .sc
                    to(engine.masters()[0].second.detach(), DType::float16));
 }
 
-// Clipping limits the step; the norm is the one before.
+// Clipping limits the step, and the reported norm is the one before clipping.
 SIMMESH_TEST(ZeroEngine, Clips, {.mesh = {2}, .schedules = 4}) {
   std::unique_ptr<nn::Linear> model = small_linear(DType::float32);
   Engine engine = initialize(*model, make_sgd, {.gradient_clipping = 0.5}, ProcessGroup::world());
@@ -98,7 +99,7 @@ SIMMESH_TEST(ZeroEngine, Clips, {.mesh = {2}, .schedules = 4}) {
   EXPECT_GT(*engine.get_global_grad_norm(), 1.0);
   Tensor moved = sub(model->parameter("weight").detach(), before);
   double length = std::sqrt(double(sum(mul(moved, moved)).values<float>()[0]));
-  // 0.25 * 0.5; each of six products and additions rounds by at most 2^-24 of the result.
+  // Expected is 0.25 * 0.5; each of six operations rounds by at most 2^-24 of its result.
   EXPECT_NEAR(length, 0.125, 0.125 * 16 * 0x1p-24);
 }
 

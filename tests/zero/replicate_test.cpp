@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Two layers of which the second may be left out of the calls: its parameters are unused then.
+// Two layers. If the second one isn't called, its parameters are unused.
 std::shared_ptr<nn::Sequential> make_model(bool uses_both = true, std::uint64_t seed = 1) {
   std::vector<nn::NamedModule> layers = {
       {"a", std::make_shared<nn::Linear>(nn::Linear::Options{.in = 3, .out = 3})},
@@ -39,7 +39,7 @@ void run_rows(nn::Module& model, std::int64_t start, std::int64_t count) {
   backward(sum(model(rows().narrow({0, start, count}))));
 }
 
-// Rank r's part of the six rows.
+// The part of rank r in the six rows.
 void run_own_rows(nn::Module& model, const ProcessGroup& group) {
   std::int64_t count = 6 / group.size();
   run_rows(model, count * group.rank(), count);
@@ -50,7 +50,7 @@ void expect_same_gradients(nn::Module& model, nn::Module& expected) {
   for (std::size_t i = 0; i < own.size(); ++i) EXPECT_SAME_BITS(grad_of(own[i]), grad_of(whole[i]));
 }
 
-// The gradients of all rows on one rank, which no cut may change by a bit.
+// The gradients of all rows on one rank; cutting the rows must not change a bit of them.
 SIMMESH_TEST(Replicate, ExactGradientsAreThoseOfOneDevice,
              {.mesh = {3}, .arithmetic = Arithmetic::exact()}) {
   ProcessGroup group = process_group(mesh);
@@ -63,7 +63,7 @@ SIMMESH_TEST(Replicate, ExactGradientsAreThoseOfOneDevice,
   }
 }
 
-// Without gradient sync a pass only adds up; the next one with it sums what there is.
+// Without gradient sync a backward pass only accumulates; the next one with sync sums everything.
 SIMMESH_TEST(Replicate, AccumulatesWithoutSync, {.mesh = {2}, .arithmetic = Arithmetic::exact()}) {
   ProcessGroup group = process_group(mesh);
   auto model = make_model(), whole = make_model();
@@ -80,7 +80,8 @@ SIMMESH_TEST(Replicate, AccumulatesWithoutSync, {.mesh = {2}, .arithmetic = Arit
   EXPECT_EQ(after, 1u);
 }
 
-// Every other arithmetic adds the members' gradients in group order, and averages by its rule.
+// Every other arithmetic adds the gradients of the members in its own order and averages by its
+// rule.
 SIMMESH_TEST(Replicate, CanonicalGradientsAreAllReduced, {.mesh = {3}}) {
   ProcessGroup group = process_group(mesh);
   for (bool average : {false, true}) {
@@ -100,14 +101,14 @@ SIMMESH_TEST(Replicate, AnExactAverageDividesOnce,
   ProcessGroup group = process_group(mesh);
   auto model = make_model();
   Replication replication = replicate(*model, group, {.average = true});
-  run_rows(*model, 0, 6);  // the same on all: the mean is what each has
+  run_rows(*model, 0, 6);  // the same rows on all ranks, so the mean is what each rank has
   auto alone = make_model();
   run_rows(*alone, 0, 6);
   expect_same_gradients(*model, *alone);
 }
 
-// A parameter that one rank doesn't use counts as zeros there; one that nobody uses gets zeros, or
-// nothing with find_unused.
+// A parameter that one rank doesn't use counts as zeros there. A parameter that no rank uses gets
+// zeros, or no gradient with find_unused.
 SIMMESH_TEST(Replicate, UnusedParametersCountAsZeros, {.mesh = {2}}) {
   ProcessGroup group = process_group(mesh);
   auto model = make_model(group.rank() == 0), other = make_model(true);
@@ -126,7 +127,7 @@ SIMMESH_TEST(Replicate, UnusedParametersCountAsZeros, {.mesh = {2}}) {
   }
 }
 
-// Infinities aren't on the grid: they travel as counts, and decide the element on every rank.
+// Infinities have no digits: they are sent as counts, and decide the element on every rank.
 SIMMESH_TEST(Replicate, ExactGradientsCarryInfinities,
              {.mesh = {2}, .arithmetic = Arithmetic::exact()}) {
   ProcessGroup group = process_group(mesh);
@@ -148,7 +149,8 @@ SIMMESH_TEST(Replicate, TakesTheValuesOfTheFirstMember, {.mesh = {3}}) {
     EXPECT_SAME_BITS(own[i].detach(), expected[i].detach());
 }
 
-// Parameters fill buckets from the last to the first, so the first gradients to come start first.
+// Parameters fill buckets from the last to the first, so the bucket of the first gradients starts
+// first.
 SIMMESH_TEST(Replicate, FillsBucketsByBytes, {.mesh = {2}}) {
   auto model = make_model();  // weights of 36 bytes, biases of 12
   ProcessGroup group = process_group(mesh);
@@ -172,7 +174,7 @@ TEST(Replicate, NamesTheFirstParameterThatDiffers) {
   EXPECT_THAT(message, HasSubstr("got weight float32[4, 2]"));
 }
 
-// Sums that are reduced a second time would be wrong without a word.
+// Without this error, sums that are reduced a second time would be wrong silently.
 TEST(Replicate, RefusesASecondBackwardPass) {
   std::string message = failure_of(1, [](Rank&) {
     auto model = make_model();

@@ -13,7 +13,7 @@
 #include "core/arithmetic/product.h"
 #include "core/tensor/formula.h"
 
-// Each row measures ours and its reference in turns, and gives their ratio.
+// Each row measures our function and its reference in turns, and gives their ratio.
 namespace simmesh {
 namespace {
 
@@ -23,7 +23,7 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The best of several turns, which other programs on the machine disturb least.
+// Returns the best of several turns, the one that other programs on the machine disturbed least.
 void compare(benchmark::State& state, const std::function<void()>& ours,
              const std::function<void()>& reference, const char* ratio_name) {
   double best = 1e9, best_reference = 1e9;

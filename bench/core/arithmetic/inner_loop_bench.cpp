@@ -6,9 +6,9 @@
 
 #include "core/kernels/kernels.h"
 
-// What exact products can't be faster than: their inner loops alone, on operands in the first
-// cache, against the inner loop of canonical products. What a product costs beyond is packing,
-// placing digits, and memory.
+// Times the inner loops of exact products alone, on operands in the first-level cache, against the
+// inner loop of canonical products. Exact products can't be faster than that; the rest of their
+// cost is packing, placing digits, and memory.
 namespace simmesh {
 namespace {
 

@@ -6,8 +6,8 @@
 namespace simmesh {
 namespace {
 
-// A chain of additions of one rank, without a device (0) and with one (1): what an operation costs
-// to annotate.
+// Times a chain of additions on one rank without a device (0) and with one (1). The difference is
+// the cost of the clock per operation.
 void BM_OperationsOnADevice(benchmark::State& state) {
   constexpr int operations = 1000;
   WorldOptions options;

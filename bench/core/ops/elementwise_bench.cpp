@@ -15,7 +15,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// What memory gives: the time of a memcpy that reads and writes as many bytes.
+// The limit of the memory: the time of a memcpy that reads and writes as many bytes.
 double copy_seconds(std::size_t moved_bytes) {
   std::size_t bytes = moved_bytes / 2;
   static std::vector<char> from(std::size_t(1) << 28, 1), to(std::size_t(1) << 28, 2);
@@ -26,7 +26,7 @@ double copy_seconds(std::size_t moved_bytes) {
   return seconds;
 }
 
-// Op and copy take turns, and the least of each counts: of_bandwidth is their ratio.
+// Op and copy take turns, and the smallest time of each counts. of_bandwidth is their ratio.
 template <class Call>
 void elementwise(benchmark::State& state, std::int64_t tensors_moved, Call call) {
   std::int64_t count = std::int64_t(1) << 24;
@@ -45,7 +45,7 @@ void elementwise(benchmark::State& state, std::int64_t tensors_moved, Call call)
   state.counters["of_bandwidth"] = best_copy / best;
 }
 
-// Two tensors are read and one is written, into memory that is there.
+// Two tensors are read and one is written, into memory that is already allocated.
 void add_float32(benchmark::State& state) {
   elementwise(state, 3, [](Tensor& out, const Tensor& a, const Tensor& b) { add_out(out, a, b); });
 }

@@ -10,8 +10,9 @@ namespace simmesh {
 // Activation functions, elementwise. Where one is made of exponentials it is computed in double and
 // rounded once.
 
-// relu returns the larger of x and 0; its gradient at 0 is 0.
+// relu returns the larger of x and 0; its gradient at 0 is 0. relu_ does so in place.
 Tensor relu(const Tensor& x);
+Tensor& relu_(Tensor& self);
 // relu6 returns x, kept within [0, 6]; hardtanh within given bounds.
 Tensor relu6(const Tensor& x);
 Tensor hardtanh(const Tensor& x, Number min_value = -1.0, Number max_value = 1.0);

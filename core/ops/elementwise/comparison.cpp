@@ -2,9 +2,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/reductions/reductions.h"
 
 namespace simmesh {
 
@@ -64,21 +62,6 @@ Tensor ge(const Tensor& a, Number b) { return call_one(ge_op, {a}, with_other(b)
 
 bool equal(const Tensor& a, const Tensor& b) {
   return call_one(equal_op, {a.detach(), b.detach()}).values<bool>()[0];
-}
-
-Tensor isclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance) {
-  if (a.dtype() != b.dtype())
-    raise(ErrorKind::runtime_error, "isclose", "{} did not match {}", to_string(a.dtype()),
-          to_string(b.dtype()));
-  Tensor close = eq(a, b);
-  if (tolerance.equal_nan) close = logical_or(close, logical_and(isnan(a), isnan(b)));
-  Tensor allowed = abs(mul(b, tolerance.relative)) + tolerance.absolute;
-  Tensor error = abs(a - b);
-  return logical_or(close, logical_and(isfinite(error), le(error, allowed)));
-}
-
-bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance) {
-  return all(isclose(a.detach(), b.detach(), tolerance)).values<bool>()[0];
 }
 
 gsl::span<const Op* const> comparison_ops() { return comparison_list; }

@@ -24,16 +24,6 @@ Tensor ge(const Tensor& a, Number b);
 // Raises a RuntimeError for different dtypes.
 bool equal(const Tensor& a, const Tensor& b);
 
-// Tolerance is |a - b| <= absolute + relative * |b|.
-struct Tolerance {
-  double relative = 1e-5;
-  double absolute = 1e-8;
-  bool equal_nan = false;
-};
-// isclose compares elements within a tolerance; bool. allclose says whether all are close.
-Tensor isclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
-bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
-
 // comparison_ops returns the ops of this family.
 gsl::span<const Op* const> comparison_ops();
 

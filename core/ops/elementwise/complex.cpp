@@ -4,10 +4,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
@@ -60,15 +57,6 @@ const Op complex_mul_op = {
                                   product.mutable_values<float>());
           adopt_(out, converted(product, out.dtype()));
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(2);
-      Tensor g = call.gradient();
-      for (std::size_t i = 0; i < 2; ++i)
-        if (call.needs(i))
-          gradients[i] = summed_to_input(call, i, complex_mul(g, complex_conj(call.input(1 - i))));
-      return gradients;
-    },
-    .saves = {.inputs = 0b11, .crosswise = true},
 };
 
 const Op complex_conj_op = {
@@ -88,9 +76,6 @@ const Op complex_conj_op = {
             }
           });
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {complex_conj(call.gradient())};
-    },
 };
 
 // The larger part is taken out of the square root, so that no square overflows.
@@ -120,13 +105,6 @@ const Op complex_abs_op = {
           for (std::size_t i = 0; i < out.size(); ++i) out[i] = magnitude(z[2 * i], z[2 * i + 1]);
           adopt_(outputs[0], converted(result, outputs[0].dtype()));
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      const Tensor& z = call.input(0);
-      const Tensor& size = call.output();
-      Tensor divisor = add(size, to(eq(size, 0), size.dtype()));
-      return {mul(z, unsqueeze(div(call.gradient(), divisor), -1))};
-    },
-    .saves = {.inputs = 0b1, .outputs = 0b1},
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/gradient_call.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -24,11 +23,6 @@ const Op to_copy_op = {
           else
             adopt_(outputs[0], converted(inputs[0], dtype).contiguous());
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      DType dtype = call.input_type(0).dtype;
-      if (!is_floating_point(dtype)) return {Tensor()};
-      return {to(call.gradient(), dtype)};
-    },
     .moves = true,
 };
 
@@ -39,6 +33,14 @@ const Op* const conversion_list[] = {&to_copy_op};
 Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return call_one(to_copy_op, {x}, {{"dtype", dtype}});
+}
+
+Tensor converted_unrounded(const Tensor& tensor, DType dtype) {
+  Tensor result = converted(tensor, dtype);
+  bool goes_on = keeps_unrounded() && is_floating_point(dtype) && result.has_elements() &&
+                 tensor.dtype() != dtype && is_unrounded(tensor);
+  if (goes_on) write_unrounded(result, unrounded(tensor));
+  return result;
 }
 
 gsl::span<const Op* const> conversion_ops() { return conversion_list; }

@@ -10,6 +10,10 @@ namespace simmesh {
 // tensor itself where it has that dtype.
 Tensor to(const Tensor& x, DType dtype);
 
+// converted_unrounded is converted(), and in a scope of UnroundedSums takes along what is behind
+// the elements: these are then rounded from it, once.
+Tensor converted_unrounded(const Tensor& tensor, DType dtype);
+
 // conversion_ops returns the ops of this family.
 gsl::span<const Op* const> conversion_ops();
 

@@ -37,6 +37,9 @@ Tensor ceil(const Tensor& x);
 Tensor round(const Tensor& x);
 Tensor trunc(const Tensor& x);
 
+// floor_ rounds in place.
+Tensor& floor_(Tensor& self);
+
 // elementary_ops returns the ops of this family.
 gsl::span<const Op* const> elementary_ops();
 

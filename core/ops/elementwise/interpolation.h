@@ -14,6 +14,9 @@ Tensor lerp(const Tensor& start, const Tensor& end, Number weight);
 Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
 Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value = 1);
 
+// addcmul_ adds in place.
+Tensor& addcmul_(Tensor& self, const Tensor& a, const Tensor& b, Number value = 1);
+
 // interpolation_ops returns the ops of this family.
 gsl::span<const Op* const> interpolation_ops();
 

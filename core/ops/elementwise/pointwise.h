@@ -59,6 +59,21 @@ Tensor square(const Tensor& x);
 // reciprocal returns 1 / x, float32 for integers.
 Tensor reciprocal(const Tensor& x);
 
+// The in-place forms write the result into self (see call_in_place).
+Tensor& add_(Tensor& self, const Tensor& other, Number alpha = 1);
+Tensor& add_(Tensor& self, Number other, Number alpha = 1);
+Tensor& sub_(Tensor& self, const Tensor& other, Number alpha = 1);
+Tensor& sub_(Tensor& self, Number other, Number alpha = 1);
+Tensor& mul_(Tensor& self, const Tensor& other);
+Tensor& mul_(Tensor& self, Number other);
+Tensor& div_(Tensor& self, const Tensor& other, RoundingMode rounding = RoundingMode::none);
+Tensor& div_(Tensor& self, Number other, RoundingMode rounding = RoundingMode::none);
+Tensor& neg_(Tensor& self);
+
+// The out forms write into a tensor of the result's shape and dtype, unrecorded (see call_into).
+Tensor& add_out(Tensor& out, const Tensor& a, const Tensor& b, Number alpha = 1);
+Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b);
+
 // The operators are add, sub, mul, div and neg.
 inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 inline Tensor operator+(const Tensor& a, Number b) { return add(a, b); }

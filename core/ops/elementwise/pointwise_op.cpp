@@ -279,11 +279,7 @@ Op pointwise_op(PointwiseOp definition) {
     compute_pointwise({.operands = operands, .type = type, .loop = op->loops(type, attributes)},
                       outputs[0]);
   };
-  return {.name = op->name,
-          .shape = shape,
-          .kernel = kernel,
-          .gradient = op->gradient,
-          .saves = op->saves};
+  return {.name = op->name, .shape = shape, .kernel = kernel};
 }
 
 }  // namespace simmesh

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/ops/gradient_call.h"
 #include "core/ops/number.h"
 #include "core/ops/op.h"
 
@@ -84,8 +83,6 @@ struct PointwiseOp {
   PointwiseResult result = PointwiseResult::common;
   bool in_double = false;
   ChunkLoops loops = {};
-  GradientRule gradient = {};
-  Saves saves = {};
   PointwiseCheck check = {};
 };
 Op pointwise_op(PointwiseOp definition);
@@ -157,16 +154,6 @@ C times(C a, C b) {
     return C(std::uint64_t(a) * std::uint64_t(b));
   else
     return a * b;
-}
-
-// has_input says whether an input was given as a tensor.
-inline bool has_input(const GradientCall& call, std::size_t index) {
-  return index < call.input_count() && call.input_type(index).is_defined;
-}
-
-// number_or returns a number among the arguments, or a default where it is absent.
-inline Number number_or(const GradientCall& call, std::string_view name, Number otherwise) {
-  return number_in(call.attributes(), name).value_or(otherwise);
 }
 
 // with_other returns the arguments of an op of a tensor and a number.

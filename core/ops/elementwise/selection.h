@@ -50,10 +50,9 @@ struct NanToNum {
 };
 Tensor nan_to_num(const Tensor& x, const NanToNum& options = {});
 
-// clamp_bounds returns clamp's bounds as its arguments; raises a RuntimeError for none.
-// checked_mask returns the mask of a masked_fill.
-Attributes clamp_bounds(const Tensor& x, std::optional<Number> min, std::optional<Number> max);
-const Tensor& checked_mask(const Tensor& mask);
+// clamp_ and masked_fill_ do so in place.
+Tensor& clamp_(Tensor& self, std::optional<Number> min, std::optional<Number> max = {});
+Tensor& masked_fill_(Tensor& self, const Tensor& mask, Number value);
 
 // selection_ops returns the ops of this family.
 gsl::span<const Op* const> selection_ops();

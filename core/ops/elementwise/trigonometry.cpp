@@ -7,43 +7,26 @@
 
 #include "core/ops/call.h"
 #include "core/ops/elementwise/function_op.h"
-#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh {
 
 namespace {
 
-const Op sin_op = function_op({Function::sin, slope_by_input(cos), saves_input});
-const Op cos_op = function_op(
-    {Function::cos, slope_by_input([](const Tensor& x) { return neg(sin(x)); }), saves_input});
+const Op sin_op = function_op(Function::sin);
+const Op cos_op = function_op(Function::cos);
 const Op tan_op =
-    made_op({"tan", double_loops<1>([](double x) {
-               return apply_function(Function::sin, x) / apply_function(Function::cos, x);
-             }),
-             slope_by_output([](const Tensor& y) { return y * y + 1; }), saves_output});
-
-Tensor root_below_one(const Tensor& x) { return rsqrt(1 - x * x); }
-
-const Op asin_op = function_op({Function::asin, slope_by_input(root_below_one), saves_input});
-const Op acos_op = function_op(
-    {Function::acos, slope_by_input([](const Tensor& x) { return neg(root_below_one(x)); }),
-     saves_input});
-const Op atan_op = function_op(
-    {Function::atan, slope_by_input([](const Tensor& x) { return reciprocal(x * x + 1); }),
-     saves_input});
-const Op sinh_op = function_op({Function::sinh, slope_by_input(cosh), saves_input});
-const Op cosh_op = function_op({Function::cosh, slope_by_input(sinh), saves_input});
-const Op tanh_op = function_op(
-    {Function::tanh, slope_by_output([](const Tensor& y) { return 1 - y * y; }), saves_output});
-const Op asinh_op =
-    function_op({Function::asinh, slope_by_input([](const Tensor& x) { return rsqrt(x * x + 1); }),
-                 saves_input});
-const Op acosh_op =
-    function_op({Function::acosh, slope_by_input([](const Tensor& x) { return rsqrt(x * x - 1); }),
-                 saves_input});
-const Op atanh_op = function_op(
-    {Function::atanh, slope_by_input([](const Tensor& x) { return reciprocal(1 - x * x); }),
-     saves_input});
+    made_op("tan", double_loops<1>([](double x) {
+              return apply_function(Function::sin, x) / apply_function(Function::cos, x);
+            }));
+const Op asin_op = function_op(Function::asin);
+const Op acos_op = function_op(Function::acos);
+const Op atan_op = function_op(Function::atan);
+const Op sinh_op = function_op(Function::sinh);
+const Op cosh_op = function_op(Function::cosh);
+const Op tanh_op = function_op(Function::tanh);
+const Op asinh_op = function_op(Function::asinh);
+const Op acosh_op = function_op(Function::acosh);
+const Op atanh_op = function_op(Function::atanh);
 
 // The angle of (x, y), from the lesser of the two over the larger.
 double atan2_of(double y, double x) {
@@ -70,37 +53,15 @@ double hypot_of(double a, double b) {
   return std::sqrt(x * x + y * y) / scale;
 }
 
-Op pair_op(std::string name, double (*f)(double, double), GradientRule gradient, Saves saves) {
+Op pair_op(std::string name, double (*f)(double, double)) {
   return pointwise_op({.name = std::move(name),
                        .slots = {{"self"}, {"other"}},
                        .result = PointwiseResult::floating,
                        .in_double = true,
-                       .loops = double_loops<2>(f),
-                       .gradient = std::move(gradient),
-                       .saves = saves});
+                       .loops = double_loops<2>(f)});
 }
-
-const Op atan2_op = pair_op("atan2", atan2_of,
-                            [](const GradientCall& call) {
-                              Gradients result(2);
-                              const Tensor &y = call.input(0), &x = call.input(1);
-                              Tensor g = call.gradient() * reciprocal(x * x + y * y);
-                              if (call.needs(0)) result[0] = summed_to_input(call, 0, g * x);
-                              if (call.needs(1)) result[1] = summed_to_input(call, 1, neg(g * y));
-                              return result;
-                            },
-                            {.inputs = 0b11});
-
-const Op hypot_op = pair_op("hypot", hypot_of,
-                            [](const GradientCall& call) {
-                              Gradients result(2);
-                              Tensor g = call.gradient() / call.output();
-                              for (std::size_t i = 0; i < 2; ++i)
-                                if (call.needs(i))
-                                  result[i] = summed_to_input(call, i, g * call.input(i));
-                              return result;
-                            },
-                            {.inputs = 0b11, .outputs = 1});
+const Op atan2_op = pair_op("atan2", atan2_of);
+const Op hypot_op = pair_op("hypot", hypot_of);
 
 }  // namespace
 

@@ -5,14 +5,9 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/selection.h"
-#include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/indexing/block_sums.h"
 #include "core/ops/promotion.h"
-#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -48,14 +43,6 @@ const Op embedding_op = {
               checked_indices(inputs[1], {.size = weight.size(0), .where = "embedding"});
           take_blocks(weight.contiguous(), places, weight.size(1), outputs[0]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      std::int64_t padding = call.attributes().get_or<std::int64_t>("padding_idx", -1);
-      UnroundedSums scope(call.is_unfinished(0));
-      return {embedding_dense_backward(call.gradient(), call.input(1),
-                                       {call.input_type(0).shape[0], padding}),
-              Tensor()};
-    },
-    .saves = {.inputs = 0b10},
 };
 
 const Op embedding_backward_op = {
@@ -78,14 +65,6 @@ const Op embedding_backward_op = {
                       .source = inputs[0]},
                      out);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      const Tensor& indices = call.input(1);
-      Tensor rows = embedding(call.gradient(), indices);
-      std::int64_t padding = call.attributes().get<std::int64_t>("padding_idx");
-      if (padding >= 0) rows = masked_fill(rows, unsqueeze(eq(indices, padding), -1), 0);
-      return {rows, Tensor()};
-    },
-    .saves = {.inputs = 0b10},
 };
 
 const Op gather_op = {
@@ -103,14 +82,6 @@ const Op gather_op = {
               element_places(shape, indexed_dim(attributes, shape), inputs[1], "gather");
           take_blocks(inputs[0].contiguous(), places, 1, outputs[0]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Tensor g = call.gradient();
-      UnroundedSums scope(call.is_unfinished(0));
-      return {scatter_add(new_zeros(g, call.input_type(0).shape),
-                          call.attributes().get<std::int64_t>("dim"), call.input(1), g),
-              Tensor()};
-    },
-    .saves = {.inputs = 0b10},
 };
 
 const Op index_select_op = {
@@ -131,13 +102,6 @@ const Op index_select_op = {
           take_blocks(inputs[0].contiguous(), places_along(shape, dim, indices),
                       block_after(shape, dim), outputs[0]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Tensor g = call.gradient();
-      std::int64_t dim = indexed_dim(call.attributes(), call.input_type(0).shape);
-      UnroundedSums scope(call.is_unfinished(0));
-      return {index_add(new_zeros(g, call.input_type(0).shape), dim, call.input(1), g), Tensor()};
-    },
-    .saves = {.inputs = 0b10},
 };
 
 const Op one_hot_op = {

@@ -2,11 +2,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/compute_mode.h"
-#include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/indexing/block_sums.h"
 #include "core/ops/promotion.h"
-#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -110,16 +107,6 @@ const Op index_op = {
           Tensor target = out.permute(plan.result_order());
           copy_(target, front);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(call.input_count());
-      std::vector<Tensor> indices;
-      for (std::size_t i = 1; i < call.input_count(); ++i) indices.push_back(call.input(i));
-      Tensor g = call.gradient();
-      UnroundedSums scope(call.is_unfinished(0));
-      gradients[0] = index_put(new_zeros(g, call.input_type(0).shape), indices, g, true);
-      return gradients;
-    },
-    .saves = {.inputs = Saves::all ^ 1u},
 };
 
 // The inputs of index_put are x, values and the indices.
@@ -153,17 +140,6 @@ const Op index_put_op = {
           Tensor target = outputs[0].permute(plan.order);
           adopt_(target, changed);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(call.input_count());
-      std::vector<Tensor> indices;
-      for (std::size_t i = 2; i < call.input_count(); ++i) indices.push_back(call.input(i));
-      Tensor g = call.gradient();
-      bool adds = call.attributes().get_or("accumulate", false);
-      if (call.needs(0)) gradients[0] = adds ? g : index_put(g, indices, new_zeros(g, Shape{}));
-      if (call.needs(1)) gradients[1] = summed_to_input(call, 1, index(g, indices));
-      return gradients;
-    },
-    .saves = {.inputs = Saves::all ^ 3u},
 };
 
 // Masks as the indices of the places where they are true.

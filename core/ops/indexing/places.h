@@ -9,8 +9,9 @@
 
 namespace simmesh {
 
-// Kernels that move elements of plain contiguous tensors by their places. A tensor is a list of
-// blocks of so many elements; place p is the p-th block, a place of -1 is passed over.
+// Kernels that move elements of plain contiguous tensors by their places. A tensor is read as a
+// list of blocks, each of the same number of elements; place p is the p-th block, and a place of -1
+// is skipped.
 using Places = std::vector<std::int64_t>;
 
 // IndexRule says what an index tensor indexes, and whether indices below zero count from the end.
@@ -30,8 +31,8 @@ void check_index_type(const TensorType& index, std::string_view where);
 // check_index_vector raises an IndexError for an index that has dims beyond one, or another dtype.
 void check_index_vector(const TensorType& index, std::string_view where);
 
-// check_gather raises a RuntimeError for an index that isn't within the tensor outside of dim, or
-// hasn't its dims.
+// check_gather raises a RuntimeError for an index that has another number of dims than the tensor,
+// or a larger size along a dim other than dim.
 struct GatherTypes {
   const TensorType& x;
   const TensorType& index;
@@ -42,36 +43,24 @@ void check_gather(const GatherTypes& types, std::string_view where);
 // indexed_dim returns the argument "dim" of an op that indexes a tensor of that shape.
 std::int64_t indexed_dim(const Attributes& attributes, const Shape& shape);
 
-// with_dims returns a shape; of a scalar, which is indexed like a vector of one element, [1].
+// with_dims returns the shape under which a tensor is indexed: its own, and [1] for a scalar.
 Shape with_dims(const Shape& shape);
 
 // block_after returns the number of elements of all dims after dim.
 std::int64_t block_after(const Shape& shape, std::int64_t dim);
 
 // element_places returns the places, in a tensor of that shape, that the elements of an index along
-// dim mean. No other size of the index is larger than the tensor's.
+// dim refer to. Along other dims the index is at most as large as the tensor.
 Places element_places(const Shape& shape, std::int64_t dim, const Tensor& index,
                       std::string_view where);
 
-// places_along returns the blocks that indices of a dim mean, for all elements of the dims before
-// it: a block is all dims after it.
+// places_along returns the blocks that indices of a dim refer to, for all elements of the dims
+// before it. A block holds all dims after it.
 Places places_along(const Shape& shape, std::int64_t dim, const Places& indices);
 
 // take_blocks writes block places[i] of x as block i of out. put_blocks writes block i of source as
 // block places[i] of out, in ascending order.
 void take_blocks(const Tensor& x, const Places& places, std::int64_t block, Tensor& out);
 void put_blocks(Tensor& out, const Places& places, std::int64_t block, const Tensor& source);
-
-// add_blocks writes x, with alpha times block i of source added to block places[i], to out: in
-// ascending order, in float32 for 16-bit dtypes and int64 for integers, rounded once. In exact
-// arithmetic each element is one sum, whatever the order of its terms.
-struct BlockSum {
-  const Tensor& x;
-  const Places& places;
-  std::int64_t block = 1;
-  const Tensor& source;
-  double alpha = 1;
-};
-void add_blocks(const BlockSum& sum, Tensor& out);
 
 }  // namespace simmesh

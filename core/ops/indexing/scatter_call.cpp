@@ -1,9 +1,7 @@
 #include "core/ops/indexing/scatter_call.h"
 
 #include "core/check/error.h"
-#include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/places.h"
-#include "core/ops/shapes/rearranging.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -33,22 +31,6 @@ Tensor source_within(const Tensor& source, const Shape& index) {
     if (result.size(dim) != index[std::size_t(dim)])
       result = narrow(result, {.dim = dim, .start = 0, .length = index[std::size_t(dim)]});
   return contiguous(result);
-}
-
-Tensor padded_source(const GradientCall& call, const Tensor& elements) {
-  const Shape& shape = call.input_type(2).shape;
-  if (elements.shape() == shape) return elements;
-  Dims pads;
-  for (std::size_t dim = shape.size(); dim-- > 0;) {
-    pads.push_back(0);
-    pads.push_back(shape[dim] - elements.shape()[dim]);
-  }
-  return pad(elements, pads);
-}
-
-Tensor source_gradient(const GradientCall& call, const Tensor& gradient) {
-  auto dim = call.attributes().get<std::int64_t>("dim");
-  return padded_source(call, gather(gradient, dim, call.input(1)));
 }
 
 }  // namespace simmesh

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/ops/gradient_call.h"
+#include "core/ops/op.h"
 
 namespace simmesh {
 
@@ -16,12 +16,5 @@ TensorTypes scatter_types(gsl::span<const TensorType> inputs, const Attributes& 
 
 // source_within returns the elements of a source that an index of that shape has a place for.
 Tensor source_within(const Tensor& source, const Shape& index);
-
-// source_gradient returns the elements of the gradient where those of the source went, and zeros
-// where the index has no place for them. Reads the input index.
-Tensor source_gradient(const GradientCall& call, const Tensor& gradient);
-
-// padded_source returns elements for each element of the index in the shape of the source.
-Tensor padded_source(const GradientCall& call, const Tensor& elements);
 
 }  // namespace simmesh

@@ -3,14 +3,10 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/indexing/gathering.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/indexing/block_sums.h"
 #include "core/ops/indexing/scatter_call.h"
-#include "core/ops/shapes/factories.h"
+#include "core/ops/indexing/scattering.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -100,72 +96,6 @@ void scatter_reduce_kernel(gsl::span<const Tensor> inputs, const Attributes& att
   }
 }
 
-// The tensors that the gradients of x and of the source are made of.
-struct ScatterGradient {
-  explicit ScatterGradient(const GradientCall& of)
-      : call(of),
-        dim(of.attributes().get<std::int64_t>("dim")),
-        reduce(of.attributes().get<std::string>("reduce")),
-        index(of.input(1)),
-        includes_self(of.attributes().get_or("include_self", true)) {}
-
-  Tensor at_index(const Tensor& result) const { return gather(result, dim, index); }
-  Tensor without_replaced(const Tensor& x) const {
-    return includes_self ? x : scatter(x, dim, index, 0.0);
-  }
-  Tensor source() const { return source_within(call.input(2), index.shape()); }
-  Tensor product(const Tensor& x, const Tensor& source) const {
-    return scatter_reduce(x, dim, index, source, {.reduce = "prod", .include_self = includes_self});
-  }
-
-  const GradientCall& call;
-  std::int64_t dim;
-  std::string reduce;
-  Tensor index;
-  bool includes_self;
-};
-
-Gradients mean_gradients(const ScatterGradient& r) {
-  Tensor g = r.call.gradient(), one = ones_like(r.index, g.dtype());
-  Tensor start = r.includes_self ? ones_like(g) : zeros_like(g);
-  Tensor counts = clamp_min(scatter_add(start, r.dim, r.index, one), 1);
-  Tensor shared = g / counts;
-  return {r.without_replaced(shared), Tensor(), source_gradient(r.call, shared)};
-}
-
-// Equal elements share the gradient.
-Gradients extreme_gradients(const ScatterGradient& r) {
-  Tensor result = r.call.output(), source = r.source();
-  DType dtype = result.dtype();
-  Tensor own = r.without_replaced(to(eq(r.call.input(0), result), dtype));
-  Tensor theirs = to(eq(source, r.at_index(result)), dtype);
-  Tensor winners = scatter_add(own, r.dim, r.index, theirs);
-  Tensor shared = r.call.gradient() / clamp_min(winners, 1);
-  // An element that gets no source has itself as its result.
-  Tensor kept = own;
-  if (!r.includes_self) {
-    Tensor replaced = scatter(zeros_like(own), r.dim, r.index, 1.0);
-    kept = 1 - replaced;
-  }
-  return {kept * shared, Tensor(), padded_source(r.call, theirs * r.at_index(shared))};
-}
-
-// The product of the others: where a factor is zero, the product without it.
-Gradients product_gradients(const ScatterGradient& r) {
-  Tensor g = r.call.gradient(), source = r.source();
-  const Tensor& x = r.call.input(0);
-  Tensor filled = masked_fill(x, eq(x, 0), 1);
-  Tensor own = r.without_replaced(g * r.product(filled, source) / filled);
-
-  Tensor is_zero = eq(source, 0);
-  Tensor zeros = scatter_add(zeros_like(g), r.dim, r.index, to(is_zero, g.dtype()));
-  Tensor is_single = logical_and(is_zero, eq(r.at_index(zeros), 1));
-  Tensor without = r.product(x, masked_fill(source, is_single, 1));
-  Tensor single = r.at_index(g * without);
-  Tensor divided = r.at_index(g * r.product(x, source)) / masked_fill(source, is_zero, 1);
-  return {own, Tensor(), padded_source(r.call, where(is_single, single, divided))};
-}
-
 const Op scatter_reduce_op = {
     .name = "scatter_reduce",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
@@ -178,15 +108,6 @@ const Op scatter_reduce_op = {
       return scatter_types(inputs, attributes, "scatter_reduce");
     },
     .kernel = scatter_reduce_kernel,
-    .gradient = [](const GradientCall& call) -> Gradients {
-      ScatterGradient r(call);
-      if (r.reduce == "sum")
-        return {r.without_replaced(call.gradient()), Tensor(),
-                source_gradient(call, call.gradient())};
-      if (r.reduce == "mean") return mean_gradients(r);
-      return r.reduce == "prod" ? product_gradients(r) : extreme_gradients(r);
-    },
-    .saves = {.inputs = 0b111, .outputs = 1},
 };
 
 }  // namespace

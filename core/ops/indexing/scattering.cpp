@@ -1,9 +1,9 @@
+#include "core/ops/indexing/scattering.h"
+
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/pointwise.h"
-#include "core/ops/indexing/gathering.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/indexing/block_sums.h"
 #include "core/ops/indexing/scatter_call.h"
 #include "core/ops/shapes/views.h"
 
@@ -34,15 +34,6 @@ const Op scatter_op = {
           return scatter_types(inputs, attributes, "scatter");
         },
     .kernel = scatter_kernel,
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(call.input_count());
-      if (call.needs(0))
-        gradients[0] = scatter(call.gradient(), call.attributes().get<std::int64_t>("dim"),
-                               call.input(1), 0.0);
-      if (call.needs(2)) gradients[2] = source_gradient(call, call.gradient());
-      return gradients;
-    },
-    .saves = {.inputs = 0b10},
 };
 
 const Op scatter_add_op = {
@@ -61,13 +52,6 @@ const Op scatter_add_op = {
           Tensor source = source_within(inputs[2], index.shape());
           add_blocks({.x = x, .places = places, .source = source}, outputs[0]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(3);
-      gradients[0] = call.gradient();
-      if (call.needs(2)) gradients[2] = source_gradient(call, call.gradient());
-      return gradients;
-    },
-    .saves = {.inputs = 0b10},
 };
 
 // The source has the shape of x, but for as many elements of dim as there are indices.
@@ -102,18 +86,6 @@ const Op index_add_op = {
                       .alpha = attributes.get_or("alpha", 1.0)},
                      outputs[0]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(3);
-      Tensor g = call.gradient();
-      gradients[0] = g;
-      double alpha = call.attributes().get_or("alpha", 1.0);
-      if (call.needs(2)) {
-        Tensor source = index_select(g, call.attributes().get<std::int64_t>("dim"), call.input(1));
-        gradients[2] = alpha == 1 ? source : mul(source, alpha);
-      }
-      return gradients;
-    },
-    .saves = {.inputs = 0b10},
 };
 
 const Op index_copy_op = {
@@ -131,18 +103,6 @@ const Op index_copy_op = {
           put_blocks(outputs[0], places_along(shape, dim, indices), block_after(shape, dim),
                      inputs[2].contiguous());
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(3);
-      Tensor g = call.gradient();
-      auto dim = call.attributes().get<std::int64_t>("dim");
-      if (call.needs(0)) gradients[0] = index_fill(g, dim, call.input(1), 0);
-      if (call.needs(2)) {
-        Tensor source = index_select(g, dim, call.input(1));
-        gradients[2] = reshape(source, call.input_type(2).shape);
-      }
-      return gradients;
-    },
-    .saves = {.inputs = 0b10},
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/matrices/products.h"
-#include "core/ops/reductions/reductions.h"
+#include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {

@@ -6,13 +6,8 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
+#include "core/ops/elementwise/selection.h"
 #include "core/ops/matrices/matrix_batch.h"
-#include "core/ops/matrices/products.h"
-#include "core/ops/shapes/factories.h"
-#include "core/ops/shapes/rearranging.h"
-#include "core/ops/shapes/views.h"
 
 namespace simmesh {
 
@@ -29,93 +24,41 @@ std::vector<double> solved(const Matrix& a, const Matrix& b) {
   return std::move(result.solution.values);
 }
 
-// An op that makes one matrix, or one number, of each square matrix.
-struct SquareOp {
-  const char* name;
-  std::vector<double> (*of)(const Matrix&);
-  bool is_scalar;
-  GradientRule gradient;
-  Saves saves;
-};
-Op square_op(SquareOp definition) {
-  const char* name = definition.name;
-  bool is_scalar = definition.is_scalar;
-  auto of = definition.of;
+// An op that makes one matrix of each square matrix, or one number.
+using OfMatrix = std::vector<double> (*)(const Matrix&);
+Op square_op(const char* name, OfMatrix of, bool is_number) {
   return {.name = name,
-          .shape = [name, is_scalar](Types inputs, const Attributes&) -> TensorTypes {
+          .shape = [name, is_number](Types inputs, const Attributes&) -> TensorTypes {
             check_matrices(inputs[0], name, true);
             TensorType result = inputs[0];
-            if (is_scalar) result.shape.resize(result.shape.size() - 2);
+            if (is_number) result.shape.resize(result.shape.size() - 2);
             return {result};
           },
           .kernel =
-              [of, is_scalar](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
+              [of, is_number](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
                 MatrixBatch batch(inputs[0]);
-                if (is_scalar && inputs[0].element_count() == 0)
+                if (is_number && inputs[0].element_count() == 0)
                   return adopt_(outputs[0], full(outputs[0].shape(), outputs[0].dtype(), 1));
                 MatrixResults results;
                 for (std::int64_t i = 0; i < batch.count(); ++i) results.add(of(batch.matrix(i)));
                 results.write(outputs[0]);
-              },
-          .gradient = std::move(definition.gradient),
-          .saves = definition.saves};
+              }};
+}
+Op matrix_op(const char* name, OfMatrix of) { return square_op(name, of, false); }
+Op number_op(const char* name, OfMatrix of) { return square_op(name, of, true); }
+
+std::vector<double> inverted(const Matrix& a) {
+  Matrix identity = {a.rows, a.rows, std::vector<double>(a.values.size(), 0.0)};
+  for (std::int64_t i = 0; i < a.rows; ++i) identity(i, i) = 1;
+  return solved(a, identity);
 }
 
-// The lower triangle with half of the diagonal.
-Tensor half_lower(const Tensor& a) {
-  return tril(a, -1) + mul(a, eye(a.size(-1 + a.dim()), {}, a.dtype())) * 0.5;
-}
-
-// Of the symmetric a that l l^T is (Murray, Differentiation of the Cholesky decomposition).
-Gradients cholesky_gradient(const GradientCall& call) {
-  const Tensor& l = call.output();
-  Tensor inverse_l = inverse(l);
-  Tensor inner = half_lower(matmul(adjoint(l), call.gradient()));
-  Tensor g = matmul(matmul(adjoint(inverse_l), inner), inverse_l);
-  return {(g + adjoint(g)) * 0.5};
-}
-
-Gradients inverse_gradient(const GradientCall& call) {
-  Tensor turned = adjoint(call.output());
-  return {neg(matmul(matmul(turned, call.gradient()), turned))};
-}
-
-Tensor as_factor(const Tensor& scalars) { return unsqueeze(unsqueeze(scalars, -1), -1); }
-
-Gradients det_gradient(const GradientCall& call) {
-  return {as_factor(call.gradient() * call.output()) * adjoint(inverse(call.input(0)))};
-}
-
-Gradients solve_gradient(const GradientCall& call) {
-  Tensor g = solve(adjoint(call.input(0)), call.gradient());
-  return {neg(matmul(g, adjoint(call.output()))), g};
-}
-
-const Op cholesky_op = square_op({"linalg_cholesky",
-                                  [](const Matrix& a) { return cholesky_factor(a).values; },
-                                  false,
-                                  cholesky_gradient,
-                                  {.outputs = 1}});
-
-const Op inverse_op =
-    square_op({"linalg_inv",
-               [](const Matrix& a) {
-                 Matrix identity = {a.rows, a.rows, std::vector<double>(a.values.size(), 0.0)};
-                 for (std::int64_t i = 0; i < a.rows; ++i) identity(i, i) = 1;
-                 return solved(a, identity);
-               },
-               false,
-               inverse_gradient,
-               {.outputs = 1}});
-
-const Op det_op =
-    square_op({"linalg_det",
-               [](const Matrix& a) {
-                 return std::vector<double>{eliminated(a, {a.rows, 0, {}}).determinant};
-               },
-               true,
-               det_gradient,
-               {.inputs = 1, .outputs = 1}});
+const Op cholesky_op =
+    matrix_op("linalg_cholesky", [](const Matrix& a) { return cholesky_factor(a).values; });
+const Op inverse_op = matrix_op("linalg_inv", inverted);
+const Op det_op = number_op("linalg_det", [](const Matrix& a) {
+  return std::vector<double>{eliminated(a, {a.rows, 0, {}}).determinant};
+});
 
 const Op slogdet_op = {
     .name = "linalg_slogdet",
@@ -141,11 +84,6 @@ const Op slogdet_op = {
           signs.write(outputs[0]);
           logarithms.write(outputs[1]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      if (!call.has_gradient(1)) return {Tensor()};
-      return {as_factor(call.gradient(1)) * adjoint(inverse(call.input(0)))};
-    },
-    .saves = {.inputs = 1},
 };
 
 const Op solve_op = {
@@ -170,8 +108,6 @@ const Op solve_op = {
             results.add(solved(a.matrix(i), b.matrix(i)));
           results.write(outputs[0]);
         },
-    .gradient = solve_gradient,
-    .saves = {.inputs = 0b01, .outputs = 1},
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/ops/matrices/spectral.h"
 #include "core/ops/op.h"
 
 namespace simmesh {

@@ -2,10 +2,13 @@
 
 #include <cmath>
 #include <cstring>
+#include <utility>
 
+#include "core/arithmetic/carried_product.h"
 #include "core/arithmetic/compute.h"
+#include "core/arithmetic/scaled_sums.h"
+#include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/reductions/unrounded_terms.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -51,7 +54,46 @@ void scale(gsl::span<T> sum, double factor) {
   for (T& x : sum) x = T(alpha * x);
 }
 
+CarriedSums product_of(const Tensor& a, const Tensor& b) {
+  if (a.size(1) == 0) return CarriedSums::zeros(a.size(0) * b.size(1));
+  return carried_product({.rows = a.size(0),
+                          .columns = b.size(1),
+                          .depth = a.size(1),
+                          .a = product_operand(a),
+                          .b = product_operand(b)});
+}
+
+Tensor matrix_of(const Tensor& batch, std::int64_t i) {
+  return batch.dim() == 2 ? batch : batch.narrow({.dim = 0, .start = i, .length = 1}).squeeze(0);
+}
+
+void write_unrounded_product(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out) {
+  std::int64_t batches = out.dim() == 2 ? 1 : out.size(0);
+  if (out.element_count() == 0) return;
+  Tensor flat = out.view(Dims{out.element_count()});
+  std::int64_t size = out.element_count() / batches;
+  const Scales& scales = addend.scales;
+  Tensor added;
+  if (addend.value.is_defined() && scales.beta != 0) added = expand(addend.value, out.shape());
+  for (std::int64_t i = 0; i < batches; ++i) {
+    CarriedSums sums = scaled(product_of(matrix_of(a, i), matrix_of(b, i)), scales.alpha);
+    if (added.is_defined()) {
+      CarriedSums terms[] = {std::move(sums), scaled(unrounded(matrix_of(added, i)), scales.beta)};
+      sums = sum_of(terms);
+    }
+    Tensor target = flat.narrow({.dim = 0, .start = i * size, .length = size});
+    write_unrounded(target, std::move(sums));
+  }
+}
+
 }  // namespace
+
+Tensor rows_of(const Tensor& x) {
+  if (x.dim() == 2) return x;
+  std::int64_t columns = x.shape().back(), rows = 1;
+  for (std::int64_t dim = 0; dim + 1 < x.dim(); ++dim) rows *= x.size(dim);
+  return reshape(x, {rows, columns});
+}
 
 ProductOperand product_operand(const Tensor& matrices) {
   std::size_t dims = matrices.shape().size();

@@ -1,12 +1,16 @@
 #pragma once
 
 #include "core/arithmetic/product_request.h"
-#include "core/ops/matrices/products.h"
+#include "core/ops/matrices/scales.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 
 // Kernels of matrix products on plain tensors, a[..., n, k] and b[..., k, m] of any strides, with
 // the same leading dim or none, into contiguous rows of out[..., n, m].
+
+// rows_of makes a matrix of all dims but the last.
+Tensor rows_of(const Tensor& x);
 
 // product_operand returns a matrix, or the first one of a batch, as a product reads it.
 ProductOperand product_operand(const Tensor& matrices);

@@ -4,14 +4,10 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/matrices/matrix.h"
 #include "core/ops/promotion.h"
-#include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/views.h"
-#include "core/tensor/convert.h"
 
 namespace simmesh {
 
@@ -59,14 +55,6 @@ const Op mm_op = {
     .shape = [](Types inputs, const Attributes&) { return mm_type(inputs, "mm"); },
     .kernel = [](Inputs inputs, const Attributes&,
                  gsl::span<Tensor> outputs) { multiply(inputs[0], inputs[1], outputs[0]); },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(2);
-      Tensor g = call.gradient();
-      if (call.needs(0)) gradients[0] = product_for_input(call, 0, g, t(call.input(1)));
-      if (call.needs(1)) gradients[1] = product_for_input(call, 1, t(call.input(0)), g);
-      return gradients;
-    },
-    .saves = {.inputs = 0b11, .crosswise = true},
 };
 
 TensorTypes bmm_type(Types inputs, const char* op) {
@@ -87,14 +75,6 @@ const Op bmm_op = {
     .shape = [](Types inputs, const Attributes&) { return bmm_type(inputs, "bmm"); },
     .kernel = [](Inputs inputs, const Attributes&,
                  gsl::span<Tensor> outputs) { multiply(inputs[0], inputs[1], outputs[0]); },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(2);
-      Tensor g = call.gradient();
-      if (call.needs(0)) gradients[0] = bmm(g, transpose(call.input(1), 1, 2));
-      if (call.needs(1)) gradients[1] = bmm(transpose(call.input(0), 1, 2), g);
-      return gradients;
-    },
-    .saves = {.inputs = 0b11, .crosswise = true},
 };
 
 const Op mv_op = {
@@ -111,14 +91,6 @@ const Op mv_op = {
           Tensor column = outputs[0].unsqueeze(1);
           multiply(inputs[0], inputs[1].unsqueeze(1), column);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(2);
-      Tensor g = call.gradient();
-      if (call.needs(0)) gradients[0] = outer(g, call.input(1));
-      if (call.needs(1)) gradients[1] = mv(t(call.input(0)), g);
-      return gradients;
-    },
-    .saves = {.inputs = 0b11, .crosswise = true},
 };
 
 const Op dot_op = {
@@ -139,21 +111,7 @@ const Op dot_op = {
           Tensor cell = outputs[0].view(Dims{1, 1});
           multiply(inputs[0].unsqueeze(0), inputs[1].unsqueeze(1), cell);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(2);
-      Tensor g = call.gradient();
-      if (call.needs(0)) gradients[0] = mul(g, call.input(1));
-      if (call.needs(1)) gradients[1] = mul(g, call.input(0));
-      return gradients;
-    },
-    .saves = {.inputs = 0b11, .crosswise = true},
 };
-
-Scales scales_of(const Attributes& attributes) {
-  return {.beta = attributes.get_or("beta", 1.0), .alpha = attributes.get_or("alpha", 1.0)};
-}
-
-Tensor scaled_product(const Tensor& x, double factor) { return factor == 1 ? x : mul(x, factor); }
 
 void check_addend(const TensorType& addend, const TensorType& result, const char* op) {
   const Shape &from = addend.shape, &to = result.shape;
@@ -170,29 +128,6 @@ void add_and_multiply(Inputs inputs, const Attributes& attributes, gsl::span<Ten
   multiply_and_add(inputs[1], inputs[2], {inputs[0], scales_of(attributes)}, outputs[0]);
 }
 
-// The gradients of the matrices differ between one product and a batch of them.
-Gradients addmm_gradient(const GradientCall& call) {
-  Gradients gradients(3);
-  Tensor g = call.gradient();
-  Scales scales = scales_of(call.attributes());
-  if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled_product(g, scales.beta));
-  Tensor product = scaled_product(g, scales.alpha);
-  if (call.needs(1)) gradients[1] = product_for_input(call, 1, product, t(call.input(2)));
-  if (call.needs(2)) gradients[2] = product_for_input(call, 2, t(call.input(1)), product);
-  return gradients;
-}
-
-Gradients baddbmm_gradient(const GradientCall& call) {
-  Gradients gradients(3);
-  Tensor g = call.gradient();
-  Scales scales = scales_of(call.attributes());
-  if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled_product(g, scales.beta));
-  Tensor product = scaled_product(g, scales.alpha);
-  if (call.needs(1)) gradients[1] = bmm(product, transpose(call.input(2), 1, 2));
-  if (call.needs(2)) gradients[2] = bmm(transpose(call.input(1), 1, 2), product);
-  return gradients;
-}
-
 const Op addmm_op = {
     .name = "addmm",
     .shape = [](Types inputs, const Attributes&) -> TensorTypes {
@@ -202,8 +137,6 @@ const Op addmm_op = {
       return types;
     },
     .kernel = add_and_multiply,
-    .gradient = addmm_gradient,
-    .saves = {.inputs = 0b110, .crosswise = true},
 };
 
 const Op baddbmm_op = {
@@ -215,8 +148,6 @@ const Op baddbmm_op = {
       return types;
     },
     .kernel = add_and_multiply,
-    .gradient = baddbmm_gradient,
-    .saves = {.inputs = 0b110, .crosswise = true},
 };
 
 TensorTypes linear_type(Types inputs, const Attributes&) {
@@ -238,14 +169,6 @@ TensorTypes linear_type(Types inputs, const Attributes&) {
   return {result};
 }
 
-// rows_of makes a matrix of all dims but the last.
-Tensor rows_of(const Tensor& x) {
-  if (x.dim() == 2) return x;
-  std::int64_t columns = x.shape().back(), rows = 1;
-  for (std::int64_t dim = 0; dim + 1 < x.dim(); ++dim) rows *= x.size(dim);
-  return reshape(x, {rows, columns});
-}
-
 void linear_kernel(Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
   Tensor x = rows_of(inputs[0]), out = rows_of(outputs[0]);
   Tensor weight = inputs[1].transpose(0, 1);
@@ -259,15 +182,6 @@ const Op linear_op = {
     .name = "linear",
     .shape = linear_type,
     .kernel = linear_kernel,
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(call.input_count());
-      Tensor g = call.gradient(), rows = rows_of(g);
-      if (call.needs(0)) gradients[0] = reshape(mm(rows, call.input(1)), call.input_type(0).shape);
-      if (call.needs(1)) gradients[1] = product_for_input(call, 1, t(rows), rows_of(call.input(0)));
-      if (call.needs(2)) gradients[2] = summed_to_input(call, 2, g);
-      return gradients;
-    },
-    .saves = {.inputs = 0b11, .crosswise = true},
 };
 
 // A batch of matrices with the leading dims made one.

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/ops/matrices/scales.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
@@ -15,12 +16,6 @@ Tensor mm(const Tensor& a, const Tensor& b);
 // bmm is the product of each a[b, n, k] and b[b, k, m].
 Tensor bmm(const Tensor& a, const Tensor& b);
 
-// Scales are the factors of a sum of an addend and a product.
-struct Scales {
-  double beta = 1;   // of the addend
-  double alpha = 1;  // of the product
-};
-
 // addmm is beta * addend + alpha * a b; the addend is broadcast to [n, m]. With beta = 0 the addend
 // isn't read. The sum is added in the accumulator's type and rounded once.
 Tensor addmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scales& scales = {});
@@ -29,14 +24,14 @@ Tensor addmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scale
 Tensor baddbmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scales& scales = {});
 
 // matmul is the product of the last two dims, over broadcast leading ones; a vector is a row on the
-// left and a column on the right, and its dim goes away.
+// left and a column on the right, and the result is without that dim.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
 // addmv is addmm of a matrix and a vector.
 Tensor addmv(const Tensor& addend, const Tensor& matrix, const Tensor& vector,
              const Scales& scales = {});
 
-// mv is the product of a matrix and a vector; dot the one of two vectors; outer all products of
+// mv is the product of a matrix and a vector; dot that of two vectors; outer holds all products of
 // their elements.
 Tensor mv(const Tensor& matrix, const Tensor& vector);
 Tensor dot(const Tensor& a, const Tensor& b);

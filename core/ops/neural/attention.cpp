@@ -4,13 +4,12 @@
 #include <limits>
 
 #include "core/check/error.h"
-#include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/indexing/rearranging.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/neural/softmax.h"
-#include "core/ops/reductions/reductions.h"
+#include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
-#include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {

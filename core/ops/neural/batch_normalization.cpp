@@ -6,10 +6,8 @@
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/neural/normalized_groups.h"
-#include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -17,12 +15,6 @@ namespace simmesh {
 namespace {
 
 constexpr const char* vector_names[] = {"input", "weight", "bias", "running_mean", "running_var"};
-
-// All elements of a channel: [N, C, rest].
-NormalizedGroups batch_groups(const Shape& shape) {
-  std::int64_t rest = element_count(DimSpan(shape).subspan(2));
-  return {{shape[0], shape[1], rest}, {1, shape[1], 1}, {shape[1], 1}};
-}
 
 TensorTypes batch_norm_types(gsl::span<const TensorType> inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
@@ -63,7 +55,7 @@ GroupMoments running_moments(const Tensor& mean, const Tensor& variance, double 
 
 void batch_norm_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
                        gsl::span<Tensor> outputs) {
-  NormalizedGroups groups = batch_groups(inputs[0].shape());
+  NormalizedGroups groups = batch_norm_groups(inputs[0].shape());
   auto eps = attributes.get<double>("eps");
   GroupMoments moments = attributes.get<bool>("training")
                              ? group_moments(inputs[0], groups, {true, eps})
@@ -77,29 +69,10 @@ void batch_norm_kernel(gsl::span<const Tensor> inputs, const Attributes& attribu
                    {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
 }
 
-Gradients batch_norm_gradient(const GradientCall& call) {
-  Gradients result(call.input_count());
-  NormalizedGroups groups = batch_groups(call.input_type(0).shape);
-  NormalizedGradient b = normalized_gradient(call, groups, true);
-  const TensorType& x = call.input_type(0);
-  if (call.needs(0)) {
-    // Running statistics don't depend on x.
-    if (call.attributes().get<bool>("training"))
-      result[0] = normalized_input_gradient(call, groups, b, true);
-    else
-      result[0] = to(reshape(b.g * b.rstd, x.shape), x.dtype);
-  }
-  if (call.needs(1)) result[1] = channel_sum(call, 1, b.raw * b.normalized);
-  if (call.needs(2)) result[2] = channel_sum(call, 2, b.raw);
-  return result;
-}
-
 const Op batch_norm_op = {
     .name = "native_batch_norm",
     .shape = batch_norm_types,
     .kernel = batch_norm_kernel,
-    .gradient = batch_norm_gradient,
-    .saves = {.inputs = 0b011, .outputs = 0b110},
 };
 
 // running = (1 - momentum) * running + momentum * new.

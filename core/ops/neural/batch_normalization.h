@@ -4,7 +4,7 @@
 
 namespace simmesh {
 
-// BatchNorm are the arguments of batch_norm: vectors of one element a channel, undefined where
+// BatchNorm are the arguments of batch_norm: vectors of one element per channel, undefined where
 // absent.
 struct BatchNorm {
   Tensor running_mean = {};
@@ -19,7 +19,7 @@ struct BatchNorm {
 // batch_norm normalizes each channel of x [N, C, d...]: (x - mean) / sqrt(variance + eps) * weight
 // + bias. In training mean and variance are those of the batch, computed like layer_norm's, and
 // the running statistics, where given, move towards them in place, the variance towards the
-// unbiased one; else they are the running ones. Raises a ValueError for one value a channel in
+// unbiased one; else they are the running ones. Raises a ValueError for one value per channel in
 // training, a RuntimeError for vectors of another size and for absent running statistics.
 Tensor batch_norm(const Tensor& x, const BatchNorm& options);
 

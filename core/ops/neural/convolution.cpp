@@ -2,10 +2,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/compute_mode.h"
-#include "core/ops/gradient_call.h"
+#include "core/ops/indexing/rearranging.h"
 #include "core/ops/matrices/matrix.h"
-#include "core/ops/shapes/rearranging.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -30,13 +28,6 @@ Attributes attributes_of(const Convolution2d& options) {
                            {"dilation", as_dims(options.dilation)}};
   attributes.set("groups", options.groups);
   return attributes;
-}
-
-Convolution2d options_of(const Attributes& attributes) {
-  return {.stride = pair_of(attributes, "stride"),
-          .padding = pair_of(attributes, "padding"),
-          .dilation = pair_of(attributes, "dilation"),
-          .groups = attributes.get<std::int64_t>("groups")};
 }
 
 Windows windows_of(const Shape& x, const Shape& weight, const Convolution2d& options) {
@@ -68,7 +59,7 @@ Shape output_shape(const Shape& x, const Shape& weight, const Convolution2d& opt
 }
 
 TensorTypes convolution_type(Types inputs, const Attributes& attributes) {
-  TensorType result = {output_shape(inputs[0].shape, inputs[1].shape, options_of(attributes)),
+  TensorType result = {output_shape(inputs[0].shape, inputs[1].shape, convolution_of(attributes)),
                        inputs[0].dtype};
   if (inputs[1].dtype != inputs[0].dtype || !is_floating_point(result.dtype))
     raise(ErrorKind::runtime_error, "convolution",
@@ -109,7 +100,7 @@ void convolution_kernel(Inputs inputs, const Attributes& attributes, gsl::span<T
   Tensor x = inputs[0].contiguous(), weight = inputs[1].contiguous();
   Tensor& out = outputs[0];
   if (out.element_count() == 0) return;
-  Convolution2d options = options_of(attributes);
+  Convolution2d options = convolution_of(attributes);
   Windows windows = windows_of(x.shape(), weight.shape(), options);
   std::int64_t count = out.size(2) * out.size(3), rows = out.size(1) / options.groups;
   Tensor columns = empty({weight.size(1) * weight.size(2) * weight.size(3), count}, x.dtype());
@@ -159,46 +150,29 @@ const Op weight_op = {
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           Tensor x = inputs[0].contiguous();
           Tensor& out = outputs[0];
-          Convolution2d options = options_of(attributes);
+          Convolution2d options = convolution_of(attributes);
           for (std::int64_t group = 0; group < options.groups; ++group) {
             WeightProduct product = weight_product(x, inputs[1], out.shape(), options, group);
             Tensor target = weight_matrix(out, group, options.groups);
             multiply(product.gradient, product.columns, target);
           }
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(2);
-      Convolution2d options = options_of(call.attributes());
-      Tensor g = call.gradient();
-      if (call.needs(0))
-        gradients[0] = conv2d_input(call.input_type(0).shape, g, call.input(1), options);
-      if (call.needs(1)) gradients[1] = conv2d(call.input(0), g, {}, options);
-      return gradients;
-    },
-    .saves = {.inputs = 0b11, .crosswise = true},
 };
 
 const Op convolution_op = {
     .name = "convolution",
     .shape = convolution_type,
     .kernel = convolution_kernel,
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(call.input_count());
-      Convolution2d options = options_of(call.attributes());
-      Tensor g = call.gradient();
-      if (call.needs(0))
-        gradients[0] = conv2d_input(call.input_type(0).shape, call.input(1), g, options);
-      if (call.needs(1)) {
-        UnroundedSums scope(call.is_unfinished(1));
-        gradients[1] = conv2d_weight(call.input(0), call.input_type(1).shape, g, options);
-      }
-      if (call.needs(2)) gradients[2] = summed_to_input(call, 2, movedim(g, 1, -1));
-      return gradients;
-    },
-    .saves = {.inputs = 0b11, .crosswise = true},
 };
 
 }  // namespace
+
+Convolution2d convolution_of(const Attributes& attributes) {
+  return {.stride = pair_of(attributes, "stride"),
+          .padding = pair_of(attributes, "padding"),
+          .dilation = pair_of(attributes, "dilation"),
+          .groups = attributes.get<std::int64_t>("groups")};
+}
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias,
               const Convolution2d& options) {

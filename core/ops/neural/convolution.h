@@ -39,6 +39,9 @@ Tensor conv2d_input(DimSpan input_shape, const Tensor& weight, const Tensor& gra
 Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,
                      const Convolution2d& options);
 
+// convolution_of reads the arguments of a convolution op.
+Convolution2d convolution_of(const Attributes& attributes);
+
 // convolution_ops returns the ops of this file.
 gsl::span<const Op* const> convolution_ops();
 

@@ -6,11 +6,10 @@
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
+#include "core/ops/indexing/rearranging.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/neural/attention.h"
-#include "core/ops/reductions/reductions.h"
-#include "core/ops/shapes/rearranging.h"
+#include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -82,16 +81,13 @@ const Op flash_attention_op = {
     .name = "flash_attention",
     .shape = flash_attention_type,
     .kernel = attend,
-    .gradient = [](const GradientCall& gradient) -> Gradients {
-      std::vector<Tensor> results =
-          call(flash_attention_backward_op,
-               {gradient.input(0), gradient.input(1), gradient.input(2), gradient.gradient()},
-               gradient.attributes());
-      return {results[0], results[1], results[2]};
-    },
-    // A device's kernel reads the output again; ours would not need it.
-    .saves = {.inputs = 0b111, .outputs = 1},
 };
+
+Attributes attention_attributes(const Tensor& q, const FlashAttentionOptions& options) {
+  double width = q.dim() == 0 ? 1.0 : double(q.shape().back());
+  return {{"is_causal", options.is_causal},
+          {"scale", options.scale.value_or(1 / std::sqrt(width))}};
+}
 
 const Op* const flash_ops[] = {&flash_attention_op, &flash_attention_backward_op};
 
@@ -99,10 +95,15 @@ const Op* const flash_ops[] = {&flash_attention_op, &flash_attention_backward_op
 
 Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                        const FlashAttentionOptions& options) {
-  double width = q.dim() == 0 ? 1.0 : double(q.shape().back());
-  return call_one(
-      flash_attention_op, {q, k, v},
-      {{"is_causal", options.is_causal}, {"scale", options.scale.value_or(1 / std::sqrt(width))}});
+  return call_one(flash_attention_op, {q, k, v}, attention_attributes(q, options));
+}
+
+AttentionGradients flash_attention_backward(const Tensor& q, const Tensor& k, const Tensor& v,
+                                            const Tensor& gradient,
+                                            const FlashAttentionOptions& options) {
+  std::vector<Tensor> gradients =
+      call(flash_attention_backward_op, {q, k, v, gradient}, attention_attributes(q, options));
+  return {gradients[0], gradients[1], gradients[2]};
 }
 
 gsl::span<const Op* const> flash_attention_ops() { return flash_ops; }

@@ -19,7 +19,19 @@ struct FlashAttentionOptions {
 Tensor flash_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                        const FlashAttentionOptions& options = {});
 
-// flash_attention_ops are the family's ops, for the registry.
+// AttentionGradients are the gradients of q, k and v.
+struct AttentionGradients {
+  Tensor q;
+  Tensor k;
+  Tensor v;
+};
+// flash_attention_backward returns them, given that of the output, as one op that computes the
+// scores again.
+AttentionGradients flash_attention_backward(const Tensor& q, const Tensor& k, const Tensor& v,
+                                            const Tensor& gradient,
+                                            const FlashAttentionOptions& options = {});
+
+// flash_attention_ops returns the ops of this file.
 gsl::span<const Op* const> flash_attention_ops();
 
 }  // namespace simmesh

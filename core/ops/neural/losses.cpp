@@ -3,15 +3,12 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/gradient_call.h"
-#include "core/ops/indexing/indexing.h"
+#include "core/ops/indexing/gathering.h"
+#include "core/ops/neural/class_targets.h"
 #include "core/ops/neural/softmax.h"
 #include "core/ops/promotion.h"
-#include "core/ops/reductions/reductions.h"
-#include "core/ops/shapes/factories.h"
+#include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -19,9 +16,6 @@ namespace simmesh {
 
 namespace {
 
-LossReduction reduction_of(const Attributes& attributes) {
-  return LossReduction(attributes.get<std::int64_t>("reduction"));
-}
 std::int64_t number_of(LossReduction reduction) { return std::int64_t(reduction); }
 
 Tensor reduced(const Tensor& loss, LossReduction reduction) {
@@ -29,36 +23,9 @@ Tensor reduced(const Tensor& loss, LossReduction reduction) {
   return reduction == LossReduction::mean ? mean(loss) : sum(loss);
 }
 
-// The gradient of a reduced loss, for each element; scalars broadcast.
-Tensor spread_gradient(const GradientCall& call, const Shape& shape) {
-  bool is_mean = reduction_of(call.attributes()) == LossReduction::mean;
-  return is_mean ? call.gradient() / double(element_count(shape)) : call.gradient();
-}
-
 TensorTypes reduced_loss_type(const TensorType& x, const Attributes& attributes) {
   bool keeps = reduction_of(attributes) == LossReduction::none;
   return {{keeps ? x.shape : Shape(), x.dtype}};
-}
-
-// Class indices, without those that are ignored.
-std::int64_t class_dim(std::size_t rank) { return rank == 1 ? 0 : 1; }
-struct Targets {
-  Tensor ignored;
-  Tensor indices;  // with a class dim of size 1; 0 where ignored
-};
-Targets targets_of(const Tensor& target, std::int64_t dim, std::int64_t ignore_index) {
-  Tensor ignored = eq(target, ignore_index);
-  Tensor valid = masked_fill(target, ignored, 0);
-  return {unsqueeze(ignored, dim), unsqueeze(valid, dim)};
-}
-
-// The weight of each target, 0 where it is ignored.
-Tensor target_weights(const Targets& targets, const Tensor& weight, DType dtype) {
-  Tensor chosen = weight.is_defined()
-                      ? reshape(index_select(weight, 0, reshape(targets.indices, {-1})),
-                                targets.indices.shape())
-                      : ones_like(targets.indices, dtype);
-  return masked_fill(chosen, targets.ignored, 0);
 }
 
 void check_targets(const Tensor& target, std::int64_t classes, std::int64_t ignore_index) {
@@ -98,7 +65,7 @@ void nll_loss_kernel(gsl::span<const Tensor> inputs, const Attributes& attribute
   std::int64_t dim = class_dim(x.shape().size());
   auto ignore_index = attributes.get<std::int64_t>("ignore_index");
   check_targets(target, x.size(dim), ignore_index);
-  Targets targets = targets_of(target, dim, ignore_index);
+  ClassTargets targets = class_targets(target, dim, ignore_index);
   Tensor weights = target_weights(targets, weight, x.dtype());
   Tensor picked = masked_fill(gather(x, dim, targets.indices), targets.ignored, 0);
   Tensor loss = neg(weight.is_defined() ? picked * weights : picked);
@@ -110,27 +77,8 @@ void nll_loss_kernel(gsl::span<const Tensor> inputs, const Attributes& attribute
   copy_(outputs[1], converted(total_weight, x.dtype()));
 }
 
-Gradients nll_loss_gradient(const GradientCall& call) {
-  const Tensor& target = call.input(1);
-  const TensorType& x = call.input_type(0);
-  std::int64_t dim = class_dim(x.shape.size());
-  Targets targets = targets_of(target, dim, call.attributes().get<std::int64_t>("ignore_index"));
-  Tensor weight = has_input(call, 2) ? call.input(2) : Tensor();
-  Tensor g = call.gradient(0);
-  LossReduction reduction = reduction_of(call.attributes());
-  if (reduction == LossReduction::none) g = unsqueeze(g, dim);
-  if (reduction == LossReduction::mean) g = g / call.output(1);
-  Tensor slopes = neg(target_weights(targets, weight, x.dtype)) * g;
-  Gradients result(call.input_count());
-  result[0] = scatter_add(new_zeros(g, x.shape), dim, targets.indices, to(slopes, x.dtype));
-  return result;
-}
-
-const Op nll_loss_op = {.name = "nll_loss_forward",
-                        .shape = nll_loss_types,
-                        .kernel = nll_loss_kernel,
-                        .gradient = nll_loss_gradient,
-                        .saves = {.inputs = 0b110, .outputs = 0b10}};
+const Op nll_loss_op = {
+    .name = "nll_loss_forward", .shape = nll_loss_types, .kernel = nll_loss_kernel};
 
 const Op mse_loss_op = {
     .name = "mse_loss",
@@ -143,16 +91,6 @@ const Op mse_loss_op = {
           Tensor difference = inputs[0] - inputs[1];
           copy_(outputs[0], reduced(difference * difference, reduction_of(attributes)));
         },
-    .gradient =
-        [](const GradientCall& call) {
-          Gradients result(2);
-          Tensor difference = call.input(0) - call.input(1);
-          Tensor slope = difference * 2 * spread_gradient(call, difference.shape());
-          if (call.needs(0)) result[0] = summed_to_input(call, 0, slope);
-          if (call.needs(1)) result[1] = summed_to_input(call, 1, neg(slope));
-          return result;
-        },
-    .saves = {.inputs = 0b11},
 };
 
 // Inputs: x, target, weight, pos_weight.
@@ -162,28 +100,6 @@ Tensor logits_loss(gsl::span<const Tensor> inputs) {
   if (pos_weight.is_defined()) likely = likely * ((pos_weight - 1) * target + 1);
   Tensor loss = (1 - target) * x - likely;
   return weight.is_defined() ? loss * weight : loss;
-}
-
-Gradients logits_gradient(const GradientCall& call) {
-  const Tensor &x = call.input(0), &target = call.input(1);
-  Tensor g = spread_gradient(call, x.shape());
-  if (has_input(call, 2)) g = g * call.input(2);
-  Gradients result(4);
-  bool weighs = has_input(call, 3);
-  if (call.needs(0)) {
-    Tensor slope = sigmoid(x) - target;
-    if (weighs) {
-      Tensor weighted = call.input(3) * target;
-      slope = (weighted + 1 - target) * sigmoid(x) - weighted;
-    }
-    result[0] = summed_to_input(call, 0, slope * g);
-  }
-  if (call.needs(1)) {
-    Tensor slope = neg(x);
-    if (weighs) slope = slope - (call.input(3) - 1) * logsigmoid(x);
-    result[1] = summed_to_input(call, 1, slope * g);
-  }
-  return result;
 }
 
 const Op logits_loss_op = {
@@ -201,8 +117,6 @@ const Op logits_loss_op = {
           Tensor loss = reduced(logits_loss(inputs), reduction_of(attributes));
           copy_(outputs[0], converted(loss, outputs[0].dtype()));
         },
-    .gradient = logits_gradient,
-    .saves = {.inputs = 0b1111},
 };
 
 const Op* const losses_list[] = {&nll_loss_op, &mse_loss_op, &logits_loss_op};
@@ -234,7 +148,7 @@ Tensor even_loss(const Tensor& likely, const Tensor& target, const ClassLoss& op
     shape[std::size_t(dim)] = likely.size(dim);
     terms = terms * reshape(options.weight, shape);
   }
-  Targets targets = targets_of(target, dim, options.ignore_index);
+  ClassTargets targets = class_targets(target, dim, options.ignore_index);
   Tensor loss = masked_fill(neg(sum(terms, dim, true)), targets.ignored, 0);
   if (options.reduction == LossReduction::none) return squeeze(loss, dim);
   if (options.reduction == LossReduction::sum) return sum(loss);
@@ -242,6 +156,10 @@ Tensor even_loss(const Tensor& likely, const Tensor& target, const ClassLoss& op
 }
 
 }  // namespace
+
+LossReduction reduction_of(const Attributes& attributes) {
+  return LossReduction(attributes.get<std::int64_t>("reduction"));
+}
 
 Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
   return call(

@@ -47,6 +47,9 @@ struct BinaryLoss {
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
                                         const BinaryLoss& options = {});
 
+// reduction_of reads the argument "reduction" of a loss.
+LossReduction reduction_of(const Attributes& attributes);
+
 // loss_ops returns the ops of this family.
 gsl::span<const Op* const> loss_ops();
 

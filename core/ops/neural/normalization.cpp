@@ -4,33 +4,12 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/neural/normalized_groups.h"
-#include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
 
 namespace {
-
-// The last dims.
-NormalizedGroups last_dims(const Shape& shape, const Dims& normalized) {
-  NormalizedGroups groups{shape, shape, normalized};
-  for (std::size_t i = shape.size() - normalized.size(); i < shape.size(); ++i)
-    groups.statistics[i] = 1;
-  return groups;
-}
-
-// NormalizedGroups of channels: [N, G, C / G, elements of a channel].
-NormalizedGroups channel_groups(const Shape& shape, std::int64_t groups) {
-  std::int64_t channels = shape[1] / groups;
-  std::int64_t rest = element_count(DimSpan(shape).subspan(2));
-  return {{shape[0], groups, channels, rest}, {shape[0], groups, 1, 1}, {groups, channels, 1}};
-}
-
-NormalizedGroups layer_groups(const Shape& shape, const Attributes& attributes) {
-  return last_dims(shape, attributes.get<Dims>("normalized_shape"));
-}
 
 void check_last_dims(std::string_view op, gsl::span<const TensorType> inputs,
                      const Dims& normalized) {
@@ -79,14 +58,14 @@ const Op layer_norm_op = {
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
       check_last_dims("layer_norm", inputs, attributes.get<Dims>("normalized_shape"));
       check_parameter_dtypes("layer_norm", inputs);
-      TensorType statistics{layer_groups(inputs[0].shape, attributes).statistics,
+      TensorType statistics{layer_norm_groups(inputs[0].shape, attributes).statistics,
                             statistics_dtype(inputs[0].dtype)};
       return {inputs[0], statistics, statistics};
     },
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          NormalizedGroups groups = layer_groups(inputs[0].shape(), attributes);
+          NormalizedGroups groups = layer_norm_groups(inputs[0].shape(), attributes);
           GroupMoments moments =
               group_moments(inputs[0], groups, {true, attributes.get<double>("eps")});
           copy_(outputs[1], converted(moments.mean, outputs[1].dtype()));
@@ -94,17 +73,6 @@ const Op layer_norm_op = {
           normalize_groups(inputs[0], groups, moments,
                            {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
         },
-    .gradient =
-        [](const GradientCall& call) {
-          Gradients result(call.input_count());
-          NormalizedGroups groups = layer_groups(call.input_type(0).shape, call.attributes());
-          NormalizedGradient b = normalized_gradient(call, groups, true);
-          if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
-          if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
-          if (call.needs(2)) result[2] = summed_to_input(call, 2, b.raw);
-          return result;
-        },
-    .saves = {.inputs = 0b011, .outputs = 0b110},
 };
 
 const Op rms_norm_op = {
@@ -112,33 +80,19 @@ const Op rms_norm_op = {
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
       check_last_dims("rms_norm", inputs, attributes.get<Dims>("normalized_shape"));
       return {inputs[0],
-              {layer_groups(inputs[0].shape, attributes).statistics,
+              {layer_norm_groups(inputs[0].shape, attributes).statistics,
                statistics_dtype(inputs[0].dtype)}};
     },
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          NormalizedGroups groups = layer_groups(inputs[0].shape(), attributes);
+          NormalizedGroups groups = layer_norm_groups(inputs[0].shape(), attributes);
           GroupMoments moments =
               group_moments(inputs[0], groups, {false, attributes.get<double>("eps")});
           copy_(outputs[1], converted(moments.rstd, outputs[1].dtype()));
           normalize_groups(inputs[0], groups, moments, {optional_input(inputs, 1), {}}, outputs[0]);
         },
-    .gradient =
-        [](const GradientCall& call) {
-          Gradients result(call.input_count());
-          NormalizedGroups groups = layer_groups(call.input_type(0).shape, call.attributes());
-          NormalizedGradient b = normalized_gradient(call, groups, false);
-          if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, false);
-          if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
-          return result;
-        },
-    .saves = {.inputs = 0b11, .outputs = 0b10},
 };
-
-NormalizedGroups group_groups(const Shape& shape, const Attributes& attributes) {
-  return channel_groups(shape, attributes.get<std::int64_t>("groups"));
-}
 
 TensorTypes group_norm_types(gsl::span<const TensorType> inputs, const Attributes& attributes) {
   const Shape& shape = inputs[0].shape;
@@ -169,7 +123,7 @@ const Op group_norm_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          NormalizedGroups groups = group_groups(inputs[0].shape(), attributes);
+          NormalizedGroups groups = group_norm_groups(inputs[0].shape(), attributes);
           GroupMoments moments =
               group_moments(inputs[0], groups, {true, attributes.get<double>("eps")});
           const Shape& statistics = outputs[1].shape();
@@ -178,17 +132,6 @@ const Op group_norm_op = {
           normalize_groups(inputs[0], groups, moments,
                            {optional_input(inputs, 1), optional_input(inputs, 2)}, outputs[0]);
         },
-    .gradient =
-        [](const GradientCall& call) {
-          Gradients result(call.input_count());
-          NormalizedGroups groups = group_groups(call.input_type(0).shape, call.attributes());
-          NormalizedGradient b = normalized_gradient(call, groups, true);
-          if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
-          if (call.needs(1)) result[1] = channel_sum(call, 1, b.raw * b.normalized);
-          if (call.needs(2)) result[2] = channel_sum(call, 2, b.raw);
-          return result;
-        },
-    .saves = {.inputs = 0b011, .outputs = 0b110},
 };
 
 const Op* const normalization_list[] = {&layer_norm_op, &rms_norm_op, &group_norm_op};

@@ -20,7 +20,7 @@ Tensor layer_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weigh
 Tensor rms_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight = {},
                 std::optional<double> eps = {});
 
-// group_norm normalizes x of [N, C, d...] over each of that many groups of channels. weight and
+// group_norm normalizes x of [N, C, d...] over each of its groups of channels. weight and
 // bias are [C]. Raises a RuntimeError where the groups don't divide C.
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);

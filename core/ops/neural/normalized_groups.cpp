@@ -4,23 +4,10 @@
 
 #include "core/arithmetic/compute.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/pointwise_op.h"
 #include "core/ops/reductions/folded.h"
-#include "core/ops/reductions/reductions.h"
-#include "core/ops/shapes/views.h"
-#include "core/tensor/convert.h"
 
 namespace simmesh {
-
-namespace {
-
-Tensor group_average(const NormalizedGradient& b, const Tensor& x) {
-  return b.dims.empty() ? x : sum(x, b.dims, true) / b.count;
-}
-
-}  // namespace
 
 Dims NormalizedGroups::normalized_dims() const {
   Dims dims;
@@ -29,16 +16,32 @@ Dims NormalizedGroups::normalized_dims() const {
   return dims;
 }
 
+NormalizedGroups layer_norm_groups(const Shape& shape, const Attributes& attributes) {
+  const Dims& normalized = attributes.get<Dims>("normalized_shape");
+  NormalizedGroups groups{shape, shape, normalized};
+  for (std::size_t i = shape.size() - normalized.size(); i < shape.size(); ++i)
+    groups.statistics[i] = 1;
+  return groups;
+}
+
+NormalizedGroups group_norm_groups(const Shape& shape, const Attributes& attributes) {
+  auto groups = attributes.get<std::int64_t>("groups");
+  std::int64_t channels = shape[1] / groups;
+  std::int64_t rest = element_count(DimSpan(shape).subspan(2));
+  return {{shape[0], groups, channels, rest}, {shape[0], groups, 1, 1}, {groups, channels, 1}};
+}
+
+NormalizedGroups batch_norm_groups(const Shape& shape) {
+  std::int64_t rest = element_count(DimSpan(shape).subspan(2));
+  return {{shape[0], shape[1], rest}, {1, shape[1], 1}, {shape[1], 1}};
+}
+
 DType statistics_dtype(DType dtype) {
   return dtype == DType::float64 ? DType::float64 : DType::float32;
 }
 
 Tensor optional_input(gsl::span<const Tensor> inputs, std::size_t i) {
   return i < inputs.size() ? inputs[i] : Tensor();
-}
-
-Tensor optional_input(const GradientCall& call, std::size_t i) {
-  return has_input(call, i) ? call.input(i) : Tensor();
 }
 
 GroupMoments group_moments(const Tensor& x, const NormalizedGroups& groups,
@@ -91,49 +94,6 @@ void normalize_groups(const Tensor& x, const NormalizedGroups& groups, const Gro
   };
   Tensor view = out.view(groups.elements);
   compute_pointwise({.operands = operands, .type = ComputeType::float64, .loop = loop}, view);
-}
-
-NormalizedGradient normalized_gradient(const GradientCall& call, const NormalizedGroups& groups,
-                                       bool subtracts_mean) {
-  NormalizedGradient b;
-  std::size_t rstd_index = subtracts_mean ? 2 : 1;
-  b.rstd = reshape(call.output(rstd_index), groups.statistics);
-  DType dtype = b.rstd.dtype();
-  b.centered = reshape(to(call.input(0), dtype), groups.elements);
-  if (subtracts_mean) b.centered = b.centered - reshape(call.output(1), groups.statistics);
-  b.normalized = b.centered * b.rstd;
-  b.raw = reshape(to(call.gradient(0), dtype), groups.elements);
-  Tensor weight = optional_input(call, 1);
-  b.g = weight.is_defined() ? b.raw * reshape(to(weight, dtype), groups.parameters) : b.raw;
-  b.count = 1;
-  for (std::size_t i = 0; i < groups.elements.size(); ++i)
-    if (groups.statistics[i] != groups.elements[i]) {
-      b.dims.push_back(std::int64_t(i));
-      b.count *= double(groups.elements[i]);
-    }
-  return b;
-}
-
-Tensor normalized_input_gradient(const GradientCall& call, const NormalizedGroups& groups,
-                                 const NormalizedGradient& b, bool subtracts_mean) {
-  Tensor inner = b.g - b.normalized * group_average(b, b.g * b.normalized);
-  if (subtracts_mean) inner = inner - group_average(b, b.g);
-  Tensor result = inner * b.rstd;
-  std::size_t rstd_index = subtracts_mean ? 2 : 1;
-  if (subtracts_mean && call.has_gradient(1))
-    result = result + reshape(call.gradient(1), groups.statistics) / b.count;
-  if (call.has_gradient(rstd_index)) {
-    Tensor g = reshape(call.gradient(rstd_index), groups.statistics);
-    result = result - b.centered * (g * b.rstd * b.rstd * b.rstd / b.count);
-  }
-  return to(reshape(result, call.input_type(0).shape), call.input_type(0).dtype);
-}
-
-Tensor channel_sum(const GradientCall& call, std::size_t i, const Tensor& x) {
-  const Shape& shape = call.input_type(0).shape;
-  // Channels come last, so that all before them is summed.
-  Tensor channels = reshape(x, {shape[0], shape[1], -1});
-  return summed_to_input(call, i, transpose(channels, 1, 2));
 }
 
 }  // namespace simmesh

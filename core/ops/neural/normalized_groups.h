@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/ops/gradient_call.h"
+#include "core/ops/op.h"
 
 namespace simmesh {
 
@@ -17,12 +17,18 @@ struct NormalizedGroups {
   Dims normalized_dims() const;
 };
 
+// The groups of layer_norm and rms_norm are the last dims, of the sizes "normalized_shape"; those
+// of group_norm the channels of an image [N, C, d...] in "groups" of equal size; those of
+// batch_norm all elements of a channel.
+NormalizedGroups layer_norm_groups(const Shape& shape, const Attributes& attributes);
+NormalizedGroups group_norm_groups(const Shape& shape, const Attributes& attributes);
+NormalizedGroups batch_norm_groups(const Shape& shape);
+
 // statistics_dtype returns the dtype of means and roots: float32 for 16-bit dtypes.
 DType statistics_dtype(DType dtype);
 
-// optional_input returns an input of an op or of a gradient, undefined where it is absent.
+// optional_input returns an input of an op, undefined where it is absent.
 Tensor optional_input(gsl::span<const Tensor> inputs, std::size_t i);
-Tensor optional_input(const GradientCall& call, std::size_t i);
 
 // GroupMoments are the statistics of each group, in double: [statistics].
 struct GroupMoments {
@@ -47,30 +53,5 @@ struct Affine {
 // normalize_groups writes (x - mean) * rstd * weight + bias, in double, rounded once.
 void normalize_groups(const Tensor& x, const NormalizedGroups& groups, const GroupMoments& moments,
                       const Affine& affine, Tensor& out);
-
-// NormalizedGradient is what gradients of a normalization are made of, in the dtype of the
-// statistics.
-struct NormalizedGradient {
-  Tensor g;           // of the normalized elements before weight and bias: [elements]
-  Tensor raw;         // of the result: [elements]
-  Tensor normalized;  // (x - mean) * rstd: [elements]
-  Tensor centered;    // x - mean
-  Tensor rstd;        // [statistics]
-  Dims dims;          // what is normalized
-  double count;
-};
-// normalized_gradient reads the inputs x and weight, and of the outputs the mean, where it is
-// subtracted, and rstd.
-NormalizedGradient normalized_gradient(const GradientCall& call, const NormalizedGroups& groups,
-                                       bool subtracts_mean);
-
-// normalized_input_gradient returns the gradient of x, from that of the result and, in second
-// derivatives, those of the statistics.
-Tensor normalized_input_gradient(const GradientCall& call, const NormalizedGroups& groups,
-                                 const NormalizedGradient& b, bool subtracts_mean);
-
-// channel_sum returns the gradient of input i, one element a channel, of elements [N, C, d...] of
-// the shape of x in any grouping of their dims.
-Tensor channel_sum(const GradientCall& call, std::size_t i, const Tensor& x);
 
 }  // namespace simmesh

@@ -6,11 +6,9 @@
 #include "core/ops/call.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/reductions/reductions.h"
-#include "core/ops/shapes/factories.h"
-#include "core/ops/shapes/rearranging.h"
+#include "core/ops/indexing/rearranging.h"
+#include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -124,15 +122,6 @@ const Op max_pool_op = {
       return {{shape, inputs[0].dtype}, {shape, DType::int64}};
     },
     .kernel = max_pool_kernel,
-    .gradient = [](const GradientCall& call) -> Gradients {
-      if (!call.has_gradient(0)) return {Tensor()};
-      Tensor g = flatten(call.gradient(0), -2), places = flatten(call.output(1), -2);
-      const Shape& shape = call.input_type(0).shape;
-      Shape flat(shape.begin(), shape.end() - 2);
-      flat.push_back(shape.end()[-2] * shape.end()[-1]);
-      return {reshape(scatter_add(new_zeros(g, flat), -1, places, g), shape)};
-    },
-    .saves = {.outputs = 0b10},
 };
 
 // WindowPlaces lists windows of images, each as so many places in its image, row-major; a place

@@ -37,8 +37,8 @@ Tensor max_pool1d(const Tensor& x, const Pooling1d& options);
 Tensor avg_pool2d(const Tensor& x, const Pooling2d& options);
 Tensor avg_pool1d(const Tensor& x, const Pooling1d& options);
 
-// adaptive_avg_pool2d averages size windows a dim: window i of n goes from floor(i * s / n) to
-// ceil((i + 1) * s / n).
+// adaptive_avg_pool2d averages size windows along each dim: window i of n goes from floor(i * s /
+// n) to ceil((i + 1) * s / n).
 Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size);
 
 // pooling_ops returns the ops of this file.

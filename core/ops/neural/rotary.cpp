@@ -3,7 +3,6 @@
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"

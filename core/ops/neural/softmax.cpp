@@ -11,8 +11,8 @@
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
-#include "core/ops/reductions/reductions.h"
+#include "core/ops/reductions/extremes.h"
+#include "core/ops/reductions/sums.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -145,13 +145,6 @@ const Op softmax_op = {
           Tensor result = powers / sum(powers, dim, true);
           adopt_(outputs[0], converted(result, outputs[0].dtype()));
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      const Tensor& y = call.output();
-      Tensor weighted = call.gradient() * y;
-      if (y.element_count() == 0) return {weighted};
-      return {weighted - y * sum(weighted, dim_of(call.attributes()), true)};
-    },
-    .saves = {.outputs = 1},
 };
 
 const Op log_softmax_op = {
@@ -167,13 +160,6 @@ const Op log_softmax_op = {
           Tensor result = less - log(sum(exp(less), dim, true));
           adopt_(outputs[0], converted(result, outputs[0].dtype()));
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      const Tensor& y = call.output();
-      Tensor g = call.gradient();
-      if (y.element_count() == 0) return {g};
-      return {g - exp(y) * sum(g, dim_of(call.attributes()), true)};
-    },
-    .saves = {.outputs = 1},
 };
 
 const Op* const softmax_list[] = {&softmax_op, &log_softmax_op};

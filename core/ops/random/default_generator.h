@@ -4,8 +4,9 @@
 
 namespace simmesh {
 
-// default_generator returns the generator that modules draw from where none is given: one a rank,
-// equal on all ranks of a World, whose seed it has; seed 0 outside any World.
+// default_generator returns the generator that modules draw from by default. Each rank has its own,
+// which starts with the seed of the World, so that all ranks draw equal numbers; outside any World
+// the seed is 0.
 Generator& default_generator();
 
 // manual_seed starts the default generator of this rank afresh.

@@ -6,8 +6,6 @@
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
-#include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -85,11 +83,7 @@ const Op bernoulli_op = {
           Tensor hits = lt(uniform(outputs[0].shape(), attributes), inputs[0]);
           copy_(outputs[0], converted(hits, outputs[0].dtype()));
         },
-    .gradient = [](const GradientCall& call) -> Gradients { return {zeros_like(call.gradient())}; },
 };
-
-// What is kept is scaled, so that the mean stays.
-double keeping_scale(double p) { return p == 1 ? 0.0 : 1 / (1 - p); }
 
 const Op dropout_op = {
     .name = "native_dropout",
@@ -103,11 +97,6 @@ const Op dropout_op = {
           copy_(outputs[1], lt(uniform(outputs[0].shape(), attributes), 1 - p));
           copy_(outputs[0], where(outputs[1], inputs[0] * keeping_scale(p), 0));
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      double scale = keeping_scale(call.attributes().get<double>("p"));
-      return {where(call.output(1), call.gradient(0) * scale, 0)};
-    },
-    .saves = {.outputs = 0b10},
 };
 
 const Op* const random_list[] = {&rand_op, &randn_op, &bernoulli_op, &dropout_op};
@@ -132,6 +121,8 @@ Tensor bernoulli(const Tensor& probabilities, const Generator& generator,
                  const ShardOfTensor& shard) {
   return call_one(bernoulli_op, {probabilities}, draw_attributes(generator, shard));
 }
+double keeping_scale(double p) { return p == 1 ? 0.0 : 1 / (1 - p); }
+
 Tensor dropout(const Tensor& x, const Generator& generator, const Dropout& options) {
   if (!(options.p >= 0 && options.p <= 1))
     raise(ErrorKind::value_error, "dropout",

@@ -57,6 +57,10 @@ struct Dropout {
 // outside training. Raises a ValueError for p outside [0, 1].
 Tensor dropout(const Tensor& x, const Generator& generator, const Dropout& options = {});
 
+// keeping_scale returns what dropout multiplies kept elements by, 1 / (1 - p), so that the mean
+// stays; 0 where none is kept.
+double keeping_scale(double p);
+
 // random_ops returns the ops of this family.
 gsl::span<const Op* const> random_ops();
 

@@ -2,14 +2,9 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/pointwise.h"
-#include "core/ops/indexing/indexing.h"
+#include "core/ops/indexing/gathering.h"
 #include "core/ops/reductions/folded.h"
 #include "core/ops/reductions/reduction_call.h"
-#include "core/ops/reductions/reductions.h"
-#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -36,14 +31,6 @@ struct Smaller {
   }
 };
 
-// Elements that equal the result share the gradient.
-Gradients shared_gradient(const GradientCall& call) {
-  Tensor winners = eq(call.input(0), kept(call, call.output()));
-  Dims dims = reduced_dims(call.attributes(), call.input_type(0).shape.size());
-  Tensor g = kept(call, call.gradient()) * winners;
-  return {dims.empty() ? g : g / sum(winners, dims, true)};
-}
-
 template <class Wins>
 Op extreme_op(const std::string& name, Wins wins) {
   auto rule = [name](gsl::span<const TensorType> inputs,
@@ -57,11 +44,7 @@ Op extreme_op(const std::string& name, Wins wins) {
     fold_into(inputs[0], reduced_dims(attributes, inputs[0].shape().size()), outputs[0],
               [wins](auto a, auto b) { return b != b || wins(b, a) ? (a != a ? a : b) : a; });
   };
-  return {.name = name,
-          .shape = rule,
-          .kernel = kernel,
-          .gradient = shared_gradient,
-          .saves = {.inputs = 1, .outputs = 1}};
+  return {.name = name, .shape = rule, .kernel = kernel};
 }
 
 const Op amax_op = extreme_op("amax", Larger());
@@ -125,15 +108,6 @@ Tensor elements_at(const Tensor& x, std::int64_t dim, const Tensor& index, bool 
   return keepdim ? taken : squeeze(taken, dim);
 }
 
-Gradients indexed_gradient(const GradientCall& call) {
-  const Shape& shape = call.input_type(0).shape;
-  Tensor g = call.gradient(0);
-  if (shape.empty()) return {g};
-  std::int64_t dim = reduced_dims(call.attributes(), shape.size())[0];
-  Tensor into = new_zeros(g, shape);
-  return {scatter_add(into, dim, kept(call, call.output(1)), kept(call, g))};
-}
-
 template <class Wins>
 Op indexed_op(const std::string& name, Wins wins) {
   auto rule = [name](gsl::span<const TensorType> inputs,
@@ -151,11 +125,7 @@ Op indexed_op(const std::string& name, Wins wins) {
     bool keepdim = attributes.get_or("keepdim", false);
     copy_(outputs[0], elements_at(inputs[0], dim, outputs[1], keepdim));
   };
-  return {.name = name,
-          .shape = rule,
-          .kernel = kernel,
-          .gradient = indexed_gradient,
-          .saves = {.outputs = 0b10}};
+  return {.name = name, .shape = rule, .kernel = kernel};
 }
 const Op max_dim_op = indexed_op("max.dim", Larger());
 const Op min_dim_op = indexed_op("min.dim", Smaller());

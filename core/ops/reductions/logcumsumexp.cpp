@@ -6,8 +6,6 @@
 #include "core/arithmetic/functions.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/indexing/places.h"
 #include "core/ops/reductions/folded.h"
 #include "core/tensor/convert.h"
@@ -89,9 +87,6 @@ TensorTypes scanned_floating_type(gsl::span<const TensorType> inputs,
   return {{inputs[0].shape, is_floating_point(dtype) ? dtype : DType::float32}};
 }
 
-// With y = logcumsumexp(x), scans of weights w: the reverse one, which is the gradient, sums
-// w[k] exp(x[j] - y[k]) over k from j on for each j; the other one over j up to k, with w[j], for
-// each k. Each is what the gradient of the other is made of.
 double reverse_step(const Lines& lines, std::size_t place, std::size_t before, double& carry) {
   double y = lines.at(2, place);
   carry = lines.at(0, place) + carry * ratio(y, lines.at(2, before));
@@ -104,29 +99,12 @@ double forward_step(const Lines& lines, std::size_t place, std::size_t before, d
   return carry;
 }
 
-const Op& weighted_scan(bool is_reverse);
-
-Op weighted_scan_op(const std::string& name, bool is_reverse) {
-  auto gradient = [is_reverse](const GradientCall& call) {
-    Gradients result(3);
-    Tensor g = call.gradient();
-    const Tensor &weights = call.input(0), &x = call.input(1), &y = call.input(2);
-    Tensor other = call_one(weighted_scan(!is_reverse), {g, x, y}, call.attributes());
-    result[0] = other;
-    if (call.needs(1)) result[1] = is_reverse ? g * call.output() : weights * other;
-    if (call.needs(2)) result[2] = neg(is_reverse ? weights * other : g * call.output());
-    return result;
-  };
-  return {.name = name,
-          .shape = scanned_floating_type,
-          .kernel = line_kernel(is_reverse, is_reverse ? reverse_step : forward_step),
-          .gradient = gradient,
-          .saves = {.inputs = 0b111, .outputs = 1}};
-}
-
-const Op reverse_scan_op = weighted_scan_op("_logcumsumexp_backward", true);
-const Op forward_scan_op = weighted_scan_op("_logcumsumexp_forward", false);
-const Op& weighted_scan(bool is_reverse) { return is_reverse ? reverse_scan_op : forward_scan_op; }
+const Op reverse_scan_op = {.name = "_logcumsumexp_backward",
+                            .shape = scanned_floating_type,
+                            .kernel = line_kernel(true, reverse_step)};
+const Op forward_scan_op = {.name = "_logcumsumexp_forward",
+                            .shape = scanned_floating_type,
+                            .kernel = line_kernel(false, forward_step)};
 
 const Op logcumsumexp_op = {
     .name = "logcumsumexp",
@@ -138,17 +116,22 @@ const Op logcumsumexp_op = {
                       carry = before == place ? x : log_of_sum(carry, x);
                       return carry;
                     }),
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {call_one(reverse_scan_op, {call.gradient(), call.input(0), call.output()},
-                       call.attributes())};
-    },
-    .saves = {.inputs = 1, .outputs = 1},
 };
 
 }  // namespace
 
 Tensor logcumsumexp(const Tensor& x, std::int64_t dim) {
   return call_one(logcumsumexp_op, {x}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+}
+
+Tensor logcumsumexp_reverse(const Tensor& weights, const Tensor& x, const Tensor& y,
+                            std::int64_t dim) {
+  return call_one(reverse_scan_op, {weights, x, y}, {{"dim", dim}});
+}
+
+Tensor logcumsumexp_forward(const Tensor& weights, const Tensor& x, const Tensor& y,
+                            std::int64_t dim) {
+  return call_one(forward_scan_op, {weights, x, y}, {{"dim", dim}});
 }
 
 gsl::span<const Op* const> logcumsumexp_ops() {

@@ -8,11 +8,9 @@
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/reductions/reductions.h"
 #include "core/ops/reductions/sorting.h"
-#include "core/ops/shapes/factories.h"
+#include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -51,18 +49,11 @@ Op whole_median_op(const std::string& name, bool ignores_nan) {
     double nan = std::numeric_limits<double>::quiet_NaN();
     adopt_(outputs[0], full({}, outputs[0].dtype(), nan));
   };
-  auto gradient = [](const GradientCall& call) -> Gradients {
-    const Tensor &x = call.input(0), &result = call.output();
-    Tensor winners = logical_or(eq(x, result), logical_and(isnan(x), isnan(result)));
-    return {call.gradient() * winners / sum(winners)};
-  };
   return {.name = name,
           .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
             return {{{}, inputs[0].dtype}};
           },
-          .kernel = kernel,
-          .gradient = gradient,
-          .saves = {.inputs = 1, .outputs = 1}};
+          .kernel = kernel};
 }
 
 const Op median_op = whole_median_op("median", false);

@@ -2,7 +2,6 @@
 
 #include "core/check/error.h"
 #include "core/ops/reductions/folded.h"
-#include "core/ops/shapes/views.h"
 
 namespace simmesh {
 
@@ -18,6 +17,12 @@ Dims reduced_dims(const Attributes& attributes, std::size_t rank) {
   return wrapped_dims(attributes.get_or("dims", Dims()), rank);
 }
 
+std::int64_t reduced_count(const Shape& shape, const Attributes& attributes) {
+  std::int64_t count = 1;
+  for (std::int64_t dim : reduced_dims(attributes, shape.size())) count *= shape[std::size_t(dim)];
+  return count;
+}
+
 TensorType reduced_type(const TensorType& x, const Attributes& attributes, DType dtype) {
   Dims dims = reduced_dims(attributes, x.shape.size());
   return {reduced_shape(x.shape, dims, attributes.get_or("keepdim", false)), dtype};
@@ -28,16 +33,6 @@ void check_floating_input(std::string_view op, DType dtype) {
     raise(ErrorKind::runtime_error, op,
           "{}(): could not infer output dtype. Input dtype must be a floating point dtype. Got: {}",
           op, to_string(dtype));
-}
-
-Tensor kept(const GradientCall& call, const Tensor& result) {
-  if (call.attributes().get_or("keepdim", false)) return result;
-  const Shape& shape = call.input_type(0).shape;
-  return reshape(result, reduced_shape(shape, reduced_dims(call.attributes(), shape.size()), true));
-}
-
-Tensor spread(const GradientCall& call, const Tensor& result) {
-  return expand(kept(call, result), call.input_type(0).shape);
 }
 
 }  // namespace simmesh

@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "core/ops/dim_list.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
@@ -15,15 +14,13 @@ Attributes reduction_attributes(const DimList& dims, bool keepdim, std::optional
 // reduced_dims returns the dims of a reduction of a tensor with that many dims, ascending.
 Dims reduced_dims(const Attributes& attributes, std::size_t rank);
 
+// reduced_count returns how many elements of a tensor of that shape each result takes in.
+std::int64_t reduced_count(const Shape& shape, const Attributes& attributes);
+
 // reduced_type returns the type of a reduction's result.
 TensorType reduced_type(const TensorType& x, const Attributes& attributes, DType dtype);
 
 // check_floating_input raises a RuntimeError for an op of floating tensors only.
 void check_floating_input(std::string_view op, DType dtype);
-
-// spread brings a result of a reduction, or its gradient, to the shape of the input.
-Tensor spread(const GradientCall& call, const Tensor& result);
-// kept gives a result of a reduction its reduced dims back, with size 1.
-Tensor kept(const GradientCall& call, const Tensor& result);
 
 }  // namespace simmesh

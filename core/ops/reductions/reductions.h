@@ -1,40 +1,7 @@
 #pragma once
 
-#include <optional>
-
-#include "core/ops/dim_list.h"
-#include "core/ops/number.h"
-#include "core/ops/op.h"
+// The reductions along dims, and the scans: one header for those who use several.
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/scans.h"
 #include "core/ops/reductions/statistics.h"
-
-namespace simmesh {
-
-// Reductions along dims, all of them by default. keepdim leaves reduced dims with size 1. Dims out
-// of range raise an IndexError.
-
-// sum adds up as the current arithmetic says: int64 for integers and bools unless a dtype is given,
-// to which elements are converted first. mean divides the rounded sum once, floating only. prod
-// multiplies in ascending order.
-Tensor sum(const Tensor& x, const DimList& dims = {}, bool keepdim = false,
-           std::optional<DType> dtype = {});
-Tensor mean(const Tensor& x, const DimList& dims = {}, bool keepdim = false,
-            std::optional<DType> dtype = {});
-Tensor prod(const Tensor& x, std::optional<DType> dtype = {});
-Tensor prod(const Tensor& x, std::int64_t dim, bool keepdim = false,
-            std::optional<DType> dtype = {});
-// nansum counts NaN as zero.
-Tensor nansum(const Tensor& x, const DimList& dims = {}, bool keepdim = false);
-
-// any and all say whether some, or all, elements are nonzero; bool (uint8 for uint8).
-Tensor any(const Tensor& x, const DimList& dims = {}, bool keepdim = false);
-Tensor all(const Tensor& x, const DimList& dims = {}, bool keepdim = false);
-
-// count_nonzero counts; int64.
-Tensor count_nonzero(const Tensor& x, const DimList& dims = {});
-
-// reduction_ops returns the ops of this family; those of the headers it includes have their own.
-gsl::span<const Op* const> reduction_ops();
-
-}  // namespace simmesh
+#include "core/ops/reductions/sums.h"

@@ -1,11 +1,9 @@
 #include "core/ops/reductions/running_extremes.h"
 
 #include "core/ops/call.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/places.h"
 #include "core/ops/reductions/folded.h"
-#include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -57,17 +55,7 @@ Op running_extreme_op(const std::string& name, bool is_max) {
     write_running_indices(x, dim, is_max, outputs[1]);
     adopt_(outputs[0], gather(x, dim, outputs[1]));
   };
-  auto gradient = [](const GradientCall& call) -> Gradients {
-    if (!call.has_gradient(0)) return {Tensor()};
-    Tensor g = call.gradient(0);
-    return {scatter_add(new_zeros(g, call.input_type(0).shape),
-                        call.attributes().get<std::int64_t>("dim"), call.output(1), g)};
-  };
-  return {.name = name,
-          .shape = shape,
-          .kernel = kernel,
-          .gradient = gradient,
-          .saves = {.outputs = 0b10}};
+  return {.name = name, .shape = shape, .kernel = kernel};
 }
 
 const Op cummax_op = running_extreme_op("cummax", true);

@@ -3,13 +3,9 @@
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/pointwise_op.h"
 #include "core/ops/reductions/folded.h"
 #include "core/ops/reductions/prefix_sums.h"
-#include "core/ops/shapes/joining.h"
 
 namespace simmesh {
 
@@ -50,11 +46,6 @@ void scan_into(const Tensor& x, const Attributes& attributes, Tensor& out, F f) 
   }
 }
 
-Tensor summed_from_end(const Tensor& x, std::int64_t dim) {
-  if (x.dim() == 0) return x;
-  return flip(cumsum(flip(x, {dim}), dim), {dim});
-}
-
 const Op cumsum_op = {
     .name = "cumsum",
     .shape = scanned_type,
@@ -66,26 +57,7 @@ const Op cumsum_op = {
           else
             scan_into(inputs[0], attributes, outputs[0], [](auto a, auto b) { return plus(a, b); });
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {summed_from_end(call.gradient(), call.attributes().get<std::int64_t>("dim"))};
-    },
 };
-
-// Up to the first zero the slope of each product is the product divided; at that zero it is the
-// product without it, and after it nothing.
-Gradients cumprod_gradient(const GradientCall& call) {
-  const Tensor& x = call.input(0);
-  auto dim = call.attributes().get<std::int64_t>("dim");
-  Tensor g = call.gradient();
-  Tensor is_zero = eq(x, 0);
-  Tensor zeros_so_far = cumsum(is_zero, dim);
-  Tensor is_first = logical_and(is_zero, eq(zeros_so_far, 1));
-  Tensor without_first = cumprod(masked_fill(x, is_first, 1), dim);
-  Tensor before = eq(zeros_so_far, 0);
-  Tensor divided = summed_from_end(g * call.output(), dim) / masked_fill(x, is_zero, 1);
-  Tensor at_first = summed_from_end(masked_fill(g * without_first, before, 0), dim);
-  return {where(before, divided, masked_fill(at_first, logical_not(is_first), 0))};
-}
 
 const Op cumprod_op = {
     .name = "cumprod",
@@ -95,8 +67,6 @@ const Op cumprod_op = {
            gsl::span<Tensor> outputs) {
           scan_into(inputs[0], attributes, outputs[0], [](auto a, auto b) { return times(a, b); });
         },
-    .gradient = cumprod_gradient,
-    .saves = {.inputs = 1, .outputs = 1},
 };
 
 const Op* const scans_list[] = {&cumsum_op, &cumprod_op};

@@ -7,10 +7,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/gradient_call.h"
-#include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/places.h"
-#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -98,14 +95,6 @@ void sort_into(const Tensor& x, std::int64_t dim, const Order& order, gsl::span<
   copy_(index_target, indices);
 }
 
-// Elements that were selected along dim give their gradient to the places they came from.
-Gradients selected_gradient(const GradientCall& call) {
-  if (!call.has_gradient(0)) return {Tensor()};
-  Tensor g = call.gradient(0);
-  return {scatter_add(new_zeros(g, call.input_type(0).shape),
-                      call.attributes().get<std::int64_t>("dim"), call.output(1), g)};
-}
-
 const Op sort_op = {
     .name = "sort",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
@@ -121,8 +110,6 @@ const Op sort_op = {
                      .descending = attributes.get_or("descending", false)},
                     outputs);
         },
-    .gradient = selected_gradient,
-    .saves = {.outputs = 0b10},
 };
 
 const Op topk_op = {
@@ -145,8 +132,6 @@ const Op topk_op = {
                      .descending = attributes.get_or("largest", true)},
                     outputs);
         },
-    .gradient = selected_gradient,
-    .saves = {.outputs = 0b10},
 };
 
 const Op searchsorted_op = {

@@ -8,7 +8,7 @@ namespace simmesh {
 
 // Order and counting. A NaN is greater than all other values. Equal values keep their order.
 
-// Sorted is values along a dim and their places before: int64 indices.
+// Sorted is the values along a dim in order, and the int64 indices of where they were before.
 struct Sorted {
   Tensor values;
   Tensor indices;
@@ -24,7 +24,7 @@ struct TopK {
   std::int64_t dim = -1;
   bool largest = true;
 };
-// topk returns the k first elements of a dim in order, of equal ones those with the lowest index.
+// topk returns the first k elements of a dim in order; of equal ones, those with the lowest index.
 Sorted topk(const Tensor& x, const TopK& which);
 
 // kthvalue returns the k-th smallest element of a dim, k from 1.

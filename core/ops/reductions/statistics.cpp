@@ -9,13 +9,11 @@
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/folded.h"
 #include "core/ops/reductions/reduction_call.h"
-#include "core/ops/reductions/reductions.h"
-#include "core/ops/shapes/factories.h"
-#include "core/ops/shapes/views.h"
+#include "core/ops/reductions/sums.h"
 
 namespace simmesh {
 
@@ -68,17 +66,6 @@ TensorTypes moment_type(std::string_view op, gsl::span<const TensorType> inputs,
   return {reduced_type(inputs[0], attributes, checked_floating(op, inputs[0].dtype))};
 }
 
-// The slope of the variance.
-Tensor variance_gradient(const GradientCall& call, const Tensor& g) {
-  const Tensor& x = call.input(0);
-  Dims dims = reduced_dims(call.attributes(), x.shape().size());
-  double count = 1;
-  for (std::int64_t dim : dims) count *= double(x.size(dim));
-  double divisor = std::fmax(0.0, count - call.attributes().get<double>("correction"));
-  Tensor center = dims.empty() ? x : mean(x, dims, true);
-  return kept(call, g) * (2.0 / divisor) * (x - center);
-}
-
 const Op var_op = {
     .name = "var",
     .shape = [](gsl::span<const TensorType> inputs,
@@ -88,10 +75,6 @@ const Op var_op = {
            gsl::span<Tensor> outputs) {
           round_into(moments_of(inputs[0], attributes).variances, outputs[0]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {variance_gradient(call, call.gradient())};
-    },
-    .saves = {.inputs = 1},
 };
 
 const Op std_op = {
@@ -105,12 +88,6 @@ const Op std_op = {
           for (double& variance : variances) variance = std::sqrt(variance);
           round_into(variances, outputs[0]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      const Tensor& deviation = call.output();
-      Tensor g = call.gradient() / (deviation * 2);
-      return {variance_gradient(call, masked_fill(g, eq(deviation, 0), 0))};
-    },
-    .saves = {.inputs = 1, .outputs = 1},
 };
 
 const Op var_mean_op = {
@@ -126,19 +103,6 @@ const Op var_mean_op = {
           round_into(moments.variances, outputs[0]);
           round_into(moments.means, outputs[1]);
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      const TensorType& type = call.input_type(0);
-      double count = double(element_count(type.shape)) /
-                     double(std::max<std::int64_t>(1, element_count(call.output_type(1).shape)));
-      Tensor result;
-      if (call.has_gradient(0)) result = variance_gradient(call, call.gradient(0));
-      if (call.has_gradient(1)) {
-        Tensor of_mean = spread(call, call.gradient(1)) / count;
-        result = result.is_defined() ? result + of_mean : of_mean;
-      }
-      return {result};
-    },
-    .saves = {.inputs = 1},
 };
 
 const Op logsumexp_op = {
@@ -161,12 +125,6 @@ const Op logsumexp_op = {
           Tensor result = log(sum(exp(x - most), dims, true)) + most;
           copy_(outputs[0], result.view(outputs[0].shape()));
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      const Tensor& x = call.input(0);
-      Tensor share = exp(x - kept(call, call.output()));
-      return {to(kept(call, call.gradient()) * share, x.dtype())};
-    },
-    .saves = {.inputs = 1, .outputs = 1},
 };
 
 void norm_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
@@ -198,28 +156,6 @@ void norm_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
   }
 }
 
-Gradients norm_gradient(const GradientCall& call) {
-  const Tensor& x = call.input(0);
-  double p = call.attributes().get<double>("ord");
-  Tensor g = kept(call, call.gradient()), norm = kept(call, call.output());
-  if (p == 0) return {zeros_like(x)};
-  if (p == 1) return {sgn(x) * g};
-  if (p == 2) return {x * masked_fill(g / norm, eq(norm, 0), 0)};
-  if (std::isinf(p)) {
-    Tensor winners = eq(abs(x), norm);
-    Dims dims = reduced_dims(call.attributes(), x.shape().size());
-    Tensor shared = sgn(x) * winners * g;
-    return {dims.empty() ? shared : shared / sum(winners, dims, true)};
-  }
-  if (p < 1) {
-    Tensor slope = masked_fill(sgn(x) * pow(abs(x), p - 1), eq(x, 0), 0);
-    return {slope * (g * pow(norm, 1 - p))};
-  }
-  Tensor scale = masked_fill(g / pow(norm, p - 1), eq(norm, 0), 0);
-  if (p < 2) return {sgn(x) * pow(abs(x), p - 1) * scale};
-  return {x * pow(abs(x), p - 2) * scale};
-}
-
 const Op vector_norm_op = {
     .name = "linalg_vector_norm",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
@@ -230,8 +166,6 @@ const Op vector_norm_op = {
       return {reduced_type(inputs[0], attributes, inputs[0].dtype)};
     },
     .kernel = norm_kernel,
-    .gradient = norm_gradient,
-    .saves = {.inputs = 1, .outputs = 1},
 };
 
 const Op* const statistics_list[] = {&var_op, &std_op, &var_mean_op, &logsumexp_op,

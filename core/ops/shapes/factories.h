@@ -41,7 +41,7 @@ Tensor arange(const Range& range, DType dtype);
 // arange returns 0, 1, ... end - 1 as int64.
 Tensor arange(std::int64_t end, DType dtype = DType::int64);
 
-// Linspace is that many values from start to end, both included.
+// Linspace is steps values from start to end, both included.
 struct Linspace {
   double start = 0;
   double end = 1;

@@ -6,8 +6,6 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/conversion.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -68,30 +66,10 @@ void cat_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> o
   }
 }
 
-// The gradients of a cat are the parts of its own.
-Gradients cat_gradient(const GradientCall& call) {
-  Gradients gradients(call.input_count());
-  TensorTypes types;
-  for (std::size_t i = 0; i < call.input_count(); ++i) types.push_back(call.input_type(i));
-  std::int64_t dim = cat_dim(types, call.attributes()), start = 0;
-  Tensor g = call.gradient();
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    bool left_out = is_left_out(types[i].shape);
-    std::int64_t length = left_out ? 0 : types[i].shape[std::size_t(dim)];
-    if (call.needs(i) && left_out)
-      gradients[i] = zeros(types[i].shape, types[i].dtype);
-    else if (call.needs(i))
-      gradients[i] = to(narrow(g, {.dim = dim, .start = start, .length = length}), types[i].dtype);
-    start += length;
-  }
-  return gradients;
-}
-
 const Op cat_op = {
     .name = "cat",
     .shape = cat_type,
     .kernel = cat_kernel,
-    .gradient = cat_gradient,
     .moves = true,
 };
 
@@ -121,15 +99,6 @@ const Op stack_op = {
             copy_(part, converted(inputs[i], out.dtype()).unsqueeze(dim));
           }
         },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Gradients gradients(call.input_count());
-      Tensor g = call.gradient();
-      for (std::size_t i = 0; i < gradients.size(); ++i)
-        if (call.needs(i))
-          gradients[i] = to(select(g, call.attributes().get<std::int64_t>("dim"), std::int64_t(i)),
-                            call.input_type(i).dtype);
-      return gradients;
-    },
 };
 
 }  // namespace

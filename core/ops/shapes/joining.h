@@ -4,7 +4,6 @@
 #include <initializer_list>
 
 #include "core/ops/op.h"
-#include "core/ops/shapes/rearranging.h"
 
 namespace simmesh {
 

@@ -6,7 +6,8 @@
 
 namespace simmesh {
 
-// Unfold says which windows of a dim: of so many elements, each step after the one before.
+// Unfold describes windows along a dim: each has size elements and begins step elements after the
+// one before.
 struct Unfold {
   std::int64_t dim = 0;
   std::int64_t size = 1;

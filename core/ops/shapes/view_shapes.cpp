@@ -53,4 +53,14 @@ bool view_strides(const Tensor& x, DimSpan shape, Strides& strides) {
   return at == -1;
 }
 
+Shape repeated_shape(DimSpan repeats, DimSpan shape) {
+  Shape result;
+  std::size_t added = repeats.size() - shape.size();
+  for (std::size_t dim = 0; dim < repeats.size(); ++dim) {
+    result.push_back(repeats[dim]);
+    result.push_back(dim < added ? 1 : shape[dim - added]);
+  }
+  return result;
+}
+
 }  // namespace simmesh

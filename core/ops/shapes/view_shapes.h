@@ -15,4 +15,8 @@ Shape shape_of_sizes(DimSpan sizes, std::int64_t elements, std::string_view wher
 // of as many elements. False where there are none.
 bool view_strides(const Tensor& x, DimSpan shape, Strides& strides);
 
+// repeated_shape returns the shape of a repetition with two dims for each dim: its repeats, and its
+// size. Where there are more repeats than dims, the first of them have the size one.
+Shape repeated_shape(DimSpan repeats, DimSpan shape);
+
 }  // namespace simmesh

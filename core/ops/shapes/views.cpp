@@ -6,9 +6,6 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/gradient_call.h"
-#include "core/ops/shapes/factories.h"
-#include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/view_shapes.h"
 
 namespace simmesh {
@@ -40,11 +37,7 @@ std::vector<Tensor> view_rule(Inputs inputs, const Attributes& attributes) {
   return {restrided(x, std::move(shape), std::move(strides), x.storage_offset())};
 }
 
-Gradients to_input_shape(const GradientCall& call) {
-  return {reshape(call.gradient(), call.input_type(0).shape)};
-}
-
-const Op view_op = {.name = "view", .view = view_rule, .gradient = to_input_shape};
+const Op view_op = {.name = "view", .view = view_rule};
 
 const Op transpose_op = {
     .name = "transpose",
@@ -54,38 +47,13 @@ const Op transpose_op = {
       std::int64_t dim1 = wrapped(attributes.get<std::int64_t>("dim1"), x);
       return {x.dim() == 0 ? x : x.transpose(dim0, dim1)};
     },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {transpose(call.gradient(), call.attributes().get<std::int64_t>("dim0"),
-                        call.attributes().get<std::int64_t>("dim1"))};
-    },
 };
-
-Dims wrapped_order(DimSpan dims, std::size_t rank) {
-  if (dims.size() != rank)
-    raise(ErrorKind::runtime_error, "permute",
-          "number of dimensions in the tensor input does not match the length "
-          "of the desired ordering of dimensions i.e. input.dim() = {} is not equal to "
-          "len(dims) = {}",
-          rank, dims.size());
-  wrapped_dims(dims, rank);
-  Dims order;
-  for (std::int64_t dim : dims) order.push_back(wrapped_dim(dim, rank));
-  return order;
-}
 
 const Op permute_op = {
     .name = "permute",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
       return {x.permute(wrapped_order(attributes.get<Dims>("dims"), x.shape().size()))};
-    },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      Dims order =
-          wrapped_order(call.attributes().get<Dims>("dims"), call.output_type().shape.size());
-      Dims inverse(order.size());
-      for (std::size_t i = 0; i < order.size(); ++i)
-        inverse[std::size_t(order[i])] = std::int64_t(i);
-      return {permute(call.gradient(), inverse)};
     },
 };
 
@@ -103,7 +71,6 @@ const Op squeeze_op = {
       }
       return {restrided(x, std::move(shape), std::move(strides), x.storage_offset())};
     },
-    .gradient = to_input_shape,
 };
 
 const Op unsqueeze_op = {
@@ -111,9 +78,6 @@ const Op unsqueeze_op = {
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       const Tensor& x = inputs[0];
       return {x.unsqueeze(wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size() + 1))};
-    },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {squeeze(call.gradient(), call.attributes().get<std::int64_t>("dim"))};
     },
 };
 
@@ -152,30 +116,7 @@ std::vector<Tensor> expand_rule(Inputs inputs, const Attributes& attributes) {
 const Op expand_op = {
     .name = "expand",
     .view = expand_rule,
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {summed_to_input(call, 0, call.gradient())};
-    },
 };
-
-// Attribute values of PyTorch's bounds: negative ones count from the end, then both are cut.
-SliceRange slice_of(const Attributes& attributes, const Shape& shape) {
-  SliceRange range = {.dim = attributes.get<std::int64_t>("dim"),
-                      .start = attributes.get<std::int64_t>("start"),
-                      .end = attributes.get<std::int64_t>("end"),
-                      .step = attributes.get<std::int64_t>("step")};
-  if (shape.empty())
-    raise(ErrorKind::runtime_error, "slice", "slice() cannot be applied to a 0-dim tensor.");
-  range.dim = wrapped_dim(range.dim, shape.size());
-  if (range.step < 1)
-    raise(ErrorKind::runtime_error, "slice", "slice step must be positive, got {}", range.step);
-  std::int64_t size = shape[std::size_t(range.dim)];
-  auto cut = [size](std::int64_t bound) {
-    return std::clamp<std::int64_t>(bound < 0 ? bound + size : bound, 0, size);
-  };
-  range.start = cut(range.start);
-  range.end = std::max(cut(range.end), range.start);
-  return range;
-}
 
 Tensor sliced(const Tensor& x, const SliceRange& range) {
   std::size_t dim = std::size_t(range.dim);
@@ -188,18 +129,10 @@ Tensor sliced(const Tensor& x, const SliceRange& range) {
   return restrided(x, std::move(shape), std::move(strides), offset);
 }
 
-Attributes slice_attributes(const SliceRange& range) {
-  return {{"dim", range.dim}, {"start", range.start}, {"end", range.end}, {"step", range.step}};
-}
-
 const Op slice_op = {
     .name = "slice",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       return {sliced(inputs[0], slice_of(attributes, inputs[0].shape()))};
-    },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      const Shape& shape = call.input_type(0).shape;
-      return {slice_backward(call.gradient(), shape, slice_of(call.attributes(), shape))};
     },
 };
 
@@ -226,23 +159,7 @@ const Op select_op = {
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       return {selected(inputs[0], attributes)};
     },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {select_backward(call.gradient(), call.input_type(0).shape,
-                              call.attributes().get<std::int64_t>("dim"),
-                              call.attributes().get<std::int64_t>("index"))};
-    },
 };
-
-Diagonal diagonal_of(const Attributes& attributes) {
-  return {.offset = attributes.get<std::int64_t>("offset"),
-          .dim0 = attributes.get<std::int64_t>("dim1"),
-          .dim1 = attributes.get<std::int64_t>("dim2")};
-}
-
-// PyTorch counts these dims from one.
-Attributes diagonal_attributes(const Diagonal& which) {
-  return {{"offset", which.offset}, {"dim1", which.dim0}, {"dim2", which.dim1}};
-}
 
 Tensor diagonal_view(const Tensor& x, const Diagonal& which) {
   std::int64_t dim0 = wrapped(which.dim0, x), dim1 = wrapped(which.dim1, x);
@@ -274,23 +191,7 @@ const Op diagonal_op = {
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
       return {diagonal_view(inputs[0], diagonal_of(attributes))};
     },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {diagonal_backward(call.gradient(), call.input_type(0).shape,
-                                diagonal_of(call.attributes()))};
-    },
 };
-
-// Parts without a gradient have zeros, distributed like the gradients of the others.
-std::vector<Tensor> all_gradients(const GradientCall& call) {
-  std::size_t given = 0;
-  while (given + 1 < call.output_count() && !call.has_gradient(given)) ++given;
-  std::vector<Tensor> gradients;
-  for (std::size_t i = 0; i < call.output_count(); ++i)
-    gradients.push_back(call.has_gradient(i)
-                            ? call.gradient(i)
-                            : new_zeros(call.gradient(given), call.output_type(i).shape));
-  return gradients;
-}
 
 std::vector<Tensor> split_rule(Inputs inputs, const Attributes& attributes) {
   const Tensor& x = inputs[0];
@@ -317,9 +218,6 @@ std::vector<Tensor> split_rule(Inputs inputs, const Attributes& attributes) {
 const Op split_op = {
     .name = "split_with_sizes",
     .view = split_rule,
-    .gradient = [](const GradientCall& call) -> Gradients {
-      return {cat(all_gradients(call), call.attributes().get<std::int64_t>("dim"))};
-    },
 };
 
 const Op unbind_op = {
@@ -337,10 +235,6 @@ const Op unbind_op = {
         parts.push_back(selected(x, {{"dim", dim}, {"index", i}}));
       return parts;
     },
-    .gradient = [](const GradientCall& call) -> Gradients {
-      if (call.output_count() == 0) return {Tensor()};
-      return {stack(all_gradients(call), call.attributes().get<std::int64_t>("dim"))};
-    },
 };
 
 const Op clone_op = {
@@ -348,14 +242,13 @@ const Op clone_op = {
     .shape = [](Types inputs, const Attributes&) -> TensorTypes { return {inputs[0]}; },
     .kernel = [](Inputs inputs, const Attributes&,
                  gsl::span<Tensor> outputs) { adopt_(outputs[0], inputs[0]); },
-    .gradient = [](const GradientCall& call) -> Gradients { return {call.gradient()}; },
     .moves = true,
 };
 
 // The ops that write a gradient where a view reads share all but the view.
 using PartOf = Tensor (*)(const Tensor& whole, const Attributes& attributes);
 
-Op backward_of(const char* name, PartOf part, GradientRule gradient) {
+Op backward_of(const char* name, PartOf part) {
   return {
       .name = name,
       .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
@@ -368,34 +261,19 @@ Op backward_of(const char* name, PartOf part, GradientRule gradient) {
             Tensor target = part(outputs[0], attributes);
             copy_(target, inputs[0]);
           },
-      .gradient = std::move(gradient),
   };
 }
 
-const Op slice_backward_op = backward_of(
-    "slice_backward",
-    [](const Tensor& whole, const Attributes& attributes) {
+const Op slice_backward_op =
+    backward_of("slice_backward", [](const Tensor& whole, const Attributes& attributes) {
       return sliced(whole, slice_of(attributes, whole.shape()));
-    },
-    [](const GradientCall& call) -> Gradients {
-      return {slice(call.gradient(), slice_of(call.attributes(), call.output_type().shape))};
     });
 
-const Op select_backward_op = backward_of(
-    "select_backward",
-    [](const Tensor& whole, const Attributes& attributes) { return selected(whole, attributes); },
-    [](const GradientCall& call) -> Gradients {
-      return {select(call.gradient(), call.attributes().get<std::int64_t>("dim"),
-                     call.attributes().get<std::int64_t>("index"))};
-    });
+const Op select_backward_op = backward_of("select_backward", selected);
 
-const Op diagonal_backward_op = backward_of(
-    "diagonal_backward",
-    [](const Tensor& whole, const Attributes& attributes) {
+const Op diagonal_backward_op =
+    backward_of("diagonal_backward", [](const Tensor& whole, const Attributes& attributes) {
       return diagonal_view(whole, diagonal_of(attributes));
-    },
-    [](const GradientCall& call) -> Gradients {
-      return {diagonal(call.gradient(), diagonal_of(call.attributes()))};
     });
 
 }  // namespace
@@ -483,8 +361,6 @@ Tensor expand(const Tensor& x, DimSpan shape) {
 }
 
 Tensor expand_as(const Tensor& x, const Tensor& other) { return expand(x, other.shape()); }
-
-Tensor broadcast_to(const Tensor& x, DimSpan shape) { return expand(x, shape); }
 
 Tensor narrow(const Tensor& x, const Tensor::Narrow& range) {
   if (x.dim() == 0)

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <limits>
 #include <vector>
 
 #include "core/ops/op.h"
+#include "core/ops/shapes/view_arguments.h"
 
 namespace simmesh {
 
@@ -28,7 +28,7 @@ inline Tensor reshape(const Tensor& x, std::initializer_list<std::int64_t> shape
 // flatten makes one dim of the dims from first to last, both included.
 Tensor flatten(const Tensor& x, std::int64_t first = 0, std::int64_t last = -1);
 
-// unflatten makes dims of the sizes, of which one may be -1, of a dim.
+// unflatten replaces a dim by dims of the given sizes, of which one may be -1.
 Tensor unflatten(const Tensor& x, std::int64_t dim, DimSpan sizes);
 inline Tensor unflatten(const Tensor& x, std::int64_t dim,
                         std::initializer_list<std::int64_t> sizes) {
@@ -63,32 +63,19 @@ Tensor expand(const Tensor& x, DimSpan shape);
 inline Tensor expand(const Tensor& x, std::initializer_list<std::int64_t> shape) {
   return expand(x, DimSpan(shape.begin(), shape.size()));
 }
+// expand_as expands to the shape of another tensor.
 Tensor expand_as(const Tensor& x, const Tensor& other);
-Tensor broadcast_to(const Tensor& x, DimSpan shape);
 
-// narrow returns length elements of a dim from start on.
+// narrow returns the part of a dim that has length elements and begins at start.
 Tensor narrow(const Tensor& x, const Tensor::Narrow& range);
 
-// select returns one element of a dim, which goes away.
+// select returns one element of a dim; the result is without that dim.
 Tensor select(const Tensor& x, std::int64_t dim, std::int64_t index);
 
-// SliceRange is start:end:step of Python along a dim: negative bounds count from the end, bounds
-// beyond it are cut.
-struct SliceRange {
-  std::int64_t dim = 0;
-  std::int64_t start = 0;
-  std::int64_t end = std::numeric_limits<std::int64_t>::max();
-  std::int64_t step = 1;
-};
-// slice returns every step-th element of a dim. Raises a RuntimeError for a step below 1.
+// slice returns the elements of a dim from start on, step by step, up to end. Raises a RuntimeError
+// for a step below 1.
 Tensor slice(const Tensor& x, const SliceRange& range);
 
-// Diagonal says which diagonal of which two dims: an offset above zero lies above the main one.
-struct Diagonal {
-  std::int64_t offset = 0;
-  std::int64_t dim0 = 0;
-  std::int64_t dim1 = 1;
-};
 // diagonal returns a diagonal as the last dim, in place of the two dims.
 Tensor diagonal(const Tensor& x, const Diagonal& which = {});
 
@@ -104,7 +91,7 @@ inline std::vector<Tensor> split(const Tensor& x, std::initializer_list<std::int
 // chunk cuts a dim into at most that many parts of equal size, of which the last may be shorter.
 std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim = 0);
 
-// unbind returns all elements of a dim, which goes away.
+// unbind returns all elements of a dim, each without that dim.
 std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim = 0);
 
 // contiguous returns the tensor itself where its elements lie in row-major order, else a copy that

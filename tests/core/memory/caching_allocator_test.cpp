@@ -51,6 +51,23 @@ TEST(CachingAllocator, KeepsPoolsOfStreamsApart) {
   EXPECT_EQ(allocator.allocate(4 * kibibyte), first);
 }
 
+// So would one that a memory pool shares with what is outside of it.
+TEST(CachingAllocator, KeepsMemoryPoolsApart) {
+  CachingAllocator allocator({});
+  MemoryPoolIndex pool = allocator.make_pool(), other_pool = allocator.make_pool();
+  EXPECT_NE(pool, other_pool);
+  allocator.set_pool(pool);
+  DeviceAddress first = allocator.allocate(4 * kibibyte);
+  allocator.free(first);
+  for (MemoryPoolIndex outside : {MemoryPoolIndex(0), other_pool}) {
+    allocator.set_pool(outside);
+    EXPECT_NE(allocator.allocate(4 * kibibyte), first);
+  }
+  EXPECT_EQ(allocator.figures().segments, 3);
+  allocator.set_pool(pool);
+  EXPECT_EQ(allocator.allocate(4 * kibibyte), first);
+}
+
 // The best fit, not the first: else large blocks are cut up for small requests.
 TEST(CachingAllocator, TakesTheBestFit) {
   CachingAllocator allocator({});

@@ -25,12 +25,12 @@ Op scaling_op(Saves saves = {.inputs = 0b1}) {
               [](auto inputs, const Attributes& attributes, auto outputs) {
                 copy_(outputs[0], mul(inputs[0], attributes.get_or("factor", 2.0)));
               },
-          .gradient =
-              [](const GradientCall& call) {
-                call.input(0);
-                return Gradients{mul(call.gradient(), call.attributes().get_or("factor", 2.0))};
-              },
-          .saves = saves};
+          .gradient = {[](const GradientCall& call) {
+                         call.input(0);
+                         return Gradients{
+                             mul(call.gradient(), call.attributes().get_or("factor", 2.0))};
+                       },
+                       saves}};
 }
 
 TEST(Call, RunsAnOpOfOnesOwnAndItsGradient) {

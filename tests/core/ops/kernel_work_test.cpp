@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/ops/registry.h"
+#include "core/ops/registry/registry.h"
 
 namespace simmesh {
 namespace {

@@ -6,8 +6,7 @@
 #include "core/autograd/variable.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
-#include "core/ops/elementwise/foreach.h"
-#include "core/ops/reductions/reductions.h"
+#include "core/ops/reductions/sums.h"
 #include "tests/expect_error.h"
 
 namespace simmesh {
@@ -25,6 +24,16 @@ TEST(InPlace, WritesThroughViews) {
   EXPECT_EQ(to_string(x), "float32[2, 2] {1, 24, 3, 28}");
   EXPECT_EQ(&neg_(x), &x);
   EXPECT_EQ(to_string(clamp_(x, -20)), "float32[2, 2] {-1, -20, -3, -20}");
+}
+
+TEST(InPlace, ComputesWhatTheOpDoes) {
+  Tensor x = numbers();
+  EXPECT_EQ(to_string(sub_(x, numbers(), 2)), "float32[2, 2] {-1, -2, -3, -4}");
+  EXPECT_EQ(to_string(sub_(x, -3)), "float32[2, 2] {2, 1, 0, -1}");
+  EXPECT_EQ(to_string(relu_(x)), "float32[2, 2] {2, 1, 0, 0}");
+  EXPECT_EQ(to_string(addcmul_(x, numbers(), numbers(), 0.5)), "float32[2, 2] {2.5, 3, 4.5, 8}");
+  EXPECT_EQ(to_string(floor_(x)), "float32[2, 2] {2, 3, 4, 8}");
+  EXPECT_EQ(to_string(mul_(x, x)), "float32[2, 2] {4, 9, 16, 64}");
 }
 
 TEST(InPlace, KeepsShapeAndDtype) {
@@ -72,23 +81,6 @@ TEST(InPlace, WritesResultsInto) {
          columns = part.narrow({.dim = 1, .start = 1, .length = 2});
   add_out(columns, numbers(), numbers());
   EXPECT_EQ(to_string(part), "float32[2, 4] {0, 2, 4, 0, 0, 6, 8, 0}");
-}
-
-TEST(Foreach, TakesEachTensorOnItsOwn) {
-  std::vector<Tensor> x = {numbers(), tensor_of<double>({1}, {5})};
-  std::vector<Tensor> y = {numbers(), tensor_of<double>({1}, {2})};
-  foreach_add_(x, y, 10);
-  foreach_mul_(x, 0.5);
-  EXPECT_EQ(to_string(x[0]), "float32[2, 2] {5.5, 11, 16.5, 22}");
-  EXPECT_EQ(to_string(x[1]), "float64[1] {12.5}");
-  std::vector<Number> divisors = {1, 5};
-  foreach_div_(x, divisors);
-  EXPECT_EQ(to_string(x[1]), "float64[1] {2.5}");
-  EXPECT_EQ(to_string(foreach_norm(y)[1]), "float64[] {2}");
-  foreach_lerp_(y, y, 0.5);
-  EXPECT_EQ(to_string(foreach_sqrt(foreach_mul(y, y))[0]), "float32[2, 2] {1, 2, 3, 4}");
-  y.pop_back();
-  expect_error([&] { foreach_add_(x, y); }, ErrorKind::runtime_error, "same number");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 
 namespace simmesh {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/scattering.h"
 #include "core/ops/shapes/factories.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {

@@ -6,12 +6,13 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/indexing/rearranging.h"
 #include "core/ops/matrices/products.h"
+#include "core/ops/matrices/spectral.h"
 #include "core/ops/shapes/factories.h"
-#include "core/ops/shapes/rearranging.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 
 namespace simmesh {
 namespace {

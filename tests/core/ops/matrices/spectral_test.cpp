@@ -1,12 +1,15 @@
+#include "core/ops/matrices/spectral.h"
+
 #include <cmath>
 #include <gtest/gtest.h>
 
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/diagonals.h"
 #include "core/ops/matrices/linear_algebra.h"
 #include "core/ops/matrices/products.h"
-#include "core/ops/shapes/diagonals.h"
 #include "core/ops/shapes/factories.h"
-#include "tests/core/ops/gradient_case.h"
+#include "core/ops/shapes/views.h"
+#include "tests/core/gradients/gradient_case.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {

@@ -6,10 +6,10 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/indexing/rearranging.h"
 #include "core/ops/shapes/factories.h"
-#include "core/ops/shapes/rearranging.h"
 #include "core/ops/shapes/views.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {

@@ -7,8 +7,8 @@
 #include "core/check/error.h"
 #include "core/engine/rank.h"
 #include "core/engine/world.h"
+#include "core/ops/indexing/rearranging.h"
 #include "core/ops/neural/attention.h"
-#include "core/ops/shapes/rearranging.h"
 #include "core/tensor/formula.h"
 
 namespace simmesh {

@@ -13,6 +13,7 @@
 #include "core/ops/neural/normalization.h"
 #include "core/ops/neural/softmax.h"
 #include "core/ops/random/random.h"
+#include "core/ops/reductions/closeness.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"
 #include "tests/expect_error.h"

@@ -5,7 +5,7 @@
 
 #include "core/check/error.h"
 #include "core/tensor/formula.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 
 namespace simmesh {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/ops/shapes/factories.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 
 namespace simmesh {
 namespace {

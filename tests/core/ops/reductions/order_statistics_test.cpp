@@ -5,7 +5,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {

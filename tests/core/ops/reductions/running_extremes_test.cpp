@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/ops/elementwise/pointwise.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {

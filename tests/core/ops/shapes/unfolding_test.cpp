@@ -9,7 +9,7 @@
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
-#include "tests/core/ops/gradient_case.h"
+#include "tests/core/gradients/gradient_case.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {

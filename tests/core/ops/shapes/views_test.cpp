@@ -7,7 +7,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/registry.h"
+#include "core/ops/registry/registry.h"
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/formula.h"
 

@@ -1,0 +1,29 @@
+#include "core/gradients/families.h"
+#include "core/gradients/input_gradient.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/shapes/factories.h"
+
+namespace simmesh {
+
+namespace {
+
+// What was in self before gets no gradient.
+Gradients replaced_gradient(const GradientCall& call) {
+  Gradients result(call.input_count());
+  Tensor g = call.gradient();
+  if (call.needs(0)) result[0] = zeros_like(g);
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, g);
+  return result;
+}
+
+}  // namespace
+
+gsl::span<const OpGradient> inplace_gradients() {
+  static const OpGradient gradients[] = {
+      {"copy", {replaced_gradient}},
+      {"fill", {replaced_gradient}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,57 @@
+#include "core/ops/indexing/rearranging.h"
+
+#include "core/gradients/families.h"
+#include "core/gradients/input_gradient.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/shapes/view_shapes.h"
+#include "core/ops/shapes/views.h"
+
+namespace simmesh {
+
+namespace {
+
+Gradients repeat_gradient(const GradientCall& call) {
+  const Shape& shape = call.input_type(0).shape;
+  Shape whole = repeated_shape(call.attributes().get<Dims>("repeats"), shape);
+  Dims order;
+  for (std::size_t first : {0, 1})
+    for (std::size_t i = first; i < whole.size(); i += 2) order.push_back(std::int64_t(i));
+  if (order.empty()) return {call.gradient()};
+  return {summed_to_input(call, 0, permute(reshape(call.gradient(), whole), order))};
+}
+
+Gradients pad_gradient(const GradientCall& call) {
+  Dims pads = call.attributes().get<Dims>("pad");
+  for (std::int64_t& pad : pads) pad = -pad;
+  return {pad(call.gradient(), pads)};
+}
+
+Gradients roll_gradient(const GradientCall& call) {
+  Dims shifts = call.attributes().get<Dims>("shifts");
+  for (std::int64_t& shift : shifts) shift = -shift;
+  return {roll(call.gradient(), shifts, call.attributes().get<Dims>("dims"))};
+}
+
+Gradients flip_gradient(const GradientCall& call) {
+  return {flip(call.gradient(), call.attributes().get<Dims>("dims"))};
+}
+
+Gradients tril_gradient(const GradientCall& call) {
+  return {tril(call.gradient(), call.attributes().get<std::int64_t>("diagonal"))};
+}
+
+Gradients triu_gradient(const GradientCall& call) {
+  return {triu(call.gradient(), call.attributes().get<std::int64_t>("diagonal"))};
+}
+
+}  // namespace
+
+gsl::span<const OpGradient> rearranging_gradients() {
+  static const OpGradient gradients[] = {
+      {"repeat", {repeat_gradient}}, {"constant_pad_nd", {pad_gradient}}, {"roll", {roll_gradient}},
+      {"flip", {flip_gradient}},     {"tril", {tril_gradient}},           {"triu", {triu_gradient}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/ops/gradient_call.h"
+
+namespace simmesh {
+
+// What gradient rules of many families end with: they bring a gradient to the type of an input, in
+// a scope of UnroundedSums where that input's gradient is unfinished.
+
+// summed_to_input sums a gradient over the dims that the input was broadcast along, and converts it
+// to the input's dtype.
+Tensor summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient);
+
+// product_for_input returns a * b, two matrices, as the gradient of an input of that shape.
+Tensor product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
+                         const Tensor& b);
+
+}  // namespace simmesh

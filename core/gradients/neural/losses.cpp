@@ -1,0 +1,84 @@
+#include "core/ops/neural/losses.h"
+
+#include "core/gradients/families.h"
+#include "core/gradients/input_gradient.h"
+#include "core/ops/elementwise/activations.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/elementary.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/indexing/scattering.h"
+#include "core/ops/neural/class_targets.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
+
+namespace simmesh {
+
+namespace {
+
+// The gradient of a reduced loss, for each element; scalars broadcast.
+Tensor spread_gradient(const GradientCall& call, const Shape& shape) {
+  bool is_mean = reduction_of(call.attributes()) == LossReduction::mean;
+  return is_mean ? call.gradient() / double(element_count(shape)) : call.gradient();
+}
+
+Gradients nll_loss_gradient(const GradientCall& call) {
+  const Tensor& target = call.input(1);
+  const TensorType& x = call.input_type(0);
+  std::int64_t dim = class_dim(x.shape.size());
+  ClassTargets targets =
+      class_targets(target, dim, call.attributes().get<std::int64_t>("ignore_index"));
+  Tensor weight = call.has_input(2) ? call.input(2) : Tensor();
+  Tensor g = call.gradient(0);
+  LossReduction reduction = reduction_of(call.attributes());
+  if (reduction == LossReduction::none) g = unsqueeze(g, dim);
+  if (reduction == LossReduction::mean) g = g / call.output(1);
+  Tensor slopes = neg(target_weights(targets, weight, x.dtype)) * g;
+  Gradients result(call.input_count());
+  result[0] = scatter_add(new_zeros(g, x.shape), dim, targets.indices, to(slopes, x.dtype));
+  return result;
+}
+
+Gradients logits_gradient(const GradientCall& call) {
+  const Tensor &x = call.input(0), &target = call.input(1);
+  Tensor g = spread_gradient(call, x.shape());
+  if (call.has_input(2)) g = g * call.input(2);
+  Gradients result(4);
+  bool weighs = call.has_input(3);
+  if (call.needs(0)) {
+    Tensor slope = sigmoid(x) - target;
+    if (weighs) {
+      Tensor weighted = call.input(3) * target;
+      slope = (weighted + 1 - target) * sigmoid(x) - weighted;
+    }
+    result[0] = summed_to_input(call, 0, slope * g);
+  }
+  if (call.needs(1)) {
+    Tensor slope = neg(x);
+    if (weighs) slope = slope - (call.input(3) - 1) * logsigmoid(x);
+    result[1] = summed_to_input(call, 1, slope * g);
+  }
+  return result;
+}
+
+Gradients mse_loss_gradient(const GradientCall& call) {
+  Gradients result(2);
+  Tensor difference = call.input(0) - call.input(1);
+  Tensor slope = difference * 2 * spread_gradient(call, difference.shape());
+  if (call.needs(0)) result[0] = summed_to_input(call, 0, slope);
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, neg(slope));
+  return result;
+}
+
+}  // namespace
+
+gsl::span<const OpGradient> loss_gradients() {
+  static const OpGradient gradients[] = {
+      {"nll_loss_forward", {nll_loss_gradient, {.inputs = 0b110, .outputs = 0b10}}},
+      {"mse_loss", {mse_loss_gradient, {.inputs = 0b11}}},
+      {"binary_cross_entropy_with_logits", {logits_gradient, {.inputs = 0b1111}}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,52 @@
+#include "core/gradients/families.h"
+#include "core/gradients/input_gradient.h"
+#include "core/gradients/neural/normalized_gradient.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/neural/normalized_groups.h"
+
+namespace simmesh {
+
+namespace {
+
+Gradients layer_norm_gradient(const GradientCall& call) {
+  Gradients result(call.input_count());
+  NormalizedGroups groups = layer_norm_groups(call.input_type(0).shape, call.attributes());
+  NormalizedGradient b = normalized_gradient(call, groups, true);
+  if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
+  if (call.needs(2)) result[2] = summed_to_input(call, 2, b.raw);
+  return result;
+}
+
+Gradients rms_norm_gradient(const GradientCall& call) {
+  Gradients result(call.input_count());
+  NormalizedGroups groups = layer_norm_groups(call.input_type(0).shape, call.attributes());
+  NormalizedGradient b = normalized_gradient(call, groups, false);
+  if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, false);
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
+  return result;
+}
+
+Gradients group_norm_gradient(const GradientCall& call) {
+  Gradients result(call.input_count());
+  NormalizedGroups groups = group_norm_groups(call.input_type(0).shape, call.attributes());
+  NormalizedGradient b = normalized_gradient(call, groups, true);
+  if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
+  if (call.needs(1)) result[1] = channel_sum(call, 1, b.raw * b.normalized);
+  if (call.needs(2)) result[2] = channel_sum(call, 2, b.raw);
+  return result;
+}
+
+}  // namespace
+
+gsl::span<const OpGradient> normalization_gradients() {
+  static const OpGradient gradients[] = {
+      {"native_layer_norm", {layer_norm_gradient, {.inputs = 0b011, .outputs = 0b110}}},
+      {"_fused_rms_norm", {rms_norm_gradient, {.inputs = 0b11, .outputs = 0b10}}},
+      {"native_group_norm", {group_norm_gradient, {.inputs = 0b011, .outputs = 0b110}}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

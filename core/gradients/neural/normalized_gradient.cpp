@@ -1,0 +1,61 @@
+#include "core/gradients/neural/normalized_gradient.h"
+
+#include "core/gradients/input_gradient.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/views.h"
+
+namespace simmesh {
+
+namespace {
+
+Tensor group_average(const NormalizedGradient& b, const Tensor& x) {
+  return b.dims.empty() ? x : sum(x, b.dims, true) / b.count;
+}
+
+}  // namespace
+
+NormalizedGradient normalized_gradient(const GradientCall& call, const NormalizedGroups& groups,
+                                       bool subtracts_mean) {
+  NormalizedGradient b;
+  std::size_t rstd_index = subtracts_mean ? 2 : 1;
+  b.rstd = reshape(call.output(rstd_index), groups.statistics);
+  DType dtype = b.rstd.dtype();
+  b.centered = reshape(to(call.input(0), dtype), groups.elements);
+  if (subtracts_mean) b.centered = b.centered - reshape(call.output(1), groups.statistics);
+  b.normalized = b.centered * b.rstd;
+  b.raw = reshape(to(call.gradient(0), dtype), groups.elements);
+  b.g = call.has_input(1) ? b.raw * reshape(to(call.input(1), dtype), groups.parameters) : b.raw;
+  b.count = 1;
+  for (std::size_t i = 0; i < groups.elements.size(); ++i)
+    if (groups.statistics[i] != groups.elements[i]) {
+      b.dims.push_back(std::int64_t(i));
+      b.count *= double(groups.elements[i]);
+    }
+  return b;
+}
+
+Tensor normalized_input_gradient(const GradientCall& call, const NormalizedGroups& groups,
+                                 const NormalizedGradient& b, bool subtracts_mean) {
+  Tensor inner = b.g - b.normalized * group_average(b, b.g * b.normalized);
+  if (subtracts_mean) inner = inner - group_average(b, b.g);
+  Tensor result = inner * b.rstd;
+  std::size_t rstd_index = subtracts_mean ? 2 : 1;
+  if (subtracts_mean && call.has_gradient(1))
+    result = result + reshape(call.gradient(1), groups.statistics) / b.count;
+  if (call.has_gradient(rstd_index)) {
+    Tensor g = reshape(call.gradient(rstd_index), groups.statistics);
+    result = result - b.centered * (g * b.rstd * b.rstd * b.rstd / b.count);
+  }
+  return to(reshape(result, call.input_type(0).shape), call.input_type(0).dtype);
+}
+
+Tensor channel_sum(const GradientCall& call, std::size_t i, const Tensor& x) {
+  const Shape& shape = call.input_type(0).shape;
+  // Channels come last, so that all before them is summed.
+  Tensor channels = reshape(x, {shape[0], shape[1], -1});
+  return summed_to_input(call, i, transpose(channels, 1, 2));
+}
+
+}  // namespace simmesh

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/ops/gradient_call.h"
+#include "core/ops/neural/normalized_groups.h"
+
+namespace simmesh {
+
+// NormalizedGradient is what gradients of a normalization are made of, in the dtype of the
+// statistics.
+struct NormalizedGradient {
+  Tensor g;           // of the normalized elements before weight and bias: [elements]
+  Tensor raw;         // of the result: [elements]
+  Tensor normalized;  // (x - mean) * rstd: [elements]
+  Tensor centered;    // x - mean
+  Tensor rstd;        // [statistics]
+  Dims dims;          // what is normalized
+  double count;
+};
+// normalized_gradient reads the inputs x and weight, and of the outputs the mean, where it is
+// subtracted, and rstd.
+NormalizedGradient normalized_gradient(const GradientCall& call, const NormalizedGroups& groups,
+                                       bool subtracts_mean);
+
+// normalized_input_gradient returns the gradient of x, from that of the result and, in second
+// derivatives, those of the statistics.
+Tensor normalized_input_gradient(const GradientCall& call, const NormalizedGroups& groups,
+                                 const NormalizedGradient& b, bool subtracts_mean);
+
+// channel_sum returns the gradient of input i, which has one element per channel: the sum of x over
+// all other dims. x has the elements of [N, C, d...] in any grouping of dims.
+Tensor channel_sum(const GradientCall& call, std::size_t i, const Tensor& x);
+
+}  // namespace simmesh

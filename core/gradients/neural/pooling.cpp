@@ -1,0 +1,30 @@
+#include "core/gradients/families.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/indexing/scattering.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
+
+namespace simmesh {
+
+namespace {
+
+Gradients max_pool_gradient(const GradientCall& call) {
+  if (!call.has_gradient(0)) return {Tensor()};
+  Tensor g = flatten(call.gradient(0), -2), places = flatten(call.output(1), -2);
+  const Shape& shape = call.input_type(0).shape;
+  Shape flat(shape.begin(), shape.end() - 2);
+  flat.push_back(shape.end()[-2] * shape.end()[-1]);
+  return {reshape(scatter_add(new_zeros(g, flat), -1, places, g), shape)};
+}
+
+}  // namespace
+
+gsl::span<const OpGradient> pooling_gradients() {
+  static const OpGradient gradients[] = {
+      {"max_pool2d_with_indices", {max_pool_gradient, {.outputs = 0b10}}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

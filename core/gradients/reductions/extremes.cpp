@@ -1,0 +1,47 @@
+#include "core/gradients/families.h"
+#include "core/gradients/reductions/spread.h"
+#include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/gradient_call.h"
+#include "core/ops/indexing/scattering.h"
+#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/factories.h"
+
+namespace simmesh {
+
+namespace {
+
+// Elements that equal the result share the gradient.
+Gradients shared_gradient(const GradientCall& call) {
+  Tensor winners = eq(call.input(0), kept(call, call.output()));
+  Dims dims = reduced_dims(call.attributes(), call.input_type(0).shape.size());
+  Tensor g = kept(call, call.gradient()) * winners;
+  return {dims.empty() ? g : g / sum(winners, dims, true)};
+}
+
+// The element that was found gets it all.
+Gradients indexed_gradient(const GradientCall& call) {
+  const Shape& shape = call.input_type(0).shape;
+  Tensor g = call.gradient(0);
+  if (shape.empty()) return {g};
+  std::int64_t dim = reduced_dims(call.attributes(), shape.size())[0];
+  Tensor into = new_zeros(g, shape);
+  return {scatter_add(into, dim, kept(call, call.output(1)), kept(call, g))};
+}
+
+}  // namespace
+
+gsl::span<const OpGradient> extreme_gradients() {
+  static const OpGradient gradients[] = {
+      {"amax", {shared_gradient, {.inputs = 1, .outputs = 1}}},
+      {"amin", {shared_gradient, {.inputs = 1, .outputs = 1}}},
+      {"max", {shared_gradient, {.inputs = 1, .outputs = 1}}},
+      {"min", {shared_gradient, {.inputs = 1, .outputs = 1}}},
+      {"max.dim", {indexed_gradient, {.outputs = 0b10}}},
+      {"min.dim", {indexed_gradient, {.outputs = 0b10}}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

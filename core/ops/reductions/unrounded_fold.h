@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/arithmetic/carried_sums.h"
+#include "core/ops/reductions/folded.h"
+
+namespace simmesh {
+
+// unrounded_fold returns the sums of a folded tensor of a floating dtype, with what is behind its
+// elements in a scope of UnroundedSums.
+CarriedSums unrounded_fold(const Folded& terms);
+
+}  // namespace simmesh

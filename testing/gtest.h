@@ -15,8 +15,8 @@ namespace simmesh::testing {
 struct MeshTest {
   Shape mesh = {1};
   DimNames names = {};
-  // The number of schedules: FIFO, PCT(3), and then seeded ones from `seed` on, alternately with one
-  // thread and with two. The random numbers of the ranks are those of `seed` under all of them.
+  // The number of schedules: FIFO, PCT(3), and then seeded ones from `seed` on, alternately with
+  // one thread and with two. The random numbers of the ranks are those of `seed` under all of them.
   std::int64_t schedules = 8;
   std::uint64_t seed = 1;
   Arithmetic arithmetic = Arithmetic::canonical();

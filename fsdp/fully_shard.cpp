@@ -78,6 +78,8 @@ class Grouping {
         is_own_mesh = result->mesh.has_value();
       }
     }
+    if (options_.gather_extension_fn)
+      sharding.extension = options_.gather_extension_fn(managed.parameter);
     FSDPParamGroup& group = group_of(sharding.mesh, is_own_mesh);
     sharding.mesh = group.mesh();
     sharding.post_forward = group.post_forward_mesh();

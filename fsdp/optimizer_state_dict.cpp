@@ -5,7 +5,7 @@
 
 #include "core/check/error.h"
 #include "core/engine/rank.h"
-#include "fsdp/host_memory.h"
+#include "core/memory/ledger.h"
 #include "fsdp/load_source.h"
 #include "fsdp/state_dict.h"
 #include "sharding/dtensor.h"
@@ -44,7 +44,7 @@ Tensor shown(const Tensor& parameter, const Tensor& kept, const GetOptimizerStat
     is_cut = false;
   }
   if (options.cpu_offload) {
-    HostMemory host(true);
+    Ledger::Uncharged host;
     tensor = tensor.clone();
   }
   return is_cut ? DTensor(*spec_of_state(parameter, kept.dtype()), tensor).as_tensor() : tensor;

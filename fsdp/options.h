@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/tensor/dtype.h"
+#include "fsdp/gather_extension.h"
 #include "mesh/device_mesh.h"
 #include "sharding/placement.h"
 
@@ -77,6 +78,9 @@ struct FullyShardOptions {
   // Parameters that are left alone.
   std::vector<Tensor> ignored_params = {};
   std::optional<DataParallelMeshDims> dp_mesh_dims = {};
+  // What parameters send to all-gathers instead of their shards. Not with an int for
+  // reshard_after_forward (NotImplementedError).
+  GatherExtensionFn gather_extension_fn = {};
 };
 
 }  // namespace simmesh::fsdp

@@ -41,6 +41,10 @@ FSDPParam::FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamShardin
     raise(ErrorKind::value_error, param_source,
           "expected a shard_placement_fn that returns Shard, got {} for {}", to_string(placement),
           slots_.owner.name);
+  if (sharding_.extension && sharding_.post_forward)
+    raise(ErrorKind::not_implemented_error, param_source,
+          "reshard_after_forward as int is not supported with a gather extension: {}",
+          slots_.owner.name);
   if (placement.dim() < 0) placement = Shard(placement.dim() + parameter.dim());
   if (!parameter.distribution() && !parameter.is_contiguous())
     raise(ErrorKind::not_implemented_error, param_source,

@@ -10,6 +10,7 @@
 #include "core/nn/module.h"
 #include "fsdp/comm_streams.h"
 #include "fsdp/event.h"
+#include "fsdp/gather_extension.h"
 #include "fsdp/mesh_info.h"
 #include "sharding/dtensor.h"
 
@@ -32,6 +33,7 @@ struct ParamSharding {
   std::optional<MeshInfo> post_forward = {};
   Placement placement = Shard(0);
   std::optional<CPUOffloadPolicy> offload = {};
+  std::optional<GatherExtension> extension = {};
   // Dims of the parameter's own mesh that stand for data parallelism: of SPMD meshes.
   std::vector<std::string> data_dims = {};
 };
@@ -83,7 +85,7 @@ class FSDPParam {
   void reset_sharded_param();
 
   // gather_input returns this rank's flat part of the next gather.
-  Tensor gather_input() const;
+  Tensor gather_input();
   // GatheredRows is what a gather brought for this parameter: a row of bytes from each rank.
   struct GatheredRows {
     const std::byte* first;
@@ -123,6 +125,8 @@ class FSDPParam {
   void check(const Tensor& parameter, const Tensor& whole) const;
   DTensorSpec sharded_spec(const Tensor& parameter) const;
   void adopt_inner_spec(const Tensor& parameter);
+  Tensor extended_input();
+  void take_extended(const GatheredRows& rows);
   Tensor unsharded_local() const;
   void prepare_unsharded(DType dtype);
   void register_on_modules(const Tensor& tensor);
@@ -146,6 +150,7 @@ class FSDPParam {
   Tensor unsharded_param_, unsharded_data_;  // the latter flat and padded
   Tensor post_forward_param_, post_forward_data_;
   Tensor accumulated_grad_;
+  std::vector<Tensor> sent_;  // by an extension, to the gather under way
   std::optional<StreamEvent> offload_event_;
 };
 

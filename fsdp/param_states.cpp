@@ -33,7 +33,8 @@ void copy_side_by_side(Tensor& whole, const Tensor& stacked, std::int64_t dim, s
 
 }  // namespace
 
-Tensor FSDPParam::gather_input() const {
+Tensor FSDPParam::gather_input() {
+  if (sharding_.extension) return extended_input();
   const Tensor& own =
       state_ == ShardedState::sharded_post_forward ? post_forward_data_ : sharded_data_;
   DType dtype = param_dtype_.value_or(orig_dtype_);
@@ -64,6 +65,7 @@ void FSDPParam::prepare_unsharded(DType dtype) {
 }
 
 void FSDPParam::take_gathered(const GatheredRows& rows) {
+  if (sharding_.extension) return take_extended(rows);
   prepare_unsharded(rows.dtype);
   if (shard_dim() == 0 || state_ == ShardedState::sharded_post_forward) {
     copy_rows(unsharded_data_, rows);

@@ -188,6 +188,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"fsdp/mesh_info", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"fsdp/named_params", "tests/fsdp/state_dict_test.cpp"},
     {"fsdp/options", "tests/fsdp/fully_shard_test.cpp"},
+    {"fsdp/param_extension", "tests/fsdp/gather_extension_test.cpp"},
     {"fsdp/param_gradient", "tests/fsdp/param_test.cpp"},
     {"fsdp/param_group", "tests/fsdp/known_faults_test.cpp"},
     {"fsdp/param_group_iteration", "tests/fsdp/known_faults_test.cpp"},

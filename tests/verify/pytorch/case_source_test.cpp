@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/mesh/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/sharding/serial_oracle.h"
 #include "tests/sharding/small_worlds.h"
 

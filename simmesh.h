@@ -15,6 +15,5 @@
 #include "mesh/default_mesh.h"
 #include "mesh/device_mesh.h"
 #include "sharding/dtensor.h"
-#include "sharding/explicit_redistribution.h"
 #include "zero/engine.h"
 #include "zero/replicate.h"

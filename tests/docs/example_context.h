@@ -25,7 +25,7 @@
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
 #include "sharding/dtensor.h"
-#include "verify/case_report.h"
+#include "verify/case_kind.h"
 
 // Declares the names that examples use without declaring them.
 namespace simmesh::examples {
@@ -49,6 +49,9 @@ extern std::int64_t n, i, rows, columns, product, extent;
 
 extern nn::Sequential model, blocks;
 Tensor loss(const Tensor& output);
+
+Schema plan_schema();
+void verify_plan(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report);
 
 extern GateTable table;
 extern RecordedCase recorded;

@@ -161,12 +161,13 @@ void set_optimizer_state_dict(nn::Module& model, optim::Optimizer& optimizer,
             "expected parameters of the model, got {}", entry.parameter);
     setter.set(entry.parameter, found->second, entry);
   }
-  for (const auto& [name, parameter] : parameters)
-    if (index_in(optimizer, parameter) &&
+  for (const nn::NamedTensor& named : parameters)
+    if (index_in(optimizer, named.second) &&
         std::none_of(state.entries.begin(), state.entries.end(),
-                     [&](const auto& entry) { return entry.parameter == name; }))
+                     [&](const auto& entry) { return entry.parameter == named.first; }))
       raise(ErrorKind::runtime_error, optimizer_state_source,
-            "expected the state of {}, which the optimiser has, got a state dict without it", name);
+            "expected the state of {}, which the optimiser has, got a state dict without it",
+            named.first);
   setter.finish();
 }
 

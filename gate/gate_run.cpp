@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "core/engine/random_stream.h"
+#include "core/tensor/scalar_value.h"
 #include "fsdp/event_fields.h"
-#include "training/scalar_value.h"
 
 namespace simmesh {
 

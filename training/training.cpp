@@ -15,6 +15,7 @@
 #include "core/ops/shapes/views.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/scalar_value.h"
 #include "fsdp/clip.h"
 #include "sharding/dtensor.h"
 
@@ -49,7 +50,7 @@ Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
 class LossSum {
  public:
   void add(const Tensor& terms, const Tensor& loss) {
-    losses_.push_back(converted(loss.detach(), DType::float64).values<double>()[0]);
+    losses_.push_back(scalar_value(loss.detach()));
     if (!current_arithmetic().is_exact()) return;
     Ledger::Uncharged host;
     Clock::Quiet no_launches;

@@ -8,7 +8,7 @@
 #include "core/ops/neural/losses.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/convert.h"
-#include "training/scalar_value.h"
+#include "core/tensor/scalar_value.h"
 #include "zero/engine.h"
 
 namespace simmesh {

@@ -11,6 +11,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/optim/clip.h"
 #include "core/tensor/convert.h"
+#include "core/tensor/scalar_value.h"
 
 namespace simmesh::zero {
 
@@ -22,10 +23,6 @@ Tensor master_of(const Tensor& parameter) {
       parameter.dtype() == DType::float32 ? values : converted(values, DType::float32).clone();
   set_requires_grad(master, parameter.requires_grad());
   return master;
-}
-
-double scalar(const Tensor& tensor) {
-  return converted(tensor, DType::float64).values<double>()[0];
 }
 
 void check(const Config& config) {
@@ -86,7 +83,7 @@ struct Engine::State {
       tensors.push_back(master);
       if (Tensor mean = grad_of(master); mean.is_defined()) means.push_back(mean);
     }
-    norm = scalar(optim::total_norm(means));
+    norm = scalar_value(optim::total_norm(means));
     if (config.gradient_clipping > 0)
       optim::clip_grad_norm_(tensors, {.max_norm = config.gradient_clipping});
     optimizer->step();

@@ -218,7 +218,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"training/gather_tally", "tests/gate/gate_expect_test.cpp"},
     {"verify/fsdp/read_program", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"training/run_record", "tests/gate/run_gate_test.cpp"},
-    {"training/scalar_value", "tests/verify/fsdp/train_test.cpp"},
+    {"core/tensor/scalar_value", "tests/zero/engine_test.cpp"},
     {"training/sharded_training", "tests/fsdp/fully_shard_test.cpp"},
     {"core/check/shell_word", "tests/verify/verify_test.cpp"},
     {"verify/fsdp/counts", "tests/verify/fsdp/verify_fsdp_test.cpp"},

@@ -2,7 +2,7 @@
 
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
-#include "training/scalar_value.h"
+#include "core/tensor/scalar_value.h"
 #include "training/sharded_training.h"
 #include "verify/case_bits.h"
 #include "verify/case_kind.h"

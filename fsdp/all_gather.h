@@ -39,7 +39,7 @@ class PendingGather {
   // finish gives each parameter its rows, on the current stream, which waited for the gather;
   // returns the gathered buffer.
   Tensor finish(const std::vector<std::unique_ptr<FSDPParam>>& params);
-  // drop waits and forgets what came.
+  // drop waits and forgets what was gathered.
   void drop();
 
  private:

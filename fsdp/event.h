@@ -59,7 +59,7 @@ struct Event {
   std::optional<TrainingState> training = {};    // unshard, wait, reshard
   bool by_state_dict = false;                    // reshard: a state dict did it, at whatever time
   bool is_async = false;                         // unshard
-  bool drops_gather = false;                     // finalize: a gather came that nobody waited for
+  bool drops_gather = false;                     // finalize: nobody waited for a gather
   Pass pass = Pass::forward;                     // prefetch
   ShardedState becomes = ShardedState::sharded;  // reshard
   std::int64_t index = 0;                        // record_post_forward

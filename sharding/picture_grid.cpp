@@ -128,7 +128,7 @@ std::vector<std::string> legend_lines(DimSpan mesh_shape, const Sharding& shardi
     if (placement.splits()) meaning = fmt::format("splits tensor dim {}", placement.dim());
     if (placement.is_strided_shard())
       meaning += fmt::format(" in {} chunks, each over all ranks", placement.split_factor());
-    if (placement.is_ragged_shard()) meaning += " raggedly, in units a rank";
+    if (placement.is_ragged_shard()) meaning += " raggedly, in units per rank";
     const Dims* order = placement.splits() ? sharding.order.entry(placement.dim()) : nullptr;
     if (order) meaning += fmt::format(" (mesh dims in the order {})", fmt::join(*order, ","));
     lines.push_back(fmt::format("mesh dim {} ({} rank{}): {}, {}", mesh_dim, mesh_shape[mesh_dim],

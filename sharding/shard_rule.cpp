@@ -41,7 +41,7 @@ IndexRuns ragged_share(const IndexRuns& runs, const Placement& split, Share shar
   const DimSpan units = split.units();
   if (static_cast<std::int64_t>(units.size()) != share.members)
     raise(ErrorKind::value_error, "sharding/shard_rule",
-          "expected {} unit counts, one a rank of the mesh dim, got {}", share.members,
+          "expected {} unit counts, one per rank of the mesh dim, got {}", share.members,
           to_string(split));
   std::int64_t total = 0;
   std::int64_t before = 0;

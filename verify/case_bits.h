@@ -23,10 +23,10 @@ struct CaseBits {
   std::string hash;
 };
 
-// bits_schema is a list with an entry a rank of the world.
+// bits_schema is a list with one entry per rank of the world.
 Schema bits_schema();
 
-// read_bits reads a list with an entry a rank of the world; null for ranks that take no part.
+// read_bits reads a list with one entry per rank of the world; null for ranks that take no part.
 std::vector<std::optional<CaseBits>> read_bits(const CaseField& field, std::int64_t world,
                                                DType dtype);
 

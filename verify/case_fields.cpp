@@ -8,15 +8,15 @@ namespace simmesh {
 namespace {
 
 constexpr const char* introduction = R"(# Fields of recorded cases
-What `simmesh verify` reads. `simmesh verify --fields` prints this page from the schemas that stand
-beside the code which reads the fields; a test compares the two. [verify.md](verify.md) says how
-cases are run.
+The fields that `simmesh verify` reads. `simmesh verify --fields` prints this page from the schemas
+in the code that reads the fields; a test compares the two. [verify.md](verify.md) says how cases
+are run.
 
-A field that isn't listed fails the case, at every depth; so does a word that isn't listed. A field
-that is missing, of another type or out of bounds makes the case unreadable, and the command ends
-with status 2. Fields that are marked as compared hold what came: they are held against what simmesh
-computes, and it against them. An optional field may be left out; where it isn't there, nothing is
-compared with it. In a path, `[]` is an entry of a list and `.*` a field of any name.
+A field that isn't listed makes a case fail, at every depth; so does a word that isn't listed. If a
+field is missing, has another type or is out of bounds, the case can't be read, and the command ends
+with status 2. Fields that are marked as compared hold results. They are compared with the results
+of simmesh, in both directions. An optional field may be left out; then nothing is compared with it.
+In a path, `[]` is an entry of a list and `.*` a field of any name.
 )";
 
 }  // namespace

@@ -21,7 +21,7 @@ struct CaseFiles {
   std::int64_t disputed_left_out = 0;
 };
 
-// cases_from_text returns the cases of the text of one file: one a line for a name ending in
+// cases_from_text returns the cases of the text of one file: one per line for a name ending in
 // .jsonl, else one in all. Blank lines don't count. Throws a BadCase for text that holds no case or
 // a broken one.
 std::vector<RecordedCase> cases_from_text(std::string_view text, const std::string& file);

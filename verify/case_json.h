@@ -19,8 +19,8 @@ void require_ranks(const CaseField& field, std::int64_t world);
 // of_rank returns a recorded value with each {"by_rank": [..]} replaced by the rank's entry.
 nlohmann::json of_rank(const nlohmann::json& value, std::size_t rank);
 
-// expect_same compares all that is expected with what came, entry by entry, and the other way
-// round.
+// expect_same compares the expected entries with the actual ones, one by one and in both
+// directions.
 void expect_same(CaseReport& report, const std::string& who, const nlohmann::json& expected,
                  const nlohmann::json& actual);
 

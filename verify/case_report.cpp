@@ -19,21 +19,22 @@ void CaseReport::expect_refusal(std::string_view who, const CaseField& error,
                                 const std::function<void()>& call) {
   try {
     call();
-  } catch (const Error& came) {
-    return expect_refusal(who, error, &came);
+  } catch (const Error& actual) {
+    return expect_refusal(who, error, &actual);
   }
   expect_refusal(who, error, nullptr);
 }
 
-void CaseReport::expect_refusal(std::string_view who, const CaseField& error, const Error* came) {
+void CaseReport::expect_refusal(std::string_view who, const CaseField& error, const Error* actual) {
   std::string kind = error["error"].text();
   std::string phrase = error["message_contains"].text();
-  if (came != nullptr && to_string(came->kind()) == kind &&
-      std::string_view(came->what()).find(phrase) != std::string_view::npos)
+  if (actual != nullptr && to_string(actual->kind()) == kind &&
+      std::string_view(actual->what()).find(phrase) != std::string_view::npos)
     return;
-  mismatch(fmt::format(
-      "{}: expected a {} with '{}', got {}", who, kind, phrase,
-      came == nullptr ? "none" : fmt::format("a {}: {}", to_string(came->kind()), came->what())));
+  mismatch(fmt::format("{}: expected a {} with '{}', got {}", who, kind, phrase,
+                       actual == nullptr
+                           ? "none"
+                           : fmt::format("a {}: {}", to_string(actual->kind()), actual->what())));
 }
 
 namespace {

@@ -46,7 +46,7 @@ class CaseReport {
                       const std::function<void()>& call);
 
   // expect_refusal compares an Error that was caught elsewhere; null where there was none.
-  void expect_refusal(std::string_view who, const CaseField& error, const Error* came);
+  void expect_refusal(std::string_view who, const CaseField& error, const Error* actual);
 
   // fold_data and fold_schedule add the hashes of a run.
   void fold_data(std::uint64_t hash);

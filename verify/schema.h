@@ -38,7 +38,7 @@ struct Field {
   std::string name;
   Schema value;
   bool is_optional = false;
-  // It holds what came, so that it is compared; any other field says what to do.
+  // It holds a result, which is compared; any other field says what to do.
   bool is_expected = false;
   // The field that stands for it: exactly one of the two is there.
   std::string otherwise = {};
@@ -50,8 +50,8 @@ struct Field {
 };
 using Fields = std::vector<Field>;
 
-// required is a field that says what to do, optional one that may be missing; expected holds what
-// came.
+// required is a field that says what to do, optional one that may be missing; expected holds a
+// result.
 Field required(std::string name, Schema value);
 Field optional(std::string name, Schema value);
 Field expected(std::string name, Schema value);

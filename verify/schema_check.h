@@ -7,9 +7,9 @@ namespace simmesh {
 
 // check_schema compares a value with what a schema says, at every depth. What can't be such a value
 // at all is refused: throws a BadCase that names file, line and field, what was expected and what
-// came, for a missing field, another type, a number or a count out of bounds. What is well-formed
-// but means nothing here, a field or a word that isn't known, becomes a mismatch. Says whether
-// there was none.
+// was found, for a missing field, another type, a number or a count out of bounds. A field or a
+// word that isn't known is well-formed but means nothing here: it becomes a mismatch. Returns
+// whether there was no mismatch.
 bool check_schema(const CaseField& value, const Schema& schema, CaseReport& report);
 
 // schema_for returns the schema that counts for a value: what a named one stands for, and of

@@ -46,9 +46,10 @@ CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& option
   } catch (const BadCase&) {
     throw;
   } catch (const Error& error) {
-    report.mismatch(fmt::format("a {} came: {}", to_string(error.kind()), error.what()));
+    report.mismatch(
+        fmt::format("expected no error, got a {}: {}", to_string(error.kind()), error.what()));
   } catch (const std::exception& error) {
-    report.mismatch(fmt::format("an exception came: {}", error.what()));
+    report.mismatch(fmt::format("expected no exception, got: {}", error.what()));
   }
   return report;
 }

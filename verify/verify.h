@@ -32,7 +32,7 @@ struct FailedCase {
   std::string reproduce;  // command line
 };
 
-// VerifyResult is what came of a request. It depends on the request and the files only.
+// VerifyResult is the result of a request. It depends on the request and the files only.
 struct VerifyResult {
   struct Count {
     std::int64_t passed = 0;

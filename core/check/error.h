@@ -25,7 +25,7 @@ enum class ErrorKind {
 std::string_view to_string(ErrorKind kind);
 
 // Error reports misuse or bad input from the outside world. Its text starts with where it was
-// found, in brackets, and goes on with what was expected and what came:
+// found, in brackets, and goes on with what was expected and what was found:
 //
 //   raise(ErrorKind::value_error, "mesh/unflatten", "sizes {} multiply to {}, expected {}",
 //         sizes, product, extent);

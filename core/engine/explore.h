@@ -16,7 +16,7 @@ struct ExploreOptions {
   std::uint64_t runs_max = 100'000;
 };
 
-// Exploration is what came of running a body under every schedule that can matter.
+// Exploration is the result of running a body under every schedule that can matter.
 struct Exploration {
   // Schedules that were run to their end, one of each class of equivalent ones, and those that were
   // cut short because they were found to be equivalent to another.

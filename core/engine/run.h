@@ -39,7 +39,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // start seats the ranks of a new run; finish tells what came of it, once all have ended.
+  // start seats the ranks of a new run; finish returns the result, once all have ended.
   void start();
   Outcome finish();
 

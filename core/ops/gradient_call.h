@@ -37,7 +37,7 @@ class GradientCall {
   const TensorType& input_type(std::size_t index) const { return parts_.input_types[index]; }
   const TensorType& output_type(std::size_t index = 0) const { return parts_.output_types[index]; }
 
-  // gradient returns the gradient of an output; zeros where nothing came from there.
+  // gradient returns the gradient of an output; zeros if it got none.
   Tensor gradient(std::size_t index = 0) const;
   bool has_gradient(std::size_t index) const { return parts_.gradients[index].is_defined(); }
 

@@ -27,7 +27,7 @@ class Optimizer {
   // parameters are those of all groups, in order.
   const std::vector<Tensor>& parameters() const { return parameters_; }
 
-  // Learning rates, one a group.
+  // Learning rates, one per group.
   virtual std::vector<double> learning_rates() const = 0;
   virtual void set_learning_rates(const std::vector<double>& rates) = 0;
 

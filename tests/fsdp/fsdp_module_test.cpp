@@ -217,7 +217,7 @@ SIMMESH_TEST(FSDPModule, ReducesOnceOverMicroBatches, {.mesh = {2}}) {
     root.set_reshard_after_backward(is_last);
     root.set_requires_gradient_sync(is_last);
     backward(sum((*model)(module_input())));
-    expect(reductions == (is_last ? 3 : 0), "one reduction a group, at the end");
+    expect(reductions == (is_last ? 3 : 0), "one reduction per group, at the end");
   }
 }
 

@@ -56,7 +56,7 @@ SIMMESH_TEST(GatherExtension, ChangesWhatTravels, {.mesh = {2}}) {
   Tensor y = (*model)(extension_input()), expected = (*rounded)(extension_input());
   for (const NamedParam& named : named_params(*model))
     padded_numel += std::size_t(named.param->padded_numel());
-  expect(bytes == 2 * padded_numel, "two bytes an element");
+  expect(bytes == 2 * padded_numel, "two bytes per element");
   EXPECT_SAME_BITS(y.detach(), expected.detach());
   backward(sum(y));
   backward(sum(expected));

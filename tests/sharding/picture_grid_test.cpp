@@ -54,7 +54,7 @@ TEST(PictureGrid, LegendsSayWhatEachMeshDimDoes) {
           "mesh dim 2 (2 ranks): S(0), splits tensor dim 0 (mesh dims in the order 2,0,5)",
           "mesh dim 3 (1 rank): R, every rank holds a copy",
           "mesh dim 4 (2 ranks): _S(1,2), splits tensor dim 1 in 2 chunks, each over all ranks",
-          ("mesh dim 5 (1 rank): Ragged([3]), splits tensor dim 0 raggedly, in units a rank "
+          ("mesh dim 5 (1 rank): Ragged([3]), splits tensor dim 0 raggedly, in units per rank "
            "(mesh dims in the order 2,0,5)")}));
 }
 

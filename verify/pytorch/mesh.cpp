@@ -202,7 +202,7 @@ void compare_refusal(const MeshProgram& program, const CaseField& error, CaseRep
   bool met = false;
   for (std::int64_t rank = 0; rank < program.world(); ++rank) {
     bool outside = false;
-    std::optional<Error> came;
+    std::optional<Error> actual;
     try {
       DeviceMesh root = program.make_root(rank);
       outside = !root.get_coordinate();
@@ -210,11 +210,11 @@ void compare_refusal(const MeshProgram& program, const CaseField& error, CaseRep
     } catch (const BadCase&) {
       throw;
     } catch (const Error& refusal) {
-      came = refusal;
+      actual = refusal;
     }
     if (outside) continue;
     met = true;
-    report.expect_refusal(fmt::format("rank {}", rank), error, came ? &*came : nullptr);
+    report.expect_refusal(fmt::format("rank {}", rank), error, actual ? &*actual : nullptr);
   }
   if (!met) report.mismatch("no rank of the world is in the mesh, so none is refused");
 }

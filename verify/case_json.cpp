@@ -6,7 +6,7 @@ namespace simmesh {
 
 using Json = nlohmann::json;
 
-Schema by_rank_schema(Schema value) {
+Schema by_rank_schema(const Schema& value) {
   using namespace schema;
   return either({object({expected("by_rank", list(value, {.min = 1}))}), value});
 }

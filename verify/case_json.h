@@ -11,7 +11,7 @@
 namespace simmesh {
 
 // by_rank_schema is a value, or {"by_rank": [..]} with one for each rank.
-Schema by_rank_schema(Schema value);
+Schema by_rank_schema(const Schema& value);
 
 // require_ranks throws a BadCase where a {"by_rank": [..]} at any depth has not `world` entries.
 void require_ranks(const CaseField& field, std::int64_t world);

@@ -60,7 +60,8 @@ CarriedSums divided(const CarriedSums& sums, double divisor) {
 }
 
 CarriedSums over_one(const CarriedSums& sums, std::int64_t multiple) {
-  return scaled(sums, double(multiple / sums.divisor())).over(1);
+  std::int64_t factor = multiple / sums.divisor();
+  return scaled(sums, double(factor)).over(1);
 }
 
 }  // namespace simmesh

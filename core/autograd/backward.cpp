@@ -72,7 +72,7 @@ class Traversal {
 
   explicit Traversal(Options options) : options_(options) {}
 
-  void add_root(const Tensor& tensor, Tensor gradient);
+  void add_root(const Tensor& tensor, const Tensor& gradient);
   // capture keeps the gradient at a place, in slot order; the pass then only runs what leads there.
   void capture(const Tensor& input, bool accumulate);
   void run();
@@ -112,7 +112,7 @@ Tensor checked(const Tensor& gradient, const TensorType& type, const Node& from)
   return gradient.dtype() == type.dtype ? gradient : to(gradient, type.dtype);
 }
 
-void Traversal::add_root(const Tensor& tensor, Tensor gradient) {
+void Traversal::add_root(const Tensor& tensor, const Tensor& gradient) {
   Edge edge = Variable::of(tensor)->edge(tensor);
   if (std::find(roots_.begin(), roots_.end(), edge.node) == roots_.end())
     roots_.push_back(edge.node);

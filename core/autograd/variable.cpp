@@ -145,7 +145,7 @@ Gradients AccumulateGrad::apply(Gradients gradients) {
     Tensor changed = hook(gradient);
     if (changed.is_defined()) gradient = changed;
   }
-  variable.accumulate(std::move(gradient));
+  variable.accumulate(gradient);
   for (const auto& hook : std::vector(variable.accumulate_hooks)) hook(leaf_);
   return {};
 }

@@ -87,7 +87,7 @@ SIMMESH_TEST(GatherExtension, SendsSeveralTensors, {.mesh = {2}}) {
   EXPECT_SAME_BITS((*model)(extension_input()).detach(), (*whole)(extension_input()).detach());
 }
 
-std::string failure_with(FullyShardOptions options) {
+std::string failure_with(const FullyShardOptions& options) {
   return failure_of(2, [options](Rank&) {
     nn::ModulePtr model = build_model(small_model(1, 5));
     fully_shard(*model, options);

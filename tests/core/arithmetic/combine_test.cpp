@@ -1,8 +1,9 @@
 #include "core/arithmetic/combine.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <gtest/gtest.h>
 #include <limits>
 #include <vector>
@@ -133,7 +134,8 @@ std::vector<T> special_values() {
 template <class T>
 bool alike(ReduceOp op, T a, T b, T got, T expected) {
   bool either = (op == ReduceOp::sum || op == ReduceOp::product) && a != a && b != b;
-  return either ? got != got : std::memcmp(&got, &expected, sizeof(T)) == 0;
+  using Bits = std::array<std::byte, sizeof(T)>;
+  return either ? got != got : std::bit_cast<Bits>(got) == std::bit_cast<Bits>(expected);
 }
 
 template <class T>

@@ -83,7 +83,7 @@ void inner_loops_against_canonical(benchmark::State& state) {
   const Kernels& kernels = kernels_of(best_instruction_set());
   TileOperands operands;
   constexpr int few_rows = 8, sliced_rows = 7;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     double whole = canonical(kernels, operands, kernels.float_tile.rows);
     int few = std::min({few_rows, kernels.float_tile.rows, kernels.wide_tile.rows});
     state.counters["exact"] = exact(kernels, operands, kernels.wide_tile.rows) / whole;

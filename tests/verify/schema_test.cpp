@@ -22,7 +22,8 @@ Schema tree_schema() {
 
 // A schema that holds itself must neither be built for ever nor lose what it stands for.
 TEST(Schema, MayHoldItself) {
-  const SchemaNode& tree = tree_schema()->resolved();
+  Schema schema = tree_schema();
+  const SchemaNode& tree = schema->resolved();
   ASSERT_EQ(tree.type, SchemaNode::Type::object);
   EXPECT_EQ(tree.fields[0].value->resolved().fields[0].name, "left");
 }

@@ -83,9 +83,9 @@ struct Engine::State {
       tensors.push_back(master);
       if (Tensor mean = grad_of(master); mean.is_defined()) means.push_back(mean);
     }
-    norm = scalar_value(optim::total_norm(means));
-    if (config.gradient_clipping > 0)
-      optim::clip_grad_norm_(tensors, {.max_norm = config.gradient_clipping});
+    double limit = config.gradient_clipping;
+    norm = scalar_value(limit > 0 ? optim::clip_grad_norm_(tensors, {.max_norm = limit})
+                                  : optim::total_norm(means));
     optimizer->step();
   }
 

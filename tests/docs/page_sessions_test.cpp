@@ -1,11 +1,9 @@
-#include <array>
-#include <cstdio>
-#include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/tidy/source_tree.h"
+#include "tests/tools/run_program.h"
 
 // Pages show what the command prints: a line "$ simmesh ..." in a fenced block is run in the root
 // of the repository, and must print the lines that follow it. A line "..." stands for any lines.
@@ -43,15 +41,7 @@ std::vector<Session> sessions_of(const SourceFile& page) {
 }
 
 Lines output_of(const std::string& command) {
-  std::string line =
-      fmt::format("cd '{}' && '{}' {} 2>&1", SIMMESH_SOURCE_DIR, SIMMESH_PROGRAM, command);
-  std::FILE* pipe = popen(line.c_str(), "r");
-  if (pipe == nullptr) return {"can't be started"};
-  std::string text;
-  std::array<char, 4096> buffer;
-  while (std::size_t bytes = std::fread(buffer.data(), 1, buffer.size(), pipe))
-    text.append(buffer.data(), bytes);
-  pclose(pipe);
+  std::string text = simmesh::testing::run_program(command, SIMMESH_SOURCE_DIR).output;
   return SourceFile("output.md", text).lines();
 }
 

@@ -28,11 +28,12 @@ struct ProgramRun {
   }
 };
 
-// run_program runs simmesh with arguments that a shell splits. A status of -1 means that a signal
-// ended it.
-inline ProgramRun run_program(const std::string& arguments) {
+// run_program runs simmesh in a folder, with arguments as a shell takes them. A status of -1 means
+// that a signal ended it.
+inline ProgramRun run_program(const std::string& arguments, const std::string& folder = ".") {
   ProgramRun run;
-  std::FILE* pipe = popen((std::string(SIMMESH_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
+  std::string command = "cd '" + folder + "' && '" + SIMMESH_PROGRAM + "' " + arguments + " 2>&1";
+  std::FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return run;
   std::array<char, 4096> buffer;
   while (std::size_t bytes = std::fread(buffer.data(), 1, buffer.size(), pipe))

@@ -36,6 +36,34 @@ Exchange& Group::exchange_of(std::uint64_t sequence) {
   return *under_way_[index];
 }
 
+std::uint64_t Group::identity() {
+  if (identity_ != 0) return identity_;
+  FoldHash hash(membership_.size());
+  for (char letter : membership_.name()) hash.fold(std::uint64_t(letter));
+  for (std::size_t member = 0; member < membership_.size(); ++member)
+    hash.fold(membership_.rank_of(member));
+  return identity_ = hash.value();
+}
+
+std::uint64_t Group::exchange_object(std::uint64_t sequence) {
+  FoldHash hash(identity());
+  hash.fold(sequence);
+  return hash.value();
+}
+
+std::uint64_t Group::mailbox_object(std::size_t to, std::int64_t tag) {
+  FoldHash hash(identity());
+  hash.fold(to);
+  hash.fold(std::uint64_t(tag));
+  return hash.value();
+}
+
+std::uint64_t Group::delivery_object(std::size_t to, std::int64_t tag) {
+  FoldHash hash(mailbox_object(to, tag));
+  hash.fold(to);
+  return hash.value();
+}
+
 Exchange& Group::arrive(std::size_t member, Arrival& arrival) {
   const CollectiveCall& call = *arrival.call;
   std::uint64_t sequence = next_sequence_[member];
@@ -47,6 +75,8 @@ Exchange& Group::arrive(std::size_t member, Arrival& arrival) {
                .sequence = std::uint32_t(sequence),
                .elements = call.inputs.empty() ? 0 : call.inputs[0].element_count(),
                .site = call.site});
+  if (run_.is_explored()) [[unlikely]]
+    run_.touch_within(*arrival.rank, exchange_object(sequence));
   Exchange& exchange = exchange_of(sequence);
   exchange.arrive(member, arrival);
   arrival.sequence = sequence;

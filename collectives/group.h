@@ -39,6 +39,14 @@ class Group {
 
   const Membership& membership() const { return membership_; }
   std::uint32_t id() const { return membership_.id(); }
+
+  // What the explorer knows as objects, by the same numbers under every schedule: a collective, of
+  // which ranks can ask whether it has completed; the messages to one receiver with one tag, whose
+  // order matters to a receive from any source; and whether such a message or its receive comes
+  // first, which matters to who asks.
+  std::uint64_t exchange_object(std::uint64_t sequence);
+  std::uint64_t mailbox_object(std::size_t to, std::int64_t tag);
+  std::uint64_t delivery_object(std::size_t to, std::int64_t tag);
   Mailbox& mailbox() { return mailbox_; }
 
   // join lets a member arrive at its next collective. Where it is the last one, the results exist
@@ -54,6 +62,7 @@ class Group {
   Exchange& arrive(std::size_t member, Arrival& arrival);
   void complete(Exchange& exchange);
   void retire();
+  std::uint64_t identity();
 
   Run& run_;
   Membership membership_;
@@ -65,6 +74,7 @@ class Group {
   std::vector<std::unique_ptr<Exchange>> spare_;
   std::vector<RankId> sleepers_;
   std::uint64_t oldest_sequence_ = 0;
+  std::uint64_t identity_ = 0;  // of members and name, once it was needed
 };
 
 // GroupTable finds a run's groups by members and name, so that all members of a group get the same

@@ -3,9 +3,9 @@
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
 #include "collectives/work_state.h"
-#include "core/check/bits_hash.h"
 #include "core/check/error.h"
 #include "core/engine/world.h"
+#include "core/tensor/elements_hash.h"
 
 namespace simmesh {
 
@@ -17,16 +17,6 @@ std::size_t checked_peer(std::int64_t peer, const ProcessGroup& group, const cha
           "{}: expected a peer among the {} members of group {}, got {}", operation, group.size(),
           group.name(), peer);
   return std::size_t(peer);
-}
-
-// The mailbox of one receiver and tag: what senders race for where it is received from with any
-// source.
-std::uint64_t mailbox_id(const Group& group, std::size_t to, std::int64_t tag) {
-  FoldHash hash;
-  hash.fold(group.id());
-  hash.fold(to);
-  hash.fold(std::uint64_t(tag));
-  return hash.value();
 }
 
 void begin(const ProcessGroup& group, const char* operation, const CallSite& site) {
@@ -51,7 +41,7 @@ ResultPart payload_of(const Tensor& tensor) {
   if (!tensor.has_elements()) return part;
   part.buffer = tensor.storage()->buffer();
   part.offset = tensor.storage()->buffer_offset();
-  part.hash = bits_hash({tensor.data(), tensor.bytes()});
+  part.hash = elements_hash({tensor.data(), tensor.bytes()}, tensor.dtype());
   return part;
 }
 
@@ -67,7 +57,8 @@ PostedMessage post_message(const Tensor& tensor, const SendTo& to, const Process
   std::size_t peer = checked_peer(to.peer, group, "send");
   Rank& rank = group.owner();
   Group& shared = group.group();
-  rank.run().touch(rank, mailbox_id(shared, peer, to.tag), site);
+  rank.run().touch(rank, shared.mailbox_object(peer, to.tag), site);
+  if (rank.run().is_explored()) rank.run().touch_within(rank, shared.delivery_object(peer, to.tag));
   ResultPart payload = payload_of(snapshot(tensor));
   rank.run().record({.rank = rank.id(),
                      .kind = EventKind::send,
@@ -96,10 +87,13 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
                   .site = site};
   if (Clock* clock = group.owner().clock()) receive.ready = clock->now();
   Run& run = group.owner().run();
+  Group& shared = group.group();
   if (from.peer)
     receive.from = checked_peer(*from.peer, group, "receive");
   else
-    run.mark_order_sensitive(mailbox_id(group.group(), group.member(), from.tag));
+    run.mark_order_sensitive(shared.mailbox_object(group.member(), from.tag));
+  if (run.is_explored())
+    run.touch_within(group.owner(), shared.delivery_object(group.member(), from.tag));
   run.record({.rank = group.owner().id(),
               .kind = EventKind::receive,
               .operation = "receive",
@@ -123,6 +117,7 @@ Work isend(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, Ca
   auto state = std::make_shared<WorkState>(group);
   PostedMessage message = post_message(tensor, to, group, site);
   state->message = message.number;
+  state->object = group.group().delivery_object(std::size_t(to.peer), to.tag);
   state->times = message.times;
   if (Clock* clock = group.owner().clock())
     state->ended = start_send_on_device(tensor, group, site, *clock);
@@ -150,6 +145,7 @@ Work irecv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGro
            CallSite site) {
   auto state = std::make_shared<WorkState>(group);
   state->receive = make_receive(shape, dtype, from, group, site);
+  state->object = group.group().delivery_object(group.member(), from.tag);
   group.group().mailbox().post(*state->receive, {state, &*state->receive});
   return Work(state);
 }

@@ -26,6 +26,22 @@ ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) 
   return ProcessGroup(group, std::size_t(*member), rank);
 }
 
+void ProcessGroup::refuse_caller() const {
+  Rank* rank = Rank::active();
+  if (!rank)
+    raise(ErrorKind::runtime_error, "collectives/process_group",
+          "expected a rank to use its process group, got a thread that runs no rank; operations "
+          "belong into the body that World::run runs");
+  if (rank->run_number() != run_number_)
+    raise(ErrorKind::runtime_error, "collectives/process_group",
+          "rank {}: expected a process group of this run, got one that was made in another",
+          rank->id());
+  raise(ErrorKind::runtime_error, "collectives/process_group",
+        "rank {}: expected a process group that it made itself, got one of rank {}; each rank "
+        "makes its own",
+        rank->id(), group_->membership().rank_of(member_));
+}
+
 const RankList& ProcessGroup::members() const { return group_->membership().members(); }
 const std::string& ProcessGroup::name() const { return group_->membership().name(); }
 

@@ -12,7 +12,7 @@ class Group;
 
 // ProcessGroup is an ordered set of ranks that communicate, as one of them sees it: a cheap value.
 // All members that name the same ranks and label get the same group, in which each has its own
-// count of collectives. It must not outlive the run.
+// count of collectives. It is used by the rank that made it, until the run ends.
 //
 //   ProcessGroup dp = process_group(mesh, "dp");
 //   Tensor sum = all_reduce(gradient, ReduceOp::sum, dp);
@@ -33,15 +33,29 @@ class ProcessGroup {
 
   Group& group() const { return *group_; }
   std::size_t member() const { return member_; }
-  Rank& owner() const { return *owner_; }
+
+  // owner returns the rank whose group it is, which is the caller. Throws a RuntimeError in another
+  // rank, in a later run, and on a thread that runs no rank.
+  Rank& owner() const {
+    Rank* rank = Rank::active();
+    if (rank != owner_ || rank->run_number() != run_number_) [[unlikely]]
+      refuse_caller();
+    return *rank;
+  }
 
  private:
   ProcessGroup(Group& group, std::size_t member, Rank& owner)
-      : group_(&group), owner_(&owner), member_(member) {}
+      : group_(&group),
+        owner_(&owner),
+        run_number_(owner.run_number()),
+        member_(std::uint32_t(member)) {}
+
+  [[noreturn]] void refuse_caller() const;
 
   Group* group_;
   Rank* owner_;
-  std::size_t member_;
+  std::uint32_t run_number_;
+  std::uint32_t member_;
 };
 
 // process_group returns the group of this rank along one dim of a mesh, in coordinate order and

@@ -6,11 +6,11 @@
 #include "collectives/transport.h"
 #include "core/arithmetic/compute.h"
 #include "core/arithmetic/unrounded.h"
-#include "core/check/bits_hash.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
 #include "core/memory/ledger.h"
 #include "core/tensor/chunk.h"
+#include "core/tensor/elements_hash.h"
 #include "core/tensor/stream_copy.h"
 #include "core/tensor/strided_copy.h"
 
@@ -24,7 +24,9 @@ constexpr std::size_t streamed_bytes_min = 256 * 1024;
 // From this size on, gathered pieces are hashed where they come from, and written past the cache.
 constexpr std::size_t past_cache_bytes_min = 8 * 1024 * 1024;
 
-std::uint64_t hash_of(const Tensor& rows) { return bits_hash({rows.data(), rows.bytes()}); }
+std::uint64_t hash_of(const Tensor& rows) {
+  return elements_hash({rows.data(), rows.bytes()}, rows.dtype());
+}
 
 // A part that shares the bytes of a tensor.
 ResultPart shared_part(const Tensor& tensor) {
@@ -122,8 +124,8 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
   std::size_t bytes = like.bytes();
   ResultPart part{new_buffer(bytes), 0, like.shape(), like.dtype(), 0};
   bool streams = bytes >= streamed_bytes_min;
-  std::optional<BitsHash> hash;
-  if (streams) hash.emplace();
+  std::optional<ElementsHash> hash;
+  if (streams) hash.emplace(part.dtype);
   compute(context_.arithmetic, Reduction{.op = first_.reduce,
                                          .dtype = part.dtype,
                                          .factor = first_.factor,
@@ -132,7 +134,7 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
                                          .result = part.buffer->data(),
                                          .owner = owner,
                                          .hash = streams ? &*hash : nullptr});
-  part.hash = streams ? hash->value() : bits_hash({part.buffer->data(), bytes});
+  part.hash = streams ? hash->value() : elements_hash({part.buffer->data(), bytes}, part.dtype);
   return part;
 }
 
@@ -216,8 +218,8 @@ ResultPart Exchanging::gathered(std::size_t index) {
   for (std::size_t i = 0; i < at; ++i) outer *= std::size_t(shape[i]);
   for (std::size_t i = at + 1; i < shape.size(); ++i) inner *= std::size_t(shape[i]);
   bool streams = bytes >= streamed_bytes_min;
-  std::optional<BitsHash> hash;
-  if (streams) hash.emplace();
+  std::optional<ElementsHash> hash;
+  if (streams) hash.emplace(part.dtype);
   constexpr std::size_t block_bytes = 64 * 1024;
   std::byte* to = part.buffer->data();
   for (std::size_t i = 0; i < outer; ++i) {
@@ -235,7 +237,7 @@ ResultPart Exchanging::gathered(std::size_t index) {
       }
     }
   }
-  part.hash = streams ? hash->value() : bits_hash({part.buffer->data(), bytes});
+  part.hash = streams ? hash->value() : elements_hash({part.buffer->data(), bytes}, part.dtype);
   share_unrounded_pieces(part,
                          [&](std::size_t member) { return exchange_.call(member).inputs[index]; });
   return part;
@@ -319,7 +321,7 @@ ResultPart Exchanging::rows_for(std::size_t to, const Cuts& cuts) {
     Chunk sent = rows_to(from, to);
     return exchange_.call(from).inputs[0].narrow({first_.scatter_dim, sent.start, sent.length});
   });
-  part.hash = bits_hash({part.buffer->data(), bytes});
+  part.hash = elements_hash({part.buffer->data(), bytes}, part.dtype);
   return part;
 }
 

@@ -210,6 +210,7 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   state->arrival.call = &state->call;
   state->arrival.rank = &rank;
   group.group().join_and_keep(group.member(), {state, &state->arrival});
+  state->object = group.group().exchange_object(state->arrival.sequence);
   state->into = std::move(options.into);
   if (Clock* clock = rank.clock()) [[unlikely]]
     state->ended = start_on_device({.group = group,
@@ -221,10 +222,11 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   return Work(state);
 }
 
-bool Work::is_completed() const {
+bool Work::is_completed(CallSite site) const {
   if (!state_ || state_->is_taken) return true;
   Rank& rank = state_->group.owner();
-  rank.run().take_turn(rank);
+  rank.run().touch(rank, state_->object, site);
+  rank.run().mark_all_order_sensitive();
   if (state_->receive) return state_->receive->message.has_value();
   if (state_->message) return state_->group.group().mailbox().was_received(state_->message);
   return state_->arrival.is_complete;

@@ -29,6 +29,7 @@ struct WorkState {
   // What takes the result, where there is such a tensor; and the collective's end on the device.
   Tensor into;
   StreamEvent ended;
+  std::uint64_t object = 0;  // what the explorer knows it by
   std::vector<Tensor> results;
   bool is_taken = false;
 };

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "core/autograd/saved_tensor.h"
 #include "core/check/error.h"
 #include "core/tensor/flat.h"
 #include "fsdp/param.h"
@@ -56,6 +57,7 @@ void FSDPParam::take_extended(const GatheredRows& rows) {
           "expected {}{} from post_all_gather, got {} for {}", to_string(dtype),
           to_string(DimSpan(shape_)), described(whole), slots_.owner.name);
   prepare_unsharded(dtype);
+  PreservedVersion same_values(unsharded_data_);
   Tensor local = unsharded_local();
   copy_(local, whole);
 }

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "core/autograd/saved_tensor.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/tensor/chunk.h"
@@ -67,6 +68,7 @@ void FSDPParam::prepare_unsharded(DType dtype) {
 void FSDPParam::take_gathered(const GatheredRows& rows) {
   if (sharding_.extension) return take_extended(rows);
   prepare_unsharded(rows.dtype);
+  PreservedVersion same_values(unsharded_data_);
   if (shard_dim() == 0 || state_ == ShardedState::sharded_post_forward) {
     copy_rows(unsharded_data_, rows);
     return;

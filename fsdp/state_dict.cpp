@@ -101,7 +101,6 @@ class Loader {
     Tensor target = slot.tensor.local_part();
     if (target.is_meta()) return;
     copy_(target, converted(value.local_part(), target.dtype()));
-    target.storage()->count_change();
   }
 
   static std::optional<DTensorSpec> spec_of(const Tensor& parameter) {

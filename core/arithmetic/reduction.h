@@ -5,8 +5,8 @@
 #include <gsl/span>
 
 #include "core/arithmetic/reduce_op.h"
-#include "core/check/bits_hash.h"
 #include "core/tensor/dtype.h"
+#include "core/tensor/elements_hash.h"
 
 namespace simmesh {
 
@@ -23,7 +23,7 @@ struct Reduction {
   // keep them.
   std::int64_t owner = -1;
   // Where given, takes the result's bytes in ascending order while they are still in the cache.
-  BitsHash* hash = nullptr;
+  ElementsHash* hash = nullptr;
 };
 
 }  // namespace simmesh

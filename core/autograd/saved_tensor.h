@@ -28,6 +28,22 @@ class SavedTensorHooks {
   static const Pack* active();
 };
 
+// PreservedVersion lets changes of a tensor in its scope count as none: of who writes back what was
+// there before, as an all-gather into a parameter does whose memory was given back meanwhile. As
+// PyTorch's _unsafe_preserve_version_counter.
+class PreservedVersion {
+ public:
+  explicit PreservedVersion(const Tensor& tensor)
+      : storage_(tensor.storage()), changes_(storage_->changes()) {}
+  ~PreservedVersion() { storage_->set_changes(changes_); }
+  PreservedVersion(const PreservedVersion&) = delete;
+  PreservedVersion& operator=(const PreservedVersion&) = delete;
+
+ private:
+  StoragePtr storage_;
+  std::uint32_t changes_;
+};
+
 // SavedTensor keeps a tensor for a node's backward. It views the tensor's storage, and notices
 // where an operation in place has changed that since.
 class SavedTensor {

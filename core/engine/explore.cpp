@@ -9,15 +9,21 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::uint64_t no_object = 0;
+// The objects whose users' order was seen to matter.
+using Objects = std::set<std::uint64_t>;
 
-// Step is what a rank does between two choices: it touches one object, or none.
+// Step is what a rank does between two choices, and the objects that it touches.
 struct Step {
   RankId rank = no_rank;
-  std::uint64_t object = no_object;
+  std::vector<std::uint64_t> objects;
 
-  bool depends_on(const Step& other) const {
-    return rank == other.rank || (object != no_object && object == other.object);
+  bool depends_on(const Step& other, const Objects& sensitive) const {
+    if (rank == other.rank) return true;
+    return std::any_of(objects.begin(), objects.end(), [&](std::uint64_t object) {
+      bool both = std::find(other.objects.begin(), other.objects.end(), object) !=
+                  other.objects.end();
+      return both && sensitive.count(object) > 0;
+    });
   }
 };
 
@@ -29,7 +35,7 @@ struct Choice {
   Step taken;
 
   bool is_asleep(RankId rank) const {
-    return std::any_of(asleep.begin(), asleep.end(), [=](const Step& s) { return s.rank == rank; });
+    return std::any_of(asleep.begin(), asleep.end(), [=](const Step& step) { return step.rank == rank; });
   }
 };
 
@@ -37,7 +43,8 @@ struct Choice {
 // asleep.
 class ExploringPolicy final : public SchedulePolicy {
  public:
-  explicit ExploringPolicy(std::vector<Choice>& choices) : choices_(choices) {}
+  ExploringPolicy(std::vector<Choice>& choices, const Objects& sensitive)
+      : choices_(choices), sensitive_(sensitive) {}
 
   void add(RankId rank) override { runnable_.insert(rank); }
 
@@ -50,13 +57,14 @@ class ExploringPolicy final : public SchedulePolicy {
     }
     ++depth_;
     runnable_.erase(choice.taken.rank);
-    choice.taken.object = no_object;
+    choice.taken.objects.clear();
     return choice.taken.rank;
   }
 
   void touched(RankId, std::uint64_t object) override {
-    choices_[depth_ - 1].taken.object = object;
+    choices_[depth_ - 1].taken.objects.push_back(object);
   }
+  bool listens() const override { return true; }
 
   std::string error() const override {
     return "[engine/explore] the schedule is equivalent to an earlier one";
@@ -68,7 +76,7 @@ class ExploringPolicy final : public SchedulePolicy {
     choice.enabled.assign(runnable_.begin(), runnable_.end());
     if (depth_ > 0)
       for (const Step& step : choices_[depth_ - 1].asleep)
-        if (!step.depends_on(choices_[depth_ - 1].taken)) choice.asleep.push_back(step);
+        if (!step.depends_on(choices_[depth_ - 1].taken, sensitive_)) choice.asleep.push_back(step);
     for (RankId rank : choice.enabled) {
       if (choice.is_asleep(rank)) continue;
       choice.taken.rank = rank;
@@ -79,6 +87,7 @@ class ExploringPolicy final : public SchedulePolicy {
   }
 
   std::vector<Choice>& choices_;
+  const Objects& sensitive_;
   std::set<RankId> runnable_;
   std::size_t depth_ = 0;
 };
@@ -109,7 +118,7 @@ bool next_schedule(std::vector<Choice>& choices) {
     choice.asleep.push_back(choice.taken);
     for (RankId rank : choice.to_try) {
       if (choice.is_asleep(rank)) continue;
-      choice.taken = {rank, no_object};
+      choice.taken = {rank, {}};
       return true;
     }
     choices.pop_back();
@@ -129,22 +138,38 @@ void note(Exploration& found, Outcome outcome, const std::vector<Choice>& choice
   found.first_failure = std::move(outcome);
 }
 
+// Says whether the run used objects that no run before it did.
+bool learn(Objects& sensitive, const std::vector<Touch>& touches) {
+  std::size_t known = sensitive.size();
+  for (const Touch& touch : touches) sensitive.insert(touch.object);
+  return sensitive.size() > known;
+}
+
 }  // namespace
 
 Exploration explore(const WorldOptions& options, const std::function<void(Rank&)>& body,
                     const ExploreOptions& limits) {
   std::vector<Choice> choices;
+  Objects sensitive;
   WorldOptions exploring = options;
-  exploring.schedule = Schedule::custom("exhaustive", [&choices](std::size_t, std::uint64_t) {
-    return std::make_unique<ExploringPolicy>(choices);
+  exploring.schedule = Schedule::custom("exhaustive", [&](std::size_t, std::uint64_t) {
+    return std::make_unique<ExploringPolicy>(choices, sensitive);
   });
   World world(exploring);
   Exploration found;
-  bool touches_matter = false;
   for (std::uint64_t run = 0; run < limits.runs_max; ++run) {
     Outcome outcome = world.run(body);
+    if (outcome.failure && outcome.failure->kind == Failure::Kind::interrupt) {
+      found.first_failure = std::move(outcome);
+      break;
+    }
+    // What was cut short before may have depended on an object that only shows now.
+    if (learn(sensitive, outcome.touches) && run > 0) {
+      choices.clear();
+      found = {};
+      continue;
+    }
     add_races(choices, outcome.touches);
-    touches_matter |= !outcome.touches.empty();
     bool is_cut = outcome.failure && outcome.failure->kind == Failure::Kind::schedule;
     if (is_cut)
       ++found.cut_short;
@@ -154,8 +179,10 @@ Exploration explore(const WorldOptions& options, const std::function<void(Rank&)
     found.complete = true;
     break;
   }
-  if (found.ok() && found.classes == 1 && !touches_matter)
-    found.certificate = "all schedules are equivalent: no receive from any source, no shared state";
+  if (found.ok() && found.classes == 1 && sensitive.empty())
+    found.certificate =
+        "all schedules are equivalent: no receive from any source, no Work::is_completed, no Shared "
+        "state; other variables that ranks share are not watched";
   return found;
 }
 

@@ -38,8 +38,9 @@ struct Exploration {
 // explore runs a body under one schedule of each class of equivalent ones: dynamic partial-order
 // reduction (Flanagan and Godefroid, POPL 2005) with sleep sets. Two schedules are equivalent if
 // they differ only in the order of steps that can't see each other. Collectives and messages from
-// named senders never depend on the order; messages to a receive from any source do, and uses of
-// Shared state. For small worlds: the number of classes can grow with the factorial of the racing
+// named senders never depend on the order; messages to a receive from any source do, and
+// Work::is_completed, and uses of Shared state. What else ranks share, such as variables that the
+// body captures, isn't watched. For small worlds: the number of classes can grow with the factorial of the racing
 // steps.
 //
 //   Exploration found = explore({.ranks = 4}, body);

@@ -123,6 +123,14 @@ Failure Run::find_failure() const {
     failure.message = schedule_error_;
     return failure;
   }
+  if (is_interrupted_) {
+    failure.kind = Failure::Kind::interrupt;
+    failure.message = fmt::format("[engine/interrupt] interrupted, {} of {} ranks have not returned",
+                                  seats_.size() - finished_, seats_.size());
+    failure.details = describe_ranks(no_rank);
+    failure.details.pop_back();
+    return failure;
+  }
   failure.kind = Failure::Kind::deadlock;
   failure.message = fmt::format("[engine/deadlock] no rank can run, {} of {} have not returned",
                                 seats_.size() - finished_, seats_.size());

@@ -32,6 +32,7 @@ class StarvingPolicy final : public SchedulePolicy {
 
   std::string error() const override { return inner_->error(); }
   void touched(RankId rank, std::uint64_t object) override { inner_->touched(rank, object); }
+  bool listens() const override { return inner_->listens(); }
 
  private:
   std::unique_ptr<SchedulePolicy> inner_;

@@ -4,6 +4,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/engine/crash_report.h"
+
 namespace simmesh {
 
 namespace {
@@ -50,6 +52,17 @@ Seat* next_seat(Run& run, Lane& lane) {
   return seat;
 }
 
+// Boost.Fiber lets nothing throw here, and its own state has already changed.
+[[noreturn]] void refuse_primitive() noexcept {
+  Rank& rank = *Rank::active();
+  end_program({.run = rank.run(),
+               .rank = rank.id(),
+               .where = "engine/fiber",
+               .reason = "waits in a primitive of Boost.Fiber (this_fiber::yield or sleep_for, a "
+                         "mutex, a condition variable, a future), which knows nothing of schedules; "
+                         "expected a collective, a message, Rank::yield or Shared"});
+}
+
 }  // namespace
 
 // The sanitizers learn of a switch here, in a file that they don't instrument: between the
@@ -63,6 +76,10 @@ boost::fibers::context* FiberScheduler::pick_next() noexcept {
     return next;
   }
   Lane& lane = *levels_.back().lane;
+  bool suspends = std::exchange(lane.suspends, false);
+  bool is_rank = lane.current && lane.current != lane.root;
+  if (is_rank && !suspends && !lane.current_has_ended) [[unlikely]]
+    refuse_primitive();
   Seat* seat = next_seat(*levels_.back().run, lane);
   boost::fibers::context* next = seat ? seat->context : lane.root;
   if (next == lane.current) {

@@ -13,8 +13,6 @@ void make_active(Rank* rank) {
 void Lane::arrived(Seat& seat) {
   seat.identity.arrive();
   current_has_ended = false;
-  if (guard) [[unlikely]]
-    guard->enter(seat.rank.id());
   make_active(&seat.rank);
 }
 

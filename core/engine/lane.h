@@ -3,10 +3,10 @@
 #include <condition_variable>
 #include <deque>
 #include <optional>
+#include <pthread.h>
 
 #include "core/engine/ended_fibers.h"
 #include "core/engine/seat.h"
-#include "core/engine/stack_guard.h"
 
 namespace simmesh {
 
@@ -17,6 +17,10 @@ struct Lane {
   boost::fibers::context* root = nullptr;
   // current is the fiber that the thread is on; null for the thread's dispatcher.
   const boost::fibers::context* current = nullptr;
+  // suspends says that the fiber that the thread is on waits in the engine, and not in a primitive
+  // of Boost.Fiber's.
+  bool suspends = false;
+  pthread_t thread = {};
   // Once the dispatcher has run, the thread goes on with this seat, or always with its root.
   std::optional<Seat*> after_dispatcher;
   bool is_draining = false;
@@ -28,7 +32,6 @@ struct Lane {
   std::optional<EndedFibers> ended_fibers;  // what the dispatcher runs as
 
   ExceptionState* exceptions = nullptr;  // the thread's
-  std::optional<StackGuard> guard;       // where stacks have guard pages
 
   // With several threads, under the run's mutex: woken ranks that may run ahead, and that there is
   // something to do.

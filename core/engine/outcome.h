@@ -15,9 +15,9 @@
 namespace simmesh {
 
 // Failure says why a run ended early. rank is the first, in rank order, of the ranks that failed by
-// themselves; no_rank for a deadlock and for a schedule that can't be followed.
+// themselves; no_rank for a deadlock, for a schedule that can't be followed and for an interrupt.
 struct Failure {
-  enum class Kind { error, deadlock, schedule };
+  enum class Kind { error, deadlock, schedule, interrupt };
 
   Kind kind = Kind::error;
   RankId rank = no_rank;
@@ -29,7 +29,8 @@ struct Failure {
 };
 
 // Touch is one use, at a step of the schedule, of an object whose users' order can matter: a
-// mailbox that is received from with any source, or shared state.
+// mailbox that is received from with any source, shared state, or an operation of which a rank asks
+// whether it has completed.
 struct Touch {
   std::uint64_t step = 0;
   RankId rank = no_rank;

@@ -2,6 +2,7 @@
 
 #include "core/check/error.h"
 #include "core/clock/clock.h"
+#include "core/engine/run.h"
 
 namespace simmesh {
 
@@ -20,6 +21,10 @@ Rank::Rank(Rank&& other) noexcept = default;
 void Rank::refuse_difference(std::string_view difference) const {
   raise(ErrorKind::runtime_error, "engine/expect_same_bits", "rank {}: {}", id_, difference);
 }
+
+std::uint32_t Rank::run_number() const { return run_->number(); }
+
+void Rank::yield(CallSite site) { run_->yield(*this, site); }
 
 Rank& this_rank() {
   if (!in_rank())

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/check/call_site.h"
 #include "core/check/fold_hash.h"
 #include "core/engine/random_stream.h"
 #include "core/engine/schedule.h"
@@ -44,6 +45,9 @@ class Rank {
   // random is the rank's own stream: seed of the World, number of the rank.
   RandomStream& random() { return random_; }
 
+  // yield lets the schedule choose again between this rank and the others that can run.
+  void yield(CallSite site = CallSite::here());
+
   // operations counts the collectives, sends, receives and waits that the rank has begun.
   std::uint64_t operations() const { return operations_; }
   void count_operation() { ++operations_; }
@@ -75,6 +79,9 @@ class Rank {
   // meaning.
   static constexpr std::size_t counter_count = 16;
   std::array<std::uint32_t, counter_count>& counters() { return counters_; }
+
+  // run_number is that of the run that the rank takes part in, which tells runs apart.
+  std::uint32_t run_number() const;
 
   // active returns the rank whose body runs on this thread, null where there is none. The engine
   // sets it whenever a thread goes on with another rank.

@@ -7,28 +7,21 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
+#include "core/engine/crash_report.h"
+#include "core/engine/interrupt.h"
 #include "core/engine/lane.h"
 
 namespace simmesh {
 
 namespace {
 
-#ifdef NDEBUG
-constexpr bool is_debug_build = false;
-#else
-constexpr bool is_debug_build = true;
-#endif
-constexpr std::size_t guarded_ranks_max = 1024;
 // The stacks of fewer ranks stay in the second cache by themselves.
 constexpr std::size_t fetched_ranks_min = 256;
 
-// Frames are larger under the address sanitizer, and so is the default.
-std::size_t stack_bytes(const WorldOptions& options) {
-#ifdef SIMMESH_ASAN
-  if (options.stack_bytes == WorldOptions().stack_bytes) return 4 * options.stack_bytes;
-#endif
-  return options.stack_bytes;
-}
+// A handler that lets nothing through may sit in a loop around an operation.
+constexpr std::uint32_t times_ended_max = 1000;
+
+std::atomic<std::uint32_t> runs_started = 0;
 
 std::vector<RankId> starved_ranks(const FaultPlan& faults) {
   std::vector<RankId> ranks;
@@ -43,11 +36,11 @@ Run::Run(World& world, const WorldOptions& options)
     : world_(world),
       options_(options),
       trace_(options.trace_events_max),
-      memory_(new PhysicalMemory({.poison_freed = is_debug_build})),
-      stacks_(std::make_unique<StackArena>(StackArena::Options{
-          .stacks = options.ranks,
-          .stack_bytes = stack_bytes(options),
-          .guard_pages = is_debug_build && options.ranks <= guarded_ranks_max})) {
+      memory_(new PhysicalMemory({.poison = options.poison})),
+      stacks_(std::make_unique<StackArena>(StackArena::Options{.stacks = options.ranks,
+                                                               .stack_bytes = options.stack_bytes,
+                                                               .guarded = options.guard_pages})),
+      reproduce_line_(to_string(Repro{options.program, options.seed, options.schedule.name()})) {
   std::size_t threads = std::min(options.threads, options.ranks);
   for (std::size_t i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
   has_one_thread_ = threads == 1;
@@ -60,12 +53,15 @@ Run::Run(World& world, const WorldOptions& options)
 Run::~Run() = default;
 
 void Run::start() {
+  std::chrono::duration<double> timeout(options_.timeout_seconds);
+  Watchdog* outer = in_rank() && this_rank().run().watchdog_ ? &*this_rank().run().watchdog_ : nullptr;
   policy_ = options_.schedule.make_policy(options_.ranks, options_.seed);
   if (auto starved = starved_ranks(options_.faults); !starved.empty())
     policy_ = starving(std::move(policy_), std::move(starved));
-  stacks_->close_guard_pages();
+  is_explored_ = policy_->listens();
   memory_->restart_peak();
   uncharged_before_ = memory_->live_uncharged();
+  number_ = ++runs_started;
   seat_ranks();
   for (const Fault& fault : options_.faults)
     if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options_.ranks)
@@ -78,15 +74,17 @@ void Run::start() {
   schedule_hash_ = FoldHash();
   schedule_error_.clear();
   failure_.reset();
-  step_ = runnable_ = finished_ = ending_next_ = 0;
+  step_ = 0;
+  runnable_ = finished_ = ending_next_ = 0;
   turn_ = no_rank;
-  ending_ = root_has_turn_ = done_ = false;
+  ending_ = is_interrupted_ = all_are_order_sensitive_ = root_has_turn_ = done_ = false;
   for (Seat& seat : seats_) {
     if (runs(options_, seat.rank.id()))
       make_runnable(seat);
     else
       ++finished_;
   }
+  if (Watchdog::is_needed(timeout) || outer) watchdog_.emplace(*this, timeout, outer);
 }
 
 // A rank that a folded world doesn't run has a seat where it has finished from the start.
@@ -107,6 +105,7 @@ void Run::seat_ranks() {
 }
 
 Outcome Run::finish() {
+  watchdog_.reset();
   Outcome result = outcome();
   states_.clear();
   result.live_storages = memory_->live_uncharged() - uncharged_before_;
@@ -117,12 +116,14 @@ Outcome Run::finish() {
 
 void Run::run_body(Seat& seat, const std::function<void(Rank&)>& body) {
   try {
+    check_fiber(seat);
     if (!seat.ended) body(seat.rank);
-    check_stack(seat);
+    check_fiber(seat);
   } catch (const RankEnded&) {
   } catch (...) {
     seat.exception = std::current_exception();
   }
+  find_overflow(seat);
   try {
     take_turn(seat.rank);
   } catch (const RankEnded&) {
@@ -139,13 +140,15 @@ RankId Run::choose() {
   RankId next = no_rank;
   if (ending_) {
     if (ending_next_ < ending_queue_.size()) next = ending_queue_[ending_next_++];
+  } else if (Interrupt::requested()) [[unlikely]] {
+    is_interrupted_ = true;
   } else if (runnable_ > 0) {
     next = policy_->pick();
     if (next == no_rank) [[unlikely]] {
       take_schedule_error();
     } else {
       --runnable_;
-      ++step_;
+      step_.store(step() + 1, std::memory_order_relaxed);
       schedule_hash_.fold(next);
       if (options_.record_choices) choices_.push_back(next);
       if (fetches_ahead_) fetch_ahead();
@@ -224,22 +227,60 @@ void Run::suspend(Seat& seat) {
   Lane& lane = *seat.lane;
   SavedExceptions exceptions(*lane.exceptions);
   seat.suspended_at = static_cast<const std::byte*>(__builtin_frame_address(0));
+  lane.suspends = true;
   seat.context->suspend();
   lane.arrived(seat);
-  seat.canary->fetch();
+}
+
+RankId Run::running_rank() const {
+  for (const Seat& seat : seats_)
+    if (seat.state == Seat::State::running) return seat.rank.id();
+  return no_rank;
+}
+
+pthread_t Run::thread_of(RankId id) const {
+  return (id == no_rank ? lanes_.front().get() : seats_[id].lane)->thread;
 }
 
 [[gnu::noinline]] void Run::refuse_overflow(RankId id) const {
   raise(ErrorKind::runtime_error, "engine/stack",
-        "rank {} used more than its {} bytes of stack; set WorldOptions::stack_bytes", id,
-        stacks_->stack_bytes());
+        "rank {} overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep "
+        "large arrays on the heap",
+        id, stacks_->stack_bytes());
+}
+
+// Where no guard page stopped the rank, its stack's gap shows it.
+void Run::find_overflow(Seat& seat) {
+  if (!stacks_->gap_was_touched(seat.rank.id())) return;
+  try {
+    refuse_overflow(seat.rank.id());
+  } catch (const Error&) {
+    seat.exception = std::current_exception();
+  }
+}
+
+[[gnu::noinline]] void Run::refuse_floating_point(RankId id) const {
+  raise(ErrorKind::runtime_error, "engine/floating_point",
+        "rank {}: expected floating-point numbers to round to nearest and to keep subnormal "
+        "numbers, got a thread that {}; equal bits need the defaults, so undo what set this "
+        "(std::fesetround, -ffast-math, _mm_setcsr) before ranks compute",
+        id, FloatingPointMode::current().to_string());
+}
+
+[[gnu::noinline]] void Run::end_rank(Seat& seat) const {
+  if (++seat.times_ended < times_ended_max) throw RankEnded();
+  std::string reason = fmt::format(
+      "began operations {} times more after its run had ended; expected `catch (...)` to throw on, "
+      "so that the rank can end. The run ended because: {}",
+      times_ended_max, failure_ ? failure_->message : "unknown");
+  end_program({.run = *this, .rank = seat.rank.id(), .where = "engine/ended", .reason = reason});
 }
 
 void Run::take_turn(Rank& rank) {
   Seat& seat = seats_[rank.id()];
   if (!has_one_thread() && seat.turn != Seat::Turn::held) [[unlikely]]
     wait_for_turn(seat);
-  if (seat.ended) throw RankEnded();
+  if (seat.ended) end_rank(seat);
 }
 
 [[gnu::noinline]] void Run::wait_for_turn(Seat& seat) {
@@ -254,10 +295,12 @@ void Run::take_turn(Rank& rank) {
 
 const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallSite& site) {
   take_turn(rank);
+  Seat& seat = seats_[rank.id()];
   // Every switch follows an operation or a yield. Here the rank is in nobody's list yet, so it can
   // still fail cleanly.
-  check_stack(seats_[rank.id()]);
+  check_fiber(seat);
   rank.count_operation();
+  seat.last_operation = {operation, site};
   return has_operation_faults_ ? fault_at(rank, operation, site) : nullptr;
 }
 
@@ -280,14 +323,14 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
 // The frames that a rank waits in are read again when it goes on: the fewer the better.
 [[gnu::flatten]] void Run::block(Rank& rank, const Activity& activity) {
   Seat& seat = seats_[rank.id()];
-  if (seat.ended) throw RankEnded();
+  if (seat.ended) end_rank(seat);
   SIMMESH_CHECK(has_one_thread() || seat.turn == Seat::Turn::held,
                 "rank {} blocks without the turn", rank.id());
   seat.state = Seat::State::blocked;
   seat.activity = &activity;
   seat.lane->gives_up_turn = true;
   suspend(seat);
-  if (seat.ended) throw RankEnded();
+  if (seat.ended) end_rank(seat);
 }
 
 void Run::wake(RankId id) {
@@ -300,19 +343,23 @@ void Run::wake(RankId id) {
 void Run::yield(Rank& rank, const CallSite& site) {
   take_turn(rank);
   Seat& seat = seats_[rank.id()];
-  check_stack(seat);
+  check_fiber(seat);
   record({.rank = rank.id(), .kind = EventKind::yield, .operation = "yield", .site = site});
-  if (ending_) throw RankEnded();
+  if (ending_) end_rank(seat);
   make_runnable(seat);
   seat.lane->gives_up_turn = true;
   suspend(seat);
-  if (seat.ended) throw RankEnded();
+  if (seat.ended) end_rank(seat);
 }
 
 void Run::touch(Rank& rank, std::uint64_t object, const CallSite& site) {
   yield(rank, site);
   take_turn(rank);
-  touches_.push_back({step_, rank.id(), object});
+  touch_within(rank, object);
+}
+
+void Run::touch_within(Rank& rank, std::uint64_t object) {
+  touches_.push_back({step(), rank.id(), object});
   policy_->touched(rank.id(), object);
 }
 
@@ -324,7 +371,11 @@ bool Run::settle() {
     }
     return true;
   }
-  if (!failure_) failure_ = find_failure();
+  if (!failure_) {
+    for (Seat& seat : seats_)
+      if (seat.state != Seat::State::finished) find_overflow(seat);
+    failure_ = find_failure();
+  }
   SIMMESH_CHECK(ending_next_ == ending_queue_.size(), "ranks are left to end");
   ending_ = true;
   for (Seat& seat : seats_) {
@@ -370,12 +421,13 @@ Outcome Run::outcome() {
   }
   result.data_hash = data.value();
   result.schedule_hash = schedule_hash_.value();
-  result.steps = step_;
+  result.steps = step();
   result.ranks = seats_.size();
   result.physical_peak_bytes = memory_->peak_bytes();
   result.choices = std::move(choices_);
   for (const Touch& touch : touches_)
-    if (order_sensitive_.count(touch.object)) result.touches.push_back(touch);
+    if (all_are_order_sensitive_ || order_sensitive_.count(touch.object))
+      result.touches.push_back(touch);
   if (options_.shapes_only) add_figures(result);
   if (options_.device) result.devices = device_reports();
   result.failure = std::move(failure_);

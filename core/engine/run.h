@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -8,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "core/check/floating_point.h"
 #include "core/engine/activity.h"
 #include "core/engine/outcome.h"
 #include "core/engine/seat.h"
 #include "core/engine/stack_arena.h"
 #include "core/engine/state_map.h"
+#include "core/engine/watchdog.h"
 #include "core/engine/world_options.h"
 #include "core/trace/trace.h"
 
@@ -50,7 +53,9 @@ class Run {
   const WorldOptions& options() const { return options_; }
   Rank& rank(RankId id) { return seats_[id].rank; }
   Trace& trace() { return trace_; }
-  std::uint64_t step() const { return step_; }
+  std::uint64_t step() const { return step_.load(std::memory_order_relaxed); }
+  // number tells runs of the process apart.
+  std::uint32_t number() const { return number_; }
 
   // state holds what a layer above keeps for this run; it is gone when the run has ended. The
   // caller has the turn.
@@ -58,6 +63,16 @@ class Run {
   T& state() {
     return states_.get<T>();
   }
+
+  // What reports of a run that can't go on ask, on any thread, while its ranks stand still:
+  // running_rank is the one that has the turn, no_rank for none; thread_of the thread that runs a
+  // rank, or of no_rank the first; describe_ranks says in one line each what all others are doing.
+  const StackArena& stacks() const { return *stacks_; }
+  const Seat& seat(RankId id) const { return seats_[id]; }
+  const std::string& reproduce_line() const { return reproduce_line_; }
+  RankId running_rank() const;
+  pthread_t thread_of(RankId id) const;
+  std::string describe_ranks(RankId except) const;
 
   // take_turn blocks until the rank may touch what ranks share. Throws RankEnded if the run has
   // ended meanwhile.
@@ -81,14 +96,22 @@ class Run {
   // of one object by different ranks are what the explorer reorders, once the object is known to be
   // order_sensitive.
   void touch(Rank& rank, std::uint64_t object, const CallSite& site);
+  // touch_within records, without another choice, that what the rank does in this step changes an
+  // object that others may ask about. The caller has the turn.
+  void touch_within(Rank& rank, std::uint64_t object);
+  // is_explored says whether anybody listens to that.
+  bool is_explored() const { return is_explored_; }
   void mark_order_sensitive(std::uint64_t object) { order_sensitive_.insert(object); }
+  // mark_all_order_sensitive does so for every object, also of touch_within: a rank has asked what
+  // others have done so far.
+  void mark_all_order_sensitive() { all_are_order_sensitive_ = true; }
 
   // fold adds a word to the schedule hash. The caller has the turn.
   void fold(std::uint64_t word) { schedule_hash_.fold(word); }
 
   // record adds an event at the current step. The caller has the turn.
   void record(Event event) {
-    event.step = step_;
+    event.step = step();
     trace_.record(event);
   }
 
@@ -103,17 +126,21 @@ class Run {
   const Fault* fault_at(Rank& rank, const char* operation, const CallSite& site);
   void suspend(Seat& seat);
   void wait_for_turn(Seat& seat);
-  void check_stack(Seat& seat) const {
-    if (seat.canary->overflowed()) [[unlikely]]
+  void check_fiber(const Seat& seat) const {
+    if (__builtin_frame_address(0) < static_cast<const void*>(seat.stack_end)) [[unlikely]]
       refuse_overflow(seat.rank.id());
+    if (!FloatingPointMode::current().is_default()) [[unlikely]]
+      refuse_floating_point(seat.rank.id());
   }
   [[noreturn]] void refuse_overflow(RankId id) const;
+  [[noreturn]] void refuse_floating_point(RankId id) const;
+  [[noreturn]] void end_rank(Seat& seat) const;
+  void find_overflow(Seat& seat);
   void fetch_ahead() const;
   void make_runnable(Seat& seat);
   void pass_turn();
   bool settle();
   Failure find_failure() const;
-  std::string describe_ranks(RankId except) const;
   std::string describe_cycle() const;
   std::string describe_divergence() const;
   Outcome outcome();
@@ -136,15 +163,21 @@ class Run {
   std::set<std::uint64_t> order_sensitive_;
   std::vector<RankId> ending_queue_;
   FoldHash schedule_hash_;
-  std::uint64_t step_ = 0;
+  std::atomic<std::uint64_t> step_ = 0;  // written with the turn
+  std::uint32_t number_ = 0;
   std::size_t runnable_ = 0;
   std::size_t finished_ = 0;
   std::size_t ending_next_ = 0;
   bool ending_ = false;
+  bool is_interrupted_ = false;
+  bool all_are_order_sensitive_ = false;
+  bool is_explored_ = false;  // the policy listens to touches
   bool has_operation_faults_ = false;
   bool has_one_thread_ = true;
   bool fetches_ahead_ = false;
   std::string schedule_error_;
+  std::string reproduce_line_;
+  std::optional<Watchdog> watchdog_;
   std::optional<Failure> failure_;
 
   // With several threads: who has the turn, under the mutex.

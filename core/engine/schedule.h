@@ -34,12 +34,13 @@ class SchedulePolicy {
 
   virtual std::string error() const { return {}; }
 
-  // touched says that the rank picked last uses an object whose users' order can matter. Only the
-  // explorer listens.
+  // touched says that the rank picked last uses an object whose users' order can matter, as far as
+  // the policy listens: only the explorer does.
   virtual void touched(RankId rank, std::uint64_t object) {
     static_cast<void>(rank);
     static_cast<void>(object);
   }
+  virtual bool listens() const { return false; }
 };
 
 // Schedule names a policy: a value to put into WorldOptions.

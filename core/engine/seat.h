@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <exception>
 
+#include "core/check/call_site.h"
 #include "core/engine/fiber_switch.h"
 #include "core/engine/rank.h"
-#include "core/engine/stack_arena.h"
 
 namespace boost::fibers {
 class context;
@@ -16,6 +16,12 @@ namespace simmesh {
 
 struct Activity;
 struct Lane;
+
+// LastOperation is the one that a rank began last: a collective, send, receive or wait.
+struct LastOperation {
+  const char* name = nullptr;  // null before the first
+  CallSite site;
+};
 
 // Seat is what a run keeps of one rank: the rank, its fiber, and where it stands.
 struct Seat {
@@ -28,13 +34,15 @@ struct Seat {
   boost::fibers::context* context = nullptr;
   Lane* lane = nullptr;
   const Activity* activity = nullptr;  // of a blocked rank
-  StackArena::Canary* canary = nullptr;
+  LastOperation last_operation = {};
+  const std::byte* stack_end = nullptr;     // its lowest address
   const std::byte* suspended_at = nullptr;  // in its stack
   std::exception_ptr exception = nullptr;
   FiberIdentity identity = {};
   State state = State::runnable;
   Turn turn = Turn::released;
   bool ended = false;  // to be unwound
+  std::uint32_t times_ended = 0;
 };
 
 }  // namespace simmesh

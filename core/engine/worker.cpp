@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/engine/crash_report.h"
 #include "core/engine/fiber_scheduler.h"
 #include "core/memory/data_mode.h"
 
@@ -34,8 +35,8 @@ void Worker::run_all(Run& run, const std::function<void(Rank&)>& body) {
 void Worker::launch(RankId id, const std::function<void(Rank&)>& body) {
   Seat& seat = run_.seats_[id];
   boost::context::stack_context stack = run_.stacks_->stack(id);
-  seat.canary = &run_.stacks_->canary(id);
-  seat.identity = FiberIdentity::of_stack(run_.stacks_->lower_end(id), stack.size);
+  seat.stack_end = run_.stacks_->lower_end(id);
+  seat.identity = FiberIdentity::of_stack(seat.stack_end, stack.size);
   FiberScheduler::of_this_thread().catch_next(seat.context);
   seat.identity.enter_scope();
   boost::fibers::fiber fiber(boost::fibers::launch::post, std::allocator_arg, ArenaStack{stack},
@@ -49,13 +50,14 @@ void Worker::launch(RankId id, const std::function<void(Rank&)>& body) {
 
 void Worker::work(const std::function<void(Rank&)>& body) {
   FiberScheduler& scheduler = FiberScheduler::of_this_thread();
+  handle_crashes();
   Rank* outer = Rank::active();
   bool outer_shapes_only = DataMode::shapes_only();
   DataMode::set_shapes_only(run_.options().shapes_only);
   lane_.exceptions = &ExceptionState::of_current_thread();
   SavedExceptions exceptions(*lane_.exceptions);
-  if (run_.stacks_->has_guard_pages()) lane_.guard.emplace(*run_.stacks_);
   lane_.ended_fibers.emplace(run_.seats_.size());
+  lane_.thread = pthread_self();
   lane_.root = boost::fibers::context::active();
   lane_.current = lane_.root;
   lane_.root_identity = FiberIdentity::of_current_thread();
@@ -69,7 +71,6 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   lane_.ended_fibers.reset();
   for (std::size_t id = index_; id < run_.seats_.size(); id += run_.lanes_.size())
     run_.seats_[id].identity.release();
-  lane_.guard.reset();
   DataMode::set_shapes_only(outer_shapes_only);
   make_active(outer);
 }
@@ -79,7 +80,6 @@ void Worker::drive() {
   do {
     lane_.gives_up_turn = true;
     suspend_root();
-    if (lane_.guard) lane_.guard->leave();
     run_.root_has_turn_ = false;
     make_active(nullptr);
   } while (!run_.settle());

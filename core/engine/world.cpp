@@ -24,6 +24,7 @@ Outcome World::run(const std::function<void(Rank&)>& body) {
     return outcome;
   } catch (...) {
     running_ = false;
+    run_.reset();
     throw;
   }
 }

@@ -12,6 +12,20 @@ constexpr std::size_t ranks_max = std::size_t(1) << 24;
 constexpr std::size_t threads_max = 1024;
 constexpr std::size_t stack_bytes_min = 8 * 1024;
 
+// Address space and page tables are plenty in a small world only. Frames are larger under the
+// address sanitizer, and so are stacks.
+std::size_t default_stack_bytes(std::size_t ranks) {
+  constexpr std::size_t kibibyte = 1024;
+#ifdef SIMMESH_ASAN
+  constexpr std::size_t larger = 4;
+#else
+  constexpr std::size_t larger = 1;
+#endif
+  if (ranks <= 4096) return larger * 1024 * kibibyte;
+  if (ranks <= 65536) return larger * 256 * kibibyte;
+  return larger * 64 * kibibyte;
+}
+
 void check_between(const char* name, std::size_t value, std::size_t low, std::size_t high) {
   if (value < low || value > high)
     raise(ErrorKind::value_error, "engine/world", "expected {} between {} and {}, got {}", name,
@@ -44,7 +58,11 @@ std::vector<RankId> checked_representatives(const WorldOptions& options) {
 WorldOptions checked(WorldOptions options) {
   check_between("ranks", options.ranks, 1, ranks_max);
   check_between("threads", options.threads, 1, threads_max);
+  if (options.stack_bytes == 0) options.stack_bytes = default_stack_bytes(options.ranks);
   check_between("stack_bytes", options.stack_bytes, stack_bytes_min, std::size_t(1) << 30);
+  if (!(options.timeout_seconds >= 0))
+    raise(ErrorKind::value_error, "engine/world", "expected timeout_seconds of at least 0, got {}",
+          options.timeout_seconds);
   options.folded_onto = checked_representatives(options);
   return options;
 }

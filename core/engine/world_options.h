@@ -26,8 +26,23 @@ struct WorldOptions {
   // Gives each rank a device with streams, a clock and a caching allocator, and checks that streams
   // don't race. Changes no data and no schedule.
   std::optional<DeviceModel> device = {};
-  // Address space of a rank's stack. Only pages that are touched use memory.
-  std::size_t stack_bytes = 64 * 1024;
+  // Address space of a rank's stack, of which only pages that are touched use memory; 0 for 1 MiB in
+  // a world of up to 4,096 ranks, 256 KiB in one of up to 65,536, and 64 KiB in a larger one.
+  std::size_t stack_bytes = 0;
+  // Below each stack lies memory that can't be touched, where the world has no more than 4,096
+  // ranks and the system allows it: a stack that overflows ends the program at once, with a report.
+  // Without it the overflow is found when the rank starts its next operation or returns.
+  bool guard_pages = true;
+  // Seconds of wall time after which a rank that hasn't given up its turn is reported, with the
+  // calls that it is in, and the program ends with status 134; 0 for no limit.
+  double timeout_seconds = 0;
+  // New elements that no op has written are NaN (of integers -1), and memory that was given back is
+  // overwritten with 0xA5.
+#ifdef NDEBUG
+  bool poison = false;
+#else
+  bool poison = true;
+#endif
   bool record_choices = false;
   std::size_t trace_events_max = 4 * 1024;
   // In a world of shapes only no tensor has elements: schedule, collectives, ledger and events are
@@ -45,7 +60,7 @@ struct WorldOptions {
 
 // checked returns options with the ranks to fold onto, sorted, each once. Throws a ValueError for
 // options that make no sense: no ranks, more than 2^24 of them, no threads, a folded world with
-// data, ranks to fold onto that aren't there.
+// data, ranks to fold onto that aren't there, a negative timeout. The stack's size is set.
 WorldOptions checked(WorldOptions options);
 
 // runs says whether a rank of a World with checked options runs; in a folded world most don't.

@@ -49,13 +49,14 @@ std::byte* PhysicalMemory::allocate(PhysicalMemory* memory, std::size_t bytes) {
            !memory->peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
     }
     memory->live_buffers_.fetch_add(1, std::memory_order_relaxed);
+    if (memory->options_.poison) std::memset(block, 0xFF, bytes);
   }
   return block;
 }
 
 void PhysicalMemory::free(PhysicalMemory* memory, std::byte* block, std::size_t bytes) {
   if (memory) {
-    if (memory->options_.poison_freed) std::memset(block, 0xDB, bytes);
+    if (memory->options_.poison) std::memset(block, 0xA5, bytes);
     memory->current_.fetch_sub(std::int64_t(bytes), std::memory_order_relaxed);
     memory->live_buffers_.fetch_sub(1, std::memory_order_relaxed);
     if (is_large(bytes) && memory->keep_cached(block, bytes)) return;

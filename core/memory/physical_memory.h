@@ -15,7 +15,8 @@ namespace simmesh {
 class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
  public:
   struct Options {
-    bool poison_freed = false;                              // overwrite freed bytes with 0xDB
+    // Fresh bytes are 0xFF, which is NaN in every float dtype, and freed ones become 0xA5.
+    bool poison = false;
     std::size_t cached_bytes_max = std::size_t(512) << 20;  // of large blocks
   };
 
@@ -33,7 +34,7 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
   void count_uncharged(std::int64_t more) {
     live_uncharged_.fetch_add(more, std::memory_order_relaxed);
   }
-  bool poisons_freed() const { return options_.poison_freed; }
+  bool poisons() const { return options_.poison; }
 
   // restart_peak forgets earlier peaks, at the start of a run.
   void restart_peak() { peak_.store(current_bytes(), std::memory_order_relaxed); }

@@ -119,6 +119,7 @@ void Storage::restore() {
 }
 
 std::byte* Storage::mutable_data(const ByteRange& written) {
+  ++changes_;
   if (buffer()->is_shared()) {
     BufferPtr own = Buffer::make(bytes_, memory());
     if (bytes_ > 0) std::memcpy(own->data(), data(), bytes_);
@@ -133,6 +134,7 @@ std::byte* Storage::mutable_data(const ByteRange& written) {
 }
 
 void Storage::adopt(BufferPtr buffer, std::size_t offset) {
+  ++changes_;
   if (bytes_ == 0 || DataMode::shapes_only()) return;
   SIMMESH_CHECK(offset + bytes_ <= buffer->bytes(), "bytes {}..{} of a buffer of {}", offset,
                 offset + bytes_, buffer->bytes());

@@ -67,10 +67,12 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   void restore();
   bool is_freed() const { return is_freed_; }
 
-  // changes counts the operations in place on tensors that view the storage: what the tape saved is
-  // stale after one.
+  // changes counts what was done to the elements of the storage in place: what the tape saved is
+  // stale after one. mutable_data and adopt count. Who writes elements that nobody can have seen
+  // before, or several times for one operation, sets the number.
   std::uint32_t changes() const { return changes_; }
   void count_change() { ++changes_; }
+  void set_changes(std::uint32_t changes) { changes_ = changes; }
 
  private:
   enum class Contents : std::uint8_t { elements, meta, shape };

@@ -167,10 +167,8 @@ void Module::load_state_dict(const StateDict& state) {
     if (named(own, name) == own.end()) problems.push_back("unexpected key " + name);
   if (!problems.empty())
     raise(ErrorKind::runtime_error, "nn/load_state_dict", "{}", fmt::join(problems, "; "));
-  for (auto& [name, tensor] : own) {
+  for (auto& [name, tensor] : own)
     copy_(tensor, converted(named(state, name)->second.detach(), tensor.dtype()));
-    tensor.storage()->count_change();
-  }
 }
 
 void Module::train(bool mode) {

@@ -82,6 +82,7 @@ std::vector<Tensor> run_plain(const OpCall& call) {
     outputs.push_back(is_meta ? empty_meta(type.shape, type.dtype) : empty(type.shape, type.dtype));
   if (is_meta) return outputs;
   run_kernel(call, inputs, outputs);
+  for (Tensor& output : outputs) output.storage()->set_changes(0);
   return outputs;
 }
 
@@ -147,6 +148,7 @@ Tensor& call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
           "expected no tensor that requires a gradient with an out argument, which the tape can't "
           "record");
   OpCall call{op, inputs, attributes};
+  std::uint32_t changes = out.storage()->changes();
   if (writes_directly(call, out)) {
     Tensor plain = out.detach();
     run_kernel(call, detached(inputs), {&plain, 1});
@@ -155,7 +157,7 @@ Tensor& call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
     SIMMESH_CHECK(outputs.size() == 1, "{} has {} outputs", op.name, outputs.size());
     copy_(out, outputs.front());
   }
-  out.storage()->count_change();
+  out.storage()->set_changes(changes + 1);
   return out;
 }
 
@@ -179,8 +181,9 @@ Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs
     launch(
         {.name = op.name.c_str(), .reads = {&result, 1}, .writes = {&plain, 1}, .device_bytes = 0});
   Clock::Quiet parts;
+  std::uint32_t changes = self.storage()->changes();
   adopt_(plain, converted(result, self.dtype()));
-  self.storage()->count_change();
+  self.storage()->set_changes(changes + 1);
   if (tracked) tracked->tracking()->rebase(call, self);
   return self;
 }

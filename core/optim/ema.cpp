@@ -28,7 +28,6 @@ void Ema::copy_to(std::vector<Tensor>& parameters) const {
   for (std::size_t i = 0; i < averages_.size(); ++i) {
     Tensor target = parameters.at(i).detach();
     copy_(target, averages_[i]);
-    target.storage()->count_change();
   }
 }
 

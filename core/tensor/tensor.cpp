@@ -15,11 +15,14 @@ namespace simmesh {
 
 namespace {
 
+[[noreturn]] void refuse_dim_of(std::int64_t dim, std::int64_t dims, std::string_view where) {
+  raise(ErrorKind::index_error, where,
+        "Dimension out of range: expected to be in range of [{}, {}], but got {}", -dims, dims - 1,
+        dim);
+}
+
 std::int64_t wrapped_dim(std::int64_t dim, std::int64_t dims, std::string_view where) {
-  if (dim < -dims || dim >= dims)
-    raise(ErrorKind::index_error, where,
-          "Dimension out of range: expected to be in range of [{}, {}], but got {}", -dims,
-          dims - 1, dim);
+  if (dim < -dims || dim >= dims) refuse_dim_of(dim, dims, where);
   return dim < 0 ? dim + dims : dim;
 }
 
@@ -113,6 +116,10 @@ bool Tensor::is_contiguous() const {
     stride *= shape_[dim];
   }
   return true;
+}
+
+void Tensor::refuse_dim(std::int64_t dim) const {
+  refuse_dim_of(dim, this->dim(), "tensor/size");
 }
 
 std::byte* Tensor::mutable_data() {
@@ -255,7 +262,7 @@ void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
   if (target.element_count() == 0) return;
   launch_copy("copy_", source, target);
-  if (DataMode::shapes_only() && is_only_a_shape(target)) return;
+  if (DataMode::shapes_only() && is_only_a_shape(target)) return target.storage()->count_change();
   CompanionPtr kept = source.storage()->buffer()->companion();
   ElementPlaces from = places_of(source);
   strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
@@ -271,7 +278,7 @@ void adopt_(Tensor& target, const Tensor& source) {
   bool whole = target.is_contiguous() && target.bytes() == target.storage()->bytes();
   if (!whole || !source.is_contiguous()) return copy_(target, source);
   launch_copy("copy_", source, target);
-  if (DataMode::shapes_only() && is_only_a_shape(target)) return;
+  if (DataMode::shapes_only() && is_only_a_shape(target)) return target.storage()->count_change();
   std::size_t begin = std::size_t(source.storage_offset()) * bytes_per_element(source.dtype());
   target.storage()->adopt(source.storage()->buffer(), source.storage()->buffer_offset() + begin);
 }
@@ -306,7 +313,7 @@ void fold_into(FoldHash& hash, const Tensor& tensor) {
   if (DataMode::shapes_only()) return;
   Ledger::Uncharged workspace;
   Tensor rows = tensor.contiguous();
-  hash.fold(bits_hash({rows.data(), rows.bytes()}));
+  hash.fold(elements_hash({rows.data(), rows.bytes()}, rows.dtype()));
 }
 
 MemoryRange memory_of(const Tensor& tensor) {

@@ -10,6 +10,7 @@
 #include "core/tensor/attachment.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/shape.h"
+#include "core/tensor/values.h"
 
 namespace simmesh {
 
@@ -39,7 +40,14 @@ class Tensor {
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
   std::int64_t dim() const { return std::int64_t(shape_.size()); }
-  std::int64_t size(std::int64_t dim) const { return shape_[std::size_t(dim)]; }
+  // size returns the extent of a dim, counted from the end where it is negative. Throws an
+  // IndexError for a dim that isn't there.
+  std::int64_t size(std::int64_t dim) const {
+    std::int64_t from_begin = dim < 0 ? dim + this->dim() : dim;
+    if (from_begin < 0 || from_begin >= this->dim()) [[unlikely]]
+      refuse_dim(dim);
+    return shape_[std::size_t(from_begin)];
+  }
   std::int64_t element_count() const { return count_; }
   std::size_t bytes() const { return std::size_t(count_) * bytes_per_element(dtype_); }
   // storage_offset is in elements, from the begin of the storage.
@@ -63,7 +71,8 @@ class Tensor {
   Tensor detach() const;
   Tensor local_part() const { return distribution_ ? distributed_part() : detach(); }
 
-  // data points to the first element. Elements lie at the strides.
+  // data points to the first element. Elements lie at the strides. What the tape saved of the tensor
+  // is stale once mutable_data or mutable_values was called.
   const std::byte* data() const {
     return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
   }
@@ -71,12 +80,12 @@ class Tensor {
 
   // values and mutable_values return all elements of a contiguous tensor of that dtype, row-major.
   template <class T>
-  gsl::span<const T> values() const {
+  Values<const T> values() const {
     check_access(dtype_of<T>);
     return {reinterpret_cast<const T*>(data()), std::size_t(count_)};
   }
   template <class T>
-  gsl::span<T> mutable_values() {
+  Values<T> mutable_values() {
     check_access(dtype_of<T>);
     return {reinterpret_cast<T*>(mutable_data()), std::size_t(count_)};
   }
@@ -100,6 +109,7 @@ class Tensor {
 
  private:
   void check_access(DType dtype) const;
+  [[noreturn]] void refuse_dim(std::int64_t dim) const;
   Tensor distributed_part() const;
   // attached_views returns what views of the tensor run through, null where it is a plain one.
   const AttachedViews* attached_views() const;
@@ -148,7 +158,7 @@ Tensor tensor_of(std::initializer_list<std::int64_t> shape, std::initializer_lis
 }
 
 // copy_ writes the elements of source into target, which has the same shape and dtype, through any
-// strides.
+// strides. What the tape saved of the target is stale afterwards.
 void copy_(Tensor& target, const Tensor& source);
 
 // adopt_ lets target take the elements of a contiguous source of the same shape and dtype: without

@@ -4,8 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "collectives/group.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"
 #include "tests/every_schedule.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
@@ -155,6 +160,25 @@ TEST(Collectives, ThePremultipliedSumScalesFirst) {
                             ProcessGroup::world());
     rank.expect_same_bits(sum, full({3}, DType::float32, 1.5));
   });
+}
+
+// The sums of two ranks double a saved tensor: its gradient would be that of the sum.
+TEST(Collectives, InPlaceFormsOfASavedTensorAreRefusedInBackward) {
+  for (bool is_all_reduce : {true, false})
+    run_every_schedule(2, [=](Rank&) {
+      ProcessGroup world = ProcessGroup::world();
+      Tensor x = full({2}, DType::float32, 4);
+      set_requires_grad(x);
+      Tensor saved = mul(x, 1.0);
+      Tensor loss = sum(mul(saved, saved));
+      Tensor view = saved.detach();
+      if (is_all_reduce)
+        all_reduce_(view, ReduceOp::sum, world);
+      else
+        broadcast_(view, 0, world);
+      testing::expect_error([&] { backward(loss); }, ErrorKind::runtime_error,
+                            "modified by an inplace operation");
+    });
 }
 
 }  // namespace

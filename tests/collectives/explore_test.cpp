@@ -19,7 +19,65 @@ TEST(Explore, CollectivesAreOneClassWithACertificate) {
   EXPECT_TRUE(found.ok());
   EXPECT_EQ(found.classes, 1u);
   EXPECT_EQ(found.certificate,
-            "all schedules are equivalent: no receive from any source, no shared state");
+            "all schedules are equivalent: no receive from any source, no Work::is_completed, no "
+            "Shared state; other variables that ranks share are not watched");
+}
+
+// What a rank does can depend on the answer, so both answers are classes of their own, of a
+// collective and of messages in both directions.
+TEST(Explore, BothAnswersToIsCompletedAreFound) {
+  auto started = [](int kind, const ProcessGroup& world) {
+    Tensor one = full({1}, DType::float32, 1);
+    if (kind == 0) return all_reduce_async(one, ReduceOp::sum, world);
+    if (kind == 1) return isend(one, {.peer = 1}, world);
+    return irecv(Dims{1}, DType::float32, {.peer = 1}, world);
+  };
+  auto answer = [](int kind, const ProcessGroup& world) {
+    Tensor one = full({1}, DType::float32, 1);
+    if (kind == 0) all_reduce(one, ReduceOp::sum, world);
+    if (kind == 1) recv(Dims{1}, DType::float32, {.peer = 0}, world);
+    if (kind == 2) send(one, {.peer = 0}, world);
+  };
+  for (int kind : {0, 1, 2}) {
+    std::set<bool> answers;
+    Exploration found = explore({.ranks = 2}, [&](Rank& rank) {
+      ProcessGroup world = ProcessGroup::world();
+      if (rank.id() == 1) return answer(kind, world);
+      Work work = started(kind, world);
+      bool completed = work.is_completed();
+      answers.insert(completed);
+      rank.record(std::uint64_t(completed));
+      work.wait();
+    });
+    EXPECT_TRUE(found.complete) << kind;
+    EXPECT_EQ(answers.size(), 2u) << kind;
+    EXPECT_GE(found.classes, 2u) << kind;
+    EXPECT_FALSE(found.one_data_hash) << kind;
+    EXPECT_TRUE(found.certificate.empty()) << kind;
+  }
+}
+
+// A question that is only asked in some schedules makes what was explored before it incomplete.
+TEST(Explore, StartsAgainWhenAnObjectShowsLate) {
+  std::set<int> seen;
+  Exploration found = explore({.ranks = 3}, [&](Rank& rank) {
+    ProcessGroup world = ProcessGroup::world();
+    Tensor one = full({1}, DType::int64, rank.id());
+    if (rank.id() != 0) {
+      send(one, {.peer = 0}, world);
+      all_reduce(one, ReduceOp::sum, world);
+      return;
+    }
+    bool second_first = recv(Dims{1}, DType::int64, {}, world).peer == 2;
+    recv(Dims{1}, DType::int64, {}, world);
+    Work work = all_reduce_async(one, ReduceOp::sum, world);
+    int answer = second_first ? 1 + int(work.is_completed()) : 0;
+    seen.insert(answer);
+    rank.record(std::uint64_t(answer));
+    work.wait();
+  });
+  EXPECT_TRUE(found.complete);
+  EXPECT_EQ(seen, (std::set<int>{0, 1, 2}));
 }
 
 // n racing messages to one receiver arrive in n! orders, and each order is one class.

@@ -54,8 +54,8 @@ TEST(PointToPoint, AMessageOfAnotherSizeNamesBothSides) {
       recv(Dims{4}, DType::float32, {.peer = 0}, group);
   });
   ASSERT_FALSE(outcome.ok());
-  EXPECT_THAT(outcome.failure->message, testing::HasSubstr("rank 0 sends float32[3] at"));
-  EXPECT_THAT(outcome.failure->message, testing::HasSubstr("rank 1 receives float32[4] at"));
+  EXPECT_THAT(outcome.failure->message, ::testing::HasSubstr("rank 0 sends float32[3] at"));
+  EXPECT_THAT(outcome.failure->message, ::testing::HasSubstr("rank 1 receives float32[4] at"));
 }
 
 TEST(PointToPoint, PeersOutsideTheGroupAreRefused) {
@@ -160,7 +160,7 @@ TEST(PointToPointOnDevices, WritingWhatIsBeingSentIsARace) {
     });
     EXPECT_EQ(outcome.ok(), waits_first);
     if (!waits_first) {
-      EXPECT_THAT(outcome.failure->message, testing::HasSubstr("isend"));
+      EXPECT_THAT(outcome.failure->message, ::testing::HasSubstr("isend"));
     }
   }
 }

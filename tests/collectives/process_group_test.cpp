@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
+#include <thread>
 
 #include "collectives/collectives.h"
 #include "core/check/error.h"
@@ -9,6 +11,8 @@
 
 namespace simmesh {
 namespace {
+
+using ::testing::HasSubstr;
 
 // Each group counts its own collectives, so groups of one mesh don't get in each other's way.
 TEST(ProcessGroup, MeshDimsHaveGroupsInCoordinateOrder) {
@@ -39,9 +43,53 @@ TEST(ProcessGroup, ARankOutsideIsRefused) {
   World world({.ranks = 2});
   Outcome outcome = world.run([](Rank&) { ProcessGroup::of(RankList::of({0}), "first"); });
   ASSERT_FALSE(outcome.ok());
-  EXPECT_THAT(outcome.failure->message, testing::HasSubstr("expected rank 1 to be a member"));
+  EXPECT_THAT(outcome.failure->message, ::testing::HasSubstr("expected rank 1 to be a member"));
   outcome = world.run([](Rank&) { ProcessGroup::of(RankList::range(3), "large"); });
-  EXPECT_THAT(outcome.failure->message, testing::HasSubstr("below the 2 ranks of the world"));
+  EXPECT_THAT(outcome.failure->message, ::testing::HasSubstr("below the 2 ranks of the world"));
+}
+
+Outcome run_two(const char* schedule, std::size_t threads, const std::function<void(Rank&)>& body) {
+  World world({.ranks = 2, .schedule = Schedule::parse(schedule), .threads = threads});
+  return world.run(body);
+}
+
+// If this fails, ranks wait for a rank that never came, and the report blames another.
+TEST(ProcessGroup, IsRefusedInAnotherRankAndInALaterRun) {
+  for (const char* schedule : {"fifo", "seeded:1", "pct:3"})
+    for (std::size_t threads : {1, 2}) {
+      std::optional<ProcessGroup> kept;
+      Outcome outcome = run_two(schedule, threads, [&](Rank& rank) {
+        if (rank.id() == 0) kept = ProcessGroup::world();
+        barrier(ProcessGroup::world());
+        if (rank.id() == 1) barrier(*kept);
+      });
+      ASSERT_TRUE(outcome.failure);
+      EXPECT_EQ(outcome.failure->message,
+                "[collectives/process_group] rank 1: expected a process group that it made itself, "
+                "got one of rank 0; each rank makes its own");
+      outcome = run_two(schedule, threads, [&](Rank&) { barrier(*kept); });
+      ASSERT_TRUE(outcome.failure);
+      EXPECT_THAT(outcome.failure->message, HasSubstr("expected a process group of this run"));
+    }
+}
+
+TEST(ProcessGroup, IsRefusedOnAThreadThatRunsNoRank) {
+  Outcome outcome = run_two("fifo", 1, [](Rank& rank) {
+    ProcessGroup world = ProcessGroup::world();
+    std::exception_ptr thrown;
+    if (rank.id() == 1)
+      std::thread([&] {
+        try {
+          barrier(world);
+        } catch (...) {
+          thrown = std::current_exception();
+        }
+      }).join();
+    if (thrown) std::rethrow_exception(thrown);
+  });
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_THAT(outcome.failure->message,
+              HasSubstr("expected a rank to use its process group, got a thread that runs no rank"));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ TEST(Compute, EveryModeHashesAndRefuses) {
   }
   for (std::string_view name : names) {
     Arithmetic mode = Arithmetic::parse(name);
-    BitsHash hash;
+    ElementsHash hash(DType::float32);
     Tensor result = reduced(mode, operands, {.hash = &hash});
     EXPECT_EQ(hash.value(), bits_hash({result.data(), result.bytes()})) << name;
     EXPECT_THROW(reduced(mode, operands, {.op = ReduceOp::band}), Error);

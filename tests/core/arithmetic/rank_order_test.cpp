@@ -108,7 +108,7 @@ TEST(RankOrder, BlocksCoverAllElements) {
 
 // If this fails, the data hash of a run is not the hash of its results.
 TEST(RankOrder, HashIsThatOfTheResult) {
-  BitsHash hash;
+  ElementsHash hash(DType::float32);
   Tensor result = reduced(RankOrder(), operands_of(DType::float32, 3, 20000), {.hash = &hash});
   EXPECT_EQ(hash.value(), bits_hash({result.data(), result.bytes()}));
 }

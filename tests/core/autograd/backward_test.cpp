@@ -13,6 +13,7 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
@@ -181,6 +182,31 @@ TEST(Backward, InExactArithmeticDoesNotDependOnHowTheBatchIsCut) {
     auto cut = gradient(parts);
     EXPECT_TRUE(same_bits(whole.first, cut.first)) << parts;
     EXPECT_TRUE(same_bits(whole.second, cut.second)) << parts;
+  }
+}
+
+// If this fails, a gradient is computed from elements that forward never saw, and nobody says so.
+TEST(Backward, EveryWayToChangeASavedTensorIsRefused) {
+  std::vector<std::function<void(Tensor&)>> changes = {
+      [](Tensor& x) { copy_(x, full({2}, DType::float32, 5)); },
+      [](Tensor& x) { adopt_(x, full({2}, DType::float32, 5)); },
+      [](Tensor& x) { x.mutable_values<float>()[1] = 5; },
+      [](Tensor& x) { x.mutable_data(); },
+      [](Tensor& x) {
+        NoGrad scope;
+        mul_(x, full({2}, DType::float32, 5));
+      },
+  };
+  for (const auto& change : changes) {
+    Tensor x = full({2}, DType::float32, 4);
+    set_requires_grad(x);
+    Tensor saved = mul(x, 1.0);
+    Tensor loss = sum(mul(saved, saved));
+    Tensor view = saved.detach();
+    change(view);
+    testing::expect_error([&] { backward(loss); }, ErrorKind::runtime_error,
+                          "modified by an inplace operation: float32[2], saved by mul, is "
+                          "at version 1; expected version 0");
   }
 }
 

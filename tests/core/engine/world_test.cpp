@@ -1,5 +1,6 @@
 #include "core/engine/world.h"
 
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdexcept>
@@ -15,7 +16,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-void yield(Rank& rank) { rank.run().yield(rank, CallSite::here()); }
+void yield(Rank& rank) { rank.yield(); }
+
+void fill_stack(std::size_t bytes) {
+  volatile char* frame = static_cast<volatile char*>(__builtin_alloca(bytes));
+  for (std::size_t i = 0; i < bytes; ++i) frame[i] = 0;
+}
 
 TEST(World, RunsEveryRankUnderEverySchedule) {
   for (std::size_t ranks : {1, 2, 3, 8, 65})
@@ -161,6 +167,8 @@ TEST(World, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(World({.ranks = std::size_t(1) << 40}), Error);
   EXPECT_THROW(World({.ranks = 1, .threads = 0}), Error);
   EXPECT_THROW(World({.ranks = 1, .stack_bytes = 100}), Error);
+  EXPECT_THROW(World({.ranks = 1, .timeout_seconds = -1}), Error);
+  EXPECT_THROW(World({.ranks = 1, .timeout_seconds = std::nan("")}), Error);
 }
 
 TEST(World, ThisRankIsOnlyThereInsideARun) {
@@ -168,25 +176,30 @@ TEST(World, ThisRankIsOnlyThereInsideARun) {
   EXPECT_THROW(this_rank(), Error);
 }
 
-std::uint64_t fill_stack(std::size_t bytes) {
-  std::vector<char> heap(1, 1);
-  volatile char* frame = static_cast<volatile char*>(__builtin_alloca(bytes));
-  for (std::size_t i = 0; i < bytes; ++i) frame[i] = heap[0];
-  return std::uint64_t(frame[bytes / 2]);
-}
-
-// The red zone takes what overflows: the rank fails with a report, the others end in order, and the
-// World goes on.
-TEST(World, StackOverflowIsReportedAndHarmsNobody) {
-  World world({.ranks = 4, .stack_bytes = 32 * 1024});
+// Without guard pages the gap below a stack takes what overflows: the rank fails with a report, the
+// others end in order, and the World goes on.
+TEST(World, AnOverflowWithoutGuardPagesHarmsNobody) {
+  World world({.ranks = 4, .stack_bytes = 32 * 1024, .guard_pages = false});
   Outcome outcome = world.run([](Rank& rank) {
     if (rank.id() == 1) fill_stack(48 * 1024);
-    yield(rank);
+    rank.yield();
   });
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.failure->rank, 1u);
-  EXPECT_THAT(outcome.failure->message, HasSubstr("used more than its 32768 bytes of stack"));
-  EXPECT_TRUE(world.run([](Rank& rank) { yield(rank); }).ok());
+  EXPECT_THAT(outcome.failure->message, HasSubstr("overflowed its stack of 32768 bytes"));
+  EXPECT_TRUE(world.run([](Rank& rank) { rank.yield(); }).ok());
+}
+
+TEST(World, PoisonMakesElementsThatNobodyWroteNaN) {
+  for (bool poison : {false, true}) {
+    World world({.ranks = 2, .poison = poison});
+    Outcome outcome = world.run([&](Rank& rank) {
+      Tensor fresh = empty({3}, DType::float32);
+      if (poison && !std::isnan(fresh.values<float>()[2])) throw std::runtime_error("a number");
+      rank.record(zeros({2}, DType::float32));
+    });
+    EXPECT_TRUE(outcome.ok()) << report(outcome);
+  }
 }
 
 }  // namespace

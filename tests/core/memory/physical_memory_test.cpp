@@ -51,14 +51,17 @@ TEST(PhysicalMemory, LargeBlocksAreReusedOnce) {
 }
 
 // If this fails, use after free goes unseen. The cache owns the freed block, so it may be read.
-TEST(PhysicalMemory, PoisonOverwritesFreedBytesOnlyWhereAsked) {
+TEST(PhysicalMemory, PoisonOverwritesFreshAndFreedBytesOnlyWhereAsked) {
   for (bool poison : {false, true}) {
-    auto memory = memory_of({.poison_freed = poison});
-    EXPECT_EQ(memory->poisons_freed(), poison);
+    auto memory = memory_of({.poison = poison});
+    EXPECT_EQ(memory->poisons(), poison);
     std::byte* block = PhysicalMemory::allocate(memory.get(), large);
+    if (poison) {
+      for (std::size_t i = 0; i < large; ++i) ASSERT_EQ(block[i], std::byte(0xFF)) << i;
+    }
     std::memset(block, 0x11, large);
     PhysicalMemory::free(memory.get(), block, large);
-    std::byte expected{poison ? std::uint8_t(0xDB) : std::uint8_t(0x11)};
+    std::byte expected{poison ? std::uint8_t(0xA5) : std::uint8_t(0x11)};
     for (std::size_t i = 0; i < large; ++i)
       ASSERT_EQ(block[i], expected) << "byte " << i << " poison " << poison;
   }

@@ -7,6 +7,7 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "tests/expect_error.h"
 
 namespace simmesh {
 namespace {
@@ -168,6 +169,16 @@ TEST(Tensor, TextShowsDTypeShapeAndElements) {
   EXPECT_EQ(to_string(zeros({0}, DType::boolean)), "bool[0] {}");
   EXPECT_EQ(to_string(Tensor()), "undefined");
   EXPECT_NE(to_string(zeros({65}, DType::int32)).find(", ...}"), std::string::npos);
+}
+
+TEST(Tensor, SizeCountsFromTheEndAndRefusesADimThatIsNotThere) {
+  Tensor x = zeros({2, 3}, DType::float32);
+  EXPECT_EQ(x.size(-1), 3);
+  EXPECT_EQ(x.size(-2), 2);
+  for (std::int64_t dim : {2, -3, 100})
+    testing::expect_error([&] { x.size(dim); }, ErrorKind::index_error,
+                          "expected to be in range of [-2, 1], but got " + std::to_string(dim));
+  EXPECT_THROW(zeros({}, DType::float32).size(0), Error);
 }
 
 }  // namespace

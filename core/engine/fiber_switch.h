@@ -19,6 +19,8 @@ namespace simmesh {
 // library that isn't. Where there is none, every call below does nothing.
 class FiberIdentity {
  public:
+  // is_watched says whether the program has the address sanitizer, under which frames are larger.
+  static bool is_watched();
   // of_current_thread describes the stack that this thread is on: the one that it began with, or
   // that of a rank which runs another World.
   static FiberIdentity of_current_thread();
@@ -43,7 +45,6 @@ class FiberIdentity {
   Handle thread_fiber_ = nullptr;
   Handle scope_outside_ = nullptr;
 #else
-  static bool is_watched() { return __sanitizer_start_switch_fiber != nullptr; }
   static FiberIdentity of_watched_thread();
   void announce(const FiberIdentity& other, bool last_time);
   void unpoison() const;
@@ -80,7 +81,10 @@ class SavedExceptions {
   ExceptionState saved_;
 };
 
-#if !defined(SIMMESH_TSAN)
+#if defined(SIMMESH_TSAN)
+inline bool FiberIdentity::is_watched() { return false; }
+#else
+inline bool FiberIdentity::is_watched() { return __sanitizer_start_switch_fiber != nullptr; }
 inline FiberIdentity FiberIdentity::of_current_thread() {
   return is_watched() ? of_watched_thread() : FiberIdentity();
 }

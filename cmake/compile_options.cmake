@@ -9,7 +9,7 @@ target_compile_options(simmesh_options INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -fmacro-prefix-map=${PROJECT_BINARY_DIR}/headers/simmesh/=)
 
-# The presets make warnings errors, by CMAKE_COMPILE_WARNING_AS_ERROR.
+# The presets make warnings errors, by CMAKE_COMPILE_WARNING_AS_ERROR. A project that adds this tree isn't told of them.
 set(simmesh_warnings -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
   -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -24,7 +24,11 @@ if(NOT CMAKE_UNITY_BUILD)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND simmesh_warnings -Wshadow=local -Wno-subobject-linkage)
 endif()
-target_compile_options(simmesh_options INTERFACE ${simmesh_warnings})
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(simmesh_options INTERFACE ${simmesh_warnings})
+else()
+  set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)
+endif()
 
 # The fibers tell the sanitizers of every switch (core/engine/fiber_switch.h).
 if("address" IN_LIST SIMMESH_SANITIZE)

@@ -4,6 +4,10 @@ include_directories(${PROJECT_SOURCE_DIR})
 # Users include <simmesh/mesh/device_mesh.h>. cmake/export_headers.cmake writes these headers, both for installation and for
 # programs that add this tree to their own build.
 set(simmesh_headers ${PROJECT_BINARY_DIR}/headers)
+# In a project that adds this tree, its warnings are about its own code.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(simmesh_system SYSTEM)
+endif()
 
 # simmesh_library(name [WHOLE] FOLDERS folders... USES targets... HIDES targets...) makes the library simmesh_<name> from all
 # sources below the folders. Without FOLDERS, the folder is <name>. Its headers include those of the targets that it USES; only
@@ -33,7 +37,7 @@ function(simmesh_library name)
   add_library(simmesh::${exported} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${exported} OUTPUT_NAME simmesh_${name})
   target_compile_features(${target} PUBLIC cxx_std_20)
-  target_include_directories(${target} INTERFACE
+  target_include_directories(${target} ${simmesh_system} INTERFACE
     $<BUILD_INTERFACE:${simmesh_headers}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target}
     PUBLIC ${LIBRARY_USES} PRIVATE ${LIBRARY_HIDES} $<BUILD_INTERFACE:simmesh_options>)

@@ -27,33 +27,46 @@ struct CurrentStack {
 };
 thread_local CurrentStack current_stack;
 
-}  // namespace
-
-FiberIdentity FiberIdentity::of_watched_thread() {
-  FiberIdentity identity;
-  identity.lower_end_ = current_stack.lower_end;
-  identity.bytes_ = current_stack.bytes;
-  if (identity.lower_end_) return identity;
+CurrentStack first_stack_of_thread() {
+  CurrentStack stack;
   pthread_attr_t attributes;
   void* lower_end = nullptr;
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    pthread_attr_getstack(&attributes, &lower_end, &identity.bytes_);
+    pthread_attr_getstack(&attributes, &lower_end, &stack.bytes);
     pthread_attr_destroy(&attributes);
   }
-  identity.lower_end_ = static_cast<const std::byte*>(lower_end);
+  stack.lower_end = static_cast<const std::byte*>(lower_end);
+  return stack;
+}
+
+}  // namespace
+
+FiberIdentity FiberIdentity::of_current_thread() {
+  FiberIdentity identity;
+  if (!is_watched()) return identity;
+  CurrentStack stack = current_stack.lower_end ? current_stack : first_stack_of_thread();
+  identity.stack_ = std::make_unique<Stack>(Stack{stack.lower_end, stack.bytes});
   return identity;
+}
+
+FiberIdentity FiberIdentity::of_stack(const std::byte* lower_end, std::size_t bytes) {
+  FiberIdentity identity;
+  if (is_watched()) identity.stack_ = std::make_unique<Stack>(Stack{lower_end, bytes, true});
+  return identity;
+}
+
+// A fiber doesn't return from its last frames, and others get its stack.
+void FiberIdentity::release() {
+  if (stack_ && __asan_unpoison_memory_region)
+    __asan_unpoison_memory_region(stack_->lower_end, stack_->bytes);
 }
 
 // Only a rank's fiber ends. Whoever drives the ranks comes back, also right after one of them has.
 void FiberIdentity::announce(const FiberIdentity& other, bool last_time) {
-  bool ends = last_time && is_a_ranks_;
-  current_stack = {other.lower_end_, other.bytes_};
-  __sanitizer_start_switch_fiber(ends ? nullptr : &fake_stack_, other.lower_end_, other.bytes_);
-}
-
-// A fiber doesn't return from its last frames, and others get its stack.
-void FiberIdentity::unpoison() const {
-  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(lower_end_, bytes_);
+  const Stack& to = *other.stack_;
+  bool ends = last_time && stack_->is_a_ranks;
+  current_stack = {to.lower_end, to.bytes};
+  __sanitizer_start_switch_fiber(ends ? nullptr : &stack_->fake, to.lower_end, to.bytes);
 }
 
 #else

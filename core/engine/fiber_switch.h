@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 // Present in a program that is built with the address sanitizer, null in any other.
 #if !defined(SIMMESH_TSAN)
@@ -40,19 +41,21 @@ class FiberIdentity {
   void leave_scope();
 
  private:
-  using Handle = void*;
 #if defined(SIMMESH_TSAN)
+  using Handle = void*;
   Handle thread_fiber_ = nullptr;
   Handle scope_outside_ = nullptr;
 #else
-  static FiberIdentity of_watched_thread();
+  // Stack is what the address sanitizer knows of a fiber. Worlds of many ranks pay for a pointer.
+  struct Stack {
+    const std::byte* lower_end = nullptr;
+    std::size_t bytes = 0;
+    bool is_a_ranks = false;  // made by of_stack
+    void* fake = nullptr;     // the sanitizer's
+  };
   void announce(const FiberIdentity& other, bool last_time);
-  void unpoison() const;
 
-  Handle fake_stack_ = nullptr;
-  const std::byte* lower_end_ = nullptr;
-  std::size_t bytes_ = 0;
-  bool is_a_ranks_ = false;  // made by of_stack
+  std::unique_ptr<Stack> stack_;
 #endif
 };
 
@@ -85,27 +88,13 @@ class SavedExceptions {
 inline bool FiberIdentity::is_watched() { return false; }
 #else
 inline bool FiberIdentity::is_watched() { return __sanitizer_start_switch_fiber != nullptr; }
-inline FiberIdentity FiberIdentity::of_current_thread() {
-  return is_watched() ? of_watched_thread() : FiberIdentity();
-}
-inline FiberIdentity FiberIdentity::of_stack(const std::byte* lower_end, std::size_t bytes) {
-  FiberIdentity identity;
-  identity.lower_end_ = lower_end;
-  identity.bytes_ = bytes;
-  identity.is_a_ranks_ = true;
-  return identity;
-}
-inline void FiberIdentity::release() {
-  if (is_watched()) [[unlikely]]
-    unpoison();
-}
 inline void FiberIdentity::leave_for(FiberIdentity& other, bool last_time) {
   if (is_watched()) [[unlikely]]
     announce(other, last_time);
 }
 inline void FiberIdentity::arrive() {
   if (is_watched()) [[unlikely]]
-    __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr);
+    __sanitizer_finish_switch_fiber(stack_->fake, nullptr, nullptr);
 }
 inline void FiberIdentity::enter_scope() {}
 inline void FiberIdentity::leave_scope() {}

@@ -1,5 +1,5 @@
-# All dependencies are packages of the distribution; `./dev` installs them. A project that adds this one to its own build sees
-# the same packages, and needs those of libraries that it doesn't link only if this tree finds them.
+# All dependencies are packages of the distribution; `./dev` installs them. A project that adds this tree to its own build must
+# see the targets of packages too, since our libraries name them.
 if(NOT PROJECT_IS_TOP_LEVEL)
   set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 endif()

@@ -21,5 +21,6 @@ install(FILES ${PROJECT_BINARY_DIR}/simmesh-config.cmake ${PROJECT_BINARY_DIR}/s
 
 # The file finds the libraries from where it lies, so that an installed tree can be moved.
 file(RELATIVE_PATH simmesh_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" simmesh_prefix_from_pc "${simmesh_prefix_from_pc}")
 configure_file(cmake/simmesh.pc.in ${PROJECT_BINARY_DIR}/simmesh.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/simmesh.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

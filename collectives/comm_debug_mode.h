@@ -17,7 +17,7 @@ namespace simmesh {
 //
 //   CommDebugMode mode;
 //   DTensor y = distribute_tensor(full, mesh, {Shard(0)}).redistribute({Replicate()});
-//   mode.get_total_counts();                        // 2: a scatter and an all-gather
+//   mode.get_total_counts();                        // 2: a broadcast and an all-gather
 //   mode.get_comm_counts().at("all_gather").bytes;  // of this rank's operands
 //
 // Messages between two ranks aren't counted.

@@ -1,16 +1,46 @@
 #pragma once
 
-// All of simmesh that a program needs to describe and run worlds.
+// What a program needs to describe worlds and to train in them: meshes, collectives, DTensors,
+// modules, losses, optimisers, FSDP and ZeRO. Headers for single purposes are included by name: the
+// other ops (core/ops), exploration of schedules (core/engine/explore.h), maps for Eigen
+// (core/tensor/eigen_map.h), the fixture for tests (testing/gtest.h).
 
 #include "collectives/collectives.h"
+#include "collectives/comm_debug_mode.h"
 #include "collectives/point_to_point.h"
 #include "collectives/process_group.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/checkpoint.h"
+#include "core/autograd/variable.h"
 #include "core/engine/outcome.h"
 #include "core/engine/rank.h"
 #include "core/engine/world.h"
+#include "core/engine/world_arguments.h"
+#include "core/nn/attention.h"
+#include "core/nn/block.h"
+#include "core/nn/containers.h"
+#include "core/nn/dropout.h"
+#include "core/nn/embedding.h"
+#include "core/nn/gated_mlp.h"
+#include "core/nn/linear.h"
+#include "core/nn/mlp.h"
+#include "core/nn/moe.h"
+#include "core/nn/normalization.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/matrices/products.h"
+#include "core/ops/neural/losses.h"
+#include "core/ops/random/default_generator.h"
+#include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/views.h"
+#include "core/optim/adam.h"
+#include "core/optim/clip.h"
+#include "core/optim/learning_rate.h"
+#include "core/optim/sgd.h"
 #include "core/tensor/formula.h"
 #include "core/tensor/tensor.h"
+#include "fsdp/clip.h"
 #include "fsdp/fully_shard.h"
+#include "fsdp/optimizer_state_dict.h"
 #include "fsdp/state_dict.h"
 #include "mesh/default_mesh.h"
 #include "mesh/device_mesh.h"

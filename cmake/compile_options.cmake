@@ -1,17 +1,17 @@
-# Flags that all targets share. Results must not depend on the compiler, so floating-point contraction is off everywhere;
-# fused operations are written explicitly.
+# Flags that all targets of this tree share, and that don't reach a program that links them. Results must not depend on the
+# compiler, so floating-point contraction is off everywhere; fused operations are written explicitly.
 add_library(simmesh_options INTERFACE)
 target_compile_features(simmesh_options INTERFACE cxx_std_20)
 target_compile_options(simmesh_options INTERFACE -ffp-contract=off -fno-omit-frame-pointer)
 
 # Messages name source files by their path in the repository, wherever the repository is.
 target_compile_options(simmesh_options INTERFACE
-  "$<BUILD_INTERFACE:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>"
-  "$<BUILD_INTERFACE:-fmacro-prefix-map=${PROJECT_BINARY_DIR}/headers/simmesh/=>")
+  -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
+  -fmacro-prefix-map=${PROJECT_BINARY_DIR}/headers/simmesh/=)
 
-# Warnings are errors in this build. They don't reach a program that uses the installed libraries.
+# The presets make warnings errors, by CMAKE_COMPILE_WARNING_AS_ERROR. A project that adds this tree isn't told of them.
 set(simmesh_warnings -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion
-  -Wno-missing-field-initializers -Werror)
+  -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc 12 reports false positives inside its own standard library and Boost at -O2 and above.
   list(APPEND simmesh_warnings -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread
@@ -24,7 +24,11 @@ if(NOT CMAKE_UNITY_BUILD)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND simmesh_warnings -Wshadow=local -Wno-subobject-linkage)
 endif()
-target_compile_options(simmesh_options INTERFACE "$<BUILD_INTERFACE:${simmesh_warnings}>")
+if(PROJECT_IS_TOP_LEVEL)
+  target_compile_options(simmesh_options INTERFACE ${simmesh_warnings})
+else()
+  set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)
+endif()
 
 # The fibers tell the sanitizers of every switch (core/engine/fiber_switch.h).
 if("address" IN_LIST SIMMESH_SANITIZE)
@@ -40,12 +44,6 @@ foreach(sanitizer IN LISTS SIMMESH_SANITIZE)
   target_compile_options(simmesh_options INTERFACE -fsanitize=${sanitizer} -fno-sanitize-recover=all)
   target_link_options(simmesh_options INTERFACE -fsanitize=${sanitizer})
 endforeach()
-
-# If ccache is installed, what was compiled before comes from its cache.
-find_program(SIMMESH_CCACHE ccache)
-if(SIMMESH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${SIMMESH_CCACHE})
-endif()
 
 # The kernels are compiled once per instruction set, and the program picks one at run time. Nothing reads errno or floating-point
 # traps after them, which lets compilers turn their branches into vector code. Values don't depend on these flags.

@@ -1,27 +1,49 @@
-# All dependencies are packages of the distribution; `./dev` installs them.
+# All dependencies are packages of the distribution; `./dev` installs them. A project that adds this tree to its own build must
+# see the targets of packages too, since our libraries name them.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+endif()
 find_package(Boost 1.74 REQUIRED COMPONENTS fiber context)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Microsoft.GSL REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(tomlplusplus REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 # On x86, xxHash may be built so that it chooses a vector unit at run time.
 include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES PkgConfig::xxhash)
 check_cxx_source_compiles("#include <xxh_x86dispatch.h>
 int main() { return int(XXH3_64bits_dispatch(\"\", 0)); }" SIMMESH_XXHASH_DISPATCHES)
 unset(CMAKE_REQUIRED_LIBRARIES)
+
+# The libraries testing, verify and gate exist if their packages do. What this build makes decides which must.
+macro(simmesh_find package is_needed)
+  if(${is_needed})
+    find_package(${package} ${ARGN} REQUIRED)
+  else()
+    find_package(${package} ${ARGN} QUIET)
+  endif()
+endmacro()
+if(SIMMESH_COMMAND OR SIMMESH_TESTS OR SIMMESH_BENCH)
+  set(simmesh_needs_all ON)
+endif()
+if(SIMMESH_TESTS OR SIMMESH_EXAMPLES)
+  set(simmesh_tests_with_gtest ON)
+endif()
+simmesh_find(nlohmann_json simmesh_needs_all)
+simmesh_find(tomlplusplus simmesh_needs_all)
+simmesh_find(GTest simmesh_tests_with_gtest)
+if(SIMMESH_COMMAND)
+  find_package(CLI11 REQUIRED)
+endif()
 if(SIMMESH_TESTS)
-  find_package(GTest REQUIRED)
   find_library(SIMMESH_RAPIDCHECK rapidcheck REQUIRED)
 endif()
 if(SIMMESH_BENCH)
   find_package(benchmark REQUIRED)
 endif()
-# Products are measured against Eigen's, and half precision is tested against its types; nothing else uses it.
-if(SIMMESH_TESTS OR SIMMESH_BENCH)
+# Products are measured against Eigen's, half precision is tested against its types, and tensors can be seen as its matrices; no
+# library uses it.
+if(SIMMESH_TESTS OR SIMMESH_BENCH OR SIMMESH_EXAMPLES)
   find_package(Eigen3 3.4 REQUIRED)
 endif()

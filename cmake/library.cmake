@@ -4,12 +4,17 @@ include_directories(${PROJECT_SOURCE_DIR})
 # Users include <simmesh/mesh/device_mesh.h>. cmake/export_headers.cmake writes these headers, both for installation and for
 # programs that add this tree to their own build.
 set(simmesh_headers ${PROJECT_BINARY_DIR}/headers)
+# In a project that adds this tree, its warnings are about its own code.
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(simmesh_system SYSTEM)
+endif()
 
-# simmesh_library(name [WHOLE] FOLDERS folders... USES targets...) makes the library simmesh_<name> from all sources below the
-# folders. Without FOLDERS, the folder is <name>. WHOLE links all of it, for sources that make themselves known and that
-# nothing refers to. The property simmesh_linked says how to link the library.
+# simmesh_library(name [WHOLE] FOLDERS folders... USES targets... HIDES targets...) makes the library simmesh_<name> from all
+# sources below the folders. Without FOLDERS, the folder is <name>. Its headers include those of the targets that it USES; only
+# its sources include those of the targets that it HIDES, so users need at most their libraries. WHOLE links all of it, for
+# sources that make themselves known and that nothing refers to: the sources are then in the library simmesh_<name>_archive.
 function(simmesh_library name)
-  cmake_parse_arguments(LIBRARY "WHOLE" "" "FOLDERS;USES" ${ARGN})
+  cmake_parse_arguments(LIBRARY "WHOLE" "" "FOLDERS;USES;HIDES" ${ARGN})
   if(NOT LIBRARY_FOLDERS)
     set(LIBRARY_FOLDERS ${name})
   endif()
@@ -17,19 +22,28 @@ function(simmesh_library name)
   list(TRANSFORM patterns PREPEND ${PROJECT_SOURCE_DIR}/)
   list(TRANSFORM patterns APPEND /*.cpp)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
-  add_library(simmesh_${name} STATIC ${sources})
-  target_include_directories(simmesh_${name} INTERFACE
-    $<BUILD_INTERFACE:${simmesh_headers}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(simmesh_${name} PUBLIC ${LIBRARY_USES})
-  set(linked simmesh_${name})
+  set(exported ${name})
   if(LIBRARY_WHOLE)
+    set(exported ${name}_archive)
+    add_library(simmesh_${name} INTERFACE)
+    add_library(simmesh::${name} ALIAS simmesh_${name})
+    set_target_properties(simmesh_${name} PROPERTIES EXPORT_NAME ${name})
     # The name that is also the installed library's.
-    set(linked $<LINK_LIBRARY:WHOLE_ARCHIVE,simmesh::${name}>)
+    target_link_libraries(simmesh_${name} INTERFACE $<LINK_LIBRARY:WHOLE_ARCHIVE,simmesh::${exported}>)
+    set_property(GLOBAL APPEND PROPERTY simmesh_libraries simmesh_${name})
   endif()
-  set_target_properties(simmesh_${name} PROPERTIES EXPORT_NAME ${name} simmesh_linked "${linked}")
-  add_library(simmesh::${name} ALIAS simmesh_${name})
-  add_dependencies(simmesh_${name} simmesh_headers)
-  set_property(GLOBAL APPEND PROPERTY simmesh_libraries ${name})
+  set(target simmesh_${exported})
+  add_library(${target} STATIC ${sources})
+  add_library(simmesh::${exported} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${exported} OUTPUT_NAME simmesh_${name})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} ${simmesh_system} INTERFACE
+    $<BUILD_INTERFACE:${simmesh_headers}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target}
+    PUBLIC ${LIBRARY_USES} PRIVATE ${LIBRARY_HIDES} $<BUILD_INTERFACE:simmesh_options>)
+  add_dependencies(${target} simmesh_headers)
+  set_property(GLOBAL APPEND PROPERTY simmesh_libraries ${target})
+  set_property(GLOBAL APPEND PROPERTY simmesh_components ${name})
   set_property(GLOBAL APPEND PROPERTY simmesh_folders ${LIBRARY_FOLDERS})
 endfunction()
 

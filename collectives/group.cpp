@@ -1,5 +1,6 @@
 #include "collectives/group.h"
 
+#include "collectives/comm_debug_mode.h"
 #include "collectives/fabric.h"
 #include "core/check/check.h"
 
@@ -82,6 +83,7 @@ Exchange& Group::arrive(std::size_t member, Arrival& arrival) {
   arrival.sequence = sequence;
   next_sequence_[member] = sequence + 1;
   ++arrival.rank->counters()[std::size_t(call.op)];
+  CommDebugMode::see(*arrival.rank, call);
   ++counts_.by_op[std::size_t(call.op)].calls;
   return exchange;
 }

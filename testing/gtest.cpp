@@ -1,5 +1,7 @@
 #include "testing/gtest.h"
 
+#include <fmt/format.h>
+
 namespace simmesh::testing {
 
 namespace {
@@ -10,29 +12,63 @@ Schedule schedule_of(std::int64_t number, std::uint64_t seed) {
   return Schedule::seeded(seed + std::uint64_t(number) - 2);
 }
 
+std::vector<Schedule> schedules_of(const MeshTest& test, const WorldArguments& arguments) {
+  std::vector<Schedule> schedules = arguments.schedules;
+  if (!schedules.empty()) return schedules;
+  std::uint64_t seed = arguments.seed.value_or(test.seed);
+  for (std::int64_t number = 0; number < test.schedules; ++number)
+    schedules.push_back(schedule_of(number, seed));
+  return schedules;
+}
+
 std::string test_name() {
   const auto* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  return info ? fmt::format("{}.{}", info->test_suite_name(), info->name()) : "simmesh test";
+  return info ? fmt::format("{}.{}", info->test_suite_name(), info->name()) : "*";
+}
+
+struct FirstRun {
+  std::string schedule;
+  std::uint64_t data_hash;
+};
+
+// Returns what is wrong, empty for nothing.
+std::string judge(const Outcome& outcome, std::optional<FirstRun>& first) {
+  if (!outcome.ok()) return report(outcome);
+  if (outcome.live_storages != 0)
+    return fmt::format("expected no live storage at the end, got {}\n{}", outcome.live_storages,
+                       to_string(outcome.repro));
+  if (!first) first = {outcome.repro.schedule, outcome.data_hash};
+  if (first->data_hash == outcome.data_hash) return {};
+  Repro both = outcome.repro;
+  both.program += " --schedule " + first->schedule;
+  return fmt::format(
+      "two schedules give different data: hash {:016x} under {}, {:016x} under {}\n{}",
+      first->data_hash, first->schedule, outcome.data_hash, both.schedule, to_string(both));
 }
 
 }  // namespace
 
-void run_mesh_test(const MeshTest& test, const std::function<void(const DeviceMesh& mesh)>& body) {
-  std::optional<std::uint64_t> data_hash;
-  for (std::int64_t number = 0; number < test.schedules; ++number) {
+void run_mesh_test(const MeshTest& test, const MeshTestBody& body, CallSite site,
+                   const TestRequest& request) {
+  std::optional<FirstRun> first;
+  const WorldArguments& asked = request.arguments;
+  std::size_t number = 0;
+  for (const Schedule& schedule : schedules_of(test, asked)) {
+    WorldArguments flags = {.threads = asked.threads.value_or(number++ % 2 == 0 ? 1 : 2)};
     World world({.ranks = std::size_t(element_count(test.mesh)),
-                 .seed = test.seed,
-                 .schedule = schedule_of(number, test.seed),
-                 .threads = number % 2 == 0 ? 1u : 2u,
+                 .seed = asked.seed.value_or(test.seed),
+                 .schedule = schedule,
+                 .threads = *flags.threads,
                  .arithmetic = test.arithmetic,
                  .device = test.device,
-                 .program = test_name()});
+                 .timeout_seconds = asked.timeout_seconds.value_or(test.timeout_seconds),
+                 .poison = true,
+                 .program = request.command(test_name()) + flags.flags()});
     Outcome outcome = world.run([&](Rank&) { body(init_device_mesh(test.mesh, test.names)); });
-    ASSERT_TRUE(outcome.ok()) << report(outcome);
-    ASSERT_EQ(outcome.live_storages, 0) << "storages left alive\n" << to_string(outcome.repro);
-    if (!data_hash) data_hash = outcome.data_hash;
-    ASSERT_EQ(*data_hash, outcome.data_hash) << "two schedules give different data\n"
-                                             << to_string(outcome.repro);
+    std::string wrong = judge(outcome, first);
+    if (wrong.empty()) continue;
+    GTEST_FAIL_AT(site.file, site.line) << wrong;
+    return;
   }
 }
 

@@ -7,6 +7,7 @@
 #include "collectives/process_group.h"
 #include "core/engine/world.h"
 #include "mesh/device_mesh.h"
+#include "testing/test_request.h"
 
 namespace simmesh::testing {
 
@@ -22,12 +23,18 @@ struct MeshTest {
   Arithmetic arithmetic = Arithmetic::canonical();
   // The device that each rank simulates, if any.
   std::optional<DeviceModel> device = {};
+  double timeout_seconds = 60.0;
 };
 
-// run_mesh_test runs a body on every rank under many schedules. It fails if a run fails, if two
-// schedules give different data hashes, or if a tensor is left alive, and prints the line that
-// reproduces the failure.
-void run_mesh_test(const MeshTest& test, const std::function<void(const DeviceMesh& mesh)>& body);
+// MeshTestBody is what every rank of a MeshTest runs.
+using MeshTestBody = std::function<void(const DeviceMesh& mesh)>;
+
+// run_mesh_test runs a body on every rank under many schedules, or under those that the command
+// line names. It fails, at the given place, if a run fails, if two schedules give different data
+// hashes, or if a tensor is left alive, and prints the command that runs that schedule again. Freed
+// memory is poisoned.
+void run_mesh_test(const MeshTest& test, const MeshTestBody& body, CallSite site = CallSite::here(),
+                   const TestRequest& request = TestRequest::of_this_process());
 
 }  // namespace simmesh::testing
 
@@ -40,6 +47,22 @@ void run_mesh_test(const MeshTest& test, const std::function<void(const DeviceMe
   }                                                                                \
   static void simmesh_body_##suite##_##name([[maybe_unused]] const ::simmesh::DeviceMesh& mesh)
 
-// EXPECT_SAME_BITS ends the run if the tensors differ, and names the rank and the element.
+// SIMMESH_TEST_P(Fixture, name, {.mesh = {GetParam()}}) { ... } is a SIMMESH_TEST for each value of
+// INSTANTIATE_TEST_SUITE_P. Fixture is a class derived from ::testing::TestWithParam. The options
+// and the body may call GetParam() and static members of the fixture; the body is a static member
+// itself, since all ranks run it.
+#define SIMMESH_TEST_P(fixture, name, ...)                                \
+  struct simmesh_##fixture##_##name : fixture {                           \
+    static ::simmesh::testing::MeshTest options() { return __VA_ARGS__; } \
+    static void body(const ::simmesh::DeviceMesh& mesh);                  \
+  };                                                                      \
+  TEST_P(fixture, name) {                                                 \
+    using Parts = simmesh_##fixture##_##name;                             \
+    ::simmesh::testing::run_mesh_test(Parts::options(), Parts::body);     \
+  }                                                                       \
+  void simmesh_##fixture##_##name::body([[maybe_unused]] const ::simmesh::DeviceMesh& mesh)
+
+// EXPECT_SAME_BITS ends the run if the tensors differ. It names the rank and the line, and says in
+// how many elements they differ, by how much, and which the first is.
 #define EXPECT_SAME_BITS(actual, expected) \
   ::simmesh::this_rank().expect_same_bits((actual), (expected))

@@ -3,12 +3,11 @@
 #include <cxxabi.h>
 #include <pthread.h>
 
-#if defined(SIMMESH_ASAN)
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
 #if defined(SIMMESH_TSAN)
 #include <sanitizer/tsan_interface.h>
+#else
+extern "C" [[gnu::weak]] void __asan_unpoison_memory_region(const volatile void* begin,
+                                                            std::size_t bytes);
 #endif
 
 namespace simmesh {
@@ -17,38 +16,60 @@ ExceptionState& ExceptionState::of_current_thread() {
   return *reinterpret_cast<ExceptionState*>(abi::__cxa_get_globals());
 }
 
-#if defined(SIMMESH_ASAN)
+#if !defined(SIMMESH_TSAN)
 
-FiberIdentity FiberIdentity::of_current_thread() {
-  FiberIdentity identity;
+namespace {
+
+// The stack that the thread is on, as the sanitizer was told last; null before its first switch.
+struct CurrentStack {
+  const std::byte* lower_end = nullptr;
+  std::size_t bytes = 0;
+};
+thread_local CurrentStack current_stack;
+
+CurrentStack first_stack_of_thread() {
+  CurrentStack stack;
   pthread_attr_t attributes;
   void* lower_end = nullptr;
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    pthread_attr_getstack(&attributes, &lower_end, &identity.bytes_);
+    pthread_attr_getstack(&attributes, &lower_end, &stack.bytes);
     pthread_attr_destroy(&attributes);
   }
-  identity.lower_end_ = static_cast<const std::byte*>(lower_end);
+  stack.lower_end = static_cast<const std::byte*>(lower_end);
+  return stack;
+}
+
+}  // namespace
+
+FiberIdentity FiberIdentity::of_current_thread() {
+  FiberIdentity identity;
+  if (!is_watched()) return identity;
+  CurrentStack stack = current_stack.lower_end ? current_stack : first_stack_of_thread();
+  identity.stack_ = std::make_unique<Stack>(Stack{stack.lower_end, stack.bytes});
   return identity;
 }
 
 FiberIdentity FiberIdentity::of_stack(const std::byte* lower_end, std::size_t bytes) {
   FiberIdentity identity;
-  identity.lower_end_ = lower_end;
-  identity.bytes_ = bytes;
+  if (is_watched()) identity.stack_ = std::make_unique<Stack>(Stack{lower_end, bytes, true});
   return identity;
 }
 
 // A fiber doesn't return from its last frames, and others get its stack.
-void FiberIdentity::release() { ASAN_UNPOISON_MEMORY_REGION(lower_end_, bytes_); }
-void FiberIdentity::leave_for(FiberIdentity& other, bool last_time) {
-  __sanitizer_start_switch_fiber(last_time ? nullptr : &fake_stack_, other.lower_end_,
-                                 other.bytes_);
+void FiberIdentity::release() {
+  if (stack_ && __asan_unpoison_memory_region)
+    __asan_unpoison_memory_region(stack_->lower_end, stack_->bytes);
 }
-void FiberIdentity::arrive() { __sanitizer_finish_switch_fiber(fake_stack_, nullptr, nullptr); }
-void FiberIdentity::enter_scope() {}
-void FiberIdentity::leave_scope() {}
 
-#elif defined(SIMMESH_TSAN)
+// Only a rank's fiber ends. Whoever drives the ranks comes back, also right after one of them has.
+void FiberIdentity::announce(const FiberIdentity& other, bool last_time) {
+  const Stack& to = *other.stack_;
+  bool ends = last_time && stack_->is_a_ranks;
+  current_stack = {to.lower_end, to.bytes};
+  __sanitizer_start_switch_fiber(ends ? nullptr : &stack_->fake, to.lower_end, to.bytes);
+}
+
+#else
 
 FiberIdentity FiberIdentity::of_current_thread() {
   FiberIdentity identity;

@@ -1,14 +1,29 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+
+// Present in a program that is built with the address sanitizer, null in any other.
+#if !defined(SIMMESH_TSAN)
+extern "C" {
+[[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack, const void* lower_end,
+                                                  std::size_t bytes);
+[[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack, const void** old_lower_end,
+                                                   std::size_t* old_bytes);
+}
+#endif
 
 namespace simmesh {
 
-// FiberIdentity is what the sanitizers must be told of a fiber before control may move to it.
-// Without a sanitizer it is empty and every call below does nothing.
+// FiberIdentity is what the sanitizers must be told of a fiber before control may move to it. The
+// address sanitizer is looked for at run time, so a program that is built with it may link a
+// library that isn't. Where there is none, every call below does nothing.
 class FiberIdentity {
  public:
-  // of_current_thread describes the stack that this thread began with.
+  // is_watched says whether the program has the address sanitizer, under which frames are larger.
+  static bool is_watched();
+  // of_current_thread describes the stack that this thread is on: the one that it began with, or
+  // that of a rank which runs another World.
   static FiberIdentity of_current_thread();
   // of_stack describes a new fiber on the given stack.
   static FiberIdentity of_stack(const std::byte* lower_end, std::size_t bytes);
@@ -26,13 +41,21 @@ class FiberIdentity {
   void leave_scope();
 
  private:
-#if defined(SIMMESH_ASAN) || defined(SIMMESH_TSAN)
+#if defined(SIMMESH_TSAN)
   using Handle = void*;
   Handle thread_fiber_ = nullptr;
   Handle scope_outside_ = nullptr;
-  Handle fake_stack_ = nullptr;
-  const std::byte* lower_end_ = nullptr;
-  std::size_t bytes_ = 0;
+#else
+  // Stack is what the address sanitizer knows of a fiber. Worlds of many ranks pay for a pointer.
+  struct Stack {
+    const std::byte* lower_end = nullptr;
+    std::size_t bytes = 0;
+    bool is_a_ranks = false;  // made by of_stack
+    void* fake = nullptr;     // the sanitizer's
+  };
+  void announce(const FiberIdentity& other, bool last_time);
+
+  std::unique_ptr<Stack> stack_;
 #endif
 };
 
@@ -61,12 +84,18 @@ class SavedExceptions {
   ExceptionState saved_;
 };
 
-#if !defined(SIMMESH_ASAN) && !defined(SIMMESH_TSAN)
-inline FiberIdentity FiberIdentity::of_current_thread() { return {}; }
-inline FiberIdentity FiberIdentity::of_stack(const std::byte*, std::size_t) { return {}; }
-inline void FiberIdentity::release() {}
-inline void FiberIdentity::leave_for(FiberIdentity&, bool) {}
-inline void FiberIdentity::arrive() {}
+#if defined(SIMMESH_TSAN)
+inline bool FiberIdentity::is_watched() { return false; }
+#else
+inline bool FiberIdentity::is_watched() { return __sanitizer_start_switch_fiber != nullptr; }
+inline void FiberIdentity::leave_for(FiberIdentity& other, bool last_time) {
+  if (is_watched()) [[unlikely]]
+    announce(other, last_time);
+}
+inline void FiberIdentity::arrive() {
+  if (is_watched()) [[unlikely]]
+    __sanitizer_finish_switch_fiber(stack_->fake, nullptr, nullptr);
+}
 inline void FiberIdentity::enter_scope() {}
 inline void FiberIdentity::leave_scope() {}
 #endif

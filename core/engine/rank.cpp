@@ -18,8 +18,9 @@ Rank::Rank(const Owner& owner, RankId id, std::uint64_t seed, boost::intrusive_p
 Rank::~Rank() = default;
 Rank::Rank(Rank&& other) noexcept = default;
 
-void Rank::refuse_difference(std::string_view difference) const {
-  raise(ErrorKind::runtime_error, "engine/expect_same_bits", "rank {}: {}", id_, difference);
+void Rank::refuse_difference(std::string_view difference, const CallSite& site) const {
+  raise(ErrorKind::runtime_error, "engine/expect_same_bits", "rank {} at {}: {}", id_,
+        to_string(site), difference);
 }
 
 std::uint32_t Rank::run_number() const { return run_->number(); }

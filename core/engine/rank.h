@@ -61,12 +61,14 @@ class Rank {
   void record(const T& output) { fold_into(data_hash_, output); }
   std::uint64_t data_hash() const { return data_hash_.value(); }
 
-  // expect_same_bits throws a RuntimeError that says where two values, such as Tensors, differ
-  // first, in the words of the function difference_in_bits(actual, expected) beside their type.
+  // expect_same_bits throws a RuntimeError that names the place of the call and says how two
+  // values, such as Tensors, differ, in the words of the function difference_in_bits(actual,
+  // expected) beside their type.
   template <class T>
-  void expect_same_bits(const T& actual, const T& expected) const {
+  void expect_same_bits(const T& actual, const T& expected,
+                        CallSite site = CallSite::here()) const {
     std::string difference = difference_in_bits(actual, expected);
-    if (!difference.empty()) refuse_difference(difference);
+    if (!difference.empty()) refuse_difference(difference, site);
   }
 
   // state keeps a value of type T for this rank until the run ends.
@@ -89,7 +91,7 @@ class Rank {
   static void set_active(Rank* rank) { active_ = rank; }
 
  private:
-  [[noreturn]] void refuse_difference(std::string_view difference) const;
+  [[noreturn]] void refuse_difference(std::string_view difference, const CallSite& site) const;
 
   static constinit inline thread_local Rank* active_ = nullptr;
 

@@ -54,6 +54,10 @@ struct WorldOptions {
   bool fold = false;
   std::vector<RankId> folded_onto = {};
   Log log = {};
+  // The run ends if a rank doesn't give up its turn for so long; 0: never.
+  double timeout_seconds = 0.0;
+  // Memory that is freed, or allocated and not yet written, holds NaNs.
+  bool poison = false;
   // The program in a failure's repro line.
   std::string program = "simmesh";
 };

@@ -290,23 +290,6 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return std::memcmp(x.data(), y.data(), x.bytes()) == 0;
 }
 
-std::string difference_in_bits(const Tensor& actual, const Tensor& expected) {
-  if (same_bits(actual, expected)) return {};
-  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape())
-    return fmt::format("expected {}{}, got {}{}", to_string(expected.dtype()),
-                       to_string(expected.shape()), to_string(actual.dtype()),
-                       to_string(actual.shape()));
-  Tensor got = actual.contiguous(), wanted = expected.contiguous();
-  std::size_t size = bytes_per_element(got.dtype());
-  std::size_t at = 0;
-  while (std::memcmp(got.data() + at * size, wanted.data() + at * size, size) == 0) ++at;
-  Tensor::Narrow element{0, std::int64_t(at), 1};
-  Dims line{got.element_count()};
-  return fmt::format("element {} of shape {} differs: expected {}, got {}", at,
-                     to_string(got.shape()), to_string(wanted.view(line).narrow(element)),
-                     to_string(got.view(line).narrow(element)));
-}
-
 void fold_into(FoldHash& hash, const Tensor& tensor) {
   hash.fold(std::uint64_t(tensor.dtype()));
   for (std::int64_t size : tensor.shape()) hash.fold(std::uint64_t(size));

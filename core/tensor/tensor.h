@@ -168,8 +168,10 @@ void adopt_(Tensor& target, const Tensor& source);
 // same_bits says whether two tensors have equal dtype, shape and bits. NaNs are compared as bits.
 bool same_bits(const Tensor& a, const Tensor& b);
 
-// difference_in_bits says in words where two tensors differ: in dtype or shape, else in which
-// element first. Empty where they have the same bits.
+// difference_in_bits says in words how two tensors differ: in dtype or shape; else in how many
+// elements, by how much at most, and what the first of them are. Empty where they have the same
+// bits.
+//   2 of 6 elements of float32[2, 3] differ, by at most 4; the first at [0, 2]: expected 1, got 3
 std::string difference_in_bits(const Tensor& actual, const Tensor& expected);
 
 // fold_into folds dtype, shape and bits of a tensor into a hash; in a World of shapes only there

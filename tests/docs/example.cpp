@@ -38,8 +38,9 @@ std::string errors_in(const std::string& source, const std::string& include_fold
   testing::TemporaryFolder folder;
   std::string file = folder.write("examples.cpp", source);
   std::string log = (folder.path() / "log").string();
-  std::string command = fmt::format("{} -std=c++20 -fsyntax-only -w -I '{}' '{}' > '{}' 2>&1",
-                                    SIMMESH_COMPILER, include_folder, file, log);
+  std::string command =
+      fmt::format("{} -std=c++20 -fsyntax-only -w -I '{}' -isystem '{}' '{}' > '{}' 2>&1",
+                  SIMMESH_COMPILER, include_folder, SIMMESH_EIGEN, file, log);
   int status = std::system(command.c_str());
   std::string text = folder.read("log");
   return status == 0 || !text.empty() ? text : fmt::format("status {}", status);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "collectives/collectives.h"
+#include "collectives/comm_debug_mode.h"
 #include "core/autograd/backward.h"
 #include "core/engine/stack_arena.h"
 #include "core/engine/world.h"

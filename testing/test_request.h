@@ -1,0 +1,29 @@
+#pragma once
+
+#include <gsl/span>
+#include <string>
+
+#include "core/engine/world_arguments.h"
+
+namespace simmesh::testing {
+
+// TestRequest is what the command line of a test program asks of every SIMMESH_TEST in it, beside
+// GoogleTest's flags: a failed test prints the line that runs the one schedule again.
+//
+//   $ ./my_test --gtest_filter=Suite.name --threads 2 --seed 1 --schedule seeded:5
+//
+// GoogleTest's own main function passes no words on, so they are read from the system.
+struct TestRequest {
+  std::string program = "simmesh test";
+  WorldArguments arguments = {};
+
+  // of_words reads a command line; throws as WorldArguments::parse does.
+  static TestRequest of_words(gsl::span<const std::string> words);
+  // of_this_process reads the command line of this process.
+  static TestRequest of_this_process();
+
+  // command returns the command line that runs a single test, up to the seed.
+  std::string command(const std::string& test) const;
+};
+
+}  // namespace simmesh::testing

@@ -1,0 +1,17 @@
+# Installs the build tree BUILD below a staging folder, as packagers do, and moves what was installed to PREFIX: an installed
+# tree works wherever it lies.
+#
+#   cmake -D BUILD=... -D PREFIX=... -P install_files.cmake
+file(REMOVE_RECURSE ${PREFIX} ${PREFIX}.stage)
+set(ENV{DESTDIR} ${PREFIX}.stage)
+execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix /opt/simmesh
+  OUTPUT_QUIET RESULT_VARIABLE status)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "cmake --install ended with '${status}'")
+endif()
+file(RENAME ${PREFIX}.stage/opt/simmesh ${PREFIX})
+file(REMOVE_RECURSE ${PREFIX}.stage)
+execute_process(COMMAND ${PREFIX}/bin/simmesh --version RESULT_VARIABLE status OUTPUT_QUIET)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "the installed program ended with '${status}'")
+endif()

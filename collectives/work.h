@@ -24,8 +24,8 @@ class Work {
   Work() = default;
   explicit Work(std::shared_ptr<WorkState> state) : state_(std::move(state)) {}
 
-  // is_completed says whether wait would return at once. It depends on the schedule, so the schedule
-  // chooses first, and the explorer tries every order of the answer.
+  // is_completed says whether wait would return at once. It depends on the schedule, so the
+  // schedule chooses first, and the explorer tries every order of the answer.
   bool is_completed(CallSite site = CallSite::here()) const;
 
   // wait blocks until the operation has completed and returns its result: the first of several,

@@ -16,9 +16,7 @@ constexpr std::uint32_t flushes_operands = 0x0040;
 constexpr std::array<const char*, 4> roundings = {"", "downward", "upward", "toward zero"};
 #endif
 
-void add(std::string& text, const std::string& more) {
-  text += (text.empty() ? "" : ", ") + more;
-}
+void add(std::string& text, const std::string& more) { text += (text.empty() ? "" : ", ") + more; }
 
 }  // namespace
 

@@ -119,7 +119,7 @@ struct ThreadEnd {
 
 thread_local ThreadEnd thread_end;
 
-#if !defined(SIMMESH_ASAN) && !defined(SIMMESH_TSAN)
+#if !defined(SIMMESH_TSAN)
 
 constexpr std::size_t signal_stack_bytes = 64 * 1024;
 
@@ -185,7 +185,6 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 }
 
 bool install() {
-  StackTrace::prepare();
   struct sigaction action = {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -198,6 +197,8 @@ bool install() {
 }
 
 void install_handlers() {
+  StackTrace::prepare();
+  if (FiberIdentity::is_watched()) return;
   static const bool installed = install();
   SIMMESH_CHECK(installed, "no handler for signals");
 }

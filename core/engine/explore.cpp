@@ -20,8 +20,8 @@ struct Step {
   bool depends_on(const Step& other, const Objects& sensitive) const {
     if (rank == other.rank) return true;
     return std::any_of(objects.begin(), objects.end(), [&](std::uint64_t object) {
-      bool both = std::find(other.objects.begin(), other.objects.end(), object) !=
-                  other.objects.end();
+      bool both =
+          std::find(other.objects.begin(), other.objects.end(), object) != other.objects.end();
       return both && sensitive.count(object) > 0;
     });
   }
@@ -35,7 +35,8 @@ struct Choice {
   Step taken;
 
   bool is_asleep(RankId rank) const {
-    return std::any_of(asleep.begin(), asleep.end(), [=](const Step& step) { return step.rank == rank; });
+    return std::any_of(asleep.begin(), asleep.end(),
+                       [=](const Step& step) { return step.rank == rank; });
   }
 };
 
@@ -181,7 +182,8 @@ Exploration explore(const WorldOptions& options, const std::function<void(Rank&)
   }
   if (found.ok() && found.classes == 1 && sensitive.empty())
     found.certificate =
-        "all schedules are equivalent: no receive from any source, no Work::is_completed, no Shared "
+        "all schedules are equivalent: no receive from any source, no Work::is_completed, no "
+        "Shared "
         "state; other variables that ranks share are not watched";
   return found;
 }

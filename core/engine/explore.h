@@ -40,8 +40,8 @@ struct Exploration {
 // they differ only in the order of steps that can't see each other. Collectives and messages from
 // named senders never depend on the order; messages to a receive from any source do, and
 // Work::is_completed, and uses of Shared state. What else ranks share, such as variables that the
-// body captures, isn't watched. For small worlds: the number of classes can grow with the factorial of the racing
-// steps.
+// body captures, isn't watched. For small worlds: the number of classes can grow with the factorial
+// of the racing steps.
 //
 //   Exploration found = explore({.ranks = 4}, body);
 //   found.certificate;   // "all schedules are equivalent: ..." where one run proves them all

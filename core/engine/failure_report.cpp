@@ -125,8 +125,9 @@ Failure Run::find_failure() const {
   }
   if (is_interrupted_) {
     failure.kind = Failure::Kind::interrupt;
-    failure.message = fmt::format("[engine/interrupt] interrupted, {} of {} ranks have not returned",
-                                  seats_.size() - finished_, seats_.size());
+    failure.message =
+        fmt::format("[engine/interrupt] interrupted, {} of {} ranks have not returned",
+                    seats_.size() - finished_, seats_.size());
     failure.details = describe_ranks(no_rank);
     failure.details.pop_back();
     return failure;

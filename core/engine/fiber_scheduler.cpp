@@ -58,9 +58,10 @@ Seat* next_seat(Run& run, Lane& lane) {
   end_program({.run = rank.run(),
                .rank = rank.id(),
                .where = "engine/fiber",
-               .reason = "waits in a primitive of Boost.Fiber (this_fiber::yield or sleep_for, a "
-                         "mutex, a condition variable, a future), which knows nothing of schedules; "
-                         "expected a collective, a message, Rank::yield or Shared"});
+               .reason =
+                   "waits in a primitive of Boost.Fiber (this_fiber::yield or sleep_for, a "
+                   "mutex, a condition variable, a future), which knows nothing of schedules; "
+                   "expected a collective, a message, Rank::yield or Shared"});
 }
 
 }  // namespace

@@ -6,10 +6,9 @@
 
 namespace simmesh {
 
-Rank::Rank(const Owner& owner, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
+Rank::Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
            std::unique_ptr<Clock> clock)
-    : world_(&owner.world),
-      run_(&owner.run),
+    : run_(&run),
       ledger_(std::move(ledger)),
       clock_(std::move(clock)),
       random_(seed, id),
@@ -22,6 +21,8 @@ void Rank::refuse_difference(std::string_view difference, const CallSite& site) 
   raise(ErrorKind::runtime_error, "engine/expect_same_bits", "rank {} at {}: {}", id_,
         to_string(site), difference);
 }
+
+World& Rank::world() { return run_->world(); }
 
 std::uint32_t Rank::run_number() const { return run_->number(); }
 

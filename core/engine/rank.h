@@ -24,20 +24,15 @@ class World;
 // fiber uses it.
 class Rank {
  public:
-  // Owner is the run that the rank takes part in, and the World of that run.
-  struct Owner {
-    World& world;
-    Run& run;
-  };
-
-  // The random stream has the seed and the rank's number. Without a clock no device is modelled.
-  Rank(const Owner& owner, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
+  // The rank takes part in the run. Its random stream has the seed and its number. Without a clock
+  // no device is modelled.
+  Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
        std::unique_ptr<Clock> clock);
   ~Rank();
   Rank(Rank&& other) noexcept;
 
   RankId id() const { return id_; }
-  World& world() { return *world_; }
+  World& world();
   Run& run() { return *run_; }
   Ledger& ledger() { return *ledger_; }
   // clock is that of the rank's simulated device, null where WorldOptions::device models none.
@@ -95,7 +90,6 @@ class Rank {
 
   static constinit inline thread_local Rank* active_ = nullptr;
 
-  World* world_;
   Run* run_;
   boost::intrusive_ptr<Ledger> ledger_;
   std::unique_ptr<Clock> clock_;

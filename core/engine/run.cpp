@@ -54,7 +54,8 @@ Run::~Run() = default;
 
 void Run::start() {
   std::chrono::duration<double> timeout(options_.timeout_seconds);
-  Watchdog* outer = in_rank() && this_rank().run().watchdog_ ? &*this_rank().run().watchdog_ : nullptr;
+  Watchdog* outer =
+      in_rank() && this_rank().run().watchdog_ ? &*this_rank().run().watchdog_ : nullptr;
   policy_ = options_.schedule.make_policy(options_.ranks, options_.seed);
   if (auto starved = starved_ranks(options_.faults); !starved.empty())
     policy_ = starving(std::move(policy_), std::move(starved));
@@ -97,7 +98,7 @@ void Run::seat_ranks() {
     boost::intrusive_ptr<Ledger> ledger(new Ledger(id, memory_));
     std::unique_ptr<Clock> clock;
     if (options_.device && is_run) clock = std::make_unique<Clock>(*options_.device, id, *ledger);
-    Rank rank({world_, *this}, id, options_.seed, std::move(ledger), std::move(clock));
+    Rank rank(*this, id, options_.seed, std::move(ledger), std::move(clock));
     seats_.push_back(Seat{.rank = std::move(rank),
                           .lane = lanes_[index % lanes_.size()].get(),
                           .state = is_run ? Seat::State::runnable : Seat::State::finished});

@@ -50,6 +50,7 @@ class Run {
   // threads, there is nothing to do.
   Seat* next_seat(Lane& lane) noexcept;
 
+  World& world() { return world_; }
   const WorldOptions& options() const { return options_; }
   Rank& rank(RankId id) { return seats_[id].rank; }
   Trace& trace() { return trace_; }

@@ -16,8 +16,8 @@ namespace {
 // In a larger world the memory that staggering costs matters more.
 constexpr std::size_t staggered_stacks_max = 4096;
 
-// One frame can be larger than the stack, so a guarded gap is wide where address space is plenty. In
-// larger worlds neighbours share the page tables' cache lines.
+// One frame can be larger than the stack, so a guarded gap is wide where address space is plenty.
+// In larger worlds neighbours share the page tables' cache lines.
 constexpr std::size_t wide_gaps_max = 64;
 constexpr std::size_t wide_gap_bytes = std::size_t(64) << 20;
 constexpr std::size_t guarded_gap_bytes = std::size_t(1) << 20;
@@ -52,8 +52,8 @@ StackArena::StackArena(const Options& options)
 void StackArena::map(int protection) {
   slot_bytes_ = gap_bytes_ + stack_bytes_ + (stagger_mask_ ? page_bytes : 0);
   mapped_bytes_ = std::max<std::size_t>(slot_bytes_ * stacks_, page_bytes);
-  void* mapping = mmap(nullptr, mapped_bytes_, protection,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapping =
+      mmap(nullptr, mapped_bytes_, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED)
     raise(ErrorKind::runtime_error, "engine/stack",
           "expected {} stacks of {} bytes, but the system refused {} bytes of address space ({}); "

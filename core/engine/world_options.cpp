@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/engine/fiber_switch.h"
 
 namespace simmesh {
 
@@ -16,11 +17,7 @@ constexpr std::size_t stack_bytes_min = 8 * 1024;
 // address sanitizer, and so are stacks.
 std::size_t default_stack_bytes(std::size_t ranks) {
   constexpr std::size_t kibibyte = 1024;
-#ifdef SIMMESH_ASAN
-  constexpr std::size_t larger = 4;
-#else
-  constexpr std::size_t larger = 1;
-#endif
+  std::size_t larger = FiberIdentity::is_watched() ? 4 : 1;
   if (ranks <= 4096) return larger * 1024 * kibibyte;
   if (ranks <= 65536) return larger * 256 * kibibyte;
   return larger * 64 * kibibyte;

@@ -26,8 +26,8 @@ struct WorldOptions {
   // Gives each rank a device with streams, a clock and a caching allocator, and checks that streams
   // don't race. Changes no data and no schedule.
   std::optional<DeviceModel> device = {};
-  // Address space of a rank's stack, of which only pages that are touched use memory; 0 for 1 MiB in
-  // a world of up to 4,096 ranks, 256 KiB in one of up to 65,536, and 64 KiB in a larger one.
+  // Address space of a rank's stack, of which only pages that are touched use memory; 0 for 1 MiB
+  // in a world of up to 4,096 ranks, 256 KiB in one of up to 65,536, and 64 KiB in a larger one.
   std::size_t stack_bytes = 0;
   // Below each stack lies memory that can't be touched, where the world has no more than 4,096
   // ranks and the system allows it: a stack that overflows ends the program at once, with a report.
@@ -54,10 +54,6 @@ struct WorldOptions {
   bool fold = false;
   std::vector<RankId> folded_onto = {};
   Log log = {};
-  // The run ends if a rank doesn't give up its turn for so long; 0: never.
-  double timeout_seconds = 0.0;
-  // Memory that is freed, or allocated and not yet written, holds NaNs.
-  bool poison = false;
   // The program in a failure's repro line.
   std::string program = "simmesh";
 };

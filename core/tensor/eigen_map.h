@@ -90,9 +90,7 @@ T* eigen_target(Tensor& tensor, const EigenLayout& layout) {
     raise(ErrorKind::value_error, "tensor/eigen_map",
           "expected every element to have a place of its own, got the shape {} with strides {}",
           to_string(DimSpan(tensor.shape())), to_string(DimSpan(tensor.strides())));
-  T* target = reinterpret_cast<T*>(tensor.mutable_data());
-  tensor.storage()->count_change();
-  return target;
+  return reinterpret_cast<T*>(tensor.mutable_data());
 }
 
 }  // namespace detail

@@ -70,8 +70,7 @@ void update_with_nans(BitsHash& hash, gsl::span<const std::byte> elements, DType
   for (std::size_t at = 0; at < elements.size(); at += piece_bytes) {
     std::size_t bytes = std::min(piece_bytes, elements.size() - at);
     std::memcpy(piece.data(), elements.data() + at, bytes);
-    visit_float(dtype,
-                [&]<class Format>(Format) { make_canonical<Format>(piece.data(), bytes); });
+    visit_float(dtype, [&]<class Format>(Format) { make_canonical<Format>(piece.data(), bytes); });
     hash.update({piece.data(), bytes});
   }
 }

@@ -118,9 +118,7 @@ bool Tensor::is_contiguous() const {
   return true;
 }
 
-void Tensor::refuse_dim(std::int64_t dim) const {
-  refuse_dim_of(dim, this->dim(), "tensor/size");
-}
+void Tensor::refuse_dim(std::int64_t dim) const { refuse_dim_of(dim, this->dim(), "tensor/size"); }
 
 std::byte* Tensor::mutable_data() {
   std::size_t element = bytes_per_element(dtype_);

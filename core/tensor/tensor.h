@@ -71,8 +71,8 @@ class Tensor {
   Tensor detach() const;
   Tensor local_part() const { return distribution_ ? distributed_part() : detach(); }
 
-  // data points to the first element. Elements lie at the strides. What the tape saved of the tensor
-  // is stale once mutable_data or mutable_values was called.
+  // data points to the first element. Elements lie at the strides. What the tape saved of the
+  // tensor is stale once mutable_data or mutable_values was called.
   const std::byte* data() const {
     return storage_->data() + std::size_t(offset_) * bytes_per_element(dtype_);
   }

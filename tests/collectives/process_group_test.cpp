@@ -88,8 +88,9 @@ TEST(ProcessGroup, IsRefusedOnAThreadThatRunsNoRank) {
     if (thrown) std::rethrow_exception(thrown);
   });
   ASSERT_TRUE(outcome.failure);
-  EXPECT_THAT(outcome.failure->message,
-              HasSubstr("expected a rank to use its process group, got a thread that runs no rank"));
+  EXPECT_THAT(
+      outcome.failure->message,
+      HasSubstr("expected a rank to use its process group, got a thread that runs no rank"));
 }
 
 }  // namespace

@@ -84,16 +84,13 @@ TEST(CrashReportDeathTest, OtherSignalsNameTheRankAndGoOn) {
                 volatile int* nowhere = reinterpret_cast<volatile int*>(8);
                 if (rank.id() == 1) *nowhere = 1;
               }),
-              testing::KilledBySignal(SIGSEGV),
-              reports("was ended by SIGSEGV at the address 0x8"));
+              testing::KilledBySignal(SIGSEGV), reports("was ended by SIGSEGV at the address 0x8"));
   EXPECT_EXIT(run_three([](Rank& rank) {
                 if (rank.id() == 1) std::terminate();
               }),
               testing::KilledBySignal(SIGABRT), reports("was ended by SIGABRT"));
   auto throws = [](bool now) noexcept { throw_if(now); };
-  EXPECT_EXIT(run_three([&](Rank& rank) {
-                throws(rank.id() == 1);
-              }),
+  EXPECT_EXIT(run_three([&](Rank& rank) { throws(rank.id() == 1); }),
               testing::KilledBySignal(SIGABRT),
               AllOf(reports("was ended by SIGABRT"), HasSubstr("escapes")));
 }
@@ -161,24 +158,26 @@ TEST(CrashReportDeathTest, PrimitivesOfBoostFiberAreRefusedWithWhatToUse) {
 TEST(CrashReport, PrimitivesThatDoNotWaitWork) {
   boost::fibers::mutex mutex;
   World world({.ranks = 2});
-  EXPECT_TRUE(world.run([&](Rank& rank) {
-    rank.yield();
-    std::lock_guard lock(mutex);
-  }).ok());
+  EXPECT_TRUE(world
+                  .run([&](Rank& rank) {
+                    rank.yield();
+                    std::lock_guard lock(mutex);
+                  })
+                  .ok());
 }
 
 TEST(CrashReportDeathTest, AHandlerOfEverythingInALoopIsEnded) {
-  EXPECT_EXIT(run_three([](Rank& rank) {
-                if (rank.id() == 2) throw std::runtime_error("the first failure");
-                if (rank.id() == 0) return;
-                for (;;) try {
-                    rank.run().block(rank, {.operation = "waiting"});
-                  } catch (...) {
-                  }
-              }),
-              testing::ExitedWithCode(crash_status),
-              AllOf(reports("began operations"), HasSubstr("catch (...)"),
-                    HasSubstr("the first failure")));
+  EXPECT_EXIT(
+      run_three([](Rank& rank) {
+        if (rank.id() == 2) throw std::runtime_error("the first failure");
+        if (rank.id() == 0) return;
+        for (;;) try {
+            rank.run().block(rank, {.operation = "waiting"});
+          } catch (...) {
+          }
+      }),
+      testing::ExitedWithCode(crash_status),
+      AllOf(reports("began operations"), HasSubstr("catch (...)"), HasSubstr("the first failure")));
 }
 
 }  // namespace

@@ -19,15 +19,14 @@ struct NaNs {
   DType dtype;
   std::uint64_t usual, negative, other, infinity;
 };
-constexpr NaNs all_nans[] = {
-    {DType::float64, 0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001,
-     0x7FF0000000000000},
-    {DType::float32, 0x3F8000007FC00000, 0x3F800000FFC00000, 0x3F8000007F800001,
-     0x3F8000007F800000},
-    {DType::bfloat16, 0x3F803F803F807FC0, 0x3F803F803F80FFC0, 0x3F803F803F807F81,
-     0x3F803F803F807F80},
-    {DType::float16, 0x3C003C003C007E00, 0x3C003C003C00FE00, 0x3C003C003C007C01,
-     0x3C003C003C007C00}};
+constexpr NaNs all_nans[] = {{DType::float64, 0x7FF8000000000000, 0xFFF8000000000000,
+                              0x7FF0000000000001, 0x7FF0000000000000},
+                             {DType::float32, 0x3F8000007FC00000, 0x3F800000FFC00000,
+                              0x3F8000007F800001, 0x3F8000007F800000},
+                             {DType::bfloat16, 0x3F803F803F807FC0, 0x3F803F803F80FFC0,
+                              0x3F803F803F807F81, 0x3F803F803F807F80},
+                             {DType::float16, 0x3C003C003C007E00, 0x3C003C003C00FE00,
+                              0x3C003C003C007C01, 0x3C003C003C007C00}};
 
 // If this fails, equal runs on two processors have different data hashes.
 TEST(ElementsHash, TakesEveryNaNForTheSameAndNothingElse) {

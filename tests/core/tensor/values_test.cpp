@@ -32,7 +32,8 @@ TEST(Values, AnIndexThatIsNotThereNamesRankIndexAndLine) {
   ASSERT_TRUE(outcome.failure);
   EXPECT_EQ(outcome.failure->message,
             "[tensor/values] rank 2: expected an index below 4, the number of elements, got 10 at "
-            "values_test.cpp:" + std::to_string(line));
+            "values_test.cpp:" +
+                std::to_string(line));
   Tensor x = zeros({4}, DType::int64);
   EXPECT_THROW(x.values<std::int64_t>()[-1], Error);
   EXPECT_THROW(x.values<std::int64_t>()[4], Error);

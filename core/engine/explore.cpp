@@ -142,6 +142,7 @@ Exploration explore(const WorldOptions& options, const std::function<void(Rank&)
   Exploration found;
   bool touches_matter = false;
   for (std::uint64_t run = 0; run < limits.runs_max; ++run) {
+    if (limits.goes_on && !limits.goes_on(found)) break;
     Outcome outcome = world.run(body);
     add_races(choices, outcome.touches);
     touches_matter |= !outcome.touches.empty();

@@ -8,6 +8,7 @@
 #include "core/check/error.h"
 #include "core/clock/clock.h"
 #include "core/engine/lane.h"
+#include "core/engine/run_trace.h"
 
 namespace simmesh {
 
@@ -42,7 +43,7 @@ std::vector<RankId> starved_ranks(const FaultPlan& faults) {
 Run::Run(World& world, const WorldOptions& options)
     : world_(world),
       options_(options),
-      trace_(options.trace_events_max),
+      trace_(trace_events_max(options)),
       memory_(new PhysicalMemory({.poison_freed = is_debug_build})),
       stacks_(std::make_unique<StackArena>(StackArena::Options{
           .stacks = options.ranks,
@@ -99,6 +100,7 @@ void Run::seat_ranks() {
     boost::intrusive_ptr<Ledger> ledger(new Ledger(id, memory_));
     std::unique_ptr<Clock> clock;
     if (options_.device && is_run) clock = std::make_unique<Clock>(*options_.device, id, *ledger);
+    if (clock && !options_.trace_file.empty()) clock->label_operations();
     Rank rank({world_, *this}, id, options_.seed, std::move(ledger), std::move(clock));
     seats_.push_back(Seat{.rank = std::move(rank),
                           .lane = lanes_[index % lanes_.size()].get(),
@@ -108,6 +110,7 @@ void Run::seat_ranks() {
 
 Outcome Run::finish() {
   Outcome result = outcome();
+  if (!options_.trace_file.empty()) write_trace_file(result);
   states_.clear();
   result.live_storages = memory_->live_uncharged() - uncharged_before_;
   for (Seat& seat : seats_) result.live_storages += seat.rank.ledger().live_storages();

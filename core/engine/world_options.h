@@ -29,7 +29,14 @@ struct WorldOptions {
   // Address space of a rank's stack. Only pages that are touched use memory.
   std::size_t stack_bytes = 64 * 1024;
   bool record_choices = false;
+  // The newest events that are kept; a trace file gets at least a million.
   std::size_t trace_events_max = 4 * 1024;
+  // Where each run, also one that fails, writes its trace in Chrome's format; empty: nowhere.
+  // core/engine/run_trace.h says what is in the file.
+  std::string trace_file = {};
+  // Seconds of wall time after which a rank that hasn't given up its turn is reported; 0 for no
+  // limit.
+  double timeout_seconds = 0;
   // In a world of shapes only no tensor has elements: schedule, collectives, ledger and events are
   // those of the world with data, as long as the program doesn't ask for a value, which is an
   // error. docs/shapes_only.md has what it can't do.
@@ -45,7 +52,7 @@ struct WorldOptions {
 
 // checked returns options with the ranks to fold onto, sorted, each once. Throws a ValueError for
 // options that make no sense: no ranks, more than 2^24 of them, no threads, a folded world with
-// data, ranks to fold onto that aren't there.
+// data, ranks to fold onto that aren't there, a negative timeout.
 WorldOptions checked(WorldOptions options);
 
 // runs says whether a rank of a World with checked options runs; in a folded world most don't.

@@ -31,8 +31,8 @@ TEST(Rank, ExpectSameBitsNamesRankAndElement) {
   });
   ASSERT_FALSE(outcome.ok());
   EXPECT_THAT(outcome.failure->message,
-              testing::HasSubstr("rank 1: element 3 of shape [2, 2] differs: expected float32[1] "
-                                 "{0}, got float32[1] {1}"));
+              ::testing::HasSubstr("rank 1: element 3 of shape [2, 2] differs: expected float32[1] "
+                                   "{0}, got float32[1] {1}"));
 }
 
 TEST(Rank, StreamsAreItsOwn) {

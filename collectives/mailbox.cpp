@@ -23,6 +23,16 @@ std::string Waiter::operand(RankId) const {
   return message ? describe_operand(message->payload.dtype, message->payload.shape) : "";
 }
 
+std::string Waiter::peer() const {
+  const Membership& members = mailbox_.group();
+  if (receive_ && !receive_->from) return fmt::format("from any rank, tag {}", receive_->tag);
+  if (receive_)
+    return fmt::format("from rank {}, tag {}", members.rank_of(*receive_->from), receive_->tag);
+  const Message* message = mailbox_.find(message_);
+  return message ? fmt::format("to rank {}, tag {}", members.rank_of(message->to), message->tag)
+                 : "";
+}
+
 std::vector<RankId> Waiter::missing_ranks() const {
   const Membership& members = mailbox_.group();
   if (receive_)
@@ -111,9 +121,7 @@ void Mailbox::wait_received(std::uint64_t message, Rank& rank, const CallSite& s
 void Mailbox::wait_message(Receive& receive, Rank& rank) {
   if (receive.message) return;
   Waiter waiter(*this, rank, receive);
-  sleep(waiter, {.operation = receive.from ? "receive" : "receive from any",
-                 .waits_for = &waiter,
-                 .site = receive.site});
+  sleep(waiter, {.operation = "receive", .waits_for = &waiter, .site = receive.site});
 }
 
 }  // namespace simmesh

@@ -48,6 +48,7 @@ class Waiter final : public Waitable {
 
   std::string group() const override;
   std::string operand(RankId rank) const override;
+  std::string peer() const override;
   std::vector<RankId> missing_ranks() const override;
   Rank& rank() const { return rank_; }
 

@@ -19,16 +19,16 @@ PendingGather::PendingGather(const std::vector<std::unique_ptr<FSDPParam>>& para
   }
   streams.gather.wait(streams.copy_in);
   StreamScope scope(streams.gather);
-  if (communicates()) work_ = start(group, all_gather);
+  if (communicates()) work_ = start(group, all_gather, streams.site);
   gathered_ = streams.gather.record();
 }
 
-Work PendingGather::start(const ProcessGroup& group, const AllGather& all_gather) const {
+Work PendingGather::start(const ProcessGroup& group, const AllGather& all_gather,
+                          const CallSite& site) const {
   if (all_gather.call)
     return all_gather.call(
         {.input = input_, .output = output_, .group = group, .async_op = is_async_});
-  CollectiveCall call{
-      .op = CollectiveOp::all_gather, .inputs = {&input_, 1}, .site = CallSite::here()};
+  CollectiveCall call{.op = CollectiveOp::all_gather, .inputs = {&input_, 1}, .site = site};
   return start_collective(group, call, {.into = output_, .on_current_stream = !is_async_});
 }
 

@@ -16,6 +16,7 @@ struct GatherStreams {
   Stream copy_in;
   Stream gather;
   bool is_async = false;
+  CallSite site = {};  // which reports show
 };
 
 // PendingGather is a gather of all parameters of a group that was started: one flat buffer to which
@@ -53,7 +54,7 @@ class PendingGather {
                const AllGather& all_gather);
   void join_parts(const std::vector<Tensor>& parts, const ProcessGroup& group,
                   const AllGather& all_gather);
-  Work start(const ProcessGroup& group, const AllGather& all_gather) const;
+  Work start(const ProcessGroup& group, const AllGather& all_gather, const CallSite& site) const;
 
   std::vector<Part> parts_;
   std::int64_t ranks_;

@@ -118,7 +118,8 @@ class Grouping {
 
 }  // namespace
 
-FSDPModule fully_shard(const std::vector<nn::Module*>& modules, const FullyShardOptions& options) {
+FSDPModule fully_shard(const std::vector<nn::Module*>& modules, const FullyShardOptions& options,
+                       CallSite site) {
   std::vector<nn::Module*> outer = outermost(modules);
   check_modules(outer);
   auto state = std::make_shared<FSDPState>(outer, options.mp_policy,
@@ -126,17 +127,18 @@ FSDPModule fully_shard(const std::vector<nn::Module*>& modules, const FullyShard
   Grouping grouping(*state, options);
   for (const ManagedParam& param : managed_params(outer, options.ignored_params))
     grouping.add(param);
+  state->set_site(site);
   state->install();
   return FSDPModule(*outer.front());
 }
 
-FSDPModule fully_shard(nn::Module& module, const FullyShardOptions& options) {
+FSDPModule fully_shard(nn::Module& module, const FullyShardOptions& options, CallSite site) {
   std::vector<nn::Module*> modules = {&module};
   check_modules(modules);
   if (dynamic_cast<const nn::ModuleList*>(&module))
     raise(ErrorKind::value_error, fully_shard_source,
           "fully_shard does not support containers that do not implement forward: a module list");
-  return fully_shard(modules, options);
+  return fully_shard(modules, options, site);
 }
 
 }  // namespace simmesh::fsdp

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/check/call_site.h"
 #include "fsdp/fsdp_module.h"
 #include "fsdp/options.h"
 
@@ -17,10 +18,12 @@ namespace simmesh::fsdp {
 //     fsdp::fully_shard(*layer, {.mesh = mesh["dp"], .reshard_after_forward = true});
 //   fsdp::fully_shard(model, {.mesh = mesh["dp"]});
 // Raises a ValueError for a module list, which can't be called, and an AssertionError where
-// fully_shard was applied to the module before.
-FSDPModule fully_shard(nn::Module& module, const FullyShardOptions& options = {});
+// fully_shard was applied to the module before. Reports of a group's collectives name the site, and
+// the module by its path below the root.
+FSDPModule fully_shard(nn::Module& module, const FullyShardOptions& options = {},
+                       CallSite site = CallSite::here());
 // Several modules form one group; one below another of the list is part of that one.
 FSDPModule fully_shard(const std::vector<nn::Module*>& modules,
-                       const FullyShardOptions& options = {});
+                       const FullyShardOptions& options = {}, CallSite site = CallSite::here());
 
 }  // namespace simmesh::fsdp

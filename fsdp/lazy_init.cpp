@@ -59,6 +59,8 @@ void FSDPState::adopt_children() {
             "through the root module first",
             name);
     states.push_back(state.get());
+    state->set_site(
+        labelled(state->site(), "fully_shard of " + (name.empty() ? "the root" : name)));
   }
   for (FSDPState* state : states) {
     if (state == this) continue;

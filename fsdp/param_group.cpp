@@ -25,10 +25,11 @@ void FSDPParamGroup::settle_dtypes() {
     if (!first) first = param.get();
     if (param->orig_dtype() != first->orig_dtype())
       raise(ErrorKind::assertion_error, param_group_source,
-            "FSDP expects uniform original parameter dtype but got {} and {}",
-            to_string(first->orig_dtype()), to_string(param->orig_dtype()));
+            "FSDP expects uniform original parameter dtype but got {} and {} at {}",
+            to_string(first->orig_dtype()), to_string(param->orig_dtype()), to_string(site_));
     if (param->reduce_dtype() != first->reduce_dtype())
-      raise(ErrorKind::assertion_error, param_group_source, "FSDP expects uniform reduce dtype");
+      raise(ErrorKind::assertion_error, param_group_source,
+            "FSDP expects uniform reduce dtype at {}", to_string(site_));
   }
   is_initialized_ = true;
 }
@@ -49,8 +50,12 @@ GatherStreams FSDPParamGroup::gather_streams(bool async_op) const {
   CommStreams& streams = comm_->streams();
   bool by_hook =
       training_state_ == TrainingState::forward || training_state_ == TrainingState::pre_backward;
-  if (by_hook && !async_op) return {.copy_in = streams.copy_in(), .gather = streams.all_gather()};
-  return {.copy_in = Stream::current(), .gather = Stream::current(), .is_async = async_op};
+  if (by_hook && !async_op)
+    return {.copy_in = streams.copy_in(), .gather = streams.all_gather(), .site = site_};
+  return {.copy_in = Stream::current(),
+          .gather = Stream::current(),
+          .is_async = async_op,
+          .site = site_};
 }
 
 void FSDPParamGroup::gather_now(bool async_op) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/check/call_site.h"
 #include "fsdp/all_gather.h"
 #include "fsdp/comm_context.h"
 #include "fsdp/param.h"
@@ -66,6 +67,8 @@ class FSDPParamGroup {
 
   TrainingState training_state() const { return training_state_; }
   void set_training_state(TrainingState state) { training_state_ = state; }
+  // set_site sets the place that reports of the group's collectives show.
+  void set_site(const CallSite& site) { site_ = site; }
   // communicate_over sets the context whose streams and order of forwards the group uses.
   void communicate_over(std::shared_ptr<CommContext> context) { comm_ = std::move(context); }
 
@@ -118,6 +121,7 @@ class FSDPParamGroup {
   std::vector<std::unique_ptr<FSDPParam>> params_;
   GroupSettings settings_;
   std::shared_ptr<CommContext> comm_;
+  CallSite site_;
   TrainingState training_state_ = TrainingState::idle;
   ShardedState sharded_state_ = ShardedState::sharded;
   std::unique_ptr<PendingGather> pending_;

@@ -86,6 +86,7 @@ void FSDPParamGroup::reduce(std::vector<ParamGrad> gradients) {
   std::optional<DType> reduce_dtype = gradients.front().param->reduce_dtype();
   reduced_ = reduce_gradients(std::move(gradients),
                               {.group = *this,
+                               .site = site_,
                                .mesh = options_.mesh,
                                .streams = comm_->streams(),
                                .reduce_scatter = settings_.reduce_scatter,

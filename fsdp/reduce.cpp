@@ -41,14 +41,15 @@ ProcessGroup scattering_group(const ReduceSetting& setting) {
 }
 
 Tensor reduce_scattered(const Tensor& input, ReduceWith reduce, const ProcessGroup& group,
-                        const ReduceScatter& custom) {
+                        const ReduceSetting& setting) {
+  const ReduceScatter& custom = setting.reduce_scatter;
   Tensor output;
   if (custom.allocate)
     output = allocated(custom.allocate, {input.element_count() / group.size()}, input.dtype());
   if (custom.call)
     return custom.call({.input = input, .output = output, .reduce = reduce, .group = group});
-  if (!output.is_defined()) return reduce_scatter(input, reduce, {.dim = 0}, group);
-  reduce_scatter_(output, input, reduce, {.dim = 0}, group);
+  if (!output.is_defined()) return reduce_scatter(input, reduce, {.dim = 0}, group, setting.site);
+  reduce_scatter_(output, input, reduce, {.dim = 0}, group, setting.site);
   return output;
 }
 
@@ -67,8 +68,7 @@ class Reducer {
       divide(output, factors_.copy);
       return output;
     }
-    Tensor output =
-        reduce_scattered(input, factors_.reduce_scatter, group, setting_.reduce_scatter);
+    Tensor output = reduce_scattered(input, factors_.reduce_scatter, group, setting_);
     emit({.kind = EventKind::reduce_scatter,
           .group = &setting_.group,
           .group_size = group.size(),
@@ -82,7 +82,7 @@ class Reducer {
   // In place; observers see what it was.
   void all_reduce_in_place(Tensor& output, const ProcessGroup& replicas) const {
     Tensor input = kept_for_observers(output);
-    all_reduce_(output, factors_.all_reduce, replicas);
+    all_reduce_(output, factors_.all_reduce, replicas, setting_.site);
     emit({.kind = EventKind::all_reduce,
           .group = &setting_.group,
           .group_size = replicas.size(),

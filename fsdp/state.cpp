@@ -41,6 +41,11 @@ void FSDPState::install() {
   for (auto& group : groups_) group->communicate_over(comm_);
 }
 
+void FSDPState::set_site(const CallSite& site) {
+  site_ = site;
+  for (auto& group : groups_) group->set_site(site);
+}
+
 void FSDPState::set_comm_context(const std::shared_ptr<CommContext>& context) {
   comm_ = context;
   for (auto& group : groups_) group->communicate_over(context);

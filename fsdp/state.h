@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/check/call_site.h"
 #include "core/nn/module.h"
 #include "fsdp/comm_context.h"
 #include "fsdp/param_group.h"
@@ -28,6 +29,9 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   // is_root is undecided before the first forward.
   const std::optional<bool>& is_root() const { return is_root_; }
   StateContext& context() { return *context_; }
+  // site is where fully_shard was called; from the first forward on, also for which module.
+  const CallSite& site() const { return site_; }
+  void set_site(const CallSite& site);
 
   // install puts the hooks on the modules.
   void install();
@@ -85,6 +89,7 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   std::vector<std::unique_ptr<FSDPParamGroup>> groups_;
   MixedPrecisionPolicy policy_;
   bool auto_reshard_;
+  CallSite site_;
   std::optional<bool> is_root_;
   TrainingState training_state_ = TrainingState::idle;
   std::shared_ptr<StateContext> context_ = std::make_shared<StateContext>();

@@ -1,10 +1,12 @@
 #include "gate/explore_gate.h"
 
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "core/engine/explore.h"
+#include "core/engine/ordered_jobs.h"
 #include "gate/shrink_schedule.h"
 
 namespace simmesh {
@@ -14,7 +16,7 @@ namespace {
 class Explorer {
  public:
   Explorer(const GateFile& gate, const GateRunOptions& options, const ExploreRequest& request)
-      : gate_(gate), request_(request), runner_(gate, options) {
+      : gate_(gate), options_(options), request_(request), runner_(gate, options) {
     found_.file = gate.file;
     found_.title = gate.title;
   }
@@ -24,6 +26,7 @@ class Explorer {
       run_classes();
     else
       run_schedules();
+    if (!options_.trace_file.empty()) write_trace();
     return std::move(found_);
   }
 
@@ -43,25 +46,52 @@ class Explorer {
     return {};
   }
 
+  bool goes_on(const RunProgress& progress) {
+    if (!found_.interrupted && request_.goes_on) found_.interrupted = !request_.goes_on(progress);
+    return !found_.interrupted;
+  }
+
+  // Each thread has a runner of its own, so that threads share nothing but the gate.
+  std::function<Outcome(std::uint64_t)> make_worker() const {
+    return [runner = std::make_shared<GateRunner>(gate_, options_)](std::uint64_t i) {
+      return runner->run({.schedule = runner->schedule_at(i)}).outcome;
+    };
+  }
+
   void run_schedules() {
     std::set<std::uint64_t> hashes;
-    for (std::int64_t i = 0; i < request_.schedules && found_.ok(); ++i) {
-      Schedule schedule = runner_.schedule_at(std::uint64_t(i));
-      Outcome outcome = runner_.run({.schedule = schedule}).outcome;
-      if (i == 0) found_.data_hash = outcome.data_hash;
-      ++found_.schedules;
-      hashes.insert(outcome.schedule_hash);
-      if (fault_of(outcome).empty()) continue;
-      note(runner_.run({.schedule = schedule, .record_choices = true}).outcome);
-    }
+    auto total = std::uint64_t(request_.schedules);
+    std::optional<std::uint64_t> failing;
+    run_ordered<Outcome>(
+        {.count = total,
+         .threads = request_.jobs,
+         .goes_on =
+             [&] {
+               return goes_on({"schedules", found_.schedules, total});
+             }},
+        [&] { return make_worker(); },
+        [&](std::uint64_t i, const Outcome& outcome) {
+          if (i == 0) found_.data_hash = outcome.data_hash;
+          ++found_.schedules;
+          hashes.insert(outcome.schedule_hash);
+          if (!fault_of(outcome).empty()) failing = i;
+          return !failing;
+        });
     found_.distinct = hashes.size();
+    if (failing)
+      note(
+          runner_.run({.schedule = runner_.schedule_at(*failing), .record_choices = true}).outcome);
   }
 
   void run_classes() {
     std::vector<RankFindings> ranks;
     GateRunner::Request request;
-    Exploration seen = explore(runner_.world_options(request), runner_.body(request, ranks),
-                               {.runs_max = std::uint64_t(request_.schedules)});
+    auto total = std::uint64_t(request_.schedules);
+    Exploration seen =
+        explore(runner_.world_options(request), runner_.body(request, ranks),
+                {.runs_max = total, .goes_on = [&](const Exploration& so_far) {
+                   return goes_on({"schedules", so_far.classes + so_far.cut_short, total});
+                 }});
     found_.schedules = seen.classes + seen.cut_short;
     found_.distinct = seen.classes;
     found_.data_hash = seen.data_hash;
@@ -70,19 +100,28 @@ class Explorer {
     std::string hash = fmt::format("{:016x}", seen.data_hash);
     if (!gate_.expect.hash.empty() && gate_.expect.hash != hash)
       return note(runner_.run({.schedule = Schedule::fifo(), .record_choices = true}).outcome);
-    if (!seen.complete)
+    if (!seen.complete && !found_.interrupted)
       found_.failure =
           fmt::format("expected to run all classes of schedules in {} runs, got {} classes",
                       request_.schedules, seen.classes);
   }
 
+  static bool was_interrupted(const Outcome& outcome) {
+    return outcome.failure && outcome.failure->kind == Failure::Kind::interrupt;
+  }
+
   void note(Outcome outcome) {
-    FailingRun run = [this](const Schedule& schedule) -> std::optional<Outcome> {
+    if (was_interrupted(outcome)) return;
+    constexpr std::uint64_t runs_max = 2'000;
+    std::uint64_t runs = 0;
+    FailingRun run = [&](const Schedule& schedule) -> std::optional<Outcome> {
+      if (!goes_on({"runs that shorten the failing schedule", runs++, runs_max, 1}))
+        return std::nullopt;
       Outcome again = runner_.run({.schedule = schedule, .record_choices = true}).outcome;
-      if (fault_of(again).empty()) return std::nullopt;
+      if (fault_of(again).empty() || was_interrupted(again)) return std::nullopt;
       return again;
     };
-    if (auto shrunk = shrink_schedule({.choices = outcome.choices}, run)) {
+    if (auto shrunk = shrink_schedule({.choices = outcome.choices, .runs_max = runs_max}, run)) {
       found_.turns = shrunk->turns.size();
       outcome = std::move(shrunk->outcome);
     } else {
@@ -96,7 +135,14 @@ class Explorer {
     found_.report = text.substr(0, text.rfind("\nreproduce: "));
   }
 
+  void write_trace() {
+    Schedule schedule = runner_.schedule_at(0);
+    if (!found_.choices.empty()) schedule = Schedule::replay(choices_to_string(found_.choices));
+    runner_.run({.schedule = schedule, .is_traced = true});
+  }
+
   const GateFile& gate_;
+  GateRunOptions options_;
   ExploreRequest request_;
   GateRunner runner_;
   GateExploration found_;
@@ -137,6 +183,7 @@ std::string to_json(const GateExploration& found, const ExploreTextOptions& opti
                {"schedules", found.schedules},
                {"distinct", found.distinct},
                {"data_hash", fmt::format("{:016x}", found.data_hash)}};
+  if (found.interrupted) json["interrupted"] = true;
   if (!found.certificate.empty()) json["certificate"] = found.certificate;
   if (!found.ok()) json["failure"] = found.failure;
   if (!found.report.empty()) json["report"] = found.report;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/run_progress.h"
 #include "gate/gate_file.h"
 #include "gate/gate_run.h"
 
@@ -14,6 +15,10 @@ struct ExploreRequest {
   std::int64_t schedules = 1'000;
   // exhaustive runs one schedule of each class of equivalent schedules, and at most `schedules`.
   bool exhaustive = false;
+  // Worlds that run side by side, each on a thread of its own. Changes no result. Classes of
+  // schedules are found one after another.
+  std::size_t jobs = 1;
+  GoesOn goes_on = nullptr;
 };
 
 // GateExploration is the result of running a gate under many schedules.
@@ -28,13 +33,16 @@ struct GateExploration {
   std::string report;           // of the failing run, if a rank failed or a deadlock occurred
   std::vector<RankId> choices;  // all choices of the shortest failing schedule
   std::uint64_t turns = 0;      // the number of these choices that must differ from FIFO
+  bool interrupted = false;     // by ExploreRequest::goes_on; the rest is what was found until then
 
   bool ok() const { return failure.empty(); }
 };
 
 // explore_gate runs a gate without its faults under many schedules, until a run fails: a rank
 // fails, there is a deadlock, a tensor is left alive, or the data hash isn't that of the first run
-// or of expect.hash. It then looks for the shortest failing schedule.
+// or of expect.hash. It then looks for the shortest failing schedule. Of several runs that fail,
+// the one with the lowest number counts. A trace file gets the shortest failing run, or the first
+// run.
 GateExploration explore_gate(const GateFile& gate, const GateRunOptions& options,
                              const ExploreRequest& request);
 

@@ -9,6 +9,7 @@
 
 #include "collectives/collective_call.h"
 #include "gate/gate_mesh.h"
+#include "gate/gate_world.h"
 
 namespace simmesh {
 
@@ -28,7 +29,7 @@ GateSameAs same_as_word(const std::string& word, const ExpectUse& use) {
 }
 
 GateSameAs same_as_table(GateTable table, const ExpectUse& use) {
-  GateSameAs other{.layout = read_gate_layout(table, "mesh")};
+  GateSameAs other{.layout = read_gate_layout(table, "mesh", GateWorld().ranks_max())};
   if (auto parallel = table.table("parallel"))
     other.parallel = read_gate_parallel(*parallel, other.layout, use.model);
   table.finish();
@@ -39,16 +40,15 @@ std::vector<GateSameAs> read_same_as(GateTable& table, const ExpectUse& use) {
   constexpr std::string_view words[] = {"single_device", "replicate", "fsdp"};
   std::vector<GateSameAs> result;
   for (GateTable::TextOrTable& entry : table.texts_or_tables("same_as")) {
-    if (entry.table) {
-      result.push_back(same_as_table(*entry.table, use));
-      continue;
-    }
-    if (std::find(std::begin(words), std::end(words), entry.text) == std::end(words))
-      table.reject_value(
-          "same_as",
-          fmt::format("'{}' or a table with mesh and parallel", fmt::join(words, "', '")),
-          "'" + entry.text.substr(0, 40) + "'");
-    result.push_back(same_as_word(entry.text, use));
+    if (!entry.table &&
+        std::find(std::begin(words), std::end(words), entry.text) == std::end(words))
+      throw BadGate(entry.place,
+                    fmt::format("key 'expect.same_as': expected '{}' or a table with mesh and "
+                                "parallel, got '{}'",
+                                fmt::join(words, "', '"), entry.text.substr(0, 40)));
+    result.push_back(entry.table ? same_as_table(*entry.table, use)
+                                 : same_as_word(entry.text, use));
+    result.back().place = entry.place;
   }
   return result;
 }
@@ -156,7 +156,7 @@ GateExpect read_gate_expect(GateTable& table, const ExpectUse& use) {
   expect.exposed_us_max = table.number("exposed_us_max", 0.0, {0, 1e15});
   table.finish();
   if (!expect.loss.empty() && std::int64_t(expect.loss.size()) != use.steps)
-    table.reject_value("loss", fmt::format("{} losses, one per step", use.steps),
+    table.reject_value("loss", fmt::format("one loss per step, {} in all", use.steps),
                        fmt::format("{}", expect.loss.size()));
   bool is_hash = expect.hash.empty() ||
                  (expect.hash.size() == 16 &&

@@ -216,18 +216,21 @@ std::string train_text(const GateTrain& train) {
   return table.text();
 }
 
-std::string expect_text(const GateExpect& expect) {
+// Keys that a world of shapes only refuses are left out.
+std::string expect_text(const GateExpect& expect, bool shapes_only) {
   Table table("expect");
-  table.add("same_as", list(expect.same_as, same_as_entry));
+  if (!shapes_only) table.add("same_as", list(expect.same_as, same_as_entry));
   table.add("schedules", expect.schedules);
   std::string counts;
   for (const auto& [name, count] : expect.collectives)
     counts += fmt::format("{}{} = {}", counts.empty() ? "" : ", ", name, count);
   table.add("collectives", counts.empty() ? "{}" : "{ " + counts + " }");
   table.add("peak_bytes_max", expect.peak_bytes_max);
-  table.add("loss", list(expect.loss, number));
-  table.add("loss_rtol", number(expect.loss_rtol));
-  table.word("hash", expect.hash);
+  if (!shapes_only) {
+    table.add("loss", list(expect.loss, number));
+    table.add("loss_rtol", number(expect.loss_rtol));
+    table.word("hash", expect.hash);
+  }
   table.add("events", fmt::format("{{ rank = {}, step = {}, list = {} }}", expect.events.rank,
                                   expect.events.step, texts(expect.events.list)));
   table.add("unused_gathers", expect.unused_gathers);
@@ -275,11 +278,15 @@ std::string explain(const GateFile& gate) {
   Table mesh("mesh");
   mesh.add("shape", sizes(gate.mesh.shape));
   mesh.add("names", texts(gate.mesh.names));
+  Table world("world");
+  world.add("shapes_only", gate.world.shapes_only);
+  world.add("fold", gate.world.fold);
   Table arithmetic("arithmetic");
   arithmetic.word("mode", gate.arithmetic);
-  return text + mesh.text() + model_text(gate.model) + data_text(gate) +
+  return text + mesh.text() + world.text() + model_text(gate.model) + data_text(gate) +
          parallel_text(gate.parallel) + train_text(gate.train) + arithmetic.text() +
-         device_text(gate.device) + expect_text(gate.expect) + faults_text(gate.faults);
+         device_text(gate.device) + expect_text(gate.expect, gate.world.shapes_only) +
+         faults_text(gate.faults);
 }
 
 }  // namespace simmesh

@@ -21,7 +21,7 @@ struct GateFault {
   TrainPhase phase = TrainPhase::backward;
   std::optional<std::uint64_t> number;  // of the operation or allocation, counted from 1
   std::uint64_t bit = 0;
-  std::string place;  // FILE:LINE of its table
+  std::string place;  // FILE:LINE:COLUMN of its table
 
   // is_at_phase says whether the operation is given by step and phase, not by its number.
   bool is_at_phase() const;

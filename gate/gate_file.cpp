@@ -107,12 +107,13 @@ void read_data(GateTable& top, GateFile& gate) {
   if (has_tokens) rules = {"index"};
   data.rule = rule_from_string(table.word("rule", rules.front(), rules));
   table.finish();
-  std::int64_t rows_max = gate_elements_max;
+  const std::int64_t elements_max = gate.world.elements_max();
+  std::int64_t rows_max = elements_max;
   for (std::int64_t size : data.input) rows_max /= size;
-  std::int64_t targets_max = gate_elements_max;
+  std::int64_t targets_max = elements_max;
   for (std::int64_t size : data.target) targets_max /= size;
   if (data.batch > std::min(rows_max, targets_max) / gate.train.steps)
-    table.reject_value("batch", fmt::format("at most {} elements in all steps", gate_elements_max),
+    table.reject_value("batch", fmt::format("at most {} elements in all steps", elements_max),
                        fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
 }
 
@@ -129,11 +130,10 @@ void check_split(GateTable& top, const GateFile& gate) {
   std::int64_t micro_batches = gate.train.micro_batches;
   for (const GateSameAs& other : gate.expect.same_as)
     if (std::int64_t parts = other.parallel.parts(other.layout); !gives_rows(gate, parts))
-      top.table("expect")->reject_value(
-          "same_as",
-          fmt::format("rows for each of {} ranks in each of {} micro-batches", parts,
-                      micro_batches),
-          other.name());
+      throw BadGate(other.place,
+                    fmt::format("key 'expect.same_as': expected rows for each of {} ranks in each "
+                                "of {} micro-batches, got {}",
+                                parts, micro_batches, other.name()));
   if (gives_rows(gate, gate.parts())) return;
   auto data = top.table("data");
   const GateTable& blamed = data ? *data : top;
@@ -147,14 +147,39 @@ void check_model(const GateTable& top, const GateFile& gate) {
   try {
     training_model(gate.model, gate.model_use());
   } catch (const Error& error) {
-    top.reject_value("model", "sizes and nodes that form a model", error.what());
+    top.reject_value("model", "sizes and nodes that form a model",
+                     fmt::format("an error: {}", error.message()));
   }
+}
+
+// Refuses what a world of shapes only, or a folded one, can't do.
+void check_world(GateTable& top, const GateFile& gate) {
+  if (!gate.world.shapes_only) return;
+  constexpr std::string_view needs_data = "no such key in a gate with world.shapes_only";
+  if (has_kind(model_node(gate.model, gate.model_use()), "moe"))
+    top.table("model")->reject(gate.model.is_given_by_nodes() ? "nodes" : "kind",
+                               "a model without experts in a gate with world.shapes_only: which "
+                               "tokens an expert gets depends on values");
+  if (auto expect = top.table("expect"))
+    for (std::string_view key : {"same_as", "loss", "loss_rtol", "hash"})
+      if (expect->has(key)) expect->reject(key, needs_data);
+  auto faults = top.table("faults");
+  if (faults && faults->has("flip_bit")) faults->reject("flip_bit", needs_data);
+  if (!gate.world.fold) return;
+  if (!gate.faults.empty())
+    top.reject("faults", "no such table in a gate with world.fold, where most ranks don't run");
+  std::int64_t rank = gate.expect.events.rank;
+  if (rank != 0 && rank != gate.ranks() - 1)
+    top.table("expect")->table("events")->reject(
+        "rank", fmt::format("0 or {}, the ranks that run with world.fold", gate.ranks() - 1));
 }
 
 }  // namespace
 
 ModelUse GateFile::model_use() const {
-  return {std::max<std::int64_t>(data.sequence, 1), parallel.checkpoint_blocks};
+  return {.sequence = std::max<std::int64_t>(data.sequence, 1),
+          .checkpoint_blocks = parallel.checkpoint_blocks,
+          .elements_max = world.elements_max()};
 }
 
 GateFile GateFile::run_as(const GateSameAs& other) const {
@@ -172,13 +197,16 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   GateFile gate;
   gate.file = file;
   gate.title = top.text("title", "");
-  for (const char* key :
-       {"mesh", "model", "data", "parallel", "train", "arithmetic", "expect", "faults", "device"})
+  gate.mesh_place = top.place();
+  for (const char* key : {"mesh", "world", "model", "data", "parallel", "train", "arithmetic",
+                          "expect", "faults", "device"})
     top.has(key);
   top.refuse("checkpoint", "checkpoints");
   top.finish();
+  if (auto world = top.table("world")) gate.world = read_gate_world(*world);
   if (auto mesh = top.table("mesh")) {
-    gate.mesh = read_gate_layout(*mesh, "shape");
+    gate.mesh = read_gate_layout(*mesh, "shape", gate.world.ranks_max());
+    gate.mesh_place = mesh->place_of("shape");
     mesh->finish();
   }
   if (auto model = top.table("model")) gate.model = read_gate_model(*model);
@@ -203,6 +231,7 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   check_split(top, gate);
+  check_world(top, gate);
   return gate;
 }
 

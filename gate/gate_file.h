@@ -11,6 +11,7 @@
 #include "gate/gate_mesh.h"
 #include "gate/gate_model.h"
 #include "gate/gate_parallel.h"
+#include "gate/gate_world.h"
 #include "training/training.h"
 
 namespace simmesh {
@@ -46,6 +47,8 @@ struct GateFile {
   std::string file;  // the path as given
   std::string title;
   GateLayout mesh;
+  std::string mesh_place;  // FILE:LINE:COLUMN of its sizes
+  GateWorld world;
   GateModel model;
   GateData data;
   GateParallel parallel;

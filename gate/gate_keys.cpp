@@ -53,8 +53,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-std::string place_at(const std::string& file, std::int64_t line) {
-  return fmt::format("{}:{}", file, std::max<std::int64_t>(line, 1));
+// What isn't in the text, such as the whole file, is at its start.
+std::string place_at(const std::string& file, const toml::source_position& at) {
+  return fmt::format("{}:{}:{}", file, std::max<std::int64_t>(at.line, 1),
+                     std::max<std::int64_t>(at.column, 1));
+}
+
+std::string place_at(const std::string& file, const toml::node& node) {
+  return place_at(file, node.source().begin);
 }
 
 }  // namespace
@@ -73,12 +79,12 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
   if (text.size() > text_bytes_max)
-    throw BadGate(place_at(file, 1),
+    throw BadGate(place_at(file, toml::source_position()),
                   fmt::format("expected at most 1 MiB of text, got {} bytes", text.size()));
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
-    throw BadGate(place_at(file, std::int64_t(error.source().begin.line)),
+    throw BadGate(place_at(file, error.source().begin),
                   "expected TOML, got a syntax error: " +
                       printable(std::string_view(error.description()).substr(0, 200)));
   }
@@ -92,11 +98,11 @@ std::string GateTable::path_of(std::string_view key) const {
   return path_.empty() ? name : path_ + "." + name;
 }
 
-std::int64_t GateTable::line() const { return std::int64_t(table_->source().begin.line); }
+std::string GateTable::place() const { return place_at(file_, *table_); }
 
 std::string GateTable::place_of(std::string_view key) const {
   const toml::node* node = table_->get(key);
-  return place_at(file_, node ? std::int64_t(node->source().begin.line) : line());
+  return node ? place_at(file_, *node) : place();
 }
 
 const toml::node* GateTable::value(std::string_view key) {
@@ -109,6 +115,12 @@ bool GateTable::has(std::string_view key) { return value(key) != nullptr; }
 void GateTable::reject_value(std::string_view key, std::string_view expected,
                              std::string_view got) const {
   throw BadGate(place_of(key),
+                fmt::format("key '{}': expected {}, got {}", path_of(key), expected, got));
+}
+
+void GateTable::reject_at(const toml::node& node, std::string_view key, std::string_view expected,
+                          std::string_view got) const {
+  throw BadGate(place_at(file_, node),
                 fmt::format("key '{}': expected {}, got {}", path_of(key), expected, got));
 }
 
@@ -133,7 +145,7 @@ void GateTable::finish() const {
     if (!first || key.source().begin < first->source().begin) first = &key;
   }
   if (!first) return;
-  throw BadGate(place_at(file_, std::int64_t(first->source().begin.line)),
+  throw BadGate(place_at(file_, first->source().begin),
                 fmt::format("expected a known key, got '{}'; the nearest known key is '{}'",
                             path_of(first->str()), path_of(nearest(first->str(), known))));
 }
@@ -192,8 +204,8 @@ std::vector<std::string> GateTable::texts(std::string_view key) {
   if (!items) return result;
   for (const toml::node& item : *items) {
     if (!is_plain_text(item))
-      reject_value(key, "a list of strings without control characters",
-                   "a list with " + shown(item));
+      reject_at(item, key, "a list of strings without control characters",
+                "a list with " + shown(item));
     result.push_back(item.as_string()->get());
   }
   return result;
@@ -208,7 +220,7 @@ std::vector<std::vector<std::string>> GateTable::read_rows(std::string_view key,
   if (!items) return result;
   auto text_of = [&](const toml::node& node) {
     if (takes_integers && node.is_integer()) return fmt::format("{}", node.as_integer()->get());
-    if (!is_plain_text(node)) reject_value(key, expected, "a list with " + shown(node));
+    if (!is_plain_text(node)) reject_at(node, key, expected, "a list with " + shown(node));
     return node.as_string()->get();
   };
   for (const toml::node& item : *items) {
@@ -219,7 +231,7 @@ std::vector<std::vector<std::string>> GateTable::read_rows(std::string_view key,
     } else if (item.is_string()) {
       row.push_back(text_of(item));
     } else {
-      reject_value(key, expected, "a list with " + shown(item));
+      reject_at(item, key, expected, "a list with " + shown(item));
     }
   }
   return result;
@@ -241,7 +253,7 @@ std::vector<double> GateTable::numbers(std::string_view key) {
     std::optional<double> number;
     if (item.is_number()) number = item.value<double>();
     if (!number || !std::isfinite(*number))
-      reject_value(key, "a list of finite numbers", "a list with " + shown(item));
+      reject_at(item, key, "a list of finite numbers", "a list with " + shown(item));
     result.push_back(*number);
   }
   return result;
@@ -257,7 +269,7 @@ Shape GateTable::sizes(std::string_view key, Shape otherwise, Range range) {
   for (const toml::node& item : *items) {
     if (!item.is_integer() || item.as_integer()->get() < range.min ||
         item.as_integer()->get() > range.max)
-      reject_value(key, expected, "a list with " + shown(item));
+      reject_at(item, key, expected, "a list with " + shown(item));
     result.push_back(item.as_integer()->get());
   }
   return result;
@@ -276,7 +288,7 @@ std::vector<GateTable> GateTable::tables(std::string_view key) {
   if (node->is_table()) return {GateTable(*node->as_table(), file_, path_of(key))};
   std::vector<GateTable> result;
   for (const toml::node& item : *list(key, "a table or a list of tables")) {
-    if (!item.is_table()) reject_value(key, "a list of tables", "a list with " + shown(item));
+    if (!item.is_table()) reject_at(item, key, "a list of tables", "a list with " + shown(item));
     result.emplace_back(*item.as_table(), file_, path_of(key));
   }
   return result;
@@ -288,11 +300,12 @@ std::vector<GateTable::TextOrTable> GateTable::texts_or_tables(std::string_view 
   if (!items) return result;
   for (const toml::node& item : *items) {
     if (item.is_table())
-      result.push_back({"", GateTable(*item.as_table(), file_, path_of(key))});
+      result.push_back(
+          {place_at(file_, item), "", GateTable(*item.as_table(), file_, path_of(key))});
     else if (is_plain_text(item))
-      result.push_back({item.as_string()->get(), std::nullopt});
+      result.push_back({place_at(file_, item), item.as_string()->get(), std::nullopt});
     else
-      reject_value(key, "a list of strings and tables", "a list with " + shown(item));
+      reject_at(item, key, "a list of strings and tables", "a list with " + shown(item));
   }
   return result;
 }

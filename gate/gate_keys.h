@@ -16,7 +16,8 @@
 namespace simmesh {
 
 // BadGate says why a gate file can't be run: it isn't valid TOML, a key is unknown, a value has a
-// wrong type or is out of range, or parts don't fit together. Its message starts with [FILE:LINE].
+// wrong type or is out of range, or parts don't fit together. Its message starts with
+// [FILE:LINE:COLUMN].
 class BadGate : public Error {
  public:
   BadGate(std::string_view where, std::string_view message)
@@ -82,13 +83,15 @@ class GateTable {
   // keys returns all keys in alphabetical order; path_of returns the whole path of a key.
   std::vector<std::string> keys() const;
   std::string path_of(std::string_view key) const;
-  std::int64_t line() const;
   const std::string& file() const { return file_; }
-  // place returns FILE:LINE of the table.
-  std::string place() const { return file_ + ":" + std::to_string(line() > 0 ? line() : 1); }
+  // place returns FILE:LINE:COLUMN of the table; place_of that of the value of a key, or of the
+  // table if the key is absent.
+  std::string place() const;
+  std::string place_of(std::string_view key) const;
 
  private:
-  std::string place_of(std::string_view key) const;
+  [[noreturn]] void reject_at(const toml::node& node, std::string_view key,
+                              std::string_view expected, std::string_view got) const;
   const toml::array* list(std::string_view key, std::string_view expected);
   std::vector<std::vector<std::string>> read_rows(std::string_view key, bool takes_integers);
 
@@ -98,13 +101,15 @@ class GateTable {
   std::set<std::string, std::less<>> known_;
 };
 
-// TextOrTable is an entry of a list of strings and tables; text counts if table is absent.
+// TextOrTable is an entry of a list of strings and tables; text counts if table is absent. place is
+// its FILE:LINE:COLUMN.
 struct GateTable::TextOrTable {
+  std::string place;
   std::string text;
   std::optional<GateTable> table;
 };
 
-// parse_toml parses TOML of at most 1 MiB. Throws a BadGate with the line of the mistake.
+// parse_toml parses TOML of at most 1 MiB. Throws a BadGate with the place of the mistake.
 toml::table parse_toml(std::string_view text, const std::string& file);
 
 // nearest returns the candidate with the smallest edit distance, the first of equals; empty for

@@ -10,8 +10,6 @@ namespace simmesh {
 
 namespace {
 
-constexpr std::int64_t ranks_max = 4096;
-
 bool are_distinct(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i].empty() || std::count(names.begin(), names.end(), names[i]) > 1) return false;
@@ -26,7 +24,7 @@ std::size_t GateLayout::index_of(const std::string& name) const {
   return std::size_t(found - names.begin());
 }
 
-GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key) {
+GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key, std::int64_t ranks_max) {
   GateLayout layout;
   layout.shape = table.sizes(sizes_key, layout.shape, {1, ranks_max});
   std::vector<std::string> names = table.texts("names");
@@ -41,7 +39,7 @@ GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key) {
     return layout;
   }
   if (names.size() != layout.shape.size())
-    table.reject_value("names", fmt::format("{} names, one per size", layout.shape.size()),
+    table.reject_value("names", fmt::format("one name per size, {} in all", layout.shape.size()),
                        fmt::format("{}", names.size()));
   if (!are_distinct(names))
     table.reject_value("names", "different names", fmt::format("{}", fmt::join(names, " ")));

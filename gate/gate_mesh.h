@@ -18,8 +18,9 @@ struct GateLayout {
   std::size_t index_of(const std::string& name) const;
 };
 
-// read_gate_layout reads the sizes under a key, at most 4,096 ranks, and the key "names" with one
-// name per size. Without it the names are "dp" for one dim, and "dim0", "dim1", ... for several.
-GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key);
+// read_gate_layout reads the sizes under a key, for at most ranks_max ranks, and the key "names"
+// with one name per size. Without it the names are "dp" for one dim, and "dim0", "dim1", ... for
+// several.
+GateLayout read_gate_layout(GateTable& table, std::string_view sizes_key, std::int64_t ranks_max);
 
 }  // namespace simmesh

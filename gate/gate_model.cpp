@@ -232,9 +232,9 @@ TrainingModel training_model(const GateModel& model, const ModelUse& use) {
     elements += parameter.element_count();
     result.parameters.push_back(std::move(data));
   }
-  if (elements > gate_elements_max)
+  if (elements > use.elements_max)
     raise(ErrorKind::value_error, "gate/gate_model",
-          "expected at most {} elements in all parameters, got {}", gate_elements_max, elements);
+          "expected at most {} elements in all parameters, got {}", use.elements_max, elements);
   return result;
 }
 

@@ -11,10 +11,6 @@
 
 namespace simmesh {
 
-// gate_elements_max bounds the number of elements of a gate's parameters, and that of its batches
-// over all steps.
-inline constexpr std::int64_t gate_elements_max = std::int64_t{1} << 26;
-
 // ModelKind is the key `kind` of the table [model]; `nodes` says that the model is given as a list
 // of nodes instead.
 enum class ModelKind : std::uint8_t { mlp, transformer, moe, linear_stack, nodes };
@@ -54,6 +50,7 @@ GateModel read_gate_model(GateTable& table);
 struct ModelUse {
   std::int64_t sequence = 1;
   bool checkpoint_blocks = false;
+  std::int64_t elements_max = std::int64_t{1} << 26;  // of all parameters
 };
 
 // model_node returns the model as a tree of nodes. Its root has no name.
@@ -62,7 +59,7 @@ nn::ModelNode model_node(const GateModel& model, const ModelUse& use);
 // training_model returns the model with the values of all parameters. Parameter i, in order of
 // registration, has the values of the formula with seed + i, times scale; vectors named weight,
 // which are those of norms, also get 1 added. Throws a ValueError for nodes that don't form a
-// model, and for more than gate_elements_max elements.
+// model, and for more than elements_max elements.
 TrainingModel training_model(const GateModel& model, const ModelUse& use);
 
 // has_kind says whether a node or any node below it has the kind.

@@ -37,8 +37,11 @@ std::string gate_text(const GateResult& result) {
                         check.expected, check.actual);
   if (!result.failure.empty()) text += result.failure + "\n";
   if (!result.losses.empty()) text += fmt::format("losses {}\n", fmt::join(result.losses, ", "));
-  text += fmt::format("data hash {:016x}\nschedule hash {:016x}\n", result.data_hash,
-                      result.schedule_hash);
+  if (result.shapes_of_ranks)
+    text += fmt::format("shapes only, {} ranks were run\n", *result.shapes_of_ranks);
+  else
+    text += fmt::format("data hash {:016x}\n", result.data_hash);
+  text += fmt::format("schedule hash {:016x}\n", result.schedule_hash);
   text += fmt::format("peak {} bytes per rank", result.peak_bytes);
   if (result.physical_peak_bytes)
     text += fmt::format(", {} physical bytes", *result.physical_peak_bytes);
@@ -80,10 +83,13 @@ std::string to_json(gsl::span<const GateResult> results) {
     Json gate = {{"file", result.file},
                  {"title", result.title},
                  {"checks", std::move(checks)},
-                 {"losses", result.losses},
-                 {"data_hash", fmt::format("{:016x}", result.data_hash)},
-                 {"schedule_hash", fmt::format("{:016x}", result.schedule_hash)},
-                 {"peak_bytes", result.peak_bytes}};
+                 {"losses", result.losses}};
+    if (result.shapes_of_ranks)
+      gate["shapes_of_ranks"] = *result.shapes_of_ranks;
+    else
+      gate["data_hash"] = fmt::format("{:016x}", result.data_hash);
+    gate["schedule_hash"] = fmt::format("{:016x}", result.schedule_hash);
+    gate["peak_bytes"] = result.peak_bytes;
     if (result.physical_peak_bytes) gate["physical_peak_bytes"] = *result.physical_peak_bytes;
     gate["collectives"] = Json::object();
     for (const auto& [name, calls] : result.collectives) gate["collectives"][name] = calls;

@@ -1,5 +1,6 @@
 #include "gate/gate_run.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/engine/random_stream.h"
@@ -10,8 +11,8 @@ namespace simmesh {
 
 namespace {
 
-// Attention blocks with checkpointing need more than the default stack.
-constexpr std::size_t stack_bytes = 256 * 1024;
+// Attention blocks with checkpointing need more than the default of the largest worlds.
+std::size_t stack_bytes(std::int64_t ranks) { return ranks > 65536 ? 256 * 1024 : 0; }
 
 void keep_results(Rank& rank, const GateRunner::Request& request, const TrainingResult& result,
                   RankFindings& found) {
@@ -82,17 +83,24 @@ WorldOptions GateRunner::world_options(const Request& request) const {
           .arithmetic = arithmetic_,
           .faults = request.faults,
           .device = request.on_devices ? gate_.device : std::nullopt,
-          .stack_bytes = stack_bytes,
+          .stack_bytes = stack_bytes(gate_.ranks()),
           .record_choices = request.record_choices,
+          .trace_file = request.is_traced ? options_.trace_file : "",
+          .timeout_seconds = options_.timeout_seconds,
+          .shapes_only = gate_.world.shapes_only,
+          .fold = gate_.world.fold,
           .program = "simmesh run " + gate_.file};
 }
 
 std::function<void(Rank&)> GateRunner::body(const Request& request,
                                             std::vector<RankFindings>& found) const {
-  found.assign(std::size_t(gate_.ranks()), RankFindings());
+  std::size_t ranks = std::size_t(gate_.ranks());
+  found.assign(gate_.world.fold ? std::min<std::size_t>(ranks, 2) : ranks, RankFindings());
   return [this, request, &found](Rank& rank) {
-    RankFindings& own = found[rank.id()];
+    // A folded world runs the first and the last rank.
+    RankFindings& own = found[std::min<std::size_t>(rank.id(), found.size() - 1)];
     own = RankFindings();
+    own.rank = rank.id();
     own.operations.resize(std::size_t(gate_.train.steps));
     Observation observation(gate_.expect.events, rank, own);
     std::optional<fsdp::ObserverScope> observer;
@@ -105,12 +113,13 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       own.operations[std::size_t(step)][std::size_t(phase)] = rank.operations();
     };
     TrainingCalls calls(rank);
-    form.reports = !request.on_devices;
+    bool reports = !request.on_devices && !gate_.world.shapes_only;
+    form.reports = reports;
     form.at_report = [&](bool begins) { begins ? calls.begin_report() : calls.end_report(); };
     form.after_training = [&] { calls.begin_report(); };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form));
     own.calls = calls.calls();
-    if (!request.on_devices) keep_results(rank, request, result, own);
+    if (reports) keep_results(rank, request, result, own);
   };
 }
 

@@ -22,10 +22,13 @@ struct GateRunOptions {
   std::string schedule = "fifo";
   std::int64_t threads = 1;
   std::optional<std::string> arithmetic = std::nullopt;  // instead of the gate's
+  double timeout_seconds = 60;                           // see WorldOptions::timeout_seconds
+  std::string trace_file = {};  // of the runs that are traced; empty: none is
 };
 
 // RankFindings is what one rank of a run reports.
 struct RankFindings {
+  RankId rank = 0;
   // Calls of each collective, except those for the printed losses.
   std::array<std::uint32_t, collective_op_count> calls{};
   std::vector<double> losses;
@@ -40,7 +43,7 @@ struct RankFindings {
 // GateRun is the result of one run of a gate.
 struct GateRun {
   Outcome outcome;
-  std::vector<RankFindings> ranks;
+  std::vector<RankFindings> ranks;  // those that ran, in order
 };
 
 // GateRunner runs one gate any number of times.
@@ -59,11 +62,14 @@ class GateRunner {
     // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;
+    // The run writes the trace file of the options, if there is one.
+    bool is_traced = false;
   };
 
   // world_options returns the options of the world of the mesh.
   WorldOptions world_options(const Request& request) const;
-  // body returns what each rank runs. Its findings go into a list with one entry per rank.
+  // body returns what each rank runs. Its findings go into a list with one entry per rank that
+  // runs.
   std::function<void(Rank&)> body(const Request& request, std::vector<RankFindings>& found) const;
 
   GateRun run(const Request& request) const;

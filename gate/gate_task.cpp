@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "collectives/collectives.h"
+#include "core/memory/data_mode.h"
 #include "core/tensor/chunk.h"
 #include "zero/replicate.h"
 
@@ -44,6 +45,7 @@ double terms_of(const GateFile& gate) {
 }  // namespace
 
 GateTask gate_task(const GateFile& gate) {
+  DataModeScope scope(gate.world.shapes_only);
   TrainingTask task;
   task.model = training_model(gate.model, gate.model_use());
   task.steps = gate.train.steps;

@@ -38,6 +38,8 @@ std::string reproduce_line(const GateFile& gate, const GateRunOptions& options) 
   if (options.schedule != usual.schedule) line += " --schedule " + shell_word(options.schedule);
   if (options.threads != usual.threads) line += fmt::format(" --threads {}", options.threads);
   if (options.arithmetic) line += " --arithmetic " + shell_word(*options.arithmetic);
+  if (options.timeout_seconds != usual.timeout_seconds)
+    line += fmt::format(" --timeout {}", options.timeout_seconds);
   return line;
 }
 
@@ -51,7 +53,8 @@ class Checks {
     result_.file = gate_.file;
     result_.title = gate_.title;
     if (gate_.model.is_given_by_nodes()) check_nodes();
-    GateRunner::Request request{.schedule = runner_.schedule_at(0), .observes = true};
+    GateRunner::Request request{
+        .schedule = runner_.schedule_at(0), .observes = true, .is_traced = true};
     for (const GateSameAs& other : gate_.expect.same_as) {
       others_.push_back({&other, runner_.run_as(other), request.expected.size()});
       if (others_.back().run.outcome.ok())
@@ -60,6 +63,7 @@ class Checks {
     base_ = runner_.run(request);
     take_figures();
     check_run();
+    if (base_.outcome.ok() && gate_.world.fold) check_fold();
     if (base_.outcome.ok()) {
       for (const Other& other : others_) check_same_as(other);
       if (gate_.expect.schedules > 1) check_schedules();
@@ -93,7 +97,7 @@ class Checks {
   void check_nodes() {
     GateRun single = runner_.run_as({.layout = {}, .parallel = {}, .word = "single_device"});
     if (single.outcome.ok()) return;
-    throw BadGate(gate_.file + ":1",
+    throw BadGate(gate_.file + ":1:1",
                   "key 'model.nodes': expected nodes that run on one device, got " +
                       ending_of(single.outcome));
   }
@@ -102,7 +106,10 @@ class Checks {
     result_.data_hash = base_.outcome.data_hash;
     result_.schedule_hash = base_.outcome.schedule_hash;
     result_.peak_bytes = base_.outcome.peak_bytes;
-    if (options_.threads == 1) result_.physical_peak_bytes = base_.outcome.physical_peak_bytes;
+    if (gate_.world.shapes_only)
+      result_.shapes_of_ranks = std::int64_t(base_.ranks.size());
+    else if (options_.threads == 1)
+      result_.physical_peak_bytes = base_.outcome.physical_peak_bytes;
     result_.losses = base_.ranks[0].losses;
     for (std::size_t op = 0; op < collective_op_count; ++op)
       if (base_.ranks[0].calls[op] > 0)
@@ -119,9 +126,16 @@ class Checks {
     const Outcome& outcome = base_.outcome;
     std::string ranks =
         fmt::format("{} {} to return", gate_.ranks(), gate_.ranks() == 1 ? "rank" : "ranks");
-    add("run", outcome.ok(), ranks,
-        outcome.ok() ? std::to_string(gate_.ranks()) : ending_of(outcome));
+    std::string returned = std::to_string(gate_.ranks());
+    if (gate_.world.fold) returned = fmt::format("{} that stand for all", base_.ranks.size());
+    add("run", outcome.ok(), ranks, outcome.ok() ? returned : ending_of(outcome));
     if (!outcome.ok()) result_.failure = report_of(outcome);
+  }
+
+  void check_fold() {
+    const std::string& difference = base_.outcome.fold_difference;
+    add("fold", difference.empty(), "the same figures of the first and the last rank",
+        difference.empty() ? "the same" : difference);
   }
 
   void check_same_as(const Other& other) {
@@ -134,8 +148,8 @@ class Checks {
     for (std::size_t rank = 0; rank < base_.ranks.size(); ++rank)
       if (const auto& difference = base_.ranks[rank].differences[other.record])
         return add(name, false, difference->expected,
-                   fmt::format("{} on rank {}: {}{}", difference->actual, rank, difference->where,
-                               reason_of(*difference)));
+                   fmt::format("{} on rank {}: {}{}", difference->actual, base_.ranks[rank].rank,
+                               difference->where, reason_of(*difference)));
     add(name, true, "the bits of " + what,
         fmt::format("the same in {} tensors on each rank", other.run.ranks[0].record->size()));
   }
@@ -171,14 +185,16 @@ class Checks {
       while (rank + 1 < base_.ranks.size() && base_.ranks[rank].calls[op] == expected) ++rank;
       std::int64_t actual = base_.ranks[rank].calls[op];
       add("collectives " + name, actual == expected, fmt::format("{} on each rank", expected),
-          actual == expected ? std::to_string(actual) : fmt::format("{} on rank {}", actual, rank));
+          actual == expected ? std::to_string(actual)
+                             : fmt::format("{} on rank {}", actual, base_.ranks[rank].rank));
     }
   }
 
   void check_events() {
     const GateEvents& asked = gate_.expect.events;
     if (asked.list.empty()) return;
-    const std::vector<std::string>& actual = base_.ranks[std::size_t(asked.rank)].events;
+    const std::vector<std::string>& actual =
+        base_.ranks[std::min(std::size_t(asked.rank), base_.ranks.size() - 1)].events;
     std::string name = fmt::format("events of rank {} in step {}", asked.rank, asked.step);
     if (actual == asked.list)
       return add(name, true, fmt::format("{} events", actual.size()), "the same");
@@ -193,12 +209,12 @@ class Checks {
 
   void check_gathers() {
     if (gate_.expect.unused_gathers < 0) return;
-    for (std::size_t rank = 0; rank < base_.ranks.size(); ++rank) {
-      std::int64_t actual = base_.ranks[rank].gathers.unused();
+    for (const RankFindings& found : base_.ranks) {
+      std::int64_t actual = found.gathers.unused();
       if (actual == gate_.expect.unused_gathers) continue;
       return add("unused_gathers", false,
                  fmt::format("{} on each rank", gate_.expect.unused_gathers),
-                 fmt::format("{} on rank {}", actual, rank));
+                 fmt::format("{} on rank {}", actual, found.rank));
     }
     add("unused_gathers", true, fmt::format("{} on each rank", gate_.expect.unused_gathers),
         std::to_string(gate_.expect.unused_gathers));
@@ -206,7 +222,8 @@ class Checks {
 
   // This is a run of its own, so that reporting doesn't cost the devices time or memory.
   void check_device() {
-    GateRun run = runner_.run({.schedule = runner_.schedule_at(0), .on_devices = true});
+    GateRun run =
+        runner_.run({.schedule = runner_.schedule_at(0), .on_devices = true, .is_traced = true});
     if (!run.outcome.ok()) result_.failure = report_of(run.outcome);
     DeviceFigures figures;
     bool is_complete = run.outcome.ok();
@@ -310,6 +327,18 @@ class Checks {
 std::int64_t GateResult::passed() const {
   return std::count_if(checks.begin(), checks.end(),
                        [](const GateCheck& check) { return check.passed; });
+}
+
+void expect_checks(const GateFile& gate) {
+  const GateExpect& expect = gate.expect;
+  bool checks = !expect.same_as.empty() || expect.schedules > 1 || !expect.collectives.empty() ||
+                expect.peak_bytes_max > 0 || !expect.loss.empty() || !expect.hash.empty() ||
+                !expect.events.list.empty() || expect.unused_gathers >= 0 ||
+                expect.exposed_us_max > 0 || !gate.faults.empty() || gate.device;
+  if (!checks)
+    throw BadGate(gate.file + ":1:1",
+                  "expected a gate that checks something: a key of [expect], a fault in [faults] "
+                  "or the table [device], got none of them");
 }
 
 GateResult run_gate(const GateFile& gate, const GateRunOptions& options) {

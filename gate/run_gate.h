@@ -34,9 +34,12 @@ struct GateResult {
   std::vector<GateCheck> checks;
   std::uint64_t data_hash = 0;
   std::uint64_t schedule_hash = 0;
+  // Of a world of shapes only, in which data_hash covers shapes and there are no losses: the number
+  // of ranks that were run.
+  std::optional<std::int64_t> shapes_of_ranks;
   std::int64_t peak_bytes = 0;  // of the rank that held the most
-  // Bytes that the process used for buffers; absent with several threads, because it then depends
-  // on their timing.
+  // Bytes that the process used for buffers; absent in a world of shapes only, and with several
+  // threads, because it then depends on their timing.
   std::optional<std::int64_t> physical_peak_bytes;
   std::map<std::string, std::int64_t> collectives;  // calls of each rank
   // For a gate with sharded parameters: the gathers of the rank with the most unused ones.
@@ -50,10 +53,16 @@ struct GateResult {
   std::int64_t failed() const { return std::int64_t(checks.size()) - passed(); }
 };
 
-// run_gate runs a gate and makes all its checks: that every rank returns, same_as, schedules,
-// collectives, events, unused_gathers, the device, peak_bytes_max, loss, hash, each fault, and that
-// nothing is left alive. Throws a BadGate if the model can't run even on one device, and for a
-// fault without an operation.
+// run_gate runs a gate and makes all its checks: that every rank returns, in a folded world that
+// the ranks that run can stand for all, same_as, schedules, collectives, events, unused_gathers,
+// the device, peak_bytes_max, loss, hash, each fault, and that nothing is left alive. A trace file
+// gets the run on simulated devices if the gate has them, else the first run on the mesh; both
+// under the schedule of the options. Throws a BadGate if the model can't run even on one device,
+// and for a fault without an operation.
 GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {});
+
+// expect_checks throws a BadGate for a gate that asks for no check: it has no key of [expect] that
+// checks something, no fault and no device.
+void expect_checks(const GateFile& gate);
 
 }  // namespace simmesh

@@ -2,12 +2,12 @@
 #include <fmt/core.h>
 #include <memory>
 
-#include "core/check/error.h"
 #include "core/check/shell_word.h"
+#include "core/check/write_file.h"
 #include "gate/explore_gate.h"
 #include "tools/commands.h"
 #include "tools/gate_options.h"
-#include "tools/write_file.h"
+#include "tools/watched_run.h"
 
 namespace simmesh {
 
@@ -32,19 +32,31 @@ std::string reproduce_line(const ExploreArguments& arguments, const GateRunOptio
   std::string line = fmt::format("simmesh run {} --schedule {}", shell_word(arguments.path),
                                  shell_word("replay:" + file));
   if (options.seed != 0) line += fmt::format(" --seed {}", options.seed);
+  if (arguments.run.threads != 1) line += fmt::format(" --threads {}", arguments.run.threads);
   if (options.arithmetic) line += " --arithmetic " + shell_word(*options.arithmetic);
+  if (options.timeout_seconds != GateRunOptions().timeout_seconds)
+    line += fmt::format(" --timeout {}", options.timeout_seconds);
   return line;
 }
 
-int run(const ExploreArguments& arguments, const GateRunOptions& options) {
-  GateExploration found = explore_gate(read_gate(arguments.path), options, arguments.request);
+// The result is printed before files are written, so that it isn't lost if they can't be.
+int run(ExploreArguments& arguments, const GateRunOptions& options) {
+  GateFile gate = read_gate(arguments.path);
+  expect_memory_of(gate, arguments.run.jobs);
+  if (!arguments.output_file.empty())
+    expect_writable(arguments.output_file, "the failing schedule");
+  WatchedRun watched(arguments.output);
+  arguments.request.jobs = std::size_t(arguments.run.jobs);
+  arguments.request.goes_on = watched.goes_on();
+  GateExploration found = explore_gate(gate, options, arguments.request);
+  watched.end(found.interrupted);
   ExploreTextOptions text{.quiet = arguments.output.quiet};
-  if (!found.choices.empty()) {
-    std::string file = schedule_file(arguments);
+  std::string file = schedule_file(arguments);
+  if (!found.choices.empty()) text.reproduce = reproduce_line(arguments, options, file);
+  print_report(arguments.output.json ? to_json(found, text) : to_text(found, text));
+  if (!found.choices.empty())
     write_file(file, choices_to_string(found.choices) + "\n", "the failing schedule");
-    text.reproduce = reproduce_line(arguments, options, file);
-  }
-  fmt::print("{}", arguments.output.json ? to_json(found, text) : to_text(found, text));
+  if (found.interrupted) return Interrupt::exit_status;
   return found.ok() ? 0 : 1;
 }
 
@@ -63,7 +75,7 @@ void add_explore_command(CLI::App& program, int& status) {
                 "run one schedule of each class of equivalent schedules; for small worlds");
   app->add_option("--output", arguments->output_file,
                   "file for a failing schedule; default: GATE.schedule");
-  arguments->run.add_to(*app);
+  arguments->run.add_to(*app, RunOptions::OwnArithmetic::of_gate, "schedules");
   arguments->output.add_to(*app);
   app->callback(
       [arguments, app, &status] { status = run(*arguments, gate_options(arguments->run, *app)); });

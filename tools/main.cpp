@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "core/check/repro.h"
 #include "tools/commands.h"
 
 namespace {

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/check/error.h"
+#include "core/check/write_file.h"
 #include "sharding/plan_picture.h"
 #include "sharding/plan_report.h"
 #include "sharding/redistribute_refusals.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
-#include "tools/write_file.h"
 
 namespace simmesh {
 

@@ -1,10 +1,15 @@
+#include <algorithm>
 #include <fmt/core.h>
 #include <memory>
 
+#include "core/check/error.h"
+#include "core/engine/interrupt.h"
+#include "core/engine/ordered_jobs.h"
 #include "gate/gate_explain.h"
 #include "gate/gate_report.h"
 #include "tools/commands.h"
 #include "tools/gate_options.h"
+#include "tools/terminal.h"
 
 namespace simmesh {
 
@@ -25,11 +30,29 @@ int run(const RunArguments& arguments, const GateRunOptions& options) {
     for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
     return 0;
   }
+  // Whoever replays a schedule asks how that run ends.
+  bool replays = options.schedule.starts_with("replay:");
+  for (const GateFile& gate : gates)
+    if (!replays) expect_checks(gate);
+  if (!options.trace_file.empty() && gates.size() != 1)
+    raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
+  for (const GateFile& gate : gates)
+    expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
   std::vector<GateResult> results;
-  results.reserve(gates.size());
-  for (const GateFile& gate : gates) results.push_back(run_gate(gate, options));
-  fmt::print("{}", arguments.output.json ? to_json(results)
-                                         : to_text(results, {.quiet = arguments.output.quiet}));
+  Interrupt::on_sigint();
+  run_ordered<GateResult>(
+      {.count = gates.size(), .threads = std::size_t(arguments.run.jobs)},
+      [&] { return [&](std::uint64_t i) { return run_gate(gates[i], options); }; },
+      [&](std::uint64_t, GateResult result) {
+        results.push_back(std::move(result));
+        return true;
+      });
+  print_report(arguments.output.json ? to_json(results)
+                                     : to_text(results, {.quiet = arguments.output.quiet}));
+  if (Interrupt::requested()) {
+    std::fputs("simmesh: interrupted\n", stderr);
+    return Interrupt::exit_status;
+  }
   for (const GateResult& result : results)
     if (result.failed() > 0) return 1;
   return 0;
@@ -44,7 +67,7 @@ void add_run_command(CLI::App& program, int& status) {
   app->add_option("GATE", arguments->paths, "gate files")->required();
   app->add_flag("--explain", arguments->explain,
                 "print the gate with all defaults as TOML, without running it");
-  arguments->run.add_to(*app);
+  arguments->run.add_to(*app, RunOptions::OwnArithmetic::of_gate, "gates");
   arguments->output.add_to(*app);
   app->callback(
       [arguments, app, &status] { status = run(*arguments, gate_options(arguments->run, *app)); });

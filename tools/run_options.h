@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -12,8 +13,15 @@ struct RunOptions {
   std::string schedule = "fifo";
   std::int64_t threads = 1;
   std::string arithmetic = "canonical";
+  double timeout_seconds = 60;
+  std::string trace_file;
+  std::int64_t jobs = 1;
 
-  void add_to(CLI::App& app) {
+  // OwnArithmetic says what is run without the option: `arithmetic`, or what a gate asks for.
+  enum class OwnArithmetic { of_options, of_gate };
+
+  // add_to adds the options to a subcommand. `jobs_do` says what runs side by side.
+  void add_to(CLI::App& app, OwnArithmetic own, const std::string& jobs_do) {
     app.add_option("--seed", seed, "seed of schedules and random streams")->capture_default_str();
     app.add_option("--schedule", schedule,
                    "which rank runs next: fifo, seeded, seeded:N, pct:D or replay:FILE")
@@ -24,7 +32,27 @@ struct RunOptions {
     app.add_option("--arithmetic", arithmetic,
                    "how sums add up: canonical, exact, rank_order, as_nccl_ring, as_nccl_tree or "
                    "as_gloo_ring")
-        ->capture_default_str();
+        ->default_str(own == OwnArithmetic::of_gate ? "the gate's own" : arithmetic);
+    app.add_option(
+           "--timeout", timeout_seconds,
+           "seconds after which a rank that doesn't give up its turn ends the run; 0: never")
+        ->capture_default_str()
+        ->check(is_duration, "SECONDS");
+    app.add_option("--trace", trace_file,
+                   "file for a Chrome trace of the run, also of a failing one")
+        ->type_name("OUT.json");
+    app.add_option("--jobs", jobs, jobs_do + " that run side by side; changes no result")
+        ->capture_default_str()
+        ->check(CLI::Range(std::int64_t(1), std::int64_t(1024)));
+  }
+
+ private:
+  // Returns what is wrong with a number of seconds, as CLI11 asks for it.
+  static std::string is_duration(const std::string& text) {
+    double seconds = -1;
+    bool is_number = CLI::detail::lexical_cast(text, seconds);
+    if (is_number && seconds >= 0 && std::isfinite(seconds)) return {};
+    return "expected seconds, at least 0, got " + text;
   }
 };
 

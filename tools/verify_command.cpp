@@ -2,10 +2,12 @@
 #include <memory>
 
 #include "core/check/error.h"
+#include "core/check/write_file.h"
 #include "core/engine/arithmetic.h"
 #include "core/engine/schedule.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
+#include "tools/watched_run.h"
 #include "verify/case_fields.h"
 #include "verify/verify.h"
 
@@ -44,7 +46,11 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
   request.options = {.seed = arguments.run.seed,
                      .schedule = arguments.run.schedule,
                      .threads = arguments.run.threads,
-                     .arithmetic = arguments.run.arithmetic};
+                     .arithmetic = arguments.run.arithmetic,
+                     .timeout_seconds = arguments.run.timeout_seconds,
+                     .trace_file = arguments.run.trace_file};
+  if (!arguments.run.trace_file.empty()) expect_writable(arguments.run.trace_file, "the trace");
+  request.jobs = std::size_t(arguments.run.jobs);
   return request;
 }
 
@@ -64,7 +70,7 @@ void add_verify_command(CLI::App& program, int& status) {
   app->add_flag("--fail-fast", arguments->fail_fast, "stop after the first failure");
   app->add_flag("--fields", arguments->prints_fields,
                 "prints the page of all fields of all kinds instead");
-  arguments->run.add_to(*app);
+  arguments->run.add_to(*app, RunOptions::OwnArithmetic::of_options, "cases");
   arguments->output.add_to(*app);
   app->callback([arguments, limit, &status] {
     if (arguments->prints_fields) {
@@ -73,10 +79,14 @@ void add_verify_command(CLI::App& program, int& status) {
     }
     if (arguments->paths.empty()) throw CLI::RequiredError("PATH");
     arguments->has_limit = limit->count() > 0;
-    VerifyResult result = verify(request_of(*arguments));
-    fmt::print("{}", arguments->output.json ? to_json(result)
-                                            : to_text(result, {.quiet = arguments->output.quiet}));
-    status = result.ok() ? 0 : 1;
+    VerifyRequest request = request_of(*arguments);
+    WatchedRun watched(arguments->output);
+    request.goes_on = watched.goes_on();
+    VerifyResult result = verify(request);
+    watched.end(result.interrupted);
+    print_report(arguments->output.json ? to_json(result)
+                                        : to_text(result, {.quiet = arguments->output.quiet}));
+    status = result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
   });
 }
 

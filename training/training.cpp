@@ -166,7 +166,10 @@ LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingT
   if (task.clip)
     result.norms.push_back(clipped_norm(model, *task.clip));
   else if (form.reports)
-    result.norms.push_back(reported(form, [&] { return norm_of_gradients(model, task); }));
+    result.norms.push_back(reported(form, [&] {
+      Ledger::Uncharged host;
+      return norm_of_gradients(model, task);
+    }));
   if (form.reports) result.gradients.push_back(reported(form, [&] { return gradients_of(model); }));
   optimizer.step();
   optimizer.zero_grad();
@@ -185,8 +188,9 @@ Tensor parameter_values(const ParameterData& parameter, DType dtype) {
   Formula data = parameter.data;
   data.dtype = DType::float64;
   Tensor values = formula(parameter.shape, data);
-  for (double& value : values.mutable_values<double>())
-    value = value * parameter.scale + parameter.offset;
+  if (values.has_elements())
+    for (double& value : values.mutable_values<double>())
+      value = value * parameter.scale + parameter.offset;
   return converted(values, dtype);
 }
 

@@ -18,12 +18,13 @@ CaseKind::CaseKind(const Definition& definition) : definition_(definition), next
 }
 
 const Schema& CaseKind::schema() const {
-  if (schema_) return schema_;
-  SchemaNode node = *definition_.schema();
-  schema::Fields fields = shared_fields();
-  fields.insert(fields.end(), node.fields.begin(), node.fields.end());
-  node.fields = std::move(fields);
-  schema_ = std::make_shared<const SchemaNode>(std::move(node));
+  std::call_once(schema_made_, [this] {
+    SchemaNode node = *definition_.schema();
+    schema::Fields fields = shared_fields();
+    fields.insert(fields.end(), node.fields.begin(), node.fields.end());
+    node.fields = std::move(fields);
+    schema_ = std::make_shared<const SchemaNode>(std::move(node));
+  });
   return schema_;
 }
 

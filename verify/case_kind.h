@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -38,7 +39,8 @@ class CaseKind {
 
   std::string_view name() const { return definition_.name; }
   std::string_view summary() const { return definition_.summary; }
-  // own_schema is the definition's; schema has also the fields that cases of any kind have.
+  // own_schema is the definition's; schema has also the fields that cases of any kind have. It is
+  // made when it is first asked for, by any thread.
   Schema own_schema() const { return definition_.schema(); }
   const Schema& schema() const;
   Verifier verifier() const { return definition_.verifier; }
@@ -51,6 +53,7 @@ class CaseKind {
  private:
   Definition definition_;
   const CaseKind* next_;  // in the order of initialisation, which means nothing
+  mutable std::once_flag schema_made_;
   mutable Schema schema_;
 };
 

@@ -11,8 +11,8 @@ using Type = SchemaNode::Type;
 
 const SchemaNode& SchemaNode::resolved() const {
   if (type != Type::named) return *this;
-  if (!made) made = make();
-  return made->resolved();
+  std::call_once(made->once, [this] { made->schema = make(); });
+  return made->schema->resolved();
 }
 
 const schema::Choice* SchemaNode::find_choice(std::string_view word) const {
@@ -110,7 +110,10 @@ Schema object_of(std::vector<Choice> choices) {
 }
 
 Schema named(std::string name, Schema (*make_schema)()) {
-  return make({.type = Type::named, .name = std::move(name), .make = make_schema});
+  return make({.type = Type::named,
+               .name = std::move(name),
+               .make = make_schema,
+               .made = std::make_shared<SchemaMade>()});
 }
 
 }  // namespace schema

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,12 @@ Schema named(std::string name, Schema (*make)());
 
 }  // namespace schema
 
+// SchemaMade is what the function of a named schema returned, once any thread needed it.
+struct SchemaMade {
+  std::once_flag once;
+  Schema schema = nullptr;
+};
+
 // SchemaNode is what a Schema points to.
 struct SchemaNode {
   enum class Type : std::uint8_t {
@@ -139,7 +146,7 @@ struct SchemaNode {
   std::vector<schema::Choice> choices = {};
   std::function<bool(const std::string& text)> parse = {};
   Schema (*make)() = nullptr;
-  mutable Schema made = nullptr;  // what `make` returned
+  std::shared_ptr<SchemaMade> made = nullptr;  // of a named schema
 
   // resolved is what a named schema stands for, and else the schema itself.
   const SchemaNode& resolved() const;

@@ -1,9 +1,11 @@
 #include "verify/verify.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/check/shell_word.h"
+#include "core/engine/ordered_jobs.h"
 #include "verify/case_files.h"
 #include "verify/case_kind.h"
 #include "verify/schema_check.h"
@@ -22,6 +24,8 @@ std::string reproduce_line(const RecordedCase& recorded, const VerifyOptions& op
   if (options.threads != usual.threads) line += fmt::format(" --threads {}", options.threads);
   if (options.arithmetic != usual.arithmetic)
     line += fmt::format(" --arithmetic {}", shell_word(options.arithmetic));
+  if (options.timeout_seconds != usual.timeout_seconds)
+    line += fmt::format(" --timeout {}", options.timeout_seconds);
   return line;
 }
 
@@ -58,22 +62,34 @@ VerifyResult verify(const VerifyRequest& request) {
   CaseFiles files = load_cases(request.paths, [&](const RecordedCase& recorded) {
     return request.filter.matches(recorded);
   });
+  std::uint64_t count = std::min<std::uint64_t>(files.cases.size(), std::uint64_t(request.limit));
+  if (!request.options.trace_file.empty() && count != 1)
+    raise(ErrorKind::value_error, "verify", "expected one case to trace, got {}", count);
   VerifyResult result;
   result.disputed_left_out = files.disputed_left_out;
   std::optional<FoldHash> data, schedule;
-  for (const RecordedCase& recorded : files.cases) {
-    if (result.total.passed + result.total.failed >= request.limit) break;
-    CaseReport report = verify_case(recorded, request.options);
+  std::uint64_t done = 0;
+  auto goes_on = [&] {
+    result.interrupted = request.goes_on && !request.goes_on({"cases", done, count,
+                                                              std::uint64_t(result.total.failed)});
+    return !result.interrupted;
+  };
+  auto run = [&](std::uint64_t i) { return verify_case(files.cases[i], request.options); };
+  auto take = [&](std::uint64_t i, const CaseReport& report) {
+    const RecordedCase& recorded = files.cases[i];
+    ++done;
     fold(data, report.data_hash());
     fold(schedule, report.schedule_hash());
     VerifyResult::Count& of_kind = result.by_kind[recorded.kind()];
     ++(report.failed() ? result.total.failed : result.total.passed);
     ++(report.failed() ? of_kind.failed : of_kind.passed);
-    if (!report.failed()) continue;
+    if (!report.failed()) return true;
     result.failures.push_back({recorded.id(), recorded.place(), report.mismatches(),
                                report.mismatch_count(), reproduce_line(recorded, request.options)});
-    if (request.fail_fast) break;
-  }
+    return !request.fail_fast;
+  };
+  run_ordered<CaseReport>(
+      {.count = count, .threads = request.jobs, .goes_on = goes_on}, [&] { return run; }, take);
   if (data) result.data_hash = data->value();
   if (schedule) result.schedule_hash = schedule->value();
   return result;
@@ -119,6 +135,7 @@ std::string to_json(const VerifyResult& result) {
   Json json;
   json["passed"] = result.total.passed;
   json["failed"] = result.total.failed;
+  if (result.interrupted) json["interrupted"] = true;
   json["disputed_left_out"] = result.disputed_left_out;
   if (result.data_hash) json["data_hash"] = fmt::format("{:016x}", *result.data_hash);
   if (result.schedule_hash) json["schedule_hash"] = fmt::format("{:016x}", *result.schedule_hash);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/run_progress.h"
 #include "verify/case_filter.h"
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"
@@ -21,6 +22,9 @@ struct VerifyRequest {
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();  // at most so many cases
   bool fail_fast = false;                                         // stop after the first failure
   VerifyOptions options;
+  // Cases that run side by side, each on a thread of its own. Changes no result.
+  std::size_t jobs = 1;
+  GoesOn goes_on = nullptr;
 };
 
 // FailedCase is a case that did not hold.
@@ -45,12 +49,14 @@ struct VerifyResult {
   std::vector<FailedCase> failures;
   std::optional<std::uint64_t> data_hash;  // over all cases in order
   std::optional<std::uint64_t> schedule_hash;
+  bool interrupted = false;  // by VerifyRequest::goes_on; the rest is what was found until then
 
   bool ok() const { return total.failed == 0; }
 };
 
-// verify runs the chosen cases one after the other. Throws an Error (a BadCase where a file is at
-// fault) before or between cases where input can't be read; then there is no result.
+// verify runs the chosen cases. Throws an Error (a BadCase where a file is at fault) before or
+// between cases where input can't be read; then there is no result. A trace file gets the last
+// world of a case, so it is refused unless one case is chosen.
 VerifyResult verify(const VerifyRequest& request);
 
 // verify_case runs one case and returns what it got wrong. A kind or a field that isn't known is a

@@ -11,6 +11,8 @@ struct VerifyOptions {
   std::string schedule = "fifo";
   std::int64_t threads = 1;
   std::string arithmetic = "canonical";
+  double timeout_seconds = 60;  // see WorldOptions::timeout_seconds
+  std::string trace_file = {};  // see WorldOptions::trace_file
 };
 
 }  // namespace simmesh

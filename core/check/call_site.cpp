@@ -1,14 +1,58 @@
 #include "core/check/call_site.h"
 
+#include <deque>
 #include <fmt/format.h>
-#include <string_view>
+#include <map>
+#include <mutex>
 
 namespace simmesh {
+
+namespace {
+
+// Labels are the texts of all labels, by number. A site holds a number instead of a pointer,
+// because it is copied into every event of a trace and has room for one.
+class Labels {
+ public:
+  static Labels& of_process() {
+    static Labels labels;
+    return labels;
+  }
+
+  std::uint32_t number_of(std::string_view text) {
+    std::lock_guard lock(mutex_);
+    auto found = numbers_.find(text);
+    if (found != numbers_.end()) return found->second;
+    texts_.emplace_back(text);
+    auto number = std::uint32_t(texts_.size());
+    numbers_.emplace(texts_.back(), number);
+    return number;
+  }
+
+  std::string text_of(std::uint32_t number) {
+    std::lock_guard lock(mutex_);
+    return texts_.at(number - 1);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<std::string> texts_;  // never moved, because numbers_ views them
+  std::map<std::string_view, std::uint32_t> numbers_;
+};
+
+}  // namespace
+
+CallSite labelled(const CallSite& site, std::string_view what_for) {
+  CallSite result = site;
+  result.label = what_for.empty() ? 0 : Labels::of_process().number_of(what_for);
+  return result;
+}
 
 std::string to_string(const CallSite& site) {
   std::string_view path = site.file;
   if (auto slash = path.rfind('/'); slash != path.npos) path.remove_prefix(slash + 1);
-  return fmt::format("{}:{}", path, site.line);
+  std::string text = fmt::format("{}:{}", path, site.line);
+  if (site.label != 0) text += fmt::format(" ({})", Labels::of_process().text_of(site.label));
+  return text;
 }
 
 }  // namespace simmesh

@@ -1,22 +1,30 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace simmesh {
 
 // CallSite is a place in a program. As a default argument, `CallSite site = CallSite::here()`, it
-// is the caller's.
+// is the caller's. A layer that calls on behalf of its user hands on the user's place, and may add
+// what it calls for: see labelled.
 struct CallSite {
   const char* file = "";
   int line = 0;
+  std::uint32_t label = 0;  // 0: none
 
   static constexpr CallSite here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
-    return {file, line};
+    return {file, line, 0};
   }
 };
 
+// labelled returns a site whose text also says what the call is for: "fully_shard of layers.0".
+// Texts are kept until the process ends, each once, so take few. Any thread may call it.
+CallSite labelled(const CallSite& site, std::string_view what_for);
+
 // to_string returns "train.cpp:42": the last component of the path, so that reports don't depend on
-// where a tree lies.
+// where a tree lies. A label follows in parentheses.
 std::string to_string(const CallSite& site);
 
 }  // namespace simmesh

@@ -48,6 +48,7 @@ void Clock::put(StreamIndex index, const Launch& launch) {
     timeline_.launch(index, *launch.message);
   else
     timeline_.launch(index, launch.cost_us);
+  if (labels_operations_) timeline_.label(index, {launch.name, launch.site});
   if (!model_.checks_races) return;
   StreamOperation operation{launch.name, launch.site, index, stream.operations};
   use(launch, launch.reads, RaceChecker::Use::read, operation);

@@ -50,6 +50,9 @@ class Clock {
 
   const DeviceModel& model() const { return model_; }
   const Timeline& timeline() const { return timeline_; }
+  // label_operations keeps the name and the site of each operation from now on, for OperationSpan.
+  // Call it before the first one.
+  void label_operations() { labels_operations_ = true; }
   const AllocatorFigures& memory() const { return ledger_.allocator()->figures(); }
 
   StreamIndex make_stream(std::string name);
@@ -113,6 +116,7 @@ class Clock {
   std::vector<std::string> names_;
   StreamIndex current_ = 0;
   int quiet_ = 0;
+  bool labels_operations_ = false;
   std::uint32_t rank_;
 };
 

@@ -48,11 +48,11 @@ void Timeline::synchronize(EventIndex event) { host_waits_.push_back(event); }
 
 // TimelineResolver goes along all streams of all ranks as far as it can, again and again: a rank is
 // looked at again when a collective that it takes part in got its time, or the other side of a
-// message may have. The order of this walk
-// changes no time, for each is a sum or a maximum of others.
+// message may have. The order of this walk changes no time, for each is a sum or a maximum of
+// others.
 class TimelineResolver {
  public:
-  explicit TimelineResolver(gsl::span<const Timeline* const> ranks);
+  TimelineResolver(gsl::span<const Timeline* const> ranks, std::vector<OperationSpan>* spans);
   std::vector<DeviceReport> resolve();
 
  private:
@@ -89,14 +89,18 @@ class TimelineResolver {
   bool step_collective(std::size_t rank, StreamIndex stream, const Timeline::Entry& entry);
   bool step_message(std::size_t rank, StreamIndex stream, const Timeline::Entry& entry);
   void begin_at(RankState& rank, StreamIndex stream, double time_us, bool is_exposed);
+  void end_operation(std::size_t rank, StreamIndex stream, double begin_us, double end_us);
   void finish(RankState& rank);
 
+  std::vector<OperationSpan>* spans_;
   std::vector<RankState> ranks_;
   std::vector<std::size_t> queue_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, Meeting> meetings_;
 };
 
-TimelineResolver::TimelineResolver(gsl::span<const Timeline* const> ranks) {
+TimelineResolver::TimelineResolver(gsl::span<const Timeline* const> ranks,
+                                   std::vector<OperationSpan>* spans)
+    : spans_(spans) {
   for (const Timeline* log : ranks) {
     RankState rank{.log = log};
     rank.streams.resize(log->streams_.size());
@@ -183,7 +187,7 @@ bool TimelineResolver::step(std::size_t at, StreamIndex stream) {
     if (entry.kind == Timeline::Kind::message) return step_message(at, stream, entry);
     state.ready_us += entry.cost_us;
     rank.report.streams[stream].busy_us += entry.cost_us;
-    ++rank.report.streams[stream].operations;
+    end_operation(at, stream, state.ready_us - entry.cost_us, state.ready_us);
   }
   ++state.next;
   return true;
@@ -198,7 +202,7 @@ bool TimelineResolver::step_collective(std::size_t at, StreamIndex stream,
   double end_us = rank.collectives_us[entry.index];
   if (end_us != unknown_us) {
     rank.report.streams[stream].busy_us += end_us - state.ready_us;
-    ++rank.report.streams[stream].operations;
+    end_operation(at, stream, state.ready_us, end_us);
     begin_at(rank, stream, end_us, true);
     state.has_arrived = false;
     ++state.next;
@@ -242,11 +246,20 @@ bool TimelineResolver::step_message(std::size_t at, StreamIndex stream,
   StreamState& state = rank.streams[stream];
   if (entry.kind == Timeline::Kind::message) {
     rank.report.streams[stream].busy_us += std::max(0.0, end_us - state.ready_us);
-    ++rank.report.streams[stream].operations;
+    end_operation(at, stream, state.ready_us, std::max(state.ready_us, end_us));
   }
   begin_at(rank, stream, end_us, true);
   ++state.next;
   return true;
+}
+
+// Counts an operation; the labels of a stream are in the order in which its operations end.
+void TimelineResolver::end_operation(std::size_t rank, StreamIndex stream, double begin_us,
+                                     double end_us) {
+  std::uint64_t index = ranks_[rank].report.streams[stream].operations++;
+  const std::vector<OperationLabel>& labels = ranks_[rank].log->streams_[stream].labels;
+  if (spans_ && index < labels.size())
+    spans_->push_back({rank, stream, begin_us, end_us, labels[index]});
 }
 
 void TimelineResolver::finish(RankState& rank) {
@@ -256,8 +269,16 @@ void TimelineResolver::finish(RankState& rank) {
   }
 }
 
-std::vector<DeviceReport> resolve_times(gsl::span<const Timeline* const> ranks) {
-  return TimelineResolver(ranks).resolve();
+std::vector<DeviceReport> resolve_times(gsl::span<const Timeline* const> ranks,
+                                        std::vector<OperationSpan>* spans) {
+  std::vector<DeviceReport> reports = TimelineResolver(ranks, spans).resolve();
+  // The operations of a stream were added in their order.
+  if (spans)
+    std::stable_sort(spans->begin(), spans->end(),
+                     [](const OperationSpan& a, const OperationSpan& b) {
+                       return std::pair(a.log, a.stream) < std::pair(b.log, b.stream);
+                     });
+  return reports;
 }
 
 }  // namespace simmesh

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/check/call_site.h"
 #include "core/clock/device_report.h"
 
 namespace simmesh {
@@ -33,13 +34,19 @@ struct MessageTimes {
   double cost_us = 0;
 };
 
+// OperationLabel says which operation an entry is.
+struct OperationLabel {
+  const char* name = "";
+  CallSite site = {};
+};
+
 // Timeline is the log of one device's streams, in the order of its program, without times: those
 // depend on other ranks, and are resolved after the run.
 class Timeline {
  public:
   using EventIndex = std::uint32_t;
 
-  void add_stream(std::string name) { streams_.push_back({std::move(name), {}, false}); }
+  void add_stream(std::string name) { streams_.push_back({std::move(name), {}, false, {}}); }
 
   void launch(StreamIndex stream, double cost_us);
   void launch(StreamIndex stream, double cost_us, const CollectiveKey& key);
@@ -51,6 +58,14 @@ class Timeline {
   // wait lets a stream wait for the end of a message.
   void wait(StreamIndex stream, const MessageTimes& message);
   void synchronize(EventIndex event);
+
+  // label says which operation was launched last on a stream, for OperationSpan. A log has either a
+  // label for each operation or none.
+  void label(StreamIndex stream, const OperationLabel& label) {
+    streams_[stream].labels.push_back(label);
+  }
+  const std::string& name_of(StreamIndex stream) const { return streams_[stream].name; }
+  std::size_t streams() const { return streams_.size(); }
 
  private:
   friend class TimelineResolver;
@@ -66,6 +81,7 @@ class Timeline {
     std::string name;
     std::vector<Entry> entries;
     bool communicates = false;
+    std::vector<OperationLabel> labels;  // of its operations, in their order
   };
 
   void add(StreamIndex stream, Entry entry);
@@ -77,10 +93,22 @@ class Timeline {
   std::vector<EventIndex> host_waits_;
 };
 
+// OperationSpan is when an operation with a label ran. A collective and a message run from when
+// their stream comes to them, and so also while they wait for other ranks.
+struct OperationSpan {
+  std::size_t log = 0;  // index of the rank's log
+  StreamIndex stream = 0;
+  double begin_us = 0;
+  double end_us = 0;
+  OperationLabel label;
+};
+
 // resolve_times gives each operation of all ranks its time. An operation begins when its stream is
 // free and what it waits for has ended; a collective ends its cost after its last member was ready,
 // a message its cost after both sides were. The host takes no time. Returns one report a rank,
-// without memory.
-std::vector<DeviceReport> resolve_times(gsl::span<const Timeline* const> ranks);
+// without memory; spans gets those operations that have ended and have a label, sorted by log,
+// stream and time.
+std::vector<DeviceReport> resolve_times(gsl::span<const Timeline* const> ranks,
+                                        std::vector<OperationSpan>* spans = nullptr);
 
 }  // namespace simmesh

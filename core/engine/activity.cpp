@@ -5,7 +5,9 @@
 namespace simmesh {
 
 std::string describe(const Activity& activity, RankId rank) {
-  std::string text = fmt::format("{} #{}", activity.operation, activity.sequence);
+  std::string peer = activity.waits_for ? activity.waits_for->peer() : "";
+  std::string text = peer.empty() ? fmt::format("{} #{}", activity.operation, activity.sequence)
+                                  : fmt::format("{} {}", activity.operation, peer);
   if (activity.waits_for) {
     text += fmt::format(" of {}", activity.waits_for->group());
     if (std::string operand = activity.waits_for->operand(rank); !operand.empty())

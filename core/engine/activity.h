@@ -22,6 +22,10 @@ class Waitable {
   // "float32[4, 2]"; empty where there is no such thing.
   virtual std::string operand(RankId rank) const = 0;
 
+  // peer returns who else takes part in an operation of two ranks, in words: "to rank 3, tag 7";
+  // empty for an operation of the whole group.
+  virtual std::string peer() const { return {}; }
+
   // missing_ranks returns the ranks whose arrival would let the operation go on; empty where any
   // rank could.
   virtual std::vector<RankId> missing_ranks() const = 0;
@@ -36,7 +40,8 @@ struct Activity {
   CallSite site;
 };
 
-// describe returns what a rank is doing: "all_reduce #4 of dp [0, 4], float32[4, 2], train.cpp:42".
+// describe returns what a rank is doing: "all_reduce #4 of dp [0, 4], float32[4, 2], train.cpp:42",
+// or "send to rank 3, tag 7 of dp [0, 4], float32[4, 2], train.cpp:42".
 std::string describe(const Activity& activity, RankId rank);
 
 }  // namespace simmesh

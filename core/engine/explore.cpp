@@ -159,9 +159,10 @@ Exploration explore(const WorldOptions& options, const std::function<void(Rank&)
   World world(exploring);
   Exploration found;
   for (std::uint64_t run = 0; run < limits.runs_max; ++run) {
+    if (limits.goes_on && !limits.goes_on(found)) break;
     Outcome outcome = world.run(body);
     if (outcome.failure && outcome.failure->kind == Failure::Kind::interrupt) {
-      found.first_failure = std::move(outcome);
+      if (limits.goes_on) limits.goes_on(found);
       break;
     }
     // What was cut short before may have depended on an object that only shows now.
@@ -183,8 +184,7 @@ Exploration explore(const WorldOptions& options, const std::function<void(Rank&)
   if (found.ok() && found.classes == 1 && sensitive.empty())
     found.certificate =
         "all schedules are equivalent: no receive from any source, no Work::is_completed, no "
-        "Shared "
-        "state; other variables that ranks share are not watched";
+        "Shared state; other variables that ranks share are not watched";
   return found;
 }
 

@@ -10,12 +10,6 @@
 
 namespace simmesh {
 
-// ExploreOptions bounds an exploration.
-struct ExploreOptions {
-  // Runs, those that are cut short included, after which the exploration gives up being complete.
-  std::uint64_t runs_max = 100'000;
-};
-
 // Exploration is the result of running a body under every schedule that can matter.
 struct Exploration {
   // Schedules that were run to their end, one of each class of equivalent ones, and those that were
@@ -33,6 +27,15 @@ struct Exploration {
   std::string certificate;
 
   bool ok() const { return complete && one_data_hash && !first_failure; }
+};
+
+// ExploreOptions bounds an exploration.
+struct ExploreOptions {
+  // Runs, those that are cut short included, after which the exploration gives up being complete.
+  std::uint64_t runs_max = 100'000;
+  // Is asked before each run with what was found so far; false ends the exploration, which then
+  // isn't complete. An Interrupt ends it too.
+  std::function<bool(const Exploration& found)> goes_on = nullptr;
 };
 
 // explore runs a body under one schedule of each class of equivalent ones: dynamic partial-order

@@ -1,6 +1,8 @@
 #include "core/engine/interrupt.h"
 
+#include <atomic>
 #include <csignal>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "core/check/check.h"
@@ -11,12 +13,21 @@ namespace simmesh {
 
 namespace {
 
+std::atomic<bool> came_by_signal = false;
+
 void on_interrupt(int) {
-  if (Interrupt::requested()) _exit(Interrupt::exit_status);
+  if (came_by_signal.exchange(true)) _exit(Interrupt::exit_status);
   Interrupt::request();
 }
 
 }  // namespace
+
+void Interrupt::tell(std::string_view text) {
+  if (!came_by_signal) return;
+  // On a terminal the cursor stands behind the progress, or behind what was typed.
+  std::string_view begin = isatty(STDERR_FILENO) ? "\n" : "";
+  fmt::print(stderr, "{}{}\n", begin, text);
+}
 
 void Interrupt::on_sigint() {
   StackTrace::prepare();

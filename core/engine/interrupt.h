@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <string_view>
 
 namespace simmesh {
 
@@ -9,9 +10,10 @@ namespace simmesh {
 // start.
 class Interrupt {
  public:
-  // on_sigint lets Ctrl-C request an interrupt; a second one ends the process at once. A rank that
-  // doesn't give up its turn is reported, with its stack, after a second, and the process ends with
-  // status 130.
+  // on_sigint lets Ctrl-C request an interrupt. The run in progress then says on standard error
+  // where each of its ranks stands. A rank that doesn't give up its turn is reported after a
+  // second, with the calls that it is in, and the process ends with exit_status. A second Ctrl-C
+  // ends it at once.
   static void on_sigint();
 
   // request may be called by a signal handler.
@@ -20,7 +22,11 @@ class Interrupt {
   // clear lets Worlds run again.
   static void clear() noexcept { requested_.store(false, std::memory_order_relaxed); }
 
+  // What shells have for a program that Ctrl-C ended.
   static constexpr int exit_status = 130;
+
+  // tell writes the text to standard error, if Ctrl-C requested the interrupt.
+  static void tell(std::string_view text);
 
  private:
   static constinit inline std::atomic<bool> requested_ = false;

@@ -10,6 +10,7 @@
 #include "core/engine/crash_report.h"
 #include "core/engine/interrupt.h"
 #include "core/engine/lane.h"
+#include "core/engine/run_trace.h"
 
 namespace simmesh {
 
@@ -35,7 +36,7 @@ std::vector<RankId> starved_ranks(const FaultPlan& faults) {
 Run::Run(World& world, const WorldOptions& options)
     : world_(world),
       options_(options),
-      trace_(options.trace_events_max),
+      trace_(trace_events_max(options)),
       memory_(new PhysicalMemory({.poison = options.poison})),
       stacks_(std::make_unique<StackArena>(StackArena::Options{.stacks = options.ranks,
                                                                .stack_bytes = options.stack_bytes,
@@ -98,6 +99,7 @@ void Run::seat_ranks() {
     boost::intrusive_ptr<Ledger> ledger(new Ledger(id, memory_));
     std::unique_ptr<Clock> clock;
     if (options_.device && is_run) clock = std::make_unique<Clock>(*options_.device, id, *ledger);
+    if (clock && !options_.trace_file.empty()) clock->label_operations();
     Rank rank(*this, id, options_.seed, std::move(ledger), std::move(clock));
     seats_.push_back(Seat{.rank = std::move(rank),
                           .lane = lanes_[index % lanes_.size()].get(),
@@ -108,6 +110,7 @@ void Run::seat_ranks() {
 Outcome Run::finish() {
   watchdog_.reset();
   Outcome result = outcome();
+  if (!options_.trace_file.empty()) write_trace_file(result);
   states_.clear();
   result.live_storages = memory_->live_uncharged() - uncharged_before_;
   for (Seat& seat : seats_) result.live_storages += seat.rank.ledger().live_storages();
@@ -376,6 +379,8 @@ bool Run::settle() {
     for (Seat& seat : seats_)
       if (seat.state != Seat::State::finished) find_overflow(seat);
     failure_ = find_failure();
+    if (failure_->kind == Failure::Kind::interrupt && step() > 0)
+      Interrupt::tell(failure_->message + "\n" + failure_->details);
   }
   SIMMESH_CHECK(ending_next_ == ending_queue_.size(), "ranks are left to end");
   ending_ = true;

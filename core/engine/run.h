@@ -147,6 +147,7 @@ class Run {
   Outcome outcome();
   std::vector<DeviceReport> device_reports();
   void add_figures(Outcome& result);
+  void write_trace_file(const Outcome& result);
   bool has_one_thread() const { return has_one_thread_; }
 
   World& world_;

@@ -1,6 +1,7 @@
 #include "core/engine/world_options.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check/error.h"
 #include "core/engine/fiber_switch.h"
@@ -57,8 +58,9 @@ WorldOptions checked(WorldOptions options) {
   check_between("threads", options.threads, 1, threads_max);
   if (options.stack_bytes == 0) options.stack_bytes = default_stack_bytes(options.ranks);
   check_between("stack_bytes", options.stack_bytes, stack_bytes_min, std::size_t(1) << 30);
-  if (!(options.timeout_seconds >= 0))
-    raise(ErrorKind::value_error, "engine/world", "expected timeout_seconds of at least 0, got {}",
+  if (!(options.timeout_seconds >= 0) || std::isinf(options.timeout_seconds))
+    raise(ErrorKind::value_error, "engine/world",
+          "expected timeout_seconds that are finite and not negative, got {}",
           options.timeout_seconds);
   options.folded_onto = checked_representatives(options);
   return options;

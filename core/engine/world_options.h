@@ -44,7 +44,11 @@ struct WorldOptions {
   bool poison = true;
 #endif
   bool record_choices = false;
+  // The newest events that are kept; a trace file gets at least a million.
   std::size_t trace_events_max = 4 * 1024;
+  // Where each run, also one that fails, writes its trace in Chrome's format; empty: nowhere.
+  // core/engine/run_trace.h says what is in the file.
+  std::string trace_file = {};
   // In a world of shapes only no tensor has elements: schedule, collectives, ledger and events are
   // those of the world with data, as long as the program doesn't ask for a value, which is an
   // error. docs/shapes_only.md has what it can't do.

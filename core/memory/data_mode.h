@@ -15,4 +15,19 @@ class DataMode {
   static constinit inline thread_local bool shapes_only_ = false;
 };
 
+// DataModeScope sets the mode of the thread, and at its end sets it back. For data of a World of
+// shapes only that is made outside of it.
+class DataModeScope {
+ public:
+  explicit DataModeScope(bool shapes_only) : outer_(DataMode::shapes_only()) {
+    DataMode::set_shapes_only(shapes_only);
+  }
+  ~DataModeScope() { DataMode::set_shapes_only(outer_); }
+  DataModeScope(const DataModeScope&) = delete;
+  DataModeScope& operator=(const DataModeScope&) = delete;
+
+ private:
+  bool outer_;
+};
+
 }  // namespace simmesh

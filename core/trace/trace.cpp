@@ -42,17 +42,4 @@ void write_text(std::ostream& out, const Trace& trace) {
   }
 }
 
-void write_chrome_json(std::ostream& out, const Trace& trace) {
-  fmt::print(out, "{{\"traceEvents\":[");
-  for (std::size_t i = 0; i < trace.size(); ++i) {
-    const Event& event = trace[i];
-    fmt::print(out,
-               "{}\n{{\"ph\":\"X\",\"pid\":0,\"tid\":{},\"ts\":{},\"dur\":1,\"name\":\"{} {}\","
-               "\"args\":{{\"group\":{},\"sequence\":{},\"elements\":{},\"site\":\"{}\"}}}}",
-               i == 0 ? "" : ",", event.rank, event.step, to_string(event.kind), event.operation,
-               event.group, event.sequence, event.elements, to_string(event.site));
-  }
-  fmt::print(out, "\n]}}\n");
-}
-
 }  // namespace simmesh

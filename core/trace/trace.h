@@ -55,8 +55,4 @@ class Trace {
 // train.cpp:42".
 void write_text(std::ostream& out, const Trace& trace);
 
-// write_chrome_json writes the events as Chrome trace JSON, which Perfetto opens: a track per rank,
-// schedule steps as microseconds.
-void write_chrome_json(std::ostream& out, const Trace& trace);
-
 }  // namespace simmesh

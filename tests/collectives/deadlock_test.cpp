@@ -56,6 +56,28 @@ TEST(Deadlock, ShowsTheCycleOfSendsThatWaitForOneAnother) {
   }
 }
 
+// If this fails, a person must guess which of several messages is missing.
+TEST(Deadlock, NamesPeerAndTagOfMessages) {
+  Outcome outcome = run(
+      4,
+      [](Rank& rank) {
+        // Group b has other numbers for its members.
+        ProcessGroup group = ProcessGroup::of(RankList::of({3, 1, 0, 2}), "b");
+        Tensor tensor = zeros({2}, DType::float32);
+        if (rank.id() == 0) send(tensor, {.peer = 0, .tag = 7}, group);
+        if (rank.id() == 1) recv(Dims{2}, DType::float32, {.peer = 2, .tag = 8}, group);
+        if (rank.id() == 2) recv(Dims{2}, DType::float32, {.tag = 9}, group);
+      },
+      "fifo");
+  ASSERT_FALSE(outcome.ok());
+  std::string text = report(outcome);
+  for (const char* phrase :
+       {"rank 0: waited in send to rank 3, tag 7 of b [3, 1, 0, 2], float32[2], deadlock_test.cpp:",
+        "rank 1: waited in receive from rank 0, tag 8 of b [3, 1, 0, 2], float32[2], deadlock_test",
+        "rank 2: waited in receive from any rank, tag 9 of b [3, 1, 0, 2], float32[2], deadlock_"})
+    EXPECT_THAT(text, HasSubstr(phrase));
+}
+
 TEST(Deadlock, ShowsTheCycleOfGroupsThatAreEnteredInOppositeOrder) {
   Outcome outcome = run(
       2,

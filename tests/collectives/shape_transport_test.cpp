@@ -253,5 +253,25 @@ TEST(ShapeTransport, MessagesNeedAllRanks) {
   EXPECT_THAT(folded.failure->message, HasSubstr("expected a world that runs every rank"));
 }
 
+// If this fails, programs that agree on something by an object can't run in a world of shapes only.
+TEST(ShapeTransport, ObjectsHaveTheirBytes) {
+  for (bool folds : {false, true})
+    for (std::size_t threads : {1u, 2u}) {
+      World world({.ranks = 4, .threads = threads, .shapes_only = true, .fold = folds});
+      Outcome outcome = world.run([](Rank& rank) {
+        ProcessGroup all = ProcessGroup::world(), pair = ProcessGroup::of(RankList::range(4), "b");
+        for (int i = 0; i < 3; ++i)
+          for (const ProcessGroup& group : {all, pair})
+            for (std::int64_t root : {0, 3}) {
+              std::string object = fmt::format("{} {} {}", group.name(), i, root);
+              bool is_root = std::int64_t(rank.id()) == root;
+              std::string got = broadcast_object(is_root ? object : "", root, group);
+              SIMMESH_CHECK(got == object, "expected {}, got {}", object, got);
+            }
+      });
+      EXPECT_TRUE(outcome.ok()) << report(outcome);
+    }
+}
+
 }  // namespace
 }  // namespace simmesh

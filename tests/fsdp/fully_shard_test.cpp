@@ -1,5 +1,6 @@
 #include "fsdp/fully_shard.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
@@ -28,6 +29,34 @@ TEST(FullyShard, GivesTheSameEventsAndGradientsUnderAllSchedules) {
     if (first.empty()) first = events;
     expect(events == first, "the events of the first schedule");
   });
+}
+
+// If this fails, the report of a hang in FSDP names lines of the library, and no module.
+TEST(FullyShard, ReportsNameTheModuleAndTheLineOfTheUser) {
+  TrainingModel plan = small_model(2, 4);
+  int line = 0;
+  Outcome hang = World({.ranks = 2}).run([&](Rank& rank) {
+    nn::ModulePtr model = build_model(plan);
+    line = __LINE__ + 1;
+    fully_shard(*model, {});
+    if (rank.id() == 0) (*model)(formula({3, 4}, {.rule = Rule::unit}));
+  });
+  std::string text = report(hang);
+  std::string site = fmt::format("fully_shard_test.cpp:{} (fully_shard of the root)", line);
+  EXPECT_NE(text.find("rank 0: waited in all_gather #"), text.npos) << text;
+  EXPECT_NE(text.find(site), text.npos) << text;
+
+  Outcome mismatch = World({.ranks = 2}).run([&](Rank& rank) {
+    nn::ModulePtr model = build_model(plan);
+    line = __LINE__ + 1;
+    for (auto& [name, layer] : model->find("layers").children()) fully_shard(*layer, {});
+    fully_shard(*model, {});
+    backward(sum((*model)(formula({3, 4}, {.rule = Rule::unit}))));
+    if (rank.id() == 1) barrier(ProcessGroup::world());
+    FSDPModule(model->find("layers.1")).unshard();
+  });
+  site = fmt::format("fully_shard_test.cpp:{} (fully_shard of layers.1)", line);
+  EXPECT_NE(report(mismatch).find(site), std::string::npos) << report(mismatch);
 }
 
 }  // namespace

@@ -43,5 +43,41 @@ TEST(ExploreGate, AFailureComesWithItsSchedule) {
   }
 }
 
+// If this fails, the result depends on which thread was faster.
+TEST(ExploreGate, JobsChangeNothing) {
+  for (const char* expect : {"", "[expect]\nhash = \"0000000000000000\"\n"}) {
+    GateFile gate = explored_gate(replicated + expect);
+    std::string one = to_text(explore_gate(gate, {.seed = 3}, {.schedules = 60}), {});
+    for (std::size_t jobs : {2u, 5u})
+      EXPECT_EQ(to_text(explore_gate(gate, {.seed = 3}, {.schedules = 60, .jobs = jobs}), {}), one);
+  }
+}
+
+// If this fails, Ctrl-C isn't obeyed, or what was found until then is lost.
+TEST(ExploreGate, AnInterruptionKeepsWhatWasFound) {
+  for (bool exhaustive : {false, true})
+    for (std::uint64_t runs : {0u, 1u}) {
+      ExploreRequest request{.schedules = 9, .exhaustive = exhaustive};
+      request.goes_on = [&](const RunProgress& progress) { return progress.done < runs; };
+      GateExploration found = explore_gate(explored_gate(replicated), {}, request);
+      // One run proves the result for all schedules, so there is nothing to interrupt after it.
+      EXPECT_EQ(found.interrupted, !exhaustive || runs == 0);
+      EXPECT_TRUE(found.ok());
+      EXPECT_EQ(found.schedules, runs);
+    }
+}
+
+// An interruption while the schedule is shortened leaves the failure as it was found.
+TEST(ExploreGate, AnInterruptedSearchForAShorterScheduleKeepsTheFailure) {
+  ExploreRequest request{.schedules = 9};
+  request.goes_on = [&](const RunProgress& progress) { return progress.what == "schedules"; };
+  GateExploration found = explore_gate(
+      explored_gate(replicated + "[expect]\nhash = \"0000000000000000\"\n"), {}, request);
+  EXPECT_TRUE(found.interrupted);
+  EXPECT_FALSE(found.ok());
+  EXPECT_FALSE(found.choices.empty());
+  EXPECT_THAT(to_json(found, {}), HasSubstr("\"interrupted\":true"));
+}
+
 }  // namespace
 }  // namespace simmesh

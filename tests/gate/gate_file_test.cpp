@@ -20,7 +20,7 @@ void expect_bad(const std::string& text, int line, const std::string& phrase) {
     parsed_gate(text);
     ADD_FAILURE() << "expected a BadGate";
   } catch (const BadGate& error) {
-    EXPECT_THAT(error.what(), HasSubstr("[g.toml:" + std::to_string(line) + "]"));
+    EXPECT_THAT(error.what(), HasSubstr("[g.toml:" + std::to_string(line) + ":"));
     EXPECT_THAT(error.what(), HasSubstr(phrase));
     EXPECT_THAT(error.what(), HasSubstr("expected"));
     EXPECT_THAT(error.what(), HasSubstr("got"));
@@ -120,7 +120,8 @@ TEST(GateFile, RefusesWrongTypesAndRanges) {
   expect_bad("[mesh]\nshape = [0]\n", 2, "from 1 to 4096");
   expect_bad("[mesh]\nshape = [4096, 4096]\n", 2, "at most 4096 ranks");
   expect_bad("[mesh]\nshape = []\n", 2, "at least one size");
-  expect_bad("[mesh]\nshape = [2]\nnames = [\"a\", \"b\"]\n", 3, "1 names");
+  expect_bad("[mesh]\nshape = [2]\nnames = [\"a\", \"b\"]\n", 3,
+             "one name per size, 1 in all, got 2");
   expect_bad("[mesh]\nshape = [2, 2]\nnames = [\"a\", \"a\"]\n", 3, "different names");
   expect_bad("[model]\nlayers = 2.5\n", 2, "an integer from 1 to 256, got 2.5");
   expect_bad("[model]\ndtype = \"int64\"\n", 2, "float32");
@@ -132,7 +133,7 @@ TEST(GateFile, RefusesWrongTypesAndRanges) {
   expect_bad("[train]\nloss = \"cross_entropy\"\n", 2, "one of mse, dot");
   expect_bad("[arithmetic]\nmode = \"fast\"\n", 2, "canonical");
   expect_bad("[expect]\nhash = \"xyz\"\n", 2, "16 digits");
-  expect_bad("[expect]\nloss = [1.0, 2.0]\n", 2, "1 losses, one per step, got 2");
+  expect_bad("[expect]\nloss = [1.0, 2.0]\n", 2, "one loss per step, 1 in all, got 2");
   expect_bad("[faults]\nkill = { rank = 1 }\n", 2, "from 0 to 0, got 1");
   expect_bad("[faults]\nkill = { at = \"step 1 backward\" }\n", 2, "with a step from 0 to 0");
 }
@@ -150,6 +151,36 @@ TEST(GateFile, RefusesWhatDoesNotFitTogether) {
   expect_bad("\n[model]\nnodes = [{ name = \"a\", kind = \"linear\", in = 2 }]\n", 2,
              "expected the field 'out'");
   expect_bad("[model]\nkind = \"linear_stack\"\nlayers = 256\nwidth = 65536\n", 1, "elements");
+}
+
+// A person must find the value that is wrong, also where several are on one line.
+TEST(GateFile, NamesLineAndColumnOfTheValue) {
+  const std::string model = "[model]\nkind = \"transformer\"\n", mesh = "[mesh]\nshape = [8]\n";
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {"[data]\nbatch = 0\n", "2:9"},
+      {mesh + "[data]\nseed = 1\nbatch = 7\n[parallel]\nreplicate = {}\n", "5:9"},
+      {mesh + "[data]\nseed = 1\n[train]\nmicro_batches = 3\n[parallel]\nreplicate = {}\n", "3:1"},
+      {"[data]\nrule = \"index\"\n", "2:8"},
+      {model + "[data]\nsequence = 0\n", "4:12"},
+      {"[data]\nbatch = 1000000\n[train]\nsteps = 10000\n", "2:9"},
+      {"[train]\noptimizer = { kind = \"adam\", betas = [0.5, 1.5] }\n", "2:38"},
+      {"[train]\noptimizer = { kind = \"adam\", lr = -1 }\n", "2:35"},
+      {"[train]\nclip_grad_norm = -1\n", "2:18"},
+      {mesh + "[parallel]\nreplicate = { mesh = \"tp\" }\n", "4:22"},
+      {mesh + "[parallel]\nfsdp = { sync = \"never\" }\n", "4:17"},
+      {mesh + "[parallel]\nfsdp = { wrap = [\"fc0\", 3] }\n", "4:25"},
+      {mesh + "[parallel]\nreplicate = {}\nfsdp = {}\n", "5:8"},
+      {"[expect]\nsame_as = [\"single_device\", \"two\"]\n", "2:29"},
+      {"[expect]\nsame_as = [\"single_device\", { mesh = [9], parallel = { replicate = {} } }]\n",
+       "2:29"},
+      {"[expect]\nloss = [1.0, \"x\"]\n", "2:14"},
+      {"[mesh]\nshape = [2, 0]\n", "2:13"},
+      {"[device]\nteraflops = 0\n", "2:13"}};
+  for (const auto& [text, place] : texts) {
+    SCOPED_TRACE(text);
+    testing::expect_error([&] { parsed_gate(text); }, ErrorKind::value_error,
+                          "[g.toml:" + place + "] key '");
+  }
 }
 
 TEST(GateFile, RefusesTextThatIsNoToml) {

@@ -46,7 +46,7 @@ TEST(GateKeys, SaysWhatIsWrongAndWhere) {
       [](GateTable& t) {
         t.integer("i", 0, {0, 9});
       },
-      "[f.toml:2] key 't.i': expected an integer from 0 to 9, got \"x\"");
+      "[f.toml:2:5] key 't.i': expected an integer from 0 to 9, got \"x\"");
   expect_rejected(
       "i = 10",
       [](GateTable& t) {
@@ -95,7 +95,7 @@ TEST(GateKeys, FinishNamesTheFirstUnknownKey) {
     table.finish();
   };
   expect_rejected("width = 1\nwidths = 2\nlayer = 3", read,
-                  "[f.toml:2] expected a known key, got 't.widths'; the nearest known key is "
+                  "[f.toml:2:1] expected a known key, got 't.widths'; the nearest known key is "
                   "'t.width'");
 }
 
@@ -107,7 +107,7 @@ TEST(GateKeys, NearestIsByEdits) {
 
 TEST(GateKeys, TextThatIsNoTomlNamesItsLine) {
   expect_error([] { parse_toml("a = 1\nb = \n", "f.toml"); }, ErrorKind::value_error,
-               "[f.toml:2] expected TOML");
+               "[f.toml:2:5] expected TOML");
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ TEST(RunGate, AFaultNeedsAnOperation) {
     run("[faults]\nkill = {}\n");
     ADD_FAILURE();
   } catch (const BadGate& error) {
-    EXPECT_THAT(error.what(), HasSubstr("[g.toml:2] expected a fault at an operation"));
+    EXPECT_THAT(error.what(), HasSubstr("[g.toml:2:8] expected a fault at an operation"));
   }
 }
 

@@ -51,8 +51,9 @@ const std::vector<Ban> bans = {
     {{"std::thread", "std::jthread", "std::mutex", "std::shared_mutex", "std::condition_variable",
       "std::async("},
      "the engine's fibers: ranks are not threads",
-     // The buffers of all ranks lie in one memory, whatever thread a rank is on.
-     {"core/engine/", "core/memory/physical_memory."}},
+     // The buffers of all ranks lie in one memory, and labels of places in one table, whatever
+     // thread a rank is on.
+     {"core/engine/", "core/memory/physical_memory.", "core/check/call_site."}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
      // Scratch memory is used only within one call, in which no fiber switches.

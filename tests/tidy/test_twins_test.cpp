@@ -22,6 +22,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"collectives/group", "tests/collectives/collectives_test.cpp"},
     {"collectives/mailbox", "tests/collectives/point_to_point_test.cpp"},
     {"collectives/membership", "tests/collectives/collectives_test.cpp"},
+    {"collectives/object_board", "tests/collectives/shape_transport_test.cpp"},
     {"collectives/shared_memory_transport", "tests/collectives/collectives_test.cpp"},
     {"collectives/work_state", "tests/collectives/work_test.cpp"},
     {"core/arithmetic/exact_product", "tests/core/arithmetic/product_test.cpp"},
@@ -48,6 +49,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/engine/outcome", "tests/core/engine/world_test.cpp"},
     {"core/engine/rank_figures", "tests/core/engine/shapes_only_test.cpp"},
     {"core/engine/run", "tests/core/engine/world_test.cpp"},
+    {"core/engine/trace_file", "tests/core/engine/run_trace_test.cpp"},
     {"core/engine/shared", "tests/collectives/explore_test.cpp"},
     {"core/engine/worker", "tests/core/engine/world_test.cpp"},
     {"core/engine/world_options", "tests/core/engine/world_test.cpp"},
@@ -230,8 +232,9 @@ const std::map<std::string, std::string> shared_tests = {
     {"sharding/dtensor_creation", "tests/sharding/dtensor_test.cpp"},
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
     {"tools/gate_options", "tests/tools/run_command_test.cpp"},
+    {"tools/interrupt", "tests/tools/terminal_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
-    {"tools/write_file", "tests/tools/plan_command_test.cpp"},
+    {"tools/watched_run", "tests/tools/terminal_test.cpp"},
     {"verify/fsdp/read_plan", "tests/verify/fsdp/verify_fsdp_test.cpp"},
 };
 

@@ -35,6 +35,40 @@ TEST(ExploreCommand, AFailureCanBeReplayed) {
   EXPECT_NE(run.output.find("reproduce: simmesh " + again + "\n"), std::string::npos) << run.output;
   EXPECT_EQ(run_program(again).last_line(), "2 passed, 1 failed");
   expect_refused("explore " + file + " --output /no/such/folder/x", "can't be written to");
+  auto options = run_program("explore " + file + " --timeout 0.5 --threads 2 --output " + schedule);
+  EXPECT_NE(options.output.find(again + " --threads 2 --timeout 0.5\n"), std::string::npos)
+      << options.output;
+}
+
+// If this fails, a search of hours is lost because the folder isn't writable.
+TEST(ExploreCommand, PrintsItsResultBeforeItWritesFiles) {
+  TemporaryFolder folder;
+  std::string file = folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");
+  folder.write("g.schedule/in_the_way", "");
+  auto run = run_program("explore " + file, folder.path().string());
+  EXPECT_EQ(run.status, 2);
+  EXPECT_NE(run.output.find("\nFAIL expected data hash 0000000000000000"), run.output.npos);
+  EXPECT_NE(run.output.find(" schedules, 1 distinct"), run.output.npos) << run.output;
+  EXPECT_NE(run.last_line().find("'g.schedule' can't be written to"), run.output.npos);
+}
+
+TEST(ExploreCommand, TracesTheFailingRun) {
+  TemporaryFolder folder;
+  folder.write("g.toml", replicated + "[expect]\nhash = \"0000000000000000\"\n");
+  folder.write("good.toml", replicated);
+  run_program("explore g.toml --trace t.json", folder.path().string());
+  auto failing = nlohmann::json::parse(folder.read("t.json"));
+  EXPECT_EQ(failing["otherData"]["schedule"].get<std::string>().rfind("choices:", 0), 0u);
+  run_program("explore good.toml --schedules 9 --jobs 2 --trace t.json", folder.path().string());
+  EXPECT_EQ(nlohmann::json::parse(folder.read("t.json"))["otherData"]["schedule"], "fifo");
+}
+
+TEST(ExploreCommand, HelpNamesTheDefaultArithmetic) {
+  for (const char* command : {"run", "explore"}) {
+    std::string help = run_program(std::string(command) + " --help").output;
+    EXPECT_NE(help.find("the gate's own"), help.npos) << help;
+  }
+  EXPECT_NE(run_program("verify --help").output.find("TEXT=canonical"), std::string::npos);
 }
 
 TEST(ExploreCommand, RefusesInOneLine) {

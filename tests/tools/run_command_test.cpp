@@ -12,22 +12,24 @@ using testing::TemporaryFolder;
 
 const std::string gates = SIMMESH_SOURCE_DIR "/examples/gates";
 const std::string replicated_on_four = "[mesh]\nshape = [4]\n[parallel]\nreplicate = {}\n";
+const std::string checked = replicated_on_four + "[expect]\nschedules = 2\n";
 
 // The default gates, which `./dev run` runs, must pass.
 TEST(RunCommand, TheDefaultGatesPass) {
   auto run = run_program("run " + gates + "/*.toml");
   EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(run_program("run --jobs 3 " + gates + "/*.toml").output, run.output);
   EXPECT_NE(run.last_line().find(" passed, 0 failed"), std::string::npos) << run.output;
 }
 
 TEST(RunCommand, PrintsTheSameWhateverTheThreads) {
   TemporaryFolder folder;
-  std::string file = folder.write("g.toml", replicated_on_four);
-  auto one = run_program("run " + file), again = run_program("run " + file);
+  std::string file = folder.write("g.toml", checked);
+  auto one = run_program("run " + file), again = run_program("run --jobs 2 " + file);
   EXPECT_EQ(one.status, 0) << one.output;
   EXPECT_EQ(one.output, again.output);
-  EXPECT_EQ(one.last_line(), "2 passed, 0 failed");
-  EXPECT_EQ(run_program("run --quiet " + file + " " + file).output, "4 passed, 0 failed\n");
+  EXPECT_EQ(one.last_line(), "3 passed, 0 failed");
+  EXPECT_EQ(run_program("run --quiet " + file + " " + file).output, "6 passed, 0 failed\n");
   auto json = nlohmann::json::parse(run_program("run --json " + file).output);
   auto other = nlohmann::json::parse(
       run_program("run --json --threads 2 --schedule seeded --seed 4 " + file).output);
@@ -48,25 +50,62 @@ TEST(RunCommand, AFailureEndsWithStatusOneAndALineToPaste) {
   TemporaryFolder folder;
   std::string file =
       folder.write("g.toml", replicated_on_four + "[expect]\nhash = \"0000000000000000\"\n");
-  auto run = run_program("run --seed 3 --arithmetic exact " + file);
+  auto run = run_program("run --seed 3 --arithmetic exact --timeout 0 " + file);
   EXPECT_EQ(run.status, 1);
   EXPECT_EQ(run.last_line(), "2 passed, 1 failed");
-  std::string line = "reproduce: simmesh run " + file + " --seed 3 --arithmetic exact\n";
+  std::string line =
+      "reproduce: simmesh run " + file + " --seed 3 --arithmetic exact --timeout 0\n";
   EXPECT_NE(run.output.find(line), std::string::npos) << run.output;
+}
+
+// A gate file without a check would pass whatever happens.
+TEST(RunCommand, AGateThatChecksNothingIsRefused) {
+  TemporaryFolder folder;
+  std::string nothing = folder.write("g.toml", replicated_on_four + "[expect]\nschedules = 1\n");
+  expect_refused("run " + nothing, "g.toml:1:1] expected a gate that checks something");
+  EXPECT_EQ(run_program("run --explain " + nothing).status, 0);
+  // The line that reproduces a failure found by explore runs such a gate.
+  std::string choices = folder.write("choices", "0\n");
+  EXPECT_EQ(run_program("run " + nothing + " --schedule replay:" + choices).status, 1);
+}
+
+// If this fails, the trace of the run isn't written, or is that of another run.
+TEST(RunCommand, WritesATrace) {
+  TemporaryFolder folder;
+  std::string plain = folder.write("g.toml", checked), trace = (folder.path() / "t.json").string();
+  std::string device = folder.write("d.toml", replicated_on_four + "[device]\n");
+  EXPECT_EQ(run_program("run --trace " + trace + " " + plain).status, 0);
+  auto events = nlohmann::json::parse(folder.read("t.json"));
+  EXPECT_EQ(events["otherData"]["time"], "1 us is a step of the schedule");
+  EXPECT_EQ(events["otherData"]["program"], "simmesh run " + plain);
+  EXPECT_NE(folder.read("t.json").find("\"arrive all_reduce\""), std::string::npos);
+  EXPECT_EQ(run_program("run --trace " + trace + " " + device).status, 0);
+  EXPECT_EQ(nlohmann::json::parse(folder.read("t.json"))["otherData"]["time"], "simulated");
+  EXPECT_NE(folder.read("t.json").find("\"stream compute\""), std::string::npos);
+  std::string before = folder.read("t.json");
+  expect_refused("run --trace " + trace + " " + plain + " " + device,
+                 "expected one gate to trace, got 2");
+  expect_refused("run --trace /no/such/folder/t.json " + plain, "can't be written to");
+  EXPECT_EQ(folder.read("t.json"), before);
 }
 
 TEST(RunCommand, RefusesInOneLine) {
   TemporaryFolder folder;
-  std::string good = folder.write("good.toml", replicated_on_four);
+  std::string good = folder.write("good.toml", checked);
   std::string bad = folder.write("bad.toml", "[model]\nlayer = 3\n");
   // Nothing of the good gate is printed either.
-  expect_refused("run " + good + " " + bad, "bad.toml:2] expected a known key, got 'model.layer'");
+  expect_refused("run " + good + " " + bad,
+                 "bad.toml:2:1] expected a known key, got 'model.layer'");
   expect_refused("run", "GATE is required");
   expect_refused("run /no/such.toml", "can't be read");
   expect_refused("run " + folder.path().string(), "can't be read");
   expect_refused("run " + good + " --schedule never", "expected fifo");
   expect_refused("run " + good + " --arithmetic fast", "fast");
   expect_refused("run " + good + " --threads 0", "--threads");
+  expect_refused("run " + good + " --jobs 0", "--jobs");
+  for (const char* seconds : {"-1", "nan", "inf", "soon", "''"})
+    expect_refused("run " + good + " --timeout " + seconds, "--timeout");
+  EXPECT_EQ(run_program("run " + good + " --timeout 0.5 --quiet").status, 0);
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ TEST(Verify, CountsAndEndsWithTheTotals) {
 TEST(Verify, SaysHowToReproduceAFailure) {
   TemporaryFolder folder;
   VerifyRequest request;
-  request.options = {.seed = 7, .schedule = "pct:3", .threads = 2, .arithmetic = "exact"};
+  request.options = {
+      .seed = 7, .schedule = "pct:3", .threads = 2, .arithmetic = "exact", .timeout_seconds = 0.5};
   VerifyResult result = verify_text(folder, mesh_case("a/S(0)*", 1) + mesh_case("b", 0), request);
   EXPECT_FALSE(result.ok());
   std::string file = (folder.path() / "c.jsonl").string();
@@ -48,7 +49,8 @@ TEST(Verify, SaysHowToReproduceAFailure) {
             "FAIL a/S(0)*: rank 0: coordinate: expected [1], got [0]\n"
             "reproduce: simmesh verify " +
                 file +
-                " --id 'a/S(0)\\*' --seed 7 --schedule pct:3 --threads 2 --arithmetic exact\n"
+                " --id 'a/S(0)\\*' --seed 7 --schedule pct:3 --threads 2 --arithmetic exact "
+                "--timeout 0.5\n"
                 "1 passed, 1 failed\n");
   EXPECT_EQ(to_text(result, {.quiet = true}), "1 passed, 1 failed\n");
   nlohmann::json printed = nlohmann::json::parse(to_json(result));
@@ -107,11 +109,60 @@ TEST(Verify, BrokenCasesEndTheRun) {
                "c.jsonl:2] field 'mesh.shape.0': expected an integer below 2^63, got \"\"");
 }
 
-TEST(Verify, GivesTheSameTextTwice) {
+TEST(Verify, GivesTheSameTextTwiceAndForAnyNumberOfJobs) {
   VerifyRequest request;
   request.paths = {SIMMESH_SOURCE_DIR "/tests/verify/corpus/good"};
-  EXPECT_EQ(to_text(verify(request)), to_text(verify(request)));
-  EXPECT_EQ(to_json(verify(request)), to_json(verify(request)));
+  std::string text = to_text(verify(request)), json = to_json(verify(request));
+  for (std::size_t jobs : {1u, 2u, 5u}) {
+    request.jobs = jobs;
+    EXPECT_EQ(to_text(verify(request)), text) << jobs;
+    EXPECT_EQ(to_json(verify(request)), json) << jobs;
+  }
+}
+
+// Cases run beside one another, so a later failure may be found before the first one.
+TEST(Verify, JobsChangeNeitherTheFirstFailureNorTheLimit) {
+  TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += mesh_case(std::to_string(i), i >= 20 ? 1 : 0);
+  VerifyResult one = verify_text(folder, text, {.fail_fast = true});
+  VerifyResult many = verify_text(folder, text, {.fail_fast = true, .jobs = 4});
+  EXPECT_EQ(to_json(many), to_json(one));
+  ASSERT_THAT(many.failures, SizeIs(1));
+  EXPECT_EQ(many.failures[0].id, "20");
+  EXPECT_EQ(to_text(verify_text(folder, text, {.limit = 3, .jobs = 4})), "3 passed, 0 failed\n");
+}
+
+// If this fails, Ctrl-C isn't obeyed, or what was found until then is lost.
+TEST(Verify, AnInterruptionKeepsWhatWasFound) {
+  TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 9; ++i) text += mesh_case(std::to_string(i), 0);
+  std::vector<std::uint64_t> done;
+  VerifyRequest request;
+  request.goes_on = [&](const RunProgress& progress) {
+    EXPECT_EQ(progress.total, 9u);
+    EXPECT_EQ(progress.what, "cases");
+    done.push_back(progress.done);
+    return progress.done < 3;
+  };
+  VerifyResult result = verify_text(folder, text, request);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(to_text(result), "3 passed, 0 failed\n");
+  EXPECT_THAT(to_json(result), HasSubstr("\"interrupted\":true"));
+  EXPECT_THAT(done, ElementsAre(0, 1, 2, 3));
+}
+
+TEST(Verify, TracesOneCase) {
+  TemporaryFolder folder;
+  VerifyRequest request;
+  request.options.trace_file = (folder.path() / "t.json").string();
+  expect_error([&] { verify_text(folder, mesh_case("a", 0) + mesh_case("b", 0), request); },
+               ErrorKind::value_error, "expected one case to trace, got 2");
+  request.paths = {SIMMESH_SOURCE_DIR "/tests/cases/pytorch/redistribute.jsonl"};
+  request.limit = 1;
+  EXPECT_TRUE(verify(request).ok());
+  EXPECT_FALSE(nlohmann::json::parse(folder.read("t.json")).at("traceEvents").empty());
 }
 
 }  // namespace

@@ -21,5 +21,15 @@ TEST(CallSite, TextHoldsTheLastComponentOnly) {
   EXPECT_EQ(to_string(CallSite{}), ":0");
 }
 
+// If this fails, a report of a layer names neither its user's line nor what the call was for.
+TEST(CallSite, ALabelSaysWhatTheCallIsFor) {
+  CallSite site{"/tree/train.cpp", 42};
+  CallSite first = labelled(site, "fully_shard of a"), second = labelled(site, "fully_shard of b");
+  EXPECT_EQ(to_string(first), "train.cpp:42 (fully_shard of a)");
+  EXPECT_EQ(to_string(second), "train.cpp:42 (fully_shard of b)");
+  EXPECT_EQ(labelled(site, "fully_shard of a").label, first.label);
+  EXPECT_EQ(to_string(labelled(first, "")), "train.cpp:42");
+}
+
 }  // namespace
 }  // namespace simmesh

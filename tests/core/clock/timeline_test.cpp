@@ -42,6 +42,34 @@ TEST(Timeline, TheHostHoldsUpWhatFollows) {
   EXPECT_EQ(resolved({log})[0].makespan_us, 10);
 }
 
+// If this fails, a trace file shows operations at wrong times or under wrong names.
+TEST(Timeline, SpansSayWhenEachOperationRan) {
+  std::vector<Timeline> logs(2, two_streams());
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    logs[rank].launch(0, double(10 * (rank + 1)));
+    logs[rank].label(0, {"matmul", {"a.cpp", 3}});
+    Timeline::EventIndex event = logs[rank].record(0);
+    logs[rank].wait(1, event);
+    logs[rank].launch(1, 4, {.group = 0, .sequence = 0, .members = 2});
+    logs[rank].label(1, {"all_reduce", {"a.cpp", 4}});
+  }
+  std::vector<OperationSpan> spans;
+  std::vector<const Timeline*> pointers = {&logs[0], &logs[1]};
+  resolve_times(pointers, &spans);
+  ASSERT_EQ(spans.size(), 4u);
+  auto expect_span = [&](std::size_t i, const OperationSpan& expected) {
+    EXPECT_EQ(spans[i].log, expected.log);
+    EXPECT_EQ(spans[i].stream, expected.stream);
+    EXPECT_EQ(spans[i].begin_us, expected.begin_us);
+    EXPECT_EQ(spans[i].end_us, expected.end_us);
+    EXPECT_STREQ(spans[i].label.name, expected.label.name);
+  };
+  expect_span(0, {0, 0, 0, 10, {"matmul"}});
+  expect_span(1, {0, 1, 10, 24, {"all_reduce"}});
+  expect_span(2, {1, 0, 0, 20, {"matmul"}});
+  expect_span(3, {1, 1, 20, 24, {"all_reduce"}});
+}
+
 // A collective ends its cost after the slowest member is ready, on all of them.
 TEST(Timeline, CollectivesEndTogether) {
   std::vector<Timeline> logs(3, two_streams());

@@ -32,7 +32,7 @@ TEST(Rank, ExpectSameBitsNamesRankAndPlace) {
   });
   ASSERT_FALSE(outcome.ok());
   std::string place = fmt::format("rank 1 at rank_test.cpp:{}: ", line);
-  EXPECT_THAT(outcome.failure->message, testing::HasSubstr(place + "1 of 4 elements"));
+  EXPECT_THAT(outcome.failure->message, ::testing::HasSubstr(place + "1 of 4 elements"));
 }
 
 TEST(Rank, StreamsAreItsOwn) {

@@ -63,7 +63,7 @@ TEST(Schedule, ReplayFollowsAndFailsRatherThanGuess) {
   EXPECT_EQ(policy->pick(), 0u);
   policy->add(0);
   EXPECT_EQ(policy->pick(), no_rank);
-  EXPECT_THAT(policy->error(), testing::HasSubstr("choice 2 of the recorded schedule is rank 1"));
+  EXPECT_THAT(policy->error(), ::testing::HasSubstr("choice 2 of the recorded schedule is rank 1"));
 }
 
 TEST(Schedule, ReplayFailsWhereItEndsEarly) {
@@ -72,7 +72,7 @@ TEST(Schedule, ReplayFailsWhereItEndsEarly) {
   policy->add(1);
   EXPECT_EQ(policy->pick(), 0u);
   EXPECT_EQ(policy->pick(), no_rank);
-  EXPECT_THAT(policy->error(), testing::HasSubstr("ends after 1 choices"));
+  EXPECT_THAT(policy->error(), ::testing::HasSubstr("ends after 1 choices"));
 }
 
 TEST(Schedule, ChoicesAreReadAsTheyAreWritten) {

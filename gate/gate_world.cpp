@@ -1,0 +1,16 @@
+#include "gate/gate_world.h"
+
+namespace simmesh {
+
+GateWorld read_gate_world(GateTable& table) {
+  GateWorld world;
+  world.shapes_only = table.boolean("shapes_only", world.shapes_only);
+  world.fold = table.boolean("fold", world.fold);
+  table.finish();
+  if (world.fold && !world.shapes_only)
+    table.reject_value("fold", "shapes_only = true with it",
+                       "fold alone: ranks that aren't run have no data to give");
+  return world;
+}
+
+}  // namespace simmesh

@@ -84,9 +84,9 @@ WorldOptions GateRunner::world_options(const Request& request) const {
           .faults = request.faults,
           .device = request.on_devices ? gate_.device : std::nullopt,
           .stack_bytes = stack_bytes(gate_.ranks()),
+          .timeout_seconds = options_.timeout_seconds,
           .record_choices = request.record_choices,
           .trace_file = request.is_traced ? options_.trace_file : "",
-          .timeout_seconds = options_.timeout_seconds,
           .shapes_only = gate_.world.shapes_only,
           .fold = gate_.world.fold,
           .program = "simmesh run " + gate_.file};

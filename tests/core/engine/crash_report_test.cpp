@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <regex>
 
 #include "core/engine/run.h"
 #include "core/engine/world.h"
@@ -32,7 +31,7 @@ void run_three(const std::function<void(Rank&)>& body, bool guard_pages = true) 
   std::_Exit(outcome.ok() ? 0 : 1);
 }
 
-testing::Matcher<const std::string&> reports(const std::string& reason) {
+::testing::Matcher<const std::string&> reports(const std::string& reason) {
   return AllOf(HasSubstr("rank 1 " + reason),
                HasSubstr("reproduce: ./train --layers 2 --seed 7 --schedule pct:2"));
 }
@@ -59,7 +58,7 @@ TEST(CrashReportDeathTest, ARecursionThatNeverEndsNamesRankStackAndLastOperation
     if (rank.id() == 1) rank.record(std::uint64_t(deep(&depth)));
     rank.yield();
   };
-  EXPECT_EXIT(run_three(body), testing::ExitedWithCode(crash_status),
+  EXPECT_EXIT(run_three(body), ::testing::ExitedWithCode(crash_status),
               AllOf(reports("overflowed its stack of 65536 bytes; set WorldOptions::stack_bytes"),
                     HasSubstr("after its operation 1, barrier at train.cpp:42"),
                     HasSubstr("calls, the innermost first:")));
@@ -70,7 +69,7 @@ TEST(CrashReportDeathTest, ALargeArrayOfZerosOverflows) {
     EXPECT_EXIT(run_three([&](Rank& rank) {
                   if (rank.id() == 1) rank.record(fill_stack(bytes, 0));
                 }),
-                testing::ExitedWithCode(crash_status),
+                ::testing::ExitedWithCode(crash_status),
                 AllOf(reports("overflowed"), HasSubstr("before its first operation")));
 }
 
@@ -84,26 +83,27 @@ TEST(CrashReportDeathTest, OtherSignalsNameTheRankAndGoOn) {
                 volatile int* nowhere = reinterpret_cast<volatile int*>(8);
                 if (rank.id() == 1) *nowhere = 1;
               }),
-              testing::KilledBySignal(SIGSEGV), reports("was ended by SIGSEGV at the address 0x8"));
+              ::testing::KilledBySignal(SIGSEGV),
+              reports("was ended by SIGSEGV at the address 0x8"));
   EXPECT_EXIT(run_three([](Rank& rank) {
                 if (rank.id() == 1) std::terminate();
               }),
-              testing::KilledBySignal(SIGABRT), reports("was ended by SIGABRT"));
+              ::testing::KilledBySignal(SIGABRT), reports("was ended by SIGABRT"));
   auto throws = [](bool now) noexcept { throw_if(now); };
   EXPECT_EXIT(run_three([&](Rank& rank) { throws(rank.id() == 1); }),
-              testing::KilledBySignal(SIGABRT),
+              ::testing::KilledBySignal(SIGABRT),
               AllOf(reports("was ended by SIGABRT"), HasSubstr("escapes")));
 }
 
 TEST(CrashReportDeathTest, AHandlerThatWasThereBeforeIsCalledAfterTheReport) {
-  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   auto crash = [] {
     std::signal(SIGSEGV, [](int) { std::_Exit(42); });
     run_three([](Rank& rank) {
       if (rank.id() == 1) *reinterpret_cast<volatile int*>(8) = 1;
     });
   };
-  EXPECT_EXIT(crash(), testing::ExitedWithCode(42), reports("was ended by SIGSEGV"));
+  EXPECT_EXIT(crash(), ::testing::ExitedWithCode(42), reports("was ended by SIGSEGV"));
 }
 
 #endif
@@ -117,7 +117,7 @@ TEST(CrashReportDeathTest, WithoutGuardPagesAnOverflowIsAFailure) {
                       rank.yield();
                     },
                     false),
-                testing::ExitedWithCode(1),
+                ::testing::ExitedWithCode(1),
                 AllOf(reports("failed: [engine/stack] rank 1 overflowed its stack"),
                       HasSubstr("set WorldOptions::stack_bytes to more")));
 }
@@ -128,7 +128,7 @@ TEST(CrashReportDeathTest, ExitWhileOthersWaitNamesTheRank) {
                 rank.yield();
                 std::exit(0);
               }),
-              testing::ExitedWithCode(crash_status),
+              ::testing::ExitedWithCode(crash_status),
               AllOf(reports("called std::exit"), HasSubstr("rank 0: waited in waiting")));
 }
 
@@ -137,11 +137,11 @@ TEST(CrashReportDeathTest, PrimitivesOfBoostFiberAreRefusedWithWhatToUse) {
   EXPECT_EXIT(run_three([](Rank& rank) {
                 if (rank.id() == 1) boost::this_fiber::yield();
               }),
-              testing::ExitedWithCode(crash_status), refused);
+              ::testing::ExitedWithCode(crash_status), refused);
   EXPECT_EXIT(run_three([](Rank& rank) {
                 if (rank.id() == 1) boost::this_fiber::sleep_for(std::chrono::milliseconds(1));
               }),
-              testing::ExitedWithCode(crash_status), refused);
+              ::testing::ExitedWithCode(crash_status), refused);
   auto hold_over_a_switch = [] {
     boost::fibers::mutex mutex;
     World world({.ranks = 2});
@@ -150,7 +150,7 @@ TEST(CrashReportDeathTest, PrimitivesOfBoostFiberAreRefusedWithWhatToUse) {
       rank.yield();
     });
   };
-  EXPECT_EXIT(hold_over_a_switch(), testing::ExitedWithCode(crash_status),
+  EXPECT_EXIT(hold_over_a_switch(), ::testing::ExitedWithCode(crash_status),
               HasSubstr("rank 1 waits in a primitive of Boost.Fiber"));
 }
 
@@ -176,7 +176,7 @@ TEST(CrashReportDeathTest, AHandlerOfEverythingInALoopIsEnded) {
           } catch (...) {
           }
       }),
-      testing::ExitedWithCode(crash_status),
+      ::testing::ExitedWithCode(crash_status),
       AllOf(reports("began operations"), HasSubstr("catch (...)"), HasSubstr("the first failure")));
 }
 

@@ -69,18 +69,18 @@ TEST(InterruptDeathTest, CtrlCEndsARunThatGivesUpItsTurnAndOneThatDoesNot) {
   EXPECT_EXIT(run_after_sigint([](Rank& rank) {
                 for (;;) rank.yield();
               }),
-              testing::ExitedWithCode(130), HasSubstr("[engine/interrupt] interrupted"));
+              ::testing::ExitedWithCode(130), HasSubstr("[engine/interrupt] interrupted"));
   EXPECT_EXIT(run_after_sigint([](Rank& rank) {
                 for (volatile bool stuck = rank.id() == 1; stuck;) {
                 }
               }),
-              testing::ExitedWithCode(130),
+              ::testing::ExitedWithCode(130),
               AllOf(HasSubstr("rank 1 did not give up its turn after the interrupt"),
                     HasSubstr("reproduce: ./train")));
 }
 
 TEST(InterruptDeathTest, ASecondCtrlCEndsTheProgramAtOnce) {
-  EXPECT_EXIT(run_after_sigint([](Rank&) { std::raise(SIGINT); }), testing::ExitedWithCode(130),
+  EXPECT_EXIT(run_after_sigint([](Rank&) { std::raise(SIGINT); }), ::testing::ExitedWithCode(130),
               "");
 }
 

@@ -34,7 +34,7 @@ void run_forever(const WorldOptions& options) {
 
 TEST(WatchdogDeathTest, ARankThatNeverGivesUpItsTurnIsNamedWithWhereTheOthersStand) {
   for (std::size_t threads : {1, 2})
-    EXPECT_EXIT(run_forever(watched(0.2, threads)), testing::ExitedWithCode(crash_status),
+    EXPECT_EXIT(run_forever(watched(0.2, threads)), ::testing::ExitedWithCode(crash_status),
                 AllOf(HasSubstr("[engine/timeout] rank 1 has not given up its turn for 0.2 s"),
                       HasSubstr("rank 0: waited in waiting"), HasSubstr("calls, the innermost"),
                       HasSubstr("reproduce: ./train --seed 0 --schedule fifo")));
@@ -48,7 +48,7 @@ TEST(WatchdogDeathTest, AMutexHeldWhileItsHolderWaitsIsReported) {
       rank.yield();
     });
   };
-  EXPECT_EXIT(hold(), testing::ExitedWithCode(crash_status),
+  EXPECT_EXIT(hold(), ::testing::ExitedWithCode(crash_status),
               HasSubstr("rank 1 has not given up its turn"));
 }
 
@@ -61,7 +61,7 @@ TEST(WatchdogDeathTest, OfNestedWorldsTheInnermostIsReported) {
       run_forever(inner);
     });
   };
-  EXPECT_EXIT(nest(), testing::ExitedWithCode(crash_status),
+  EXPECT_EXIT(nest(), ::testing::ExitedWithCode(crash_status),
               AllOf(HasSubstr("rank 1 has not given up its turn for 0.2 s"),
                     HasSubstr("reproduce: ./inner")));
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <regex>
 #include <stdexcept>
 #include <thread>
 
@@ -174,6 +175,19 @@ TEST(World, RefusesOptionsThatMakeNoSense) {
 TEST(World, ThisRankIsOnlyThereInsideARun) {
   EXPECT_FALSE(in_rank());
   EXPECT_THROW(this_rank(), Error);
+}
+
+// What programs do everywhere else fits a rank's stack: regular expressions recurse for each
+// letter.
+TEST(World, TheDefaultStackIsEnoughForAnOrdinaryProgram) {
+  World world({.ranks = 2});
+  Outcome outcome = world.run([](Rank& rank) {
+    std::string text(3000, 'a');
+    if (!std::regex_match(text, std::regex("(a|b)*"))) throw std::runtime_error("no match");
+    fill_stack(160 * 1024);
+    rank.yield();
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
 // Without guard pages the gap below a stack takes what overflows: the rank fails with a report, the

@@ -1,5 +1,8 @@
 #include "core/check/stack_trace.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <execinfo.h>
@@ -14,8 +17,13 @@ namespace simmesh {
 
 namespace {
 
-// Deep recursions are shown by their innermost calls.
 constexpr std::size_t printed_max = 16;
+
+// A stack of 1 MiB holds tens of thousands of calls. Who comes while another thread uses this, or
+// while it is interrupted, sees fewer.
+constexpr std::size_t deep_max = std::size_t(1) << 16;
+std::array<void*, deep_max> deep_frames;
+std::atomic<bool> deep_frames_are_used = false;
 
 // Where the program itself lies in memory.
 struct Image {
@@ -98,48 +106,70 @@ bool run_addr2line(char* const* arguments) {
   return false;
 }
 
-}  // namespace
-
-void StackTrace::prepare() { prepared(); }
-
-[[gnu::noinline]] StackTrace StackTrace::here() {
-  StackTrace trace;
-  int found = backtrace(trace.frames_.data(), int(frames_max));
-  // The first is this function.
-  for (int i = 1; i < found; ++i) trace.frames_[trace.size_++] = trace.frames_[std::size_t(i)];
-  return trace;
-}
-
-StackTrace StackTrace::of_signal(const void* context) {
-  StackTrace all = here();
-  auto at = reinterpret_cast<void*>(interrupted_at(context));
-  for (std::size_t i = 0; i < all.size_; ++i) {
-    if (all.frames_[i] != at) continue;
-    StackTrace trace;
-    // What was interrupted is at its instruction; callers are one behind their call.
-    for (; i < all.size_; ++i) trace.frames_[trace.size_++] = all.frames_[i];
-    trace.frames_[0] = static_cast<char*>(at) + 1;
-    return trace;
-  }
-  return all;
-}
-
-void StackTrace::print() const {
+// Prints a line for each call; what is in other objects than the program is left out.
+void print_calls(void* const* frames, std::size_t count) {
   const Prepared& tools = *prepared();
   char name[] = "addr2line", flags[] = "-Cfpsi", executable[] = "-e";
   char* arguments[printed_max + 5] = {name, flags, executable, const_cast<char*>(tools.program)};
   AddressText texts[printed_max];
-  std::size_t printed = 0;
   void* shown[printed_max];
-  for (std::size_t i = 0; i < size_ && printed < printed_max; ++i) {
-    auto address = reinterpret_cast<std::uintptr_t>(frames_[i]) - 1;
+  std::size_t printed = 0;
+  for (std::size_t i = 0; i < count && printed < printed_max; ++i) {
+    auto address = reinterpret_cast<std::uintptr_t>(frames[i]) - 1;
     if (!tools.image.contains(address)) continue;
     texts[printed] = AddressText(address - tools.image.base);
     arguments[4 + printed] = texts[printed].text;
-    shown[printed++] = frames_[i];
+    shown[printed++] = frames[i];
   }
   if (printed == 0) return;
   if (!run_addr2line(arguments)) backtrace_symbols_fd(shown, int(printed), STDERR_FILENO);
+}
+
+}  // namespace
+
+void StackTrace::prepare() { prepared(); }
+
+void StackTrace::keep(void* const* frames, std::size_t count) {
+  inner_ = std::min(count, inner_max);
+  outer_ = std::min(count - inner_, outer_max);
+  between_ = count - inner_ - outer_;
+  std::copy_n(frames, inner_, frames_.begin());
+  std::copy_n(frames + count - outer_, outer_, frames_.begin() + inner_);
+}
+
+// The calls from an address on; all of them where no call has it.
+StackTrace StackTrace::above(const void* caller) {
+  std::array<void*, 64> few;
+  bool is_deep = !deep_frames_are_used.exchange(true);
+  void** frames = is_deep ? deep_frames.data() : few.data();
+  int found = backtrace(frames, int(is_deep ? deep_frames.size() : few.size()));
+  std::size_t count = std::size_t(std::max(found, 0));
+  void** begin = std::find(frames, frames + count, caller);
+  if (begin == frames + count) begin = frames;
+  StackTrace trace;
+  trace.keep(begin, count - std::size_t(begin - frames));
+  if (is_deep) deep_frames_are_used = false;
+  return trace;
+}
+
+[[gnu::noinline]] StackTrace StackTrace::here() { return above(__builtin_return_address(0)); }
+
+StackTrace StackTrace::of_signal(const void* context) {
+  auto at = reinterpret_cast<void*>(interrupted_at(context));
+  StackTrace trace = above(at);
+  // What was interrupted is at its instruction; callers are one behind their call.
+  if (trace.inner_ > 0 && trace.frames_[0] == at) trace.frames_[0] = static_cast<char*>(at) + 1;
+  return trace;
+}
+
+void StackTrace::print() const {
+  print_calls(frames_.data(), inner_);
+  if (between_ > 0) {
+    std::array<char, 64> line;
+    int bytes = std::snprintf(line.data(), line.size(), "... %zu more calls ...\n", between_);
+    [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), std::size_t(bytes));
+  }
+  print_calls(frames_.data() + inner_, outer_);
 }
 
 }  // namespace simmesh

@@ -21,14 +21,18 @@ class StackTrace {
   static StackTrace of_signal(const void* context);
 
   // print writes to standard error, by addr2line where that is installed: names, and lines of code
-  // that was compiled with -g. Else it writes addresses. Calls within other shared libraries are
-  // left out.
+  // that was compiled with -g. Else it writes addresses. Calls within shared libraries are left
+  // out, and of a deep recursion what is between its first and its last calls.
   void print() const;
 
  private:
-  static constexpr std::size_t frames_max = 64;
-  std::array<void*, frames_max> frames_{};
-  std::size_t size_ = 0;
+  static StackTrace above(const void* caller);
+  void keep(void* const* frames, std::size_t count);
+
+  static constexpr std::size_t inner_max = 8, outer_max = 16;
+  std::array<void*, inner_max + outer_max> frames_{};
+  std::size_t inner_ = 0, outer_ = 0;  // the numbers of calls kept, the inner ones first
+  std::size_t between_ = 0;            // and of those left out
 };
 
 }  // namespace simmesh

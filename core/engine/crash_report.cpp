@@ -12,8 +12,9 @@
 #include <utility>
 
 #include "core/check/check.h"
+#include "core/engine/fiber_switch.h"
 #include "core/engine/rank.h"
-#include "core/engine/run.h"
+#include "core/engine/reported_run.h"
 
 namespace simmesh {
 
@@ -52,13 +53,13 @@ std::string_view file_name(const char* path) {
   return slash ? slash + 1 : path;
 }
 
-void add_last_operation(Line& line, const Run& run, RankId rank) {
-  const LastOperation& last = run.seat(rank).last_operation;
+void add_last_operation(Line& line, const ReportedRun& run, RankId rank) {
+  const LastOperation& last = run.last_operation(rank);
   if (!last.name)
     line.add("  before its first operation\n");
   else
-    line.add("  after its operation {}, {} at {}:{}\n", run.seat(rank).rank.operations(), last.name,
-             file_name(last.site.file), last.site.line);
+    line.add("  after it began {} at {}:{}\n", last.name, file_name(last.site.file),
+             last.site.line);
 }
 
 // What needs memory is left out if there is none.
@@ -118,6 +119,7 @@ struct ThreadEnd {
 };
 
 thread_local ThreadEnd thread_end;
+constinit thread_local const ReportedRun* watched_run = nullptr;
 
 #if !defined(SIMMESH_TSAN)
 
@@ -146,21 +148,21 @@ void report_signal(std::size_t index, const siginfo_t& info, const void* context
   Rank* rank = Rank::active();
   if (!rank || has_reported) return;
   has_reported = 1;
-  const StackArena& stacks = rank->run().stacks();
   auto address = static_cast<const std::byte*>(info.si_addr);
   int signal = handled[index].number;
   bool is_access = signal == SIGSEGV || signal == SIGBUS;
   Crash crash{
-      .run = rank->run(), .rank = rank->id(), .where = "engine/stack", .tells_of_others = false};
+      .run = *watched_run, .rank = rank->id(), .where = "engine/stack", .tells_of_others = false};
   std::array<char, 256> reason{};
   auto say = [&]<class... Args>(fmt::format_string<Args...> format, Args&&... args) {
     auto end = fmt::format_to_n(reason.data(), reason.size(), format, std::forward<Args>(args)...);
     crash.reason = {reason.data(), std::min(end.size, reason.size())};
   };
-  if (is_access && stacks.is_in_gap(address)) {
+  std::size_t overflowed = is_access ? watched_run->overflowed_stack_bytes(address) : 0;
+  if (overflowed > 0) {
     say("overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep large "
         "arrays on the heap",
-        stacks.stack_bytes());
+        overflowed);
     report_crash(crash, StackTrace::of_signal(context));
     std::_Exit(crash_status);
   }
@@ -225,7 +227,7 @@ std::unique_ptr<std::byte[]> give_signal_stack() { return nullptr; }
 
 ThreadEnd::~ThreadEnd() {
   if (Rank* rank = Rank::active())
-    end_program({.run = rank->run(),
+    end_program({.run = *watched_run,
                  .rank = rank->id(),
                  .where = "engine/exit",
                  .reason = "called std::exit, or ended its thread; expected it to return from the "
@@ -238,10 +240,12 @@ ThreadEnd::~ThreadEnd() {
 
 }  // namespace
 
-void handle_crashes() {
+CrashWatch::CrashWatch(const ReportedRun& run) : outer_(std::exchange(watched_run, &run)) {
   if (std::exchange(thread_end.is_prepared, true)) return;
   install_handlers();
   thread_end.signal_stack = give_signal_stack();
 }
+
+CrashWatch::~CrashWatch() { watched_run = outer_; }
 
 }  // namespace simmesh

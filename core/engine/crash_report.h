@@ -7,8 +7,7 @@
 
 namespace simmesh {
 
-class Rank;
-class Run;
+class ReportedRun;
 
 // A crash is the end of a program inside a rank that no Outcome can tell of: a stack that
 // overflows, std::terminate, std::exit, a rank that never gives up its turn. The report goes to
@@ -19,16 +18,26 @@ class Run;
 // show it.
 inline constexpr int crash_status = 134;
 
-// handle_crashes makes the calling thread's crashes reported from here on: the signals SIGSEGV,
-// SIGBUS, SIGFPE, SIGILL and SIGABRT of its active rank. A stack that overflows ends the program
-// with crash_status; another signal goes on to what the process did with it before, after the
-// report. A rank that calls std::exit ends the program with crash_status too. Under a sanitizer
-// signals are left to the sanitizer. Handlers belong to the process: the first call installs them.
-void handle_crashes();
+// CrashWatch reports, in its scope, what ends the program on the calling thread while a rank of the
+// run is active there: the signals SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. A stack that
+// overflows ends the program with crash_status; another signal goes on to what the process did with
+// it before, after the report. A rank that calls std::exit ends the program with crash_status too.
+// Under a sanitizer signals are left to the sanitizer. Handlers belong to the process: the first
+// scope installs them, and they stay. Scopes nest, as Worlds do.
+class CrashWatch {
+ public:
+  explicit CrashWatch(const ReportedRun& run);
+  ~CrashWatch();
+  CrashWatch(const CrashWatch&) = delete;
+  CrashWatch& operator=(const CrashWatch&) = delete;
+
+ private:
+  const ReportedRun* outer_;
+};
 
 // Crash says why a program ends. The run's rank may be no_rank.
 struct Crash {
-  const Run& run;
+  const ReportedRun& run;
   RankId rank = no_rank;
   std::string_view where;   // "engine/stack"
   std::string_view reason;  // what follows "rank 3 "

@@ -7,7 +7,6 @@
 
 #include "core/check/check.h"
 #include "core/check/stack_trace.h"
-#include "core/engine/watchdog.h"
 
 namespace simmesh {
 
@@ -31,7 +30,7 @@ void Interrupt::tell(std::string_view text) {
 
 void Interrupt::on_sigint() {
   StackTrace::prepare();
-  Watchdog::look_for_interrupts();
+  is_on_sigint_ = true;
   struct sigaction action = {};
   action.sa_handler = on_interrupt;
   action.sa_flags = SA_RESTART;

@@ -25,11 +25,15 @@ class Interrupt {
   // What shells have for a program that Ctrl-C ended.
   static constexpr int exit_status = 130;
 
+  // is_on_sigint says whether on_sigint was called.
+  static bool is_on_sigint() noexcept { return is_on_sigint_.load(std::memory_order_relaxed); }
+
   // tell writes the text to standard error, if Ctrl-C requested the interrupt.
   static void tell(std::string_view text);
 
  private:
   static constinit inline std::atomic<bool> requested_ = false;
+  static constinit inline std::atomic<bool> is_on_sigint_ = false;
 };
 
 }  // namespace simmesh

@@ -29,11 +29,11 @@ struct OrderedJobs {
 //
 // make_worker() is called once on each thread, and the worker it returns makes results: worker(i).
 // take(i, result) returns whether to go on; later results are then thrown away, and so is all that
-// comes after an Interrupt, of which goes_on hears. An exception of a
-// worker is thrown when its number comes. With one thread everything runs on the calling one.
+// comes after an Interrupt, of which goes_on hears. An exception of a worker is thrown when its
+// number comes. With one thread everything runs on the calling one.
 //
 //   run_ordered<Outcome>({.count = 100, .threads = 4},
-//                        [&] { return [&](std::uint64_t i) { return run(i); }; },
+//                        [&] { return [&](std::uint64_t i) { return run_schedule(i); }; },
 //                        [&](std::uint64_t i, Outcome outcome) { return outcome.ok(); });
 template <class Result, class MakeWorker, class Take>
 void run_ordered(const OrderedJobs& jobs, const MakeWorker& make_worker, const Take& take);

@@ -2,17 +2,17 @@
 
 #include "core/check/error.h"
 #include "core/clock/clock.h"
-#include "core/engine/run.h"
 
 namespace simmesh {
 
-Rank::Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
+Rank::Rank(const Owner& owner, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
            std::unique_ptr<Clock> clock)
-    : run_(&run),
+    : run_(&owner.run),
       ledger_(std::move(ledger)),
       clock_(std::move(clock)),
       random_(seed, id),
-      id_(id) {}
+      id_(id),
+      run_number_(owner.number) {}
 
 Rank::~Rank() = default;
 Rank::Rank(Rank&& other) noexcept = default;
@@ -21,12 +21,6 @@ void Rank::refuse_difference(std::string_view difference, const CallSite& site) 
   raise(ErrorKind::runtime_error, "engine/expect_same_bits", "rank {} at {}: {}", id_,
         to_string(site), difference);
 }
-
-World& Rank::world() { return run_->world(); }
-
-std::uint32_t Rank::run_number() const { return run_->number(); }
-
-void Rank::yield(CallSite site) { run_->yield(*this, site); }
 
 Rank& this_rank() {
   if (!in_rank())

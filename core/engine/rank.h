@@ -24,9 +24,14 @@ class World;
 // fiber uses it.
 class Rank {
  public:
-  // The rank takes part in the run. Its random stream has the seed and its number. Without a clock
-  // no device is modelled.
-  Rank(Run& run, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
+  // Owner is the run that the rank takes part in, and that run's number.
+  struct Owner {
+    Run& run;
+    std::uint32_t number;
+  };
+
+  // The random stream has the seed and the rank's number. Without a clock no device is modelled.
+  Rank(const Owner& owner, RankId id, std::uint64_t seed, boost::intrusive_ptr<Ledger> ledger,
        std::unique_ptr<Clock> clock);
   ~Rank();
   Rank(Rank&& other) noexcept;
@@ -78,7 +83,7 @@ class Rank {
   std::array<std::uint32_t, counter_count>& counters() { return counters_; }
 
   // run_number is that of the run that the rank takes part in, which tells runs apart.
-  std::uint32_t run_number() const;
+  std::uint32_t run_number() const { return run_number_; }
 
   // active returns the rank whose body runs on this thread, null where there is none. The engine
   // sets it whenever a thread goes on with another rank.
@@ -99,6 +104,7 @@ class Rank {
   std::array<std::uint32_t, counter_count> counters_{};
   StateMap states_;
   RankId id_;
+  std::uint32_t run_number_;
 };
 
 // this_rank returns the rank whose body runs on this fiber. Throws a RuntimeError outside

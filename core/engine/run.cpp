@@ -33,6 +33,10 @@ std::vector<RankId> starved_ranks(const FaultPlan& faults) {
 
 }  // namespace
 
+// What a rank asks of its run; rank.h stands below it.
+World& Rank::world() { return run_->world(); }
+void Rank::yield(CallSite site) { run_->yield(*this, site); }
+
 Run::Run(World& world, const WorldOptions& options)
     : world_(world),
       options_(options),
@@ -100,7 +104,7 @@ void Run::seat_ranks() {
     std::unique_ptr<Clock> clock;
     if (options_.device && is_run) clock = std::make_unique<Clock>(*options_.device, id, *ledger);
     if (clock && !options_.trace_file.empty()) clock->label_operations();
-    Rank rank(*this, id, options_.seed, std::move(ledger), std::move(clock));
+    Rank rank({*this, number_}, id, options_.seed, std::move(ledger), std::move(clock));
     seats_.push_back(Seat{.rank = std::move(rank),
                           .lane = lanes_[index % lanes_.size()].get(),
                           .state = is_run ? Seat::State::runnable : Seat::State::finished});

@@ -12,6 +12,7 @@
 #include "core/check/floating_point.h"
 #include "core/engine/activity.h"
 #include "core/engine/outcome.h"
+#include "core/engine/reported_run.h"
 #include "core/engine/seat.h"
 #include "core/engine/stack_arena.h"
 #include "core/engine/state_map.h"
@@ -34,11 +35,11 @@ struct RankEnded {};
 // rank that runs has it. With several, a rank that was woken runs ahead on its thread until it
 // needs the turn, and gets it when the schedule comes to it; so the schedule is the same for any
 // number of threads. The design is in docs/scheduler.md.
-class Run {
+class Run final : public ReportedRun {
  public:
   // The options are those of the World, which has checked them.
   Run(World& world, const WorldOptions& options);
-  ~Run();
+  ~Run() override;
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -65,15 +66,17 @@ class Run {
     return states_.get<T>();
   }
 
-  // What reports of a run that can't go on ask, on any thread, while its ranks stand still:
-  // running_rank is the one that has the turn, no_rank for none; thread_of the thread that runs a
-  // rank, or of no_rank the first; describe_ranks says in one line each what all others are doing.
-  const StackArena& stacks() const { return *stacks_; }
-  const Seat& seat(RankId id) const { return seats_[id]; }
-  const std::string& reproduce_line() const { return reproduce_line_; }
-  RankId running_rank() const;
-  pthread_t thread_of(RankId id) const;
-  std::string describe_ranks(RankId except) const;
+  std::uint64_t progress() const override { return step(); }
+  RankId running_rank() const override;
+  pthread_t thread_of(RankId id) const override;
+  const LastOperation& last_operation(RankId id) const override {
+    return seats_[id].last_operation;
+  }
+  const std::string& reproduce_line() const override { return reproduce_line_; }
+  std::size_t overflowed_stack_bytes(const std::byte* address) const override {
+    return stacks_->is_in_gap(address) ? stacks_->stack_bytes() : 0;
+  }
+  std::string describe_ranks(RankId except) const override;
 
   // take_turn blocks until the rank may touch what ranks share. Throws RankEnded if the run has
   // ended meanwhile.

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <exception>
 
-#include "core/check/call_site.h"
 #include "core/engine/fiber_switch.h"
 #include "core/engine/rank.h"
+#include "core/engine/reported_run.h"
 
 namespace boost::fibers {
 class context;
@@ -16,12 +16,6 @@ namespace simmesh {
 
 struct Activity;
 struct Lane;
-
-// LastOperation is the one that a rank began last: a collective, send, receive or wait.
-struct LastOperation {
-  const char* name = nullptr;  // null before the first
-  CallSite site;
-};
 
 // Seat is what a run keeps of one rank: the rank, its fiber, and where it stands.
 struct Seat {

@@ -1,6 +1,7 @@
 #include "core/engine/watchdog.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <csignal>
 #include <cstdlib>
@@ -13,7 +14,7 @@
 
 #include "core/engine/crash_report.h"
 #include "core/engine/interrupt.h"
-#include "core/engine/run.h"
+#include "core/engine/reported_run.h"
 
 namespace simmesh {
 
@@ -23,8 +24,6 @@ namespace {
 
 constexpr Seconds tick_length(0.05);
 constexpr Seconds interrupted_max(1.0);
-
-std::atomic<bool> looks_for_interrupts = false;
 
 // Filled by a signal's handler on the thread that is asked.
 StackTrace asked_trace;
@@ -103,7 +102,7 @@ class WatchdogThread {
   std::vector<Watchdog*> watchdogs_;
 };
 
-Watchdog::Watchdog(const Run& run, Seconds timeout, Watchdog* outer)
+Watchdog::Watchdog(const ReportedRun& run, Seconds timeout, Watchdog* outer)
     : run_(run), timeout_(timeout), outer_(outer) {
   if (outer_ && timeout_.count() <= 0) timeout_ = outer_->timeout_;
   WatchdogThread::of_process().add(*this);
@@ -112,13 +111,11 @@ Watchdog::Watchdog(const Run& run, Seconds timeout, Watchdog* outer)
 Watchdog::~Watchdog() { WatchdogThread::of_process().remove(*this); }
 
 bool Watchdog::is_needed(Seconds timeout) {
-  return timeout.count() > 0 || looks_for_interrupts.load(std::memory_order_relaxed);
+  return timeout.count() > 0 || Interrupt::is_on_sigint();
 }
 
-void Watchdog::look_for_interrupts() { looks_for_interrupts = true; }
-
 void Watchdog::tick(Seconds time) {
-  std::uint64_t step = run_.step();
+  std::uint64_t step = run_.progress();
   if (inner_ > 0 || step != step_) {
     step_ = step;
     stands_for_ = Seconds(0);

@@ -6,7 +6,7 @@
 
 namespace simmesh {
 
-class Run;
+class ReportedRun;
 
 // Watchdog looks at a run in progress from another thread, for as long as it exists. If no rank
 // gives up its turn for the timeout, of wall time in which the process ran, or within a second
@@ -17,15 +17,13 @@ class Watchdog {
  public:
   // Outer is that of the run whose rank starts this one, if any; its timeout counts where this one
   // has none. Without a timeout of more than 0 only interrupts are looked for.
-  Watchdog(const Run& run, std::chrono::duration<double> timeout, Watchdog* outer);
+  Watchdog(const ReportedRun& run, std::chrono::duration<double> timeout, Watchdog* outer);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
   // is_needed says whether a run has to be looked at.
   static bool is_needed(std::chrono::duration<double> timeout);
-  // look_for_interrupts makes every run from here on one that has to be looked at.
-  static void look_for_interrupts();
 
  private:
   friend class WatchdogThread;
@@ -33,7 +31,7 @@ class Watchdog {
   void tick(std::chrono::duration<double> time);
   [[noreturn]] void report(std::string_view where, std::string_view what, int status) const;
 
-  const Run& run_;
+  const ReportedRun& run_;
   std::chrono::duration<double> timeout_;
   Watchdog* outer_;
   int inner_ = 0;  // runs that ranks of this one have started

@@ -50,7 +50,7 @@ void Worker::launch(RankId id, const std::function<void(Rank&)>& body) {
 
 void Worker::work(const std::function<void(Rank&)>& body) {
   FiberScheduler& scheduler = FiberScheduler::of_this_thread();
-  handle_crashes();
+  CrashWatch crashes(run_);
   Rank* outer = Rank::active();
   bool outer_shapes_only = DataMode::shapes_only();
   DataMode::set_shapes_only(run_.options().shapes_only);

@@ -232,7 +232,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"sharding/dtensor_creation", "tests/sharding/dtensor_test.cpp"},
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
     {"tools/gate_options", "tests/tools/run_command_test.cpp"},
-    {"tools/interrupt", "tests/tools/terminal_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
     {"tools/watched_run", "tests/tools/terminal_test.cpp"},
     {"verify/fsdp/read_plan", "tests/verify/fsdp/verify_fsdp_test.cpp"},

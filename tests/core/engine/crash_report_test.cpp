@@ -60,7 +60,7 @@ TEST(CrashReportDeathTest, ARecursionThatNeverEndsNamesRankStackAndLastOperation
   };
   EXPECT_EXIT(run_three(body), ::testing::ExitedWithCode(crash_status),
               AllOf(reports("overflowed its stack of 65536 bytes; set WorldOptions::stack_bytes"),
-                    HasSubstr("after its operation 1, barrier at train.cpp:42"),
+                    HasSubstr("after it began barrier at train.cpp:42"),
                     HasSubstr("calls, the innermost first:")));
 }
 

@@ -109,5 +109,22 @@ TEST(Terminal, CtrlCPrintsWhatWasFoundSoFar) {
   }
 }
 
+// A single run may take hours.
+TEST(Terminal, ASecondCtrlCEndsTheCommandAtOnce) {
+  TemporaryFolder folder;
+  std::string endless =
+      folder.write("g.toml",
+                   "[mesh]\nshape = [64]\n[world]\nshapes_only = true\n[data]\nbatch = 64\n"
+                   "[parallel]\nfsdp = {}\n[train]\nsteps = 10000\n");
+  std::string output = (folder.path() / "out").string();
+  PseudoTerminal terminal("exec " + program + "explore " + endless + " > " + output);
+  for (int i = 0; i < 2; ++i) {
+    usleep(500'000);
+    terminal.type("\x03");
+  }
+  EXPECT_EQ(terminal.end(), 130) << terminal.written();
+  EXPECT_EQ(folder.read("out"), "");
+}
+
 }  // namespace
 }  // namespace simmesh

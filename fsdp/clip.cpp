@@ -46,24 +46,24 @@ std::vector<Family> families_of(gsl::span<const Tensor> parameters) {
 }
 
 // reduced adds, or takes the maximum, over the ranks that hold different pieces.
-Tensor reduced(Tensor value, const Family& family, ReduceOp op) {
+Tensor reduced(Tensor value, const Family& family, ReduceOp op, const CallSite& site) {
   if (!family.spec) return value;
   for (std::int64_t dim = 0; dim < family.spec->mesh().ndim(); ++dim)
     if (family.spec->placements()[std::size_t(dim)].splits())
-      value = all_reduce(value, op, family.spec->groups->group(Dims{dim}));
+      value = all_reduce(value, op, family.spec->groups->group(Dims{dim}), site);
   return value;
 }
 
-Tensor largest(const Family& family) {
+Tensor largest(const Family& family, const CallSite& site) {
   Tensor result = zeros(DimSpan(), DType::float64);
   for (const Tensor& local : family.locals)
     if (local.element_count() > 0) result = maximum(result, max(abs(to(local, DType::float64))));
-  return reduced(result, family, ReduceOp::max);
+  return reduced(result, family, ReduceOp::max, site);
 }
 
 }  // namespace
 
-Tensor total_norm(gsl::span<const Tensor> parameters, double p) {
+Tensor total_norm(gsl::span<const Tensor> parameters, double p, CallSite site) {
   if (!(p > 0)) raise(ErrorKind::value_error, "fsdp/clip", "expected a norm above 0, got {}", p);
   NoGrad mode;
   std::vector<Family> families = families_of(parameters);
@@ -71,20 +71,23 @@ Tensor total_norm(gsl::span<const Tensor> parameters, double p) {
   DType dtype = families.front().locals.front().dtype();
   Tensor total = zeros(DimSpan(), DType::float64);
   if (std::isinf(p)) {
-    for (const Family& family : families) total = maximum(total, largest(family));
+    for (const Family& family : families) total = maximum(total, largest(family, site));
     return to(total, dtype);
   }
   for (const Family& family : families) {
     UnroundedSums scope;
-    total = add(total, reduced(optim::power_sum(family.locals, p), family, ReduceOp::sum));
+    Tensor sum = optim::power_sum(family.locals, p);
+    total = add(total, reduced(sum, family, ReduceOp::sum, site));
   }
   return to(p == 1.0 ? total : p == 2.0 ? sqrt(total) : pow(total, 1.0 / p), dtype);
 }
 
-Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const optim::ClipOptions& options) {
+Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const optim::ClipOptions& options,
+                       CallSite site) {
   NoGrad mode;
-  Tensor norm = total_norm(parameters, options.norm_type);
-  Tensor scale = clamp_max(div(full_like(norm, options.max_norm), add(norm, options.eps)), 1.0);
+  Tensor norm = total_norm(parameters, options.norm_type, site);
+  Tensor divisor = add(norm, options.eps);
+  Tensor scale = clamp_max(div(full_like(norm, options.max_norm), divisor), 1.0);
   for (const Tensor& parameter : parameters) {
     Tensor gradient = grad_of(parameter);
     if (!gradient.is_defined()) continue;

@@ -33,7 +33,7 @@ void CaseReport::expect_refusal(std::string_view who, const CaseField& error, co
     return;
   mismatch(fmt::format("{}: expected a {} with '{}', got {}", who, kind, phrase,
                        actual == nullptr
-                           ? "none"
+                           ? "no error"
                            : fmt::format("a {}: {}", to_string(actual->kind()), actual->what())));
 }
 

@@ -66,10 +66,12 @@ struct Replication::State {
     expecting,     // waiting for the gradients of a backward pass
   };
 
-  State(std::vector<Tensor> leaves, const ProcessGroup& over, const ReplicateOptions& given)
+  State(std::vector<Tensor> leaves, const ProcessGroup& over, const ReplicateOptions& given,
+        const CallSite& called)
       : parameters(std::move(leaves)),
         group(over),
         options(given),
+        site(called),
         buckets(make_buckets(parameters, given.bucket_bytes)) {}
 
   void begin() {
@@ -90,6 +92,7 @@ struct Replication::State {
   std::vector<Tensor> parameters;
   ProcessGroup group;
   ReplicateOptions options;
+  CallSite site;
   std::vector<Bucket> buckets;
   std::vector<std::size_t> bucket_of;
   std::vector<bool> ready;
@@ -112,8 +115,8 @@ std::string layout_of(const std::vector<nn::NamedTensor>& tensors) {
   return text;
 }
 
-void check_same_layout(const std::string& own, const ProcessGroup& group) {
-  std::string first = broadcast_object(own, 0, group);
+void check_same_layout(const std::string& own, const ProcessGroup& group, const CallSite& site) {
+  std::string first = broadcast_object(own, 0, group, site);
   if (own == first) return;
   std::size_t at = 0;
   while (at < own.size() && at < first.size() && own[at] == first[at]) ++at;
@@ -128,14 +131,15 @@ void check_same_layout(const std::string& own, const ProcessGroup& group) {
         group.members()[0], line_at(first), line_at(own));
 }
 
-void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const ProcessGroup& group) {
+void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const ProcessGroup& group,
+                          const CallSite& site) {
   Ledger::Category category(MemoryCategory::communication);
   for (DType dtype : all_dtypes) {
     std::vector<Tensor> same;
     for (const auto& [name, tensor] : tensors)
       if (tensor.dtype() == dtype) same.push_back(tensor.detach());
     if (same.empty()) continue;
-    Tensor values = broadcast(flattened(same, dtype), 0, group);
+    Tensor values = broadcast(flattened(same, dtype), 0, group, site);
     std::vector<Tensor> parts = flat_parts(values, shapes_of(same));
     for (std::size_t i = 0; i < same.size(); ++i) copy_(same[i], parts[i]);
   }
@@ -174,7 +178,7 @@ void State::start(Bucket& bucket) {
   }
   bucket.flat = flattened(gradients, bucket.dtype);
   bucket.work =
-      all_reduce_async(bucket.flat, options.average ? ReduceOp::avg : ReduceOp::sum, group);
+      all_reduce_async(bucket.flat, options.average ? ReduceOp::avg : ReduceOp::sum, group, site);
 }
 
 void State::finish() {
@@ -197,7 +201,7 @@ std::vector<bool> State::unused_by_all() {
   auto own = used.mutable_values<std::int64_t>();
   for (std::size_t i = 0; i < parameters.size(); ++i)
     own[i] = grad_of(parameters[i]).is_defined() ? 1 : 0;
-  Tensor total = all_reduce(used, ReduceOp::sum, group);
+  Tensor total = all_reduce(used, ReduceOp::sum, group, site);
   auto users = total.values<std::int64_t>();
   for (std::size_t i = 0; i < parameters.size(); ++i) unused[i] = users[i] == 0;
   return unused;
@@ -216,7 +220,8 @@ void Replication::set_requires_gradient_sync(bool value) { state_->requires_sync
 std::size_t Replication::bucket_count() const { return state_->buckets.size(); }
 
 Replication replicate(nn::Module& module, const ProcessGroup& group,
-                      const ReplicateOptions& options) {
+                      const ReplicateOptions& options, CallSite called) {
+  CallSite site = labelled(called, "replicate");
   std::vector<nn::NamedTensor> tensors = module.named_parameters();
   std::vector<Tensor> leaves;
   for (const auto& [name, parameter] : tensors)
@@ -228,10 +233,10 @@ Replication replicate(nn::Module& module, const ProcessGroup& group,
     if (tensor.is_meta())
       raise(ErrorKind::runtime_error, source, "expected parameters with values, got {} on meta",
             name);
-  check_same_layout(layout_of(tensors), group);
-  if (options.init_sync) take_values_of_first(tensors, group);
+  check_same_layout(layout_of(tensors), group, site);
+  if (options.init_sync) take_values_of_first(tensors, group, site);
 
-  auto state = std::make_shared<State>(std::move(leaves), group, options);
+  auto state = std::make_shared<State>(std::move(leaves), group, options, site);
   state->bucket_of.resize(state->parameters.size());
   for (std::size_t b = 0; b < state->buckets.size(); ++b)
     for (std::size_t index : state->buckets[b].members) state->bucket_of[index] = b;

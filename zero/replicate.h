@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "collectives/process_group.h"
+#include "core/check/call_site.h"
 #include "core/nn/module.h"
 
 namespace simmesh {
@@ -59,7 +60,8 @@ class Replication {
 // then on, with gradient sync, each recorded forward pass must be followed by one backward pass
 // before the next forward pass. A second backward pass is a RuntimeError, also if it runs inside
 // another one as in reentrant checkpointing. The module owns all state; the handle may be dropped.
+// Reports of its collectives name the site.
 Replication replicate(nn::Module& module, const ProcessGroup& group,
-                      const ReplicateOptions& options = {});
+                      const ReplicateOptions& options = {}, CallSite site = CallSite::here());
 
 }  // namespace simmesh

@@ -18,7 +18,7 @@ std::string message_of(const std::exception_ptr& exception) {
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
-    return "an exception that is no std::exception";
+    return "an exception of a type that isn't derived from std::exception";
   }
 }
 

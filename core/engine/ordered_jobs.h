@@ -32,9 +32,13 @@ struct OrderedJobs {
 // comes after an Interrupt, of which goes_on hears. An exception of a worker is thrown when its
 // number comes. With one thread everything runs on the calling one.
 //
-//   run_ordered<Outcome>({.count = 100, .threads = 4},
-//                        [&] { return [&](std::uint64_t i) { return run_schedule(i); }; },
-//                        [&](std::uint64_t i, Outcome outcome) { return outcome.ok(); });
+//   std::vector<std::uint64_t> squares;
+//   run_ordered<std::uint64_t>({.count = 100, .threads = 4},
+//                              [] { return [](std::uint64_t i) { return i * i; }; },
+//                              [&](std::uint64_t, std::uint64_t square) {
+//                                squares.push_back(square);
+//                                return true;
+//                              });
 template <class Result, class MakeWorker, class Take>
 void run_ordered(const OrderedJobs& jobs, const MakeWorker& make_worker, const Take& take);
 

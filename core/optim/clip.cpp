@@ -87,7 +87,8 @@ Tensor total_norm(gsl::span<const Tensor> tensors, double p) {
 Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& options) {
   NoGrad mode;
   Tensor norm = total_norm(gradients_of(parameters), options.norm_type);
-  Tensor scale = clamp_max(div(full_like(norm, options.max_norm), add(norm, options.eps)), 1.0);
+  Tensor divisor = add(norm, options.eps);
+  Tensor scale = clamp_max(div(full_like(norm, options.max_norm), divisor), 1.0);
   replace_gradients(parameters, [&](const Tensor& gradient) {
     return mul(gradient, to(scale, gradient.dtype()));
   });

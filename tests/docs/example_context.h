@@ -38,7 +38,6 @@ extern ProcessGroup group, dp;
 extern World world;
 extern Outcome outcome;
 extern std::function<void(Rank&)> body, train;
-Outcome run_schedule(std::uint64_t number);
 extern StackArena arena;
 
 extern Tensor x, y, full, gradient, shard, staged, step, weight, w_rows, x_columns, tensor, first,

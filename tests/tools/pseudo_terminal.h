@@ -1,7 +1,8 @@
 #pragma once
 
 #include <array>
-#include <chrono>
+#include <csignal>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
@@ -39,6 +40,19 @@ class PseudoTerminal {
     while (written_.find(text) == written_.npos)
       if (!read_more()) return false;
     return true;
+  }
+
+  // wait_for_handler waits until the command catches SIGINT; the command line must begin with exec.
+  void wait_for_handler() const {
+    for (int tries = 0; tries < 6'000; ++tries) {
+      std::ifstream status("/proc/" + std::to_string(child_) + "/status");
+      for (std::string line; std::getline(status, line);)
+        if (line.rfind("SigCgt:", 0) == 0 &&
+            (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) != 0)
+          return;
+      usleep(10'000);
+    }
+    ADD_FAILURE() << "SIGINT isn't caught";
   }
 
   // type writes as a keyboard does; "\x03" is Ctrl-C.

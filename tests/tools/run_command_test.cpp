@@ -69,6 +69,23 @@ TEST(RunCommand, AGateThatChecksNothingIsRefused) {
   EXPECT_EQ(run_program("run " + nothing + " --schedule replay:" + choices).status, 1);
 }
 
+// If this fails, the system kills the command, and nobody learns why.
+TEST(RunCommand, AGateThatNeedsTooMuchMemoryIsRefused) {
+  TemporaryFolder folder;
+  std::string huge = folder.write(
+      "g.toml",
+      "[mesh]\nshape = [4096]\n[model]\nkind = \"linear_stack\"\nlayers = 50\nwidth = 1024\n"
+      "[data]\nbatch = 4096\n[parallel]\nreplicate = {}\n[device]\n");
+  expect_refused("run " + huge, "g.toml:2:9] key 'mesh.shape': expected a gate that needs at most");
+  expect_refused("explore " + huge, "ranks that need about 4");
+  std::string shapes = folder.write(
+      "s.toml", "[mesh]\nshape = [512]\n[data]\nbatch = 512\n[world]\nshapes_only = true\n");
+  EXPECT_EQ(
+      run_program("explore --jobs 64 --schedules 1 --quiet " + shapes)
+          .output.rfind("simmesh: " + shapes + " needs about 2.0 GiB of memory\n1 schedules, ", 0),
+      0u);
+}
+
 // If this fails, the trace of the run isn't written, or is that of another run.
 TEST(RunCommand, WritesATrace) {
   TemporaryFolder folder;
@@ -82,6 +99,10 @@ TEST(RunCommand, WritesATrace) {
   EXPECT_EQ(run_program("run --trace " + trace + " " + device).status, 0);
   EXPECT_EQ(nlohmann::json::parse(folder.read("t.json"))["otherData"]["time"], "simulated");
   EXPECT_NE(folder.read("t.json").find("\"stream compute\""), std::string::npos);
+  std::string wrong = folder.write("choices", "0\n");
+  auto failing = run_program("run --trace " + trace + " --schedule replay:" + wrong + " " + plain);
+  EXPECT_EQ(failing.status, 1);
+  EXPECT_NE(folder.read("t.json").find("ends after 1 choices"), std::string::npos);
   std::string before = folder.read("t.json");
   expect_refused("run --trace " + trace + " " + plain + " " + device,
                  "expected one gate to trace, got 2");

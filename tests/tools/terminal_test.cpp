@@ -20,18 +20,19 @@ using testing::TemporaryFolder;
 
 const std::string program = std::string("'") + SIMMESH_PROGRAM + "' ";
 const std::string cases = "verify " SIMMESH_SOURCE_DIR "/tests/cases/pytorch/redistribute.jsonl";
+const std::string many_cases = "verify " SIMMESH_SOURCE_DIR "/tests/cases/pytorch";
 const std::string gate = SIMMESH_SOURCE_DIR "/examples/gates/mlp.toml";
 
 // If this fails, progress isn't shown, stays on the screen, or gets into the output.
 TEST(Terminal, ShowsProgressOfVerifyAndErasesIt) {
   TemporaryFolder folder;
   std::string output = (folder.path() / "out").string();
-  PseudoTerminal terminal(program + cases + " > " + output);
+  PseudoTerminal terminal(program + many_cases + " > " + output);
   EXPECT_EQ(terminal.end(), 0);
-  EXPECT_THAT(terminal.written(), HasSubstr(" of 3569 cases, "));
+  EXPECT_THAT(terminal.written(), HasSubstr(" of 5386 cases, "));
   EXPECT_THAT(terminal.written(), HasSubstr("/s, "));
   EXPECT_EQ(terminal.screen(), "");
-  EXPECT_EQ(folder.read("out"), run_program(cases).output);
+  EXPECT_EQ(folder.read("out"), run_program(many_cases).output);
 }
 
 TEST(Terminal, ShowsProgressOfExploreAndErasesIt) {
@@ -98,7 +99,7 @@ TEST(Terminal, CtrlCPrintsWhatWasFoundSoFar) {
   for (const Command& command :
        {Command{"explore " + gate + " --schedules 1000000", " of 1000000 schedules", "data hash"},
         Command{"explore " + gate + " --schedules 1000000 --jobs 2", " schedules", "data hash"},
-        Command{cases + " " SIMMESH_SOURCE_DIR "/tests/cases", " cases", " passed, 0 failed"}}) {
+        Command{many_cases + " --jobs 2", " cases", " passed, 0 failed"}}) {
     PseudoTerminal terminal("exec " + program + command.arguments + " > " + output);
     ASSERT_TRUE(terminal.wait_for(command.progress)) << terminal.written();
     terminal.type("\x03");
@@ -107,6 +108,24 @@ TEST(Terminal, CtrlCPrintsWhatWasFoundSoFar) {
     EXPECT_THAT(folder.read("out"), HasSubstr(command.last));
     EXPECT_THAT(folder.read("out"), Not(StartsWith("0 ")));
   }
+}
+
+// A single run may take hours.
+TEST(Terminal, ASecondCtrlCEndsTheCommandAtOnce) {
+  TemporaryFolder folder;
+  std::string endless =
+      folder.write("g.toml",
+                   "[mesh]\nshape = [64]\n[world]\nshapes_only = true\n[data]\nbatch = 64\n"
+                   "[parallel]\nfsdp = {}\n[train]\nsteps = 10000\n");
+  std::string output = (folder.path() / "out").string();
+  PseudoTerminal terminal("exec " + program + "explore " + endless + " > " + output);
+  terminal.wait_for_handler();
+  usleep(500'000);
+  terminal.type("\x03");
+  usleep(300'000);
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.end(), 130) << terminal.written();
+  EXPECT_THAT(folder.read("out"), Not(HasSubstr("\n1 schedules"))) << "it waited for the run";
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ TEST(CaseReport, ComparesRefusals) {
   EXPECT_THAT(mismatches([] { raise(ErrorKind::value_error, "x", "is too big, {}", 7); }),
               IsEmpty());
   EXPECT_THAT(mismatches([] {}),
-              ElementsAre("rank 1: expected a ValueError with 'too big', got none"));
+              ElementsAre("rank 1: expected a ValueError with 'too big', got no error"));
   EXPECT_THAT(mismatches([] { raise(ErrorKind::value_error, "x", "is too small"); }),
               ElementsAre(HasSubstr("got a ValueError: [x] is too small")));
   EXPECT_THAT(mismatches([] { raise(ErrorKind::key_error, "x", "is too big"); }),

@@ -175,6 +175,18 @@ TEST(Replicate, NamesTheFirstParameterThatDiffers) {
 }
 
 // Without this error, sums that are reduced a second time would be wrong silently.
+// If this fails, the report of a hang names a line of the library.
+TEST(Replicate, ReportsNameTheLineOfTheUser) {
+  int line = 0;
+  Outcome outcome = World({.ranks = 2}).run([&](Rank& rank) {
+    auto model = make_model();
+    line = __LINE__ + 1;
+    replicate(*model, ProcessGroup::world());
+    if (rank.id() == 0) run_rows(*model, 0, 3);
+  });
+  EXPECT_THAT(report(outcome), HasSubstr(fmt::format("replicate_test.cpp:{} (replicate)", line)));
+}
+
 TEST(Replicate, RefusesASecondBackwardPass) {
   std::string message = failure_of(1, [](Rank&) {
     auto model = make_model();

@@ -95,13 +95,13 @@ void verify_fsdp_errors(const RecordedCase& recorded, const VerifyOptions& optio
   World world(world_options(options, plan.fsdp.world));
   auto error = run_case(
       world, [&](Rank& rank) { of_rank[rank.id()] = run_until_error(plan, rank); }, report);
-  if (error) report.mismatch(fmt::format("expected a run, got {}", error->what()));
+  if (error) report.mismatch(fmt::format("expected a run without an error, got {}", error->what()));
   if (report.failed()) return;
   for (std::size_t rank = 0; rank < of_rank.size(); ++rank) {
     auto [type, at] = expected_of(raises, rank);
     const Raised& raised = of_rank[rank];
     auto text = [](const std::string& kind, const std::string& place) {
-      return kind.empty() ? std::string("nothing") : fmt::format("{} at {}", kind, place);
+      return kind.empty() ? std::string("no error") : fmt::format("{} at {}", kind, place);
     };
     report.expect_equal(fmt::format("rank {}: raised ({})", rank, raised.message), text(type, at),
                         text(raised.type, raised.at));

@@ -32,11 +32,11 @@ void expect_events(CaseReport& report, const std::string& who,
   std::size_t same = 0;
   while (same < expected.size() && same < actual.size() && expected[same] == actual[same]) ++same;
   auto text = [same](const std::vector<fsdp::EventFields>& events) {
-    return same < events.size() ? fsdp::to_string(events[same]) : std::string("nothing");
+    return same < events.size() ? fsdp::to_string(events[same]) : std::string("no further event");
   };
-  report.mismatch(fmt::format("{}: event {}: expected {}, got {}; before it {}", who, same,
-                              text(expected), text(actual),
-                              same > 0 ? fsdp::to_string(actual[same - 1]) : "nothing"));
+  report.mismatch(fmt::format("{}: event {}: expected {}, got {}; the event before it is {}", who,
+                              same, text(expected), text(actual),
+                              same > 0 ? fsdp::to_string(actual[same - 1]) : "none"));
 }
 
 }  // namespace simmesh

@@ -55,7 +55,8 @@ Gradients div_gradient(const GradientCall& call) {
                                           : div(g, number_or(call.attributes(), "other", 1)));
   if (call.needs(1)) {
     const Tensor& other = call.input(1);
-    result[1] = summed_to_input(call, 1, neg(g) * div(div(call.input(0), other), other));
+    Tensor quotient = div(div(call.input(0), other), other);
+    result[1] = summed_to_input(call, 1, neg(g) * quotient);
   }
   return result;
 }
@@ -74,8 +75,10 @@ GradientRule modulo_gradient(RoundingMode rounding) {
     Gradients result(call.input_count());
     Tensor g = call.gradient();
     if (call.needs(0)) result[0] = summed_to_input(call, 0, g);
-    if (call.needs(1))
-      result[1] = summed_to_input(call, 1, neg(g) * div(call.input(0), call.input(1), rounding));
+    if (call.needs(1)) {
+      Tensor quotient = div(call.input(0), call.input(1), rounding);
+      result[1] = summed_to_input(call, 1, neg(g) * quotient);
+    }
     return result;
   };
 }
@@ -125,7 +128,8 @@ Gradients sign_gradient(const GradientCall& call) { return {zeros_like(call.grad
 
 Gradients reciprocal_gradient(const GradientCall& call) {
   const Tensor& y = call.output();
-  return {neg(call.gradient()) * (y * y)};
+  Tensor square = y * y;
+  return {neg(call.gradient()) * square};
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ Gradients log_softmax_gradient(const GradientCall& call) {
   const Tensor& y = call.output();
   Tensor g = call.gradient();
   if (y.element_count() == 0) return {g};
-  return {g - exp(y) * sum(g, call.attributes().get<std::int64_t>("dim"), true)};
+  // In a statement of its own, because compilers evaluate operands in different orders.
+  Tensor total = sum(g, call.attributes().get<std::int64_t>("dim"), true);
+  return {g - exp(y) * total};
 }
 
 }  // namespace

@@ -61,6 +61,8 @@ TEST(RunTrace, HasTheEventsOfEachRank) {
   EXPECT_EQ(about.at("events_dropped"), 0);
   EXPECT_EQ(about.at("outcome"), "ok");
   EXPECT_EQ(about.at("ranks"), 2);
+  EXPECT_EQ(trace_of({.ranks = 2, .seed = 5, .threads = 2, .program = "./p"}, launch_and_yield),
+            trace);
 }
 
 TEST(RunTrace, HasTheStreamsOfDevicesInSimulatedTime) {

@@ -167,6 +167,8 @@ TEST(World, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW(World({.ranks = 0}), Error);
   EXPECT_THROW(World({.ranks = std::size_t(1) << 40}), Error);
   EXPECT_THROW(World({.ranks = 1, .threads = 0}), Error);
+  for (double seconds : {-1.0, double(NAN), double(INFINITY)})
+    EXPECT_THROW(World({.ranks = 1, .timeout_seconds = seconds}), Error) << seconds;
   EXPECT_THROW(World({.ranks = 1, .stack_bytes = 100}), Error);
   EXPECT_THROW(World({.ranks = 1, .timeout_seconds = -1}), Error);
   EXPECT_THROW(World({.ranks = 1, .timeout_seconds = std::nan("")}), Error);

@@ -53,7 +53,7 @@ TEST(VerifyFsdp, NamesWhatDiffers) {
   json error = case_named("errors.jsonl", "reshard_int_3");
   testing::expect_fails(error, "/raises/type", "KeyError", "expected KeyError at wrap 0");
   testing::expect_fails(error, "/raises/words/0", "no such word", "no such word");
-  testing::expect_fails(error, "/raises", nullptr, "expected nothing");
+  testing::expect_fails(error, "/raises", nullptr, "expected no error");
   json state = case_named("state_dict.jsonl", "cached_before_first_forward_uneven_True_2");
   testing::expect_fails(state, "/start/0.up.weight/padded_numel", 1, "start.0.up.weight");
   testing::expect_fails(state, "/program/1/facts/0.up.weight/sd/aliases", false, "sd.aliases");

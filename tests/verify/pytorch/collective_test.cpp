@@ -34,7 +34,7 @@ TEST(VerifyCollective, NamesWhatDiffers) {
   testing::expect_fails(value, "/after/1", nullptr, "rank 1 after: does it take part?");
   value.erase("after");
   testing::expect_fails(value, "/error", {{"error", "ValueError"}, {"message_contains", "x"}},
-                        "expected a ValueError with 'x', got none");
+                        "expected a ValueError with 'x', got no error");
   testing::expect_fails(a_collective_case("broadcast"), "/root", 77, "refused: ");
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// What a program needs to describe worlds and to train in them: meshes, collectives, DTensors,
-// modules, losses, optimisers, FSDP and ZeRO. Headers for single purposes are included by name: the
-// other ops (core/ops), exploration of schedules (core/engine/explore.h), maps for Eigen
-// (core/tensor/eigen_map.h), the fixture for tests (testing/gtest.h).
+// What a program needs to describe worlds, to explore their schedules and to train in them: meshes,
+// collectives, DTensors, modules, losses, optimisers, FSDP and ZeRO. Headers for single purposes are
+// included by name: the other ops (core/ops), maps for Eigen (core/tensor/eigen_map.h), the fixture
+// for tests (testing/gtest.h).
 
 #include "collectives/collectives.h"
 #include "collectives/comm_debug_mode.h"
@@ -12,6 +12,8 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/checkpoint.h"
 #include "core/autograd/variable.h"
+#include "core/engine/explore.h"
+#include "core/engine/interrupt.h"
 #include "core/engine/outcome.h"
 #include "core/engine/rank.h"
 #include "core/engine/world.h"

@@ -73,7 +73,10 @@ class WatchdogThread {
 
   void remove(Watchdog& watchdog) {
     std::lock_guard lock(mutex_);
-    watchdogs_.erase(std::find(watchdogs_.begin(), watchdogs_.end(), &watchdog));
+    auto found = std::find(watchdogs_.begin(), watchdogs_.end(), &watchdog);
+    // A run that its parent had begun is unknown to the thread of a forked child.
+    if (found == watchdogs_.end()) return;
+    watchdogs_.erase(found);
     if (watchdog.outer_) --watchdog.outer_->inner_;
   }
 

@@ -70,19 +70,16 @@ TEST(WatchdogDeathTest, OfNestedWorldsTheInnermostIsReported) {
 
 // Steps, and Worlds inside of ranks, are signs of life.
 TEST(Watchdog, LetsRunsGoOnThatTakeLongerThanTheTimeout) {
-  World world(watched(0.4));
-  Outcome outcome = world.run([](Rank& rank) {
-    for (int i = 0; i < 4; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(80));
+  auto work = [](Rank& rank) {
+    for (int i = 0; i < 7; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
       rank.yield();
     }
-    World inner({.ranks = 1});
-    inner.run([](Rank& one) {
-      for (int i = 0; i < 7; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(80));
-        one.yield();
-      }
-    });
+  };
+  World world({.ranks = 1, .timeout_seconds = 1});
+  Outcome outcome = world.run([&](Rank& rank) {
+    work(rank);
+    World({.ranks = 1}).run(work);
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }

@@ -178,7 +178,7 @@ TEST(GateFile, NamesLineAndColumnOfTheValue) {
       {"[device]\nteraflops = 0\n", "2:13"}};
   for (const auto& [text, place] : texts) {
     SCOPED_TRACE(text);
-    testing::expect_error([&] { parsed_gate(text); }, ErrorKind::value_error,
+    testing::expect_error([&text = text] { parsed_gate(text); }, ErrorKind::value_error,
                           "[g.toml:" + place + "] key '");
   }
 }

@@ -79,7 +79,7 @@ class Rank {
 
   // Counters that other layers keep for each rank; the layer that counts gives the slots their
   // meaning.
-  static constexpr std::size_t counter_count = 16;
+  static constexpr std::size_t counter_count = 14;
   std::array<std::uint32_t, counter_count>& counters() { return counters_; }
 
   // run_number is that of the run that the rank takes part in, which tells runs apart.

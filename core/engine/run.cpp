@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t fetched_ranks_min = 256;
 
 // A handler that lets nothing through may sit in a loop around an operation.
-constexpr std::uint32_t times_ended_max = 1000;
+constexpr std::uint8_t times_ended_max = 200;
 
 std::atomic<std::uint32_t> runs_started = 0;
 
@@ -174,8 +174,9 @@ void Run::fetch_ahead() const {
   constexpr std::ptrdiff_t below_bytes = 320, above_bytes = 896, line_bytes = 64;
   RankId coming = policy_->foreseen();
   if (coming == no_rank) return;
-  const std::byte* at = seats_[coming].suspended_at;
-  if (!at) return;
+  const Seat& seat = seats_[coming];
+  if (seat.suspended_at == 0) return;
+  const std::byte* at = seat.stack_end + seat.suspended_at;
   for (std::ptrdiff_t offset = -below_bytes; offset < above_bytes; offset += line_bytes)
     __builtin_prefetch(at + offset);
 }
@@ -234,7 +235,8 @@ void Run::make_runnable(Seat& seat) {
 void Run::suspend(Seat& seat) {
   Lane& lane = *seat.lane;
   SavedExceptions exceptions(*lane.exceptions);
-  seat.suspended_at = static_cast<const std::byte*>(__builtin_frame_address(0));
+  auto frame = static_cast<const std::byte*>(__builtin_frame_address(0));
+  seat.suspended_at = std::uint32_t(frame - seat.stack_end);
   lane.suspends = true;
   seat.context->suspend();
   lane.arrived(seat);

@@ -29,14 +29,14 @@ struct Seat {
   Lane* lane = nullptr;
   const Activity* activity = nullptr;  // of a blocked rank
   LastOperation last_operation = {};
-  const std::byte* stack_end = nullptr;     // its lowest address
-  const std::byte* suspended_at = nullptr;  // in its stack
+  const std::byte* stack_end = nullptr;  // its lowest address
   std::exception_ptr exception = nullptr;
   FiberIdentity identity = {};
   State state = State::runnable;
   Turn turn = Turn::released;
   bool ended = false;  // to be unwound
-  std::uint32_t times_ended = 0;
+  std::uint8_t times_ended = 0;
+  std::uint32_t suspended_at = 0;  // bytes above stack_end; 0 before its first turn
 };
 
 }  // namespace simmesh

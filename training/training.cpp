@@ -158,6 +158,7 @@ LossSum run_step(nn::Module& model, optim::Optimizer& optimizer, const TrainingT
   LossSum sum;
   if (form.at_phase) form.at_phase(step, TrainPhase::forward);
   for (std::int64_t micro = 0; micro < task.micro_batches; ++micro) {
+    if (in_rank()) this_rank().heartbeat();
     if (form.before_micro_batch) form.before_micro_batch(model, micro + 1 == task.micro_batches);
     run_micro_batch(model, task, form, {step, micro}, sum);
   }

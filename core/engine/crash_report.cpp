@@ -1,5 +1,6 @@
 #include "core/engine/crash_report.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>

@@ -48,6 +48,10 @@ class Rank {
   // yield lets the schedule choose again between this rank and the others that can run.
   void yield(CallSite site = CallSite::here());
 
+  // heartbeat says that the rank goes on, though it computes for long without giving up its turn:
+  // the watchdog's time begins again, and an Interrupt ends the run here.
+  void heartbeat(CallSite site = CallSite::here());
+
   // operations counts the collectives, sends, receives and waits that the rank has begun.
   std::uint64_t operations() const { return operations_; }
   void count_operation() { ++operations_; }

@@ -23,7 +23,7 @@ class ReportedRun {
  public:
   virtual ~ReportedRun() = default;
 
-  // progress grows with each step of the schedule.
+  // progress grows with each step of the schedule and each heartbeat.
   virtual std::uint64_t progress() const = 0;
   // running_rank is the one that has the turn; no_rank for none.
   virtual RankId running_rank() const = 0;

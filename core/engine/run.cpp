@@ -7,7 +7,6 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
-#include "core/engine/crash_report.h"
 #include "core/engine/interrupt.h"
 #include "core/engine/lane.h"
 #include "core/engine/run_trace.h"
@@ -18,9 +17,6 @@ namespace {
 
 // The stacks of fewer ranks stay in the second cache by themselves.
 constexpr std::size_t fetched_ranks_min = 256;
-
-// A handler that lets nothing through may sit in a loop around an operation.
-constexpr std::uint8_t times_ended_max = 200;
 
 std::atomic<std::uint32_t> runs_started = 0;
 
@@ -36,6 +32,7 @@ std::vector<RankId> starved_ranks(const FaultPlan& faults) {
 // What a rank asks of its run; rank.h stands below it.
 World& Rank::world() { return run_->world(); }
 void Rank::yield(CallSite site) { run_->yield(*this, site); }
+void Rank::heartbeat(CallSite site) { run_->heartbeat(*this, site); }
 
 Run::Run(World& world, const WorldOptions& options)
     : world_(world),
@@ -242,50 +239,6 @@ void Run::suspend(Seat& seat) {
   lane.arrived(seat);
 }
 
-RankId Run::running_rank() const {
-  for (const Seat& seat : seats_)
-    if (seat.state == Seat::State::running) return seat.rank.id();
-  return no_rank;
-}
-
-pthread_t Run::thread_of(RankId id) const {
-  return (id == no_rank ? lanes_.front().get() : seats_[id].lane)->thread;
-}
-
-[[gnu::noinline]] void Run::refuse_overflow(RankId id) const {
-  raise(ErrorKind::runtime_error, "engine/stack",
-        "rank {} overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep "
-        "large arrays on the heap",
-        id, stacks_->stack_bytes());
-}
-
-// Where no guard page stopped the rank, its stack's gap shows it.
-void Run::find_overflow(Seat& seat) {
-  if (!stacks_->gap_was_touched(seat.rank.id())) return;
-  try {
-    refuse_overflow(seat.rank.id());
-  } catch (const Error&) {
-    seat.exception = std::current_exception();
-  }
-}
-
-[[gnu::noinline]] void Run::refuse_floating_point(RankId id) const {
-  raise(ErrorKind::runtime_error, "engine/floating_point",
-        "rank {}: expected floating-point numbers to round to nearest and to keep subnormal "
-        "numbers, got a thread that {}; equal bits need the defaults, so undo what set this "
-        "(std::fesetround, -ffast-math, _mm_setcsr) before ranks compute",
-        id, FloatingPointMode::current().to_string());
-}
-
-[[gnu::noinline]] void Run::end_rank(Seat& seat) const {
-  if (++seat.times_ended < times_ended_max) throw RankEnded();
-  std::string reason = fmt::format(
-      "began operations {} times more after its run had ended; expected `catch (...)` to throw on, "
-      "so that the rank can end. The run ended because: {}",
-      times_ended_max, failure_ ? failure_->message : "unknown");
-  end_program({.run = *this, .rank = seat.rank.id(), .where = "engine/ended", .reason = reason});
-}
-
 void Run::take_turn(Rank& rank) {
   Seat& seat = seats_[rank.id()];
   if (!has_one_thread() && seat.turn != Seat::Turn::held) [[unlikely]]
@@ -360,6 +313,11 @@ void Run::yield(Rank& rank, const CallSite& site) {
   seat.lane->gives_up_turn = true;
   suspend(seat);
   if (seat.ended) end_rank(seat);
+}
+
+void Run::heartbeat(Rank& rank, const CallSite& site) {
+  heartbeats_.fetch_add(1, std::memory_order_relaxed);
+  if (Interrupt::requested()) yield(rank, site);
 }
 
 void Run::touch(Rank& rank, std::uint64_t object, const CallSite& site) {

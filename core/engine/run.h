@@ -66,7 +66,9 @@ class Run final : public ReportedRun {
     return states_.get<T>();
   }
 
-  std::uint64_t progress() const override { return step(); }
+  std::uint64_t progress() const override {
+    return step() + heartbeats_.load(std::memory_order_relaxed);
+  }
   RankId running_rank() const override;
   pthread_t thread_of(RankId id) const override;
   const LastOperation& last_operation(RankId id) const override {
@@ -95,6 +97,9 @@ class Run final : public ReportedRun {
 
   // yield lets the schedule choose again between this rank and the others.
   void yield(Rank& rank, const CallSite& site);
+
+  // heartbeat is that of Rank.
+  void heartbeat(Rank& rank, const CallSite& site);
 
   // touch lets the schedule choose, then records that the rank uses an object, with the turn. Uses
   // of one object by different ranks are what the explorer reorders, once the object is known to be
@@ -169,6 +174,7 @@ class Run final : public ReportedRun {
   std::vector<RankId> ending_queue_;
   FoldHash schedule_hash_;
   std::atomic<std::uint64_t> step_ = 0;  // written with the turn
+  std::atomic<std::uint64_t> heartbeats_ = 0;
   std::uint32_t number_ = 0;
   std::size_t runnable_ = 0;
   std::size_t finished_ = 0;

@@ -234,6 +234,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"tools/gate_options", "tests/tools/run_command_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
     {"tools/watched_run", "tests/tools/terminal_test.cpp"},
+    {"core/engine/run_checks", "tests/core/engine/crash_report_test.cpp"},
     {"verify/fsdp/read_plan", "tests/verify/fsdp/verify_fsdp_test.cpp"},
 };
 

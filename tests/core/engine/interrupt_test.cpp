@@ -41,6 +41,19 @@ TEST(Interrupt, ARunEndsAndItsReportSaysWhereEachRankStands) {
     }
 }
 
+// A world of one rank never gives up its turn by itself.
+TEST(Interrupt, AHeartbeatEndsARun) {
+  Cleared afterwards;
+  World world({.ranks = 1});
+  Outcome outcome = world.run([](Rank& rank) {
+    rank.heartbeat();
+    Interrupt::request();
+    for (;;) rank.heartbeat();
+  });
+  ASSERT_TRUE(outcome.failure);
+  EXPECT_EQ(outcome.failure->kind, Failure::Kind::interrupt);
+}
+
 TEST(Interrupt, LaterRunsEndAtTheirStartUntilItIsCleared) {
   Cleared afterwards;
   Interrupt::request();

@@ -68,12 +68,15 @@ TEST(WatchdogDeathTest, OfNestedWorldsTheInnermostIsReported) {
 
 #endif
 
-// Steps, and Worlds inside of ranks, are signs of life.
+// Steps, heartbeats and Worlds inside of ranks are signs of life.
 TEST(Watchdog, LetsRunsGoOnThatTakeLongerThanTheTimeout) {
   auto work = [](Rank& rank) {
     for (int i = 0; i < 7; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      rank.yield();
+      if (i % 2 == 0)
+        rank.yield();
+      else
+        rank.heartbeat();
     }
   };
   World world({.ranks = 1, .timeout_seconds = 1});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <execinfo.h>
@@ -155,7 +156,7 @@ StackTrace StackTrace::above(const void* caller) {
 [[gnu::noinline]] StackTrace StackTrace::here() { return above(__builtin_return_address(0)); }
 
 StackTrace StackTrace::of_signal(const void* context) {
-  auto at = reinterpret_cast<void*>(interrupted_at(context));
+  auto at = std::bit_cast<void*>(interrupted_at(context));
   StackTrace trace = above(at);
   // What was interrupted is at its instruction; callers are one behind their call.
   if (trace.inner_ > 0 && trace.frames_[0] == at) trace.frames_[0] = static_cast<char*>(at) + 1;

@@ -6,8 +6,10 @@
 #if defined(SIMMESH_TSAN)
 #include <sanitizer/tsan_interface.h>
 #else
-extern "C" [[gnu::weak]] void __asan_unpoison_memory_region(const volatile void* begin,
-                                                            std::size_t bytes);
+namespace simmesh::sanitizer {
+[[gnu::weak]] void unpoison_memory_region(const volatile void* begin,
+                                          std::size_t bytes) asm("__asan_unpoison_memory_region");
+}
 #endif
 
 namespace simmesh {
@@ -57,8 +59,8 @@ FiberIdentity FiberIdentity::of_stack(const std::byte* lower_end, std::size_t by
 
 // A fiber doesn't return from its last frames, and others get its stack.
 void FiberIdentity::release() {
-  if (stack_ && __asan_unpoison_memory_region)
-    __asan_unpoison_memory_region(stack_->lower_end, stack_->bytes);
+  if (stack_ && sanitizer::unpoison_memory_region)
+    sanitizer::unpoison_memory_region(stack_->lower_end, stack_->bytes);
 }
 
 // Only a rank's fiber ends. Whoever drives the ranks comes back, also right after one of them has.
@@ -66,7 +68,7 @@ void FiberIdentity::announce(const FiberIdentity& other, bool last_time) {
   const Stack& to = *other.stack_;
   bool ends = last_time && stack_->is_a_ranks;
   current_stack = {to.lower_end, to.bytes};
-  __sanitizer_start_switch_fiber(ends ? nullptr : &stack_->fake, to.lower_end, to.bytes);
+  sanitizer::start_switch_fiber(ends ? nullptr : &stack_->fake, to.lower_end, to.bytes);
 }
 
 #else

@@ -5,12 +5,13 @@
 
 // Present in a program that is built with the address sanitizer, null in any other.
 #if !defined(SIMMESH_TSAN)
-extern "C" {
-[[gnu::weak]] void __sanitizer_start_switch_fiber(void** fake_stack, const void* lower_end,
-                                                  std::size_t bytes);
-[[gnu::weak]] void __sanitizer_finish_switch_fiber(void* fake_stack, const void** old_lower_end,
-                                                   std::size_t* old_bytes);
-}
+namespace simmesh::sanitizer {
+[[gnu::weak]] void start_switch_fiber(void** fake_stack, const void* lower_end,
+                                      std::size_t bytes) asm("__sanitizer_start_switch_fiber");
+[[gnu::weak]] void finish_switch_fiber(
+    void* fake_stack, const void** old_lower_end,
+    std::size_t* old_bytes) asm("__sanitizer_finish_switch_fiber");
+}  // namespace simmesh::sanitizer
 #endif
 
 namespace simmesh {
@@ -87,14 +88,14 @@ class SavedExceptions {
 #if defined(SIMMESH_TSAN)
 inline bool FiberIdentity::is_watched() { return false; }
 #else
-inline bool FiberIdentity::is_watched() { return __sanitizer_start_switch_fiber != nullptr; }
+inline bool FiberIdentity::is_watched() { return sanitizer::start_switch_fiber != nullptr; }
 inline void FiberIdentity::leave_for(FiberIdentity& other, bool last_time) {
   if (is_watched()) [[unlikely]]
     announce(other, last_time);
 }
 inline void FiberIdentity::arrive() {
   if (is_watched()) [[unlikely]]
-    __sanitizer_finish_switch_fiber(stack_->fake, nullptr, nullptr);
+    sanitizer::finish_switch_fiber(stack_->fake, nullptr, nullptr);
 }
 inline void FiberIdentity::enter_scope() {}
 inline void FiberIdentity::leave_scope() {}

@@ -69,7 +69,8 @@ std::string difference_in_bits(const Tensor& actual, const Tensor& expected) {
     std::size_t count = 0, first = 0;
     decltype(distance(T{}, T{})) largest{};
     for (std::size_t i = 0; i < a.size(); ++i) {
-      if (std::memcmp(&a[i], &b[i], sizeof(T)) == 0) continue;
+      std::size_t at = i * sizeof(T);
+      if (std::memcmp(wanted.data() + at, got.data() + at, sizeof(T)) == 0) continue;
       if (count++ == 0) first = i;
       largest = larger(largest, distance(a[i], b[i]));
     }

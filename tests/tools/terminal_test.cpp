@@ -1,5 +1,6 @@
 #include "tools/terminal.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/temporary_folder.h"
@@ -77,9 +78,9 @@ TEST(Terminal, AClosedPipeEndsTheCommandQuietly) {
   TemporaryFolder folder;
   for (bool ignores_the_signal : {false, true}) {
     std::string said = (folder.path() / "said").string();
-    PseudoTerminal terminal(std::string(ignores_the_signal ? "trap '' PIPE; " : "") +
-                            "{ sleep 0.3; " + program + cases + " --limit 9 2> " + said +
-                            "; echo status $? >> " + said + "; } | true");
+    PseudoTerminal terminal(
+        fmt::format("{}{{ sleep 0.3; {}{} --limit 9 2> {}; echo status $? >> {}; }} | true",
+                    ignores_the_signal ? "trap '' PIPE; " : "", program, cases, said, said));
     terminal.end();
     EXPECT_EQ(folder.read("said"),
               ignores_the_signal
@@ -100,7 +101,7 @@ TEST(Terminal, CtrlCPrintsWhatWasFoundSoFar) {
        {Command{"explore " + gate + " --schedules 1000000", " of 1000000 schedules", "data hash"},
         Command{"explore " + gate + " --schedules 1000000 --jobs 2", " schedules", "data hash"},
         Command{many_cases + " --jobs 2", " cases", " passed, 0 failed"}}) {
-    PseudoTerminal terminal("exec " + program + command.arguments + " > " + output);
+    PseudoTerminal terminal(fmt::format("exec {}{} > {}", program, command.arguments, output));
     ASSERT_TRUE(terminal.wait_for(command.progress)) << terminal.written();
     terminal.type("\x03");
     EXPECT_EQ(terminal.end(), 130) << terminal.written();

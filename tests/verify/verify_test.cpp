@@ -105,9 +105,10 @@ TEST(Verify, BrokenCasesEndTheRun) {
   TemporaryFolder folder;
   std::string broken = mesh_case("b", 0);
   broken.replace(broken.find("[1]"), 3, "[\"\"]");
+  std::string text = mesh_case("a", 0);
+  text.append(broken).append(broken);
   for (std::size_t jobs : {1u, 3u})
-    expect_error([&] { verify_text(folder, mesh_case("a", 0) + broken + broken, {.jobs = jobs}); },
-                 ErrorKind::value_error,
+    expect_error([&] { verify_text(folder, text, {.jobs = jobs}); }, ErrorKind::value_error,
                  "c.jsonl:2] field 'mesh.shape.0': expected an integer below 2^63, got \"\"");
 }
 

@@ -29,7 +29,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Schema ranked(Schema value) { return by_rank_schema(std::move(value)); }
+Schema ranked(const Schema& value) { return by_rank_schema(value); }
 
 // A tensor that is registered, or a gradient, which says less of itself.
 Schema described_schema(bool is_gradient) {

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <memory>
 
-// Present in a program that is built with the address sanitizer, null in any other.
 #if !defined(SIMMESH_TSAN)
 namespace simmesh::sanitizer {
+// start_switch_fiber and the next are the address sanitizer's own functions: present in a program
+// that is built with it, null in any other.
 [[gnu::weak]] void start_switch_fiber(void** fake_stack, const void* lower_end,
                                       std::size_t bytes) asm("__sanitizer_start_switch_fiber");
+// finish_switch_fiber ends what start_switch_fiber began, on the other stack.
 [[gnu::weak]] void finish_switch_fiber(
     void* fake_stack, const void** old_lower_end,
     std::size_t* old_bytes) asm("__sanitizer_finish_switch_fiber");

@@ -12,15 +12,15 @@
 namespace simmesh {
 namespace {
 
+// A report reads what the stuck thread wrote without any agreement between the two.
+#if !defined(SIMMESH_TSAN)
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 WorldOptions watched(double seconds, std::size_t threads = 1) {
   return {.ranks = 2, .threads = threads, .timeout_seconds = seconds, .program = "./train"};
 }
-
-// A report reads what the stuck thread wrote without any agreement between the two.
-#if !defined(SIMMESH_TSAN)
 
 void run_forever(const WorldOptions& options) {
   World(options).run([](Rank& rank) {

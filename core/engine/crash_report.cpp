@@ -43,6 +43,7 @@ class Line {
     }
     size_ = 0;
   }
+  std::string_view text() const { return {text_.data(), size_}; }
 
  private:
   std::array<char, 2048> text_;
@@ -152,30 +153,27 @@ void report_signal(std::size_t index, const siginfo_t& info, const void* context
   auto address = static_cast<const std::byte*>(info.si_addr);
   int signal = handled[index].number;
   bool is_access = signal == SIGSEGV || signal == SIGBUS;
-  Crash crash{
-      .run = *watched_run, .rank = rank->id(), .where = "engine/stack", .tells_of_others = false};
-  std::array<char, 256> reason{};
-  auto say = [&]<class... Args>(fmt::format_string<Args...> format, Args&&... args) {
-    auto end = fmt::format_to_n(reason.data(), reason.size(), format, std::forward<Args>(args)...);
-    crash.reason = {reason.data(), std::min(end.size, reason.size())};
-  };
   std::size_t overflowed = is_access ? watched_run->overflowed_stack_bytes(address) : 0;
-  if (overflowed > 0) {
-    say("overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep large "
+  Line reason;
+  if (overflowed > 0)
+    reason.add(
+        "overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep large "
         "arrays on the heap",
         overflowed);
-    report_crash(crash, StackTrace::of_signal(context));
-    std::_Exit(crash_status);
-  }
-  crash.where = "engine/crash";
-  if (is_access)
-    say("was ended by {} at the address 0x{:x}", handled[index].name,
-        reinterpret_cast<std::uintptr_t>(address));
+  else if (is_access)
+    reason.add("was ended by {} at the address 0x{:x}", handled[index].name,
+               reinterpret_cast<std::uintptr_t>(address));
   else if (signal == SIGABRT)
-    say("was ended by SIGABRT: abort, std::terminate or a failed assertion");
+    reason.add("was ended by SIGABRT: abort, std::terminate or a failed assertion");
   else
-    say("was ended by {}", handled[index].name);
-  report_crash(crash, StackTrace::of_signal(context));
+    reason.add("was ended by {}", handled[index].name);
+  report_crash({.run = *watched_run,
+                .rank = rank->id(),
+                .where = overflowed > 0 ? "engine/stack" : "engine/crash",
+                .reason = reason.text(),
+                .tells_of_others = false},
+               StackTrace::of_signal(context));
+  if (overflowed > 0) std::_Exit(crash_status);
 }
 
 void on_signal(int signal, siginfo_t* info, void* context) {

@@ -52,8 +52,7 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   FiberScheduler& scheduler = FiberScheduler::of_this_thread();
   CrashWatch crashes(run_);
   Rank* outer = Rank::active();
-  bool outer_shapes_only = DataMode::shapes_only();
-  DataMode::set_shapes_only(run_.options().shapes_only);
+  DataModeScope data(run_.options().shapes_only);
   lane_.exceptions = &ExceptionState::of_current_thread();
   SavedExceptions exceptions(*lane_.exceptions);
   lane_.ended_fibers.emplace(run_.seats_.size());
@@ -71,7 +70,6 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   lane_.ended_fibers.reset();
   for (std::size_t id = index_; id < run_.seats_.size(); id += run_.lanes_.size())
     run_.seats_[id].identity.release();
-  DataMode::set_shapes_only(outer_shapes_only);
   make_active(outer);
 }
 

@@ -279,6 +279,7 @@ std::string explain(const GateFile& gate) {
   mesh.add("shape", sizes(gate.mesh.shape));
   mesh.add("names", texts(gate.mesh.names));
   Table world("world");
+  world.word("release", to_string(gate.world.release));
   world.add("shapes_only", gate.world.shapes_only);
   world.add("fold", gate.world.fold);
   Table arithmetic("arithmetic");

@@ -81,6 +81,7 @@ WorldOptions GateRunner::world_options(const Request& request) const {
           .schedule = request.schedule,
           .threads = std::size_t(options_.threads),
           .arithmetic = arithmetic_,
+          .release = options_.release.value_or(gate_.world.release),
           .faults = request.faults,
           .device = request.on_devices ? gate_.device : std::nullopt,
           .stack_bytes = stack_bytes(gate_.ranks()),

@@ -22,6 +22,7 @@ struct GateRunOptions {
   std::string schedule = "fifo";
   std::int64_t threads = 1;
   std::optional<std::string> arithmetic = std::nullopt;  // instead of the gate's
+  std::optional<Release> release = std::nullopt;         // instead of the gate's
   double timeout_seconds = 60;                           // see WorldOptions::timeout_seconds
   std::string trace_file = {};  // of the runs that are traced; empty: none is
 };

@@ -2,12 +2,15 @@
 
 #include <cstdint>
 
+#include "core/release/release.h"
 #include "gate/gate_keys.h"
 
 namespace simmesh {
 
 // GateWorld is the table [world]: what kind of World runs the mesh.
 struct GateWorld {
+  // The PyTorch that is followed.
+  Release release = newest_release;
   // No tensor has elements; memory, events and times are those of the run with data. See
   // WorldOptions::shapes_only.
   bool shapes_only = false;

@@ -40,6 +40,7 @@ std::string reproduce_line(const GateFile& gate, const GateRunOptions& options) 
   if (options.arithmetic) line += " --arithmetic " + shell_word(*options.arithmetic);
   if (options.timeout_seconds != usual.timeout_seconds)
     line += fmt::format(" --timeout {}", options.timeout_seconds);
+  if (options.release) line += fmt::format(" --release {}", to_string(*options.release));
   return line;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/engine/followed_release.h"
 #include "core/engine/run.h"
 #include "core/engine/world.h"
 #include "sharding/dtensor.h"
@@ -34,7 +35,8 @@ PlanRequest DTensor::request_for(const Placements& to, const RedistributeOptions
                       .from_order = spec().sharding.order,
                       .to_order = options.order,
                       .planner = options.planner,
-                      .topology = options.topology};
+                      .topology = options.topology,
+                      .release = followed_release()};
   if (mesh().ndim() > 1) request.flattened = spec().groups->flattened();
   return request;
 }

@@ -21,7 +21,7 @@ bool same(const PlanRequest& a, const PlanRequest& b) {
   return a.shape == b.shape && a.dtype == b.dtype && a.mesh_shape == b.mesh_shape &&
          a.from == b.from && a.to == b.to && a.from_order == b.from_order &&
          a.to_order == b.to_order && a.planner == b.planner && a.flattened == b.flattened &&
-         a.topology == b.topology;
+         a.topology == b.topology && a.release == b.release;
 }
 
 }  // namespace

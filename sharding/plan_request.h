@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/clock/topology.h"
+#include "core/release/release.h"
 #include "core/tensor/dtype.h"
 #include "core/tensor/shape.h"
 #include "sharding/placement.h"
@@ -29,6 +30,7 @@ struct PlanRequest {
   // The mesh dims of each flattened mesh that exists, for merging steps.
   std::vector<Dims> flattened;
   Topology topology;
+  Release release = newest_release;
 };
 
 }  // namespace simmesh

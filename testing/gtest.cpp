@@ -54,12 +54,14 @@ void run_mesh_test(const MeshTest& test, const MeshTestBody& body, CallSite site
   const WorldArguments& asked = request.arguments;
   std::size_t number = 0;
   for (const Schedule& schedule : schedules_of(test, asked)) {
-    WorldArguments flags = {.threads = asked.threads.value_or(number++ % 2 == 0 ? 1 : 2)};
+    WorldArguments flags = {.threads = asked.threads.value_or(number++ % 2 == 0 ? 1 : 2),
+                            .release = asked.release};
     World world({.ranks = std::size_t(element_count(test.mesh)),
                  .seed = asked.seed.value_or(test.seed),
                  .schedule = schedule,
                  .threads = *flags.threads,
                  .arithmetic = test.arithmetic,
+                 .release = asked.release.value_or(test.release),
                  .device = test.device,
                  .timeout_seconds = asked.timeout_seconds.value_or(test.timeout_seconds),
                  .poison = true,

@@ -21,6 +21,7 @@ struct MeshTest {
   std::int64_t schedules = 8;
   std::uint64_t seed = 1;
   Arithmetic arithmetic = Arithmetic::canonical();
+  Release release = newest_release;
   // The device that each rank simulates, if any.
   std::optional<DeviceModel> device = {};
   double timeout_seconds = 60.0;

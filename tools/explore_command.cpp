@@ -36,6 +36,7 @@ std::string reproduce_line(const ExploreArguments& arguments, const GateRunOptio
   if (options.arithmetic) line += " --arithmetic " + shell_word(*options.arithmetic);
   if (options.timeout_seconds != GateRunOptions().timeout_seconds)
     line += fmt::format(" --timeout {}", options.timeout_seconds);
+  if (options.release) line += fmt::format(" --release {}", to_string(*options.release));
   return line;
 }
 
@@ -75,7 +76,7 @@ void add_explore_command(CLI::App& program, int& status) {
                 "run one schedule of each class of equivalent schedules; for small worlds");
   app->add_option("--output", arguments->output_file,
                   "file for a failing schedule; default: GATE.schedule");
-  arguments->run.add_to(*app, RunOptions::OwnArithmetic::of_gate, "schedules");
+  arguments->run.add_to(*app, RunOptions::Runs::gates, "schedules");
   arguments->output.add_to(*app);
   app->callback(
       [arguments, app, &status] { status = run(*arguments, gate_options(arguments->run, *app)); });

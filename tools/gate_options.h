@@ -18,6 +18,7 @@ inline GateRunOptions gate_options(const RunOptions& run, const CLI::App& app) {
   Schedule::parse(run.schedule);
   Arithmetic::parse(run.arithmetic);
   GateRunOptions options{.seed = run.seed, .schedule = run.schedule, .threads = run.threads};
+  options.release = run.followed_release();
   options.timeout_seconds = run.timeout_seconds;
   options.trace_file = run.trace_file;
   if (!run.trace_file.empty()) expect_writable(run.trace_file, "the trace");

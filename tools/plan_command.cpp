@@ -17,7 +17,8 @@ namespace simmesh {
 namespace {
 
 struct PlanArguments {
-  std::string mesh, shape, dtype = "float32", from, to, planner = "automatic";
+  std::string mesh, shape, dtype = "float32", from, to, planner = "automatic",
+                           release = std::string(to_string(newest_release));
   std::vector<std::string> flattened;
   std::int64_t devices_per_host = 1;
   std::string picture;
@@ -58,7 +59,8 @@ PlanRequest request_of(const PlanArguments& arguments) {
                       .dtype = dtype_from_string(arguments.dtype),
                       .mesh_shape = parse_sizes(arguments.mesh, "--mesh"),
                       .from = parse_placements(arguments.from),
-                      .to = parse_placements(arguments.to)};
+                      .to = parse_placements(arguments.to),
+                      .release = parse_release(arguments.release)};
   request.topology.devices_per_host = arguments.devices_per_host;
   for (const std::string& list : arguments.flattened) {
     Dims dims = parse_sizes(list, "--flattened");
@@ -136,6 +138,9 @@ void add_plan_command(CLI::App& program, int& status) {
   app->add_option("--from", arguments->from, "placements, for instance \"S(0),R\"")->required();
   app->add_option("--to", arguments->to, "placements, for instance \"R,S(1)\"")->required();
   app->add_option("--planner", arguments->planner, "automatic, greedy, graph or both")
+      ->capture_default_str();
+  app->add_option("--release", arguments->release,
+                  "the PyTorch whose behaviour is followed: 2.13 or 2.15")
       ->capture_default_str();
   app->add_option(
       "--flattened", arguments->flattened,

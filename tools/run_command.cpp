@@ -67,7 +67,7 @@ void add_run_command(CLI::App& program, int& status) {
   app->add_option("GATE", arguments->paths, "gate files")->required();
   app->add_flag("--explain", arguments->explain,
                 "print the gate with all defaults as TOML, without running it");
-  arguments->run.add_to(*app, RunOptions::OwnArithmetic::of_gate, "gates");
+  arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->output.add_to(*app);
   app->callback(
       [arguments, app, &status] { status = run(*arguments, gate_options(arguments->run, *app)); });

@@ -3,7 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "core/release/release.h"
 
 namespace simmesh {
 
@@ -13,15 +16,22 @@ struct RunOptions {
   std::string schedule = "fifo";
   std::int64_t threads = 1;
   std::string arithmetic = "canonical";
+  std::string release;  // empty if it isn't given
   double timeout_seconds = 60;
   std::string trace_file;
   std::int64_t jobs = 1;
 
-  // OwnArithmetic says what is run without the option: `arithmetic`, or what a gate asks for.
-  enum class OwnArithmetic { of_options, of_gate };
+  // Runs says what is run, which has an arithmetic and a release of its own if it is a gate, and a
+  // release if it is a case.
+  enum class Runs { gates, cases };
+
+  // followed_release returns the release that is asked for, nullopt if none is.
+  std::optional<Release> followed_release() const {
+    return release.empty() ? std::nullopt : std::optional(parse_release(release));
+  }
 
   // add_to adds the options to a subcommand. `jobs_do` says what runs side by side.
-  void add_to(CLI::App& app, OwnArithmetic own, const std::string& jobs_do) {
+  void add_to(CLI::App& app, Runs runs, const std::string& jobs_do) {
     app.add_option("--seed", seed, "seed of schedules and random streams")->capture_default_str();
     app.add_option("--schedule", schedule,
                    "which rank runs next: fifo, seeded, seeded:N, pct:D or replay:FILE")
@@ -32,7 +42,9 @@ struct RunOptions {
     app.add_option("--arithmetic", arithmetic,
                    "how sums add up: canonical, exact, rank_order, as_nccl_ring, as_nccl_tree or "
                    "as_gloo_ring")
-        ->default_str(own == OwnArithmetic::of_gate ? "the gate's own" : arithmetic);
+        ->default_str(runs == Runs::gates ? "the gate's own" : arithmetic);
+    app.add_option("--release", release, "the PyTorch whose behaviour is followed: 2.13 or 2.15")
+        ->default_str(runs == Runs::gates ? "the gate's own" : "that of each case's source");
     app.add_option(
            "--timeout", timeout_seconds,
            "seconds after which a rank that doesn't give up its turn ends the run; 0: never")

@@ -47,6 +47,7 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
                      .schedule = arguments.run.schedule,
                      .threads = arguments.run.threads,
                      .arithmetic = arguments.run.arithmetic,
+                     .release = arguments.run.followed_release(),
                      .timeout_seconds = arguments.run.timeout_seconds,
                      .trace_file = arguments.run.trace_file};
   if (!arguments.run.trace_file.empty()) expect_writable(arguments.run.trace_file, "the trace");
@@ -70,7 +71,7 @@ void add_verify_command(CLI::App& program, int& status) {
   app->add_flag("--fail-fast", arguments->fail_fast, "stop after the first failure");
   app->add_flag("--fields", arguments->prints_fields,
                 "prints the page of all fields of all kinds instead");
-  arguments->run.add_to(*app, RunOptions::OwnArithmetic::of_options, "cases");
+  arguments->run.add_to(*app, RunOptions::Runs::cases, "cases");
   arguments->output.add_to(*app);
   app->callback([arguments, limit, &status] {
     if (arguments->prints_fields) {

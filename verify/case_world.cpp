@@ -8,6 +8,7 @@ WorldOptions world_options(const VerifyOptions& options, std::int64_t ranks) {
           .schedule = Schedule::parse(options.schedule),
           .threads = std::size_t(options.threads),
           .arithmetic = Arithmetic::parse(options.arithmetic),
+          .release = options.release.value_or(newest_release),
           .timeout_seconds = options.timeout_seconds,
           .trace_file = options.trace_file,
           .program = "simmesh verify"};

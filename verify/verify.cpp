@@ -26,7 +26,18 @@ std::string reproduce_line(const RecordedCase& recorded, const VerifyOptions& op
     line += fmt::format(" --arithmetic {}", shell_word(options.arithmetic));
   if (options.timeout_seconds != usual.timeout_seconds)
     line += fmt::format(" --timeout {}", options.timeout_seconds);
+  if (options.release) line += fmt::format(" --release {}", to_string(*options.release));
   return line;
+}
+
+// Returns the release of PyTorch that a case was recorded from; the newest where its source names
+// none. Throws an Error for another release than those that are known.
+Release release_of(const RecordedCase& recorded) {
+  auto source = recorded.find("source");
+  constexpr std::string_view mark = "pytorch ";
+  if (!source || !source->text().starts_with(mark)) return newest_release;
+  std::string version = source->text().substr(mark.size());
+  return parse_release(version.substr(0, version.find('.', version.find('.') + 1)));
 }
 
 void fold(std::optional<FoldHash>& hash, const std::optional<std::uint64_t>& word) {
@@ -46,7 +57,9 @@ CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& option
   }
   if (!check_schema(recorded.root(), kind->schema(), report)) return report;
   try {
-    kind->verifier()(recorded, options, report);
+    VerifyOptions own = options;
+    if (!own.release) own.release = release_of(recorded);
+    kind->verifier()(recorded, own, report);
   } catch (const BadCase&) {
     throw;
   } catch (const Error& error) {

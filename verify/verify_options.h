@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "core/release/release.h"
 
 namespace simmesh {
 
@@ -11,8 +14,9 @@ struct VerifyOptions {
   std::string schedule = "fifo";
   std::int64_t threads = 1;
   std::string arithmetic = "canonical";
-  double timeout_seconds = 60;  // see WorldOptions::timeout_seconds
-  std::string trace_file = {};  // see WorldOptions::trace_file
+  std::optional<Release> release = {};  // without it, that of the case's source
+  double timeout_seconds = 60;          // see WorldOptions::timeout_seconds
+  std::string trace_file = {};          // see WorldOptions::trace_file
 };
 
 }  // namespace simmesh

@@ -14,7 +14,8 @@ namespace simmesh {
 namespace {
 
 constexpr std::string_view where = "engine/arguments";
-constexpr std::string_view flag_names[] = {"--seed", "--schedule", "--threads", "--timeout"};
+constexpr std::string_view flag_names[] = {"--seed", "--schedule", "--threads", "--timeout",
+                                           "--release"};
 
 template <class T>
 T number(std::string_view flag, const std::string& text, std::string_view expected) {
@@ -35,6 +36,8 @@ void set_flag(WorldArguments& arguments, std::string_view flag, const std::strin
     arguments.threads = number<std::size_t>(flag, value, "a number of threads");
     if (*arguments.threads == 0)
       raise(ErrorKind::value_error, where, "expected at least one thread after {}, got 0", flag);
+  } else if (flag == "--release") {
+    arguments.release = parse_release(value);
   } else {
     arguments.timeout_seconds = number<double>(flag, value, "a number of seconds");
   }
@@ -71,6 +74,7 @@ std::string WorldArguments::flags() const {
   std::string text;
   if (threads) text += fmt::format(" --threads {}", *threads);
   if (timeout_seconds) text += fmt::format(" --timeout {}", *timeout_seconds);
+  if (release) text += fmt::format(" --release {}", to_string(*release));
   return text;
 }
 
@@ -80,7 +84,7 @@ WorldOptions checked_world_options(gsl::span<const std::string> command_line,
   WorldArguments arguments = WorldArguments::parse(command_line.subspan(has_name ? 1 : 0));
   if (!arguments.others.empty())
     raise(ErrorKind::value_error, where,
-          "expected --seed N, --schedule S, --threads N or --timeout S, got '{}'",
+          "expected --seed N, --schedule S, --threads N, --timeout S or --release R, got '{}'",
           arguments.others.front());
   if (arguments.schedules.size() > 1)
     raise(ErrorKind::value_error, where, "expected one --schedule, got {}",
@@ -89,6 +93,7 @@ WorldOptions checked_world_options(gsl::span<const std::string> command_line,
   if (!arguments.schedules.empty()) options.schedule = arguments.schedules.front();
   if (arguments.threads) options.threads = *arguments.threads;
   if (arguments.timeout_seconds) options.timeout_seconds = *arguments.timeout_seconds;
+  if (arguments.release) options.release = *arguments.release;
   if (has_name) options.program = shell_word(command_line[0]) + arguments.flags();
   return options;
 }

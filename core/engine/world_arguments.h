@@ -18,11 +18,13 @@ namespace simmesh {
 //   --schedule S    WorldOptions::schedule, as Schedule::parse reads it; a test takes several
 //   --threads N     WorldOptions::threads
 //   --timeout S     WorldOptions::timeout_seconds
+//   --release R     WorldOptions::release
 struct WorldArguments {
   std::optional<std::uint64_t> seed = {};
   std::vector<Schedule> schedules = {};
   std::optional<std::size_t> threads = {};
   std::optional<double> timeout_seconds = {};
+  std::optional<Release> release = {};
   // All other words, in their order.
   std::vector<std::string> others = {};
 
@@ -30,8 +32,8 @@ struct WorldArguments {
   // and for a value that makes no sense.
   static WorldArguments parse(gsl::span<const std::string> words);
 
-  // flags returns those of threads and timeout, quoted for a shell, each after a blank: what a
-  // repro line doesn't have already.
+  // flags returns those of threads, timeout and release, quoted for a shell, each after a blank:
+  // what a repro line doesn't have already.
   std::string flags() const;
 };
 

@@ -9,6 +9,7 @@
 #include "core/engine/arithmetic.h"
 #include "core/engine/fault.h"
 #include "core/engine/schedule.h"
+#include "core/release/release.h"
 #include "core/trace/log.h"
 
 namespace simmesh {
@@ -22,6 +23,8 @@ struct WorldOptions {
   // no schedule.
   std::size_t threads = 1;
   Arithmetic arithmetic = Arithmetic::canonical();
+  // The PyTorch whose behaviour is followed; docs/releases.md has what differs.
+  Release release = newest_release;
   FaultPlan faults = {};
   // Gives each rank a device with streams, a clock and a caching allocator, and checks that streams
   // don't race. Changes no data and no schedule.

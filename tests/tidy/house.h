@@ -10,6 +10,7 @@ namespace simmesh::tidy {
 // above it. Folders in one row may not include each other.
 inline const std::vector<std::vector<std::string_view>> house = {
     {"core/check"},
+    {"core/release"},
     {"core/trace"},
     {"core/memory"},
     {"core/clock"},

@@ -108,7 +108,7 @@ std::vector<PlannerChoice> read_planners(const CaseField& field) {
   field.reject("greedy, graph or both");
 }
 
-PlanRequest read_plan_request(const RecordedCase& recorded) {
+PlanRequest read_plan_request(const RecordedCase& recorded, const VerifyOptions& options) {
   CaseTensor tensor = read_tensor(recorded["tensor"]);
   if (tensor.shape.size() > planned_tensor_dims_max)
     recorded["tensor"]["shape"].reject(fmt::format("at most {} dims", planned_tensor_dims_max));
@@ -118,7 +118,8 @@ PlanRequest read_plan_request(const RecordedCase& recorded) {
                       .dtype = tensor.data.dtype,
                       .mesh_shape = read_fitting_mesh(recorded).shape,
                       .from = read_placements(recorded["from"]),
-                      .to = read_placements(recorded["to"])};
+                      .to = read_placements(recorded["to"]),
+                      .release = options.release.value_or(newest_release)};
   if (auto order = recorded.find("from_order"))
     request.from_order = read_order(*order, request.from);
   if (auto order = recorded.find("to_order")) request.to_order = read_order(*order, request.to);

@@ -7,6 +7,7 @@
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"
 #include "verify/schema.h"
+#include "verify/verify_options.h"
 
 namespace simmesh {
 
@@ -26,9 +27,9 @@ void require_pieces(const RecordedCase& recorded, std::int64_t ranks);
 // read_planners returns the planners that a case names: "greedy", "graph", or "both".
 std::vector<PlannerChoice> read_planners(const CaseField& field);
 
-// read_plan_request reads what a redistribution or plan case asks for, without the planner. Throws
-// a ValueError for orders that make no sense.
-PlanRequest read_plan_request(const RecordedCase& recorded);
+// read_plan_request reads what a redistribution or plan case asks for, without the planner, under
+// the release of the options. Throws a ValueError for orders that make no sense.
+PlanRequest read_plan_request(const RecordedCase& recorded, const VerifyOptions& options);
 
 // expect_steps compares a plan with the recorded steps, field for field.
 void expect_steps(CaseReport& report, const std::string& who, const CaseField& steps,

@@ -21,8 +21,8 @@ Schema plan_schema() {
   return object(std::move(fields));
 }
 
-void verify_plan(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
-  PlanRequest request = read_plan_request(recorded);
+void verify_plan(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
+  PlanRequest request = read_plan_request(recorded, options);
   for (PlannerChoice choice : read_planners(recorded["planner"])) {
     request.planner = choice;
     std::string who = choice == PlannerChoice::graph ? "graph" : "greedy";

@@ -49,10 +49,11 @@ struct RedistributeCase {
   std::vector<std::optional<CaseBits>> after;
 };
 
-RedistributeCase read_redistribute_case(const RecordedCase& recorded) {
+RedistributeCase read_redistribute_case(const RecordedCase& recorded,
+                                        const VerifyOptions& options) {
   RedistributeCase result{.mesh = read_fitting_mesh(recorded),
                           .tensor = read_tensor(recorded["tensor"]),
-                          .request = read_plan_request(recorded)};
+                          .request = read_plan_request(recorded, options)};
   if (result.mesh.world > redistribute_world_max)
     recorded.root().reject(fmt::format("a world of at most {} ranks", redistribute_world_max));
   std::int64_t logical = element_count(result.mesh.shape);
@@ -154,7 +155,7 @@ void compare_refusals(const RecordedCase& recorded, const RedistributeCase& in,
 
 void verify_redistribute(const RecordedCase& recorded, const VerifyOptions& options,
                          CaseReport& report) {
-  RedistributeCase in = read_redistribute_case(recorded);
+  RedistributeCase in = read_redistribute_case(recorded, options);
   bool is_refused = recorded.has("error");
   for (PlannerChoice planner : read_planners(recorded["planner"])) {
     std::string who = planner == PlannerChoice::graph ? "graph" : "greedy";

@@ -1,7 +1,10 @@
 #include "core/ops/elementwise/selection.h"
 
+#include <cmath>
 #include <limits>
+#include <optional>
 
+#include "core/engine/followed_release.h"
 #include "core/gradients/families.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/elementwise/comparison.h"
@@ -53,32 +56,87 @@ Gradients where_gradient(const GradientCall& call) {
   return result;
 }
 
-// The elements that a bound leaves as they are.
-Tensor kept_by(const GradientCall& call, std::size_t i, std::string_view name, bool is_min) {
+// Bound is one of the two bounds of clamp: where the input is inside of it, at it, and outside of
+// it. A NaN is nowhere.
+struct Bound {
+  bool is_tensor;
+  Tensor inside, at, outside;
+};
+
+// Returns a bound, nullopt if there is none.
+std::optional<Bound> bound_of(const GradientCall& call, std::size_t input, bool is_min) {
   const Tensor& x = call.input(0);
-  if (call.has_input(i)) return is_min ? ge(x, call.input(i)) : le(x, call.input(i));
-  Number bound = number_or(call.attributes(), name, is_min ? -widest : widest);
-  return is_min ? ge(x, bound) : le(x, bound);
+  auto compared = [&](const auto& bound) {
+    Tensor below = lt(x, bound), above = gt(x, bound);
+    return Bound{call.has_input(input), is_min ? above : below, eq(x, bound),
+                 is_min ? below : above};
+  };
+  if (call.has_input(input)) return compared(call.input(input));
+  Number number = number_or(call.attributes(), is_min ? "min" : "max", widest);
+  if (std::isinf(number.as<double>())) return std::nullopt;
+  return compared(number);
 }
+
+// ClampGradient is the gradient of clamp, cut into the parts of the input and of the bounds. Where
+// the bounds are in the wrong order, the upper one has all of it.
+class ClampGradient {
+ public:
+  explicit ClampGradient(const GradientCall& call)
+      : g_(call.gradient()),
+        min_(bound_of(call, 1, true)),
+        max_(bound_of(call, 2, false)),
+        shares_(follows(ReleaseChange::clamp_gradient_at_bounds)) {
+    if (!call.has_input(1) || !call.has_input(2)) return;
+    bounds_ascend_ = lt(call.input(1), call.input(2));
+    bounds_descend_ = gt(call.input(1), call.input(2));
+  }
+
+  Tensor of_input() const {
+    Tensor g = g_;
+    for (const std::optional<Bound>& bound : {min_, max_})
+      if (bound) g = let_through(*bound, g);
+    return g;
+  }
+  Tensor of_min() const {
+    if (!bounds_ascend_) return taken(*min_, beyond(*min_));
+    Tensor wins = shares_ ? logical_not(*bounds_descend_) : *bounds_ascend_;
+    return taken(*min_, logical_and(min_->outside, wins));
+  }
+  Tensor of_max() const {
+    if (!bounds_descend_) return taken(*max_, beyond(*max_));
+    return taken(*max_, logical_or(max_->outside, *bounds_descend_));
+  }
+
+ private:
+  Tensor beyond(const Bound& bound) const {
+    return shares_ ? logical_not(bound.inside) : bound.outside;
+  }
+  // The elements of which input and bound get one half each.
+  Tensor halved(const Bound& bound) const {
+    return bounds_ascend_ ? logical_and(bound.at, *bounds_ascend_) : bound.at;
+  }
+  Tensor let_through(const Bound& bound, const Tensor& g) const {
+    if (!shares_) return where(logical_or(bound.inside, bound.at), g, 0);
+    if (!bound.is_tensor) return where(bound.inside, g, 0);
+    return where(bound.outside, 0, where(halved(bound), g * 0.5, g));
+  }
+  Tensor taken(const Bound& bound, const Tensor& wins) const {
+    Tensor whole = where(wins, g_, 0);
+    return shares_ ? where(halved(bound), g_ * 0.5, whole) : whole;
+  }
+
+  Tensor g_;
+  std::optional<Bound> min_, max_;
+  std::optional<Tensor> bounds_ascend_, bounds_descend_;  // if both are tensors
+  bool shares_;
+};
 
 Gradients clamp_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
-  Tensor g = call.gradient();
-  Tensor above = kept_by(call, 1, "min", true), below = kept_by(call, 2, "max", false);
-  if (call.needs(0)) {
-    Tensor kept = logical_or(logical_and(above, below), isnan(call.input(0)));
-    result[0] = summed_to_input(call, 0, where(kept, g, 0));
-  }
-  if (call.needs(1)) {
-    Tensor wins = logical_not(above);
-    if (call.has_input(2)) wins = logical_and(wins, lt(call.input(1), call.input(2)));
-    result[1] = summed_to_input(call, 1, where(wins, g, 0));
-  }
-  if (call.needs(2)) {
-    Tensor wins = logical_not(below);
-    if (call.has_input(1)) wins = logical_or(wins, gt(call.input(1), call.input(2)));
-    result[2] = summed_to_input(call, 2, where(wins, g, 0));
-  }
+  ClampGradient gradient(call);
+  if (call.needs(0)) result[0] = summed_to_input(call, 0, gradient.of_input());
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, gradient.of_min());
+  if (call.needs(2)) result[2] = summed_to_input(call, 2, gradient.of_max());
   return result;
 }
 

@@ -23,7 +23,7 @@ RecordedCase parsed(const json& value) {
 
 // A field that is read and then dropped would plan for something else than the case says.
 TEST(CasePlan, ReadsTheWholeRequest) {
-  PlanRequest request = read_plan_request(parsed(a_planned_case()));
+  PlanRequest request = read_plan_request(parsed(a_planned_case()), {});
   EXPECT_EQ(request.shape, (Shape{8, 6}));
   EXPECT_EQ(request.dtype, DType::float64);
   EXPECT_EQ(request.mesh_shape, (Dims{2, 2}));
@@ -62,7 +62,7 @@ TEST(CasePlan, RejectsMalformedFields) {
   expect_refused("/flattened/0", "01", "field 'flattened.0'");
   json value = a_planned_case();
   value["from_order"][0][1] = {0, 0};
-  testing::expect_error([&] { read_plan_request(parsed(value)); }, ErrorKind::value_error, "");
+  testing::expect_error([&] { read_plan_request(parsed(value), {}); }, ErrorKind::value_error, "");
 }
 
 }  // namespace

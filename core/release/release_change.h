@@ -1,0 +1,39 @@
+#pragma once
+
+#include <gsl/span>
+#include <string_view>
+#include <vector>
+
+#include "core/release/release.h"
+
+namespace simmesh {
+
+// ReleaseChange names one behaviour in which a release of PyTorch differs from the one before it.
+// Code that behaves differently asks `follows(ReleaseChange::...)`
+// (core/engine/followed_release.h), or `has(release, ReleaseChange::...)` where it is given the
+// release. What each name means is in the table of release_change.cpp.
+enum class ReleaseChange : std::uint8_t {
+  // Gradients of ops
+  clamp_gradient_at_bounds,
+};
+
+// ReleaseChangeRow is a row of the table: all that is known about a change.
+struct ReleaseChangeRow {
+  ReleaseChange change;
+  std::string_view name;  // the enumerator
+  Release since;          // the first release that behaves in the new way
+  std::string_view kind;  // "changed"; "added"; "fixed": the behaviour before was a fault
+  std::string_view area;  // the heading under which the page lists it
+  std::string_view before;
+  std::string_view after;
+  std::vector<std::string_view> used_in;  // the files that ask, in alphabetical order
+};
+
+// release_changes is the table, by area.
+gsl::span<const ReleaseChangeRow> release_changes();
+const ReleaseChangeRow& row_of(ReleaseChange change);
+
+// has says whether a release behaves in the new way.
+bool has(Release release, ReleaseChange change);
+
+}  // namespace simmesh

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string>
+
+namespace simmesh {
+
+// release_page returns the page docs/releases.md: what differs between releases, by area, in
+// Markdown.
+std::string release_page();
+
+}  // namespace simmesh

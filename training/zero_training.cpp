@@ -88,7 +88,7 @@ ZeroStep run_zero_step(const ZeroTask& task, zero::Engine& engine, std::int64_t 
                        std::int64_t rank) {
   ZeroStep step;
   step.scale_before = engine.loss_scale();
-  for (std::int64_t micro = 0; micro < task.accumulation; ++micro) {
+  for (std::int64_t micro = 0; micro < task.config.gradient_accumulation_steps; ++micro) {
     Batch batch = batch_of(task, index, micro, rank);
     Tensor loss = loss_of(task, engine(batch.input), batch.target);
     step.losses.push_back(scalar_value(loss.detach()));
@@ -111,11 +111,7 @@ ZeroResult train_zero(const ZeroTask& task) {
   auto make_optimizer = [&task](const std::vector<nn::NamedTensor>& masters) {
     return zero_optimizer(task, masters);
   };
-  zero::Engine engine = zero::initialize(*model, make_optimizer,
-                                         {.gradient_accumulation_steps = task.accumulation,
-                                          .gradient_clipping = task.clip,
-                                          .fp16 = task.scaler},
-                                         world);
+  zero::Engine engine = zero::initialize(*model, make_optimizer, task.config, world);
   ZeroResult result;
   for (std::int64_t step = 0; step < task.steps; ++step)
     result.steps.push_back(run_zero_step(task, engine, step, world.rank()));

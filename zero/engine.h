@@ -1,38 +1,28 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/process_group.h"
 #include "core/nn/module.h"
-#include "core/optim/loss_scaler.h"
 #include "core/optim/optimizer.h"
+#include "zero/config.h"
+#include "zero/stage.h"
 
 namespace simmesh::zero {
 
-// Config holds the fields of DeepSpeed's configuration, by their names.
-struct Config {
-  std::int64_t gradient_accumulation_steps = 1;
-  double gradient_clipping = 0.0;  // the largest norm of the gradients; 0 clips nothing
-  // Loss scaling, for float16 models.
-  std::optional<optim::LossScaler::Options> fp16 = {};
-};
-
-// MakeOptimizer returns an optimiser for the masters, which have the names of their parameters.
-using MakeOptimizer =
-    std::function<std::unique_ptr<optim::Optimizer>(const std::vector<nn::NamedTensor>& masters)>;
-
 // Engine trains a module on every member of a group, each with its own part of the data, as
-// DeepSpeed's engine does with ZeRO stage 0: parameters, gradients and optimiser state are whole on
-// every member.
+// DeepSpeed's engine does.
 //
 // The optimiser works on masters: float32 copies of 16-bit parameters, and float32 parameters
-// themselves. Gradients are added up over micro-batches in float32. At the accumulation boundary
-// each is divided by the number of members and all-reduced: one all-reduce of 4 bytes per element
-// for each parameter that requires a gradient. A parameter without a gradient counts as zeros.
+// themselves. At the accumulation boundary gradients are averaged over the members. A parameter
+// without a gradient counts as zeros. What a member holds depends on zero_optimization.stage:
+// - 0: everything is whole on every member. Gradients are added up over micro-batches in float32,
+//   and each is all-reduced at the boundary: one all-reduce of 4 bytes per element for each
+//   parameter that requires a gradient.
 //
 //   auto make_sgd = [](const std::vector<nn::NamedTensor>& masters) {
 //     std::vector<Tensor> tensors;
@@ -53,6 +43,9 @@ class Engine {
 
   nn::Module& module() const;
   Tensor operator()(const Tensor& input) const;
+  // train and eval set the mode of the module.
+  void train(bool mode = true);
+  void eval() { train(false); }
 
   // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale.
   void backward(const Tensor& loss);
@@ -76,6 +69,14 @@ class Engine {
   // masters returns what the optimiser works on, in the order of the module's parameters.
   const std::vector<nn::NamedTensor>& masters() const;
   optim::Optimizer& optimizer() const;
+
+  // These return a whole tensor of a parameter, by its name: its master, a tensor of the
+  // optimiser's state such as "exp_avg", and, between backward and step, the mean of its gradient
+  // over the group, times the loss scale. The result is undefined where there is none. All members
+  // call them. Raise a KeyError for an unknown name.
+  Tensor safe_get_full_fp32_param(std::string_view name) const;
+  Tensor safe_get_full_optimizer_state(std::string_view name, const std::string& key) const;
+  Tensor safe_get_full_grad(std::string_view name) const;
 
  private:
   struct State;

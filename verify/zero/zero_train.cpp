@@ -55,7 +55,8 @@ Schema scaler_schema() {
                  optional("initial_scale_power", integer({.min = 0, .max = 127})),
                  optional("loss_scale_window", integer({.min = 1, .max = 1 << 30})),
                  optional("hysteresis", integer({.min = 1, .max = 1 << 30})),
-                 optional("consecutive_hysteresis", flag()), optional("min_loss_scale", number())});
+                 optional("consecutive_hysteresis", flag()),
+                 optional("min_loss_scale", integer({.min = 0, .max = 1 << 30}))});
 }
 
 // Keys that choose how a stage communicates and what it holds, never what comes out.
@@ -188,20 +189,17 @@ OptimizerSpec read_zero_optimizer(const CaseField& field) {
   return read_adam(field, optim::WeightDecay::decoupled);
 }
 
-optim::LossScaler::Options read_scaler(const CaseField& field) {
-  optim::LossScaler::Options options{.scale = 65536.0, .growth_interval = 1000, .hysteresis = 2};
-  if (auto scale = field.find("loss_scale"); scale && scale->number() != 0) {
-    options.scale = scale->number();
-    options.is_dynamic = false;
-  } else if (auto power = field.find("initial_scale_power")) {
-    options.scale = std::ldexp(1.0, int(power->integer()));
-  }
-  if (auto window = field.find("loss_scale_window")) options.growth_interval = window->integer();
-  if (auto hysteresis = field.find("hysteresis")) options.hysteresis = hysteresis->integer();
+zero::Fp16 read_fp16(const CaseField& field) {
+  zero::Fp16 fp16{.enabled = true};
+  fp16.loss_scale = number_or(field, "loss_scale", 0.0);
+  for (auto [name, value] : {std::pair("initial_scale_power", &fp16.initial_scale_power),
+                             std::pair("loss_scale_window", &fp16.loss_scale_window),
+                             std::pair("hysteresis", &fp16.hysteresis),
+                             std::pair("min_loss_scale", &fp16.min_loss_scale)})
+    if (auto given = field.find(name)) *value = given->integer();
   if (auto consecutive = field.find("consecutive_hysteresis"))
-    options.consecutive_hysteresis = consecutive->boolean();
-  if (auto least = field.find("min_loss_scale")) options.scale_min = least->number();
-  return options;
+    fp16.consecutive_hysteresis = consecutive->boolean();
+  return fp16;
 }
 
 ZeroTask read_zero_task(const RecordedCase& recorded) {
@@ -212,7 +210,7 @@ ZeroTask read_zero_task(const RecordedCase& recorded) {
   read_layers(recorded, task);
   read_init(recorded, task);
   task.batch = recorded["batch"].integer();
-  task.accumulation = recorded["accumulation"].integer();
+  task.config.gradient_accumulation_steps = recorded["accumulation"].integer();
   task.steps = recorded["steps"].integer();
   task.loss = loss_from_string(recorded["loss"].text()).value();
   for (const CaseField& factor : recorded["input_factor"].items())
@@ -226,12 +224,12 @@ ZeroTask read_zero_task(const RecordedCase& recorded) {
     for (const CaseField& group : groups.items())
       task.groups.push_back(
           {group["match"].text(), group["lr"].number(), group["weight_decay"].number()});
-  task.clip = recorded["clip"].number();
+  task.config.gradient_clipping = recorded["clip"].number();
   auto scaler = recorded.find("fp16");
   bool has_scaler = scaler && !scaler->is_null();
   if (has_scaler != (task.model.dtype == DType::float16))
     recorded.root().reject("fp16 for the dtype float16, and for no other");
-  if (has_scaler) task.scaler = read_scaler(*scaler);
+  if (has_scaler) task.config.fp16 = read_fp16(*scaler);
   return task;
 }
 
@@ -288,7 +286,7 @@ class RankCheck {
                                std::pair("scale_after", step.scale_after)}) {
       auto field = expected.find(name);
       if (!report_.expect_equal(fmt::format("{}has {}", who, name), field.has_value(),
-                                task_.scaler.has_value()))
+                                task_.config.fp16.enabled))
         continue;
       if (field) report_.expect_equal(who + name, field->number(), scale);
     }
@@ -415,7 +413,7 @@ void verify_zero_train(const RecordedCase& recorded, const VerifyOptions& option
   CaseField expect = recorded["expect"];
   require_work(recorded["layers"], task.model,
                {.ranks = world_size,
-                .steps = task.steps * task.accumulation,
+                .steps = task.steps * task.config.gradient_accumulation_steps,
                 .input = {task.batch, std::max(task.inputs, task.outputs)}});
   require_parameters(recorded["init"], task.model);
   require_losses(expect["steps"], world_size);

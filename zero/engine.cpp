@@ -23,6 +23,7 @@ void check(const Config& config) {
 std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
   switch (setup.config.zero_optimization.stage) {
     case 0: return make_stage0(setup);
+    case 3: return make_stage3(setup);
     default:
       raise(ErrorKind::value_error, source, "expected a zero_optimization.stage of 0, got {}",
             setup.config.zero_optimization.stage);

@@ -64,4 +64,7 @@ class Stage {
 // make_stage0 keeps everything whole on every member.
 std::unique_ptr<Stage> make_stage0(const StageSetup& setup);
 
+// make_stage3 partitions parameters, gradients, masters and the optimiser's state.
+std::unique_ptr<Stage> make_stage3(const StageSetup& setup);
+
 }  // namespace simmesh::zero

@@ -145,8 +145,8 @@ void Coordinator::take_from_queue(ModuleId module) {
 
 void Coordinator::prefetch() {
   const std::vector<FetchTrace::Need>& needs = trace_.needs();
-  std::int64_t limit = std::min(settings_.max_live_parameters - available_,
-                                settings_.prefetch_bucket_size);
+  std::int64_t limit =
+      std::min(settings_.max_live_parameters - available_, settings_.prefetch_bucket_size);
   std::vector<ParamId> taken;
   std::int64_t numel = 0;
   ++asking_;
@@ -189,6 +189,7 @@ void Coordinator::start(gsl::span<const ParamId> params) {
   free->members.assign(params.begin(), params.end());
   free->waiting = free->members.size();
   free->is_complete = false;
+  free->number = next_start_;
   for (ParamId id : params) {
     statuses_.begin_gather(id);
     gather_of_[std::size_t(id)] = std::int32_t(free - gathers_.begin());
@@ -207,6 +208,11 @@ void Coordinator::wait(ParamId param) {
     for (ParamId id : gather.members) statuses_.finish_gather(id);
   gather.is_complete = true;
   --gather.waiting;
+  if (!is_observed_) return;
+  Event waited = event(EventKind::wait);
+  waited.params = {param};
+  waited.gather = gather.number;
+  emit(waited);
 }
 
 void Coordinator::drop_in_flight() {

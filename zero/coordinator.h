@@ -80,8 +80,9 @@ class Coordinator {
 
   // wait_for completes the gather of a parameter that is in flight for somebody who isn't a module.
   void wait_for(ParamId param);
-  // gathered_elsewhere says that a blocking gather made a parameter available, and released_elsewhere
-  // that it was dropped after such a gather. Raise a RuntimeError for a wrong status.
+  // gathered_elsewhere says that a blocking gather made a parameter available, and
+  // released_elsewhere that it was dropped after such a gather. Raise a RuntimeError for a wrong
+  // status.
   void gathered_elsewhere(ParamId param);
   void released_elsewhere(ParamId param);
 
@@ -105,6 +106,7 @@ class Coordinator {
     std::vector<ParamId> members;
     std::size_t waiting = 0;
     bool is_complete = false;
+    std::uint64_t number = 0;
   };
 
   void drop_in_flight();

@@ -21,6 +21,7 @@ enum class EventKind : std::uint8_t {
   enter,          // a module is entered, after the trace was compared with it
   fetch,          // a gather of what the module needs
   prefetch,       // a gather for later modules
+  wait,           // a module waited for a parameter of its own that was in flight
   copy_out,       // a gather of several was waited for and its members were copied from it
   entered,        // the module has what it needs
   leave,          // a module is left
@@ -54,6 +55,7 @@ struct Event {
   std::string_view dtype = {};
   std::vector<std::int64_t> ranks = {};  // where the group isn't the whole
   std::int64_t bytes = 0;                // of gathered data that are held
+  std::uint64_t gather = 0;              // of a wait: the number of the gather
 };
 
 // to_string writes an event in a line: "fetch at step 1: parameters 3, 4". Counts and bytes have

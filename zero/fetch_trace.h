@@ -33,8 +33,7 @@ class FetchTrace {
   }
   // is_current says whether the module still needs what it did when the trace was completed.
   bool is_current(ModuleId module, const FetchGraph& graph) const {
-    return mode_ != TraceMode::complete ||
-           versions_[std::size_t(module)] == graph.version(module);
+    return mode_ != TraceMode::complete || versions_[std::size_t(module)] == graph.version(module);
   }
 
   // begin starts a recording where the trace is INVALID; complete ends one; invalidate forgets all.

@@ -52,8 +52,8 @@ void GradientShards::put_shards(Tensor& flat, const Entry& entry, std::int64_t r
                                 std::int64_t offset) const {
   const PartitionedParam& param = params_[entry.param];
   if (!entry.gradient.is_defined()) return;
-  Tensor whole = converted_unrounded(entry.gradient, flat.dtype()).contiguous().view(
-      Dims{param.numel()});
+  Tensor whole =
+      converted_unrounded(entry.gradient, flat.dtype()).contiguous().view(Dims{param.numel()});
   for (std::int64_t rank = 0; rank * param.shard_numel() < param.numel(); ++rank) {
     std::int64_t start = rank * param.shard_numel();
     std::int64_t count = std::min(param.shard_numel(), param.numel() - start);
@@ -96,8 +96,8 @@ void GradientShards::all_reduce_bucket() {
     std::int64_t numel = params_[entry.param].numel();
     if (entry.gradient.is_defined()) {
       Tensor target = flat.narrow({0, offset, numel});
-      copy_(target, converted_unrounded(entry.gradient, flat.dtype()).contiguous().view(
-                        Dims{numel}));
+      copy_(target,
+            converted_unrounded(entry.gradient, flat.dtype()).contiguous().view(Dims{numel}));
     }
     offset += numel;
     entry.gradient = Tensor();
@@ -119,8 +119,7 @@ void GradientShards::all_reduce_bucket() {
 
 void GradientShards::add_to_shard(ParamId id, const Tensor& reduced) {
   Tensor& shard = shards_[std::size_t(id)];
-  Tensor part =
-      converted_unrounded(reduced, settings_.accumulation.value_or(params_[id].dtype()));
+  Tensor part = converted_unrounded(reduced, settings_.accumulation.value_or(params_[id].dtype()));
   shard = shard.is_defined() ? simmesh::add(shard, part) : part.clone();
 }
 

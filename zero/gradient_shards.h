@@ -11,9 +11,9 @@ namespace simmesh::zero {
 struct ReduceSettings {
   std::int64_t bucket_size = 500'000'000;  // elements
   bool reduce_scatter = true;
-  bool averages = true;                      // divides by the number of ranks before the sum
-  std::optional<DType> communication = {};   // by default the parameter's dtype
-  std::optional<DType> accumulation = {};    // over micro-batches; by default the parameter's dtype
+  bool averages = true;                     // divides by the number of ranks before the sum
+  std::optional<DType> communication = {};  // by default the parameter's dtype
+  std::optional<DType> accumulation = {};   // over micro-batches; by default the parameter's dtype
 };
 
 // GradientShards are the gradients of stage 3: what a backward pass makes is collected in a bucket,

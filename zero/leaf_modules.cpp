@@ -19,8 +19,7 @@ std::string class_of(const nn::Module& module) {
 }
 
 bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() &&
-         text.compare(text.size() - end.size(), end.size(), end) == 0;
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
 bool is_class(const nn::Module& module, const std::string& name) {
@@ -38,8 +37,7 @@ void mark(nn::Module& root, const std::vector<std::string>& names, const char* w
       if (!is_it(name, *module, wanted)) continue;
       is_met = true;
       set_z3_leaf_module(*module);
-      if (std::find(marked.begin(), marked.end(), module) == marked.end())
-        marked.push_back(module);
+      if (std::find(marked.begin(), marked.end(), module) == marked.end()) marked.push_back(module);
     }
     if (!is_met)
       raise(ErrorKind::value_error, "zero/leaf_module", "expected a module of the {} {}, got none",

@@ -12,8 +12,8 @@ namespace simmesh::zero {
 // it by itself. Mixtures of experts want that, whose routes would change the trace. Modules are
 // marked before an engine is made.
 
-// set_z3_leaf_module marks one module, or with `leaf` false takes the mark back; z3_leaf_module says
-// whether it is marked.
+// set_z3_leaf_module marks one module, or with `leaf` false takes the mark back; z3_leaf_module
+// says whether it is marked.
 void set_z3_leaf_module(nn::Module& module, bool leaf = true);
 bool z3_leaf_module(const nn::Module& module);
 
@@ -22,10 +22,10 @@ bool z3_leaf_module(const nn::Module& module);
 // ValueError where nothing has one of the names.
 std::vector<nn::Module*> set_z3_leaf_modules(nn::Module& root, const LeafModule& which);
 
-// set_z3_leaf_modules_by_granularity marks the outermost modules of which the elements over (1 + the
-// modules with parameters below it) are at most the threshold. Modules of more than 1e9 elements,
-// modules without children and those that only hold others (ModuleList, Sequential) are never
-// marked. Returns the marked ones. A threshold of 0 marks none.
+// set_z3_leaf_modules_by_granularity marks the outermost modules of which the elements over (1 +
+// the modules with parameters below it) are at most the threshold. Modules of more than 1e9
+// elements, modules without children and those that only hold others (ModuleList, Sequential) are
+// never marked. Returns the marked ones. A threshold of 0 marks none.
 std::vector<nn::Module*> set_z3_leaf_modules_by_granularity(nn::Module& root,
                                                             std::int64_t threshold);
 

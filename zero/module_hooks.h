@@ -12,9 +12,9 @@ namespace simmesh::zero {
 class Stage3;
 
 // ModuleHooks let the forward and backward of a model's modules drive its stage 3: around each
-// forward, when an output receives its gradient, when all inputs of a call have received theirs, and
-// when the gradient of a parameter is ready. What they put on the modules does nothing once they
-// are gone.
+// forward, when an output receives its gradient, when all inputs of a call have received theirs,
+// and when the gradient of a parameter is ready. What they put on the modules does nothing once
+// they are gone.
 //
 // Gradients of a leaf module's parameters are reduced together when the last of its calls has run
 // backward, or at the end of backward where that can't be seen; those that don't come are zeros.
@@ -48,11 +48,11 @@ class ModuleHooks : public std::enable_shared_from_this<ModuleHooks> {
   void pass_on(Leaf& leaf);
 
   Stage3& stage_;
-  std::vector<ModuleId> running_;                  // forwards, the innermost last
-  std::map<const Storage*, ParamId> by_storage_;   // only looked up
+  std::vector<ModuleId> running_;                 // forwards, the innermost last
+  std::map<const Storage*, ParamId> by_storage_;  // only looked up
   std::map<ModuleId, Leaf> leaves_;
-  std::vector<ModuleId> leaf_of_;                  // by parameter; -1 for none
-  std::vector<Tensor> kept_;                       // gradients of leaf modules, by parameter
+  std::vector<ModuleId> leaf_of_;  // by parameter; -1 for none
+  std::vector<Tensor> kept_;       // gradients of leaf modules, by parameter
 };
 
 }  // namespace simmesh::zero

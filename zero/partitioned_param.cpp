@@ -32,10 +32,9 @@ PartitionedParam::PartitionedParam(std::string name, const Tensor& whole, std::v
   {
     PreservedVersion first(leaf_);
     if (values.has_elements())
-      leaf_.storage()->adopt(
-          values.storage()->buffer(),
-          values.storage()->buffer_offset() +
-              std::size_t(values.storage_offset()) * bytes_per_element(values.dtype()));
+      leaf_.storage()->adopt(values.storage()->buffer(), values.storage()->buffer_offset() +
+                                                             std::size_t(values.storage_offset()) *
+                                                                 bytes_per_element(values.dtype()));
   }
   Ledger::Category category(MemoryCategory::parameter);
   shard_ = zeros({shard_numel_}, whole.dtype());

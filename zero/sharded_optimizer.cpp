@@ -20,9 +20,7 @@
 namespace simmesh::zero {
 
 ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
-    : params_(params),
-      is_fp16_(setup.config.fp16.enabled),
-      clip_(setup.config.gradient_clipping) {
+    : params_(params), is_fp16_(setup.config.fp16.enabled), clip_(setup.config.gradient_clipping) {
   std::vector<Tensor> parts;
   Ledger::Category category(MemoryCategory::optimizer_state);
   for (std::size_t i = 0; i < params_.size(); ++i) {
@@ -126,8 +124,7 @@ StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_s
   double value = norm.has_elements() ? scalar_value(norm) : 0.0;
   if (!std::isfinite(value)) return {false, false, infinity};
   Tensor factor;
-  if (clip_ > 0)
-    factor = clamp_max(div(full_like(norm, clip_), add(norm, 1e-6)), 1.0);
+  if (clip_ > 0) factor = clamp_max(div(full_like(norm, clip_), add(norm, 1e-6)), 1.0);
   for (const std::vector<ParamId>& tile : tiles_) step_tile(tile, gradients, loss_scale, factor);
   return {true, true, value};
 }

@@ -23,8 +23,8 @@ class ShardedOptimizer {
 
   // step makes a step with the shards of the gradients, divided by the loss scale and clipped. With
   // float16 parameters all ranks first agree on whether there is an overflow: one all-reduce of a
-  // byte. The norm takes one all-reduce of a float64 a tile. A step whose gradients aren't finite is
-  // skipped.
+  // byte. The norm takes one all-reduce of a float64 a tile. A step whose gradients aren't finite
+  // is skipped.
   StepResult step(const GradientShards& gradients, double loss_scale);
 
   // refresh takes a master from the shard, which somebody has changed.

@@ -46,8 +46,7 @@ Tensor values_of_first(const ModuleIndex::Param& param, const ProcessGroup& grou
   return group.size() == 1 ? own : broadcast(own, 0, group);
 }
 
-std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index,
-                                               const ProcessGroup& group,
+std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,
                                                const ZeroOptimization& zero) {
   NoGrad mode;
   PartitionGroups groups = groups_of(group, zero.zero_hpz_partition_size);
@@ -55,8 +54,7 @@ std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index,
   for (const ModuleIndex::Param& param : index.params()) {
     Tensor whole = values_of_first(param, group);
     set_requires_grad(whole, param.tensor.requires_grad());
-    params.push_back(
-        std::make_unique<PartitionedParam>(param.name, whole, param.places, groups));
+    params.push_back(std::make_unique<PartitionedParam>(param.name, whole, param.places, groups));
   }
   GatherOptions options{.one_by_one = zero.allgather_sequential,
                         .by_all_reduce = zero.use_all_reduce_for_fetch_params};
@@ -105,10 +103,9 @@ void Stage3::add_gradient(ParamId param, Tensor gradient) {
   gradients_->add(param, std::move(gradient));
 }
 
-void Stage3::end_backward() {
+void Stage3::end_gradients() {
   if (is_observed()) emit({.kind = EventKind::gradients_end});
   gradients_->flush();
-  coordinator_->end_backward();
 }
 
 void Stage3::gather(const std::vector<ParamId>& ids) {
@@ -135,7 +132,8 @@ void Stage3::before_backward(bool) {}
 
 void Stage3::after_backward() {
   if (hooks_) hooks_->end_backward();
-  end_backward();
+  end_gradients();
+  coordinator_->end_backward();
 }
 
 StepResult Stage3::step(double loss_scale) {
@@ -163,7 +161,8 @@ const std::vector<nn::NamedTensor>& Stage3::masters() const {
 }
 
 optim::Optimizer& Stage3::optimizer() const {
-  if (!optimizer_) raise(ErrorKind::runtime_error, stage3_source, "expected an optimizer, got none");
+  if (!optimizer_)
+    raise(ErrorKind::runtime_error, stage3_source, "expected an optimizer, got none");
   return optimizer_->optimizer();
 }
 
@@ -197,8 +196,7 @@ Tensor Stage3::full_grad(std::size_t parameter) {
   const PartitionedParam& param = (*params_)[ParamId(parameter)];
   if (!param.requires_grad()) return {};
   const Tensor& shard = gradients_->of(ParamId(parameter));
-  if (!shard.is_defined())
-    return whole_of(parameter, zeros({param.own_numel()}, DType::float32));
+  if (!shard.is_defined()) return whole_of(parameter, zeros({param.own_numel()}, DType::float32));
   return whole_of(parameter, converted(shard.detach(), DType::float32));
 }
 

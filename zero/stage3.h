@@ -21,7 +21,8 @@ class ModuleHooks;
 //   stage.coordinator().reset();
 //   stage.coordinator().enter(1, Pass::forward);   // and leave
 //   stage.add_gradient(0, {});                     // zeros
-//   stage.end_backward();
+//   stage.end_gradients();
+//   stage.coordinator().end_backward();
 //   stage.step(1.0);
 class Stage3 final : public Stage {
  public:
@@ -45,10 +46,10 @@ class Stage3 final : public Stage {
   void register_external(ModuleId module, ParamId param, bool returned = false);
   void unregister_external(ModuleId module, ParamId param);
 
-  // add_gradient takes a gradient that is ready, undefined for zeros; end_backward reduces what is
-  // in the bucket and releases what modules still hold.
+  // add_gradient takes a gradient that is ready, undefined for zeros; end_gradients reduces what is
+  // in the bucket. The coordinator's end_backward follows.
   void add_gradient(ParamId param, Tensor gradient);
-  void end_backward();
+  void end_gradients();
 
   // gather makes parameters whole for somebody who looks at them, and give_back ends that: with
   // `root` their elements become those of that member of the group, on every rank. Both raise what

@@ -88,7 +88,8 @@ ZeroStep run_zero_step(const ZeroTask& task, zero::Engine& engine, std::int64_t 
                        std::int64_t rank) {
   ZeroStep step;
   step.scale_before = engine.loss_scale();
-  for (std::int64_t micro = 0; micro < task.config.gradient_accumulation_steps; ++micro) {
+  for (std::int64_t micro = 0; micro < task.config.gradient_accumulation_steps.value_or(1);
+       ++micro) {
     Batch batch = batch_of(task, index, micro, rank);
     Tensor loss = loss_of(task, engine(batch.input), batch.target);
     step.losses.push_back(scalar_value(loss.detach()));

@@ -34,7 +34,7 @@ namespace simmesh::zero {
 //   engine.step();
 class Engine {
  public:
-  // Raises a ValueError for a config with fewer than one accumulation step or a negative norm.
+  // Raises what Config::check raises, and AssertionErrors for keys that don't go together.
   Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
          const ProcessGroup& group);
   ~Engine();
@@ -85,7 +85,15 @@ class Engine {
 
 // initialize makes an engine, as deepspeed.initialize does. Each member of the group calls it with
 // a module that has the same parameters. The module must outlive the engine.
+//
+// From stage 1 on make_optimizer is called twice: first with the parameters, to learn the
+// optimiser's groups, whose parameters are laid out together, and then with the masters of this
+// member, which have the names of their parameters. An empty one makes an engine that has no
+// optimiser, in stage 3.
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group);
+
+// This initialize makes the optimiser of the section optimizer of the configuration, if it has one.
+Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group);
 
 }  // namespace simmesh::zero

@@ -204,6 +204,7 @@ zero::Fp16 read_fp16(const CaseField& field) {
 
 ZeroTask read_zero_task(const RecordedCase& recorded) {
   ZeroTask task;
+  task.config.zero_allow_untested_optimizer = true;
   task.model.dtype = dtype_from_string(recorded["dtype"].text());
   task.data.rule = rule_from_string(recorded["data_rule"].text());
   task.data.seed = recorded["data_seed"].unsigned64();
@@ -413,7 +414,7 @@ void verify_zero_train(const RecordedCase& recorded, const VerifyOptions& option
   CaseField expect = recorded["expect"];
   require_work(recorded["layers"], task.model,
                {.ranks = world_size,
-                .steps = task.steps * task.config.gradient_accumulation_steps,
+                .steps = task.steps * *task.config.gradient_accumulation_steps,
                 .input = {task.batch, std::max(task.inputs, task.outputs)}});
   require_parameters(recorded["init"], task.model);
   require_losses(expect["steps"], world_size);

@@ -117,11 +117,10 @@ ZeroResult train_zero(const ZeroTask& task) {
   for (std::int64_t step = 0; step < task.steps; ++step)
     result.steps.push_back(run_zero_step(task, engine, step, world.rank()));
   std::vector<nn::NamedTensor> parameters = model->named_parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [name, parameter] = parameters[i];
+  for (const auto& [name, parameter] : parameters) {
     result.parameters.emplace_back(name, parameter.detach());
     if (parameter.dtype() != DType::float32)
-      result.masters.emplace_back(name, engine.masters()[i].second.detach());
+      result.masters.emplace_back(name, engine.safe_get_full_fp32_param(name));
   }
   return result;
 }

@@ -15,9 +15,11 @@ constexpr std::string_view engine_source = "zero/engine";
 std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
   switch (setup.config.zero_optimization.stage) {
     case 0: return make_stage0(setup);
+    case 1:
+    case 2: return make_flat_stage(setup);
     default:
       raise(ErrorKind::value_error, engine_source,
-            "expected a zero_optimization.stage of 0, got {}",
+            "expected a zero_optimization.stage of 0 to 2, got {}",
             setup.config.zero_optimization.stage);
   }
 }
@@ -71,10 +73,10 @@ Tensor Engine::operator()(const Tensor& input) const { return state_->module(inp
 
 void Engine::train(bool mode) { state_->module.train(mode); }
 
-void Engine::backward(const Tensor& loss) {
+void Engine::backward(const Tensor& loss, bool scale_wrt_gas) {
   State& state = *state_;
   state.stage->before_backward(state.is_boundary_after(state.micro_batches + 1));
-  Tensor part = div(loss, double(*state.config.gradient_accumulation_steps));
+  Tensor part = scale_wrt_gas ? div(loss, double(*state.config.gradient_accumulation_steps)) : loss;
   simmesh::backward(state.scaler ? state.scaler->scaled(part) : part);
   state.stage->after_backward();
   ++state.micro_batches;

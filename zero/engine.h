@@ -23,6 +23,14 @@ namespace simmesh::zero {
 // - 0: everything is whole on every member. Gradients are added up over micro-batches in float32,
 //   and each is all-reduced at the boundary: one all-reduce of 4 bytes per element for each
 //   parameter that requires a gradient.
+// - 1: masters and the optimiser's state are partitioned: those of each group of the optimiser lie
+//   in a flat buffer, of which every member owns a slice (see FlatLayout). Gradients add up on the
+//   parameters; in the backward pass at the boundary they go through buckets of
+//   reduce_bucket_size elements, each all-reduced, and a member keeps what it owns. After the step
+//   one all-gather a group brings the slices together again.
+// - 2: as 1, and the gradients of every micro-batch are reduced, so that a member keeps only its
+//   own part of their sum.
+// From stage 1 on a step is skipped if a gradient of any member isn't finite.
 //
 //   auto make_sgd = [](const std::vector<nn::NamedTensor>& masters) {
 //     std::vector<Tensor> tensors;
@@ -47,8 +55,9 @@ class Engine {
   void train(bool mode = true);
   void eval() { train(false); }
 
-  // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale.
-  void backward(const Tensor& loss);
+  // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale. With
+  // scale_wrt_gas off the loss isn't divided.
+  void backward(const Tensor& loss, bool scale_wrt_gas = true);
 
   // is_gradient_accumulation_boundary says whether the next step changes the parameters.
   bool is_gradient_accumulation_boundary() const;

@@ -45,13 +45,9 @@ struct OffloadOptimizer {
 };
 
 // LeafModule names modules that stage 3 fetches as one: by class, by dotted name, or by the end of
-// the name.
+// the name. DeepSpeed's default names classes of transformers, which no module here has.
 struct LeafModule {
-  std::vector<std::string> classes = {
-      "transformers.models.mixtral.modeling_mixtral.MixtralSparseMoeBlock",
-      "transformers.models.qwen2_moe.modeling_qwen2_moe.Qwen2MoeSparseMoeBlock",
-      "transformers.models.qwen3_moe.modeling_qwen3_moe.Qwen3MoeSparseMoeBlock",
-  };
+  std::vector<std::string> classes = {};
   std::vector<std::string> names = {};
   std::vector<std::string> name_suffixes = {};
 };

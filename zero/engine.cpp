@@ -15,12 +15,8 @@ constexpr std::string_view engine_source = "zero/engine";
 std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
   switch (setup.config.zero_optimization.stage) {
     case 0: return make_stage0(setup);
-    case 1:
-    case 2: return make_flat_stage(setup);
-    default:
-      raise(ErrorKind::value_error, engine_source,
-            "expected a zero_optimization.stage of 0 to 2, got {}",
-            setup.config.zero_optimization.stage);
+    case 3: return make_stage3(setup);
+    default: return make_flat_stage(setup);
   }
 }
 

@@ -85,6 +85,7 @@ const Tensor& Module::parameter(std::string_view name) const {
   auto slot = find_named(parameters_, name);
   if (slot == parameters_.end())
     raise(ErrorKind::key_error, module_source, "expected a parameter's name, got '{}'", name);
+  if (extension_) extension_->parameter_read(*this, *slot);
   return slot->tensor;
 }
 

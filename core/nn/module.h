@@ -36,6 +36,9 @@ struct ParameterSlot {
 class ModuleExtension {
  public:
   virtual ~ModuleExtension() = default;
+  // parameter_read tells that a parameter of the module is about to be used, by the module or by
+  // another one.
+  virtual void parameter_read(const Module&, const ParameterSlot&) {}
   // forward_failed tells that the module's forward threw, also where a recomputation ended early.
   virtual void forward_failed(Module&) {}
 };

@@ -1,0 +1,211 @@
+#include "zero/stage3.h"
+
+#include <algorithm>
+
+#include "collectives/collectives.h"
+#include "core/check/error.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/tensor/convert.h"
+#include "zero/leaf_modules.h"
+#include "zero/module_hooks.h"
+
+namespace simmesh::zero {
+
+namespace {
+
+constexpr std::string_view stage3_source = "zero/stage3";
+
+nn::Module& with_leaves(nn::Module& module, const ZeroOptimization& zero) {
+  set_z3_leaf_modules(module, zero.leaf_module);
+  set_z3_leaf_modules_by_granularity(module, zero.module_granularity_threshold);
+  return module;
+}
+
+// The small groups of hpZ are of consecutive members.
+PartitionGroups groups_of(const ProcessGroup& group, std::int64_t secondary_size) {
+  PartitionGroups groups{.all = group};
+  if (secondary_size <= 1) return groups;
+  if (secondary_size > group.size() || group.size() % secondary_size != 0)
+    raise(ErrorKind::value_error, stage3_source,
+          "expected a zero_hpz_partition_size that divides {} ranks, got {}", group.size(),
+          secondary_size);
+  std::int64_t first = group.rank() / secondary_size * secondary_size;
+  std::vector<std::int64_t> members;
+  for (std::int64_t i = 0; i < secondary_size; ++i)
+    members.push_back(std::int64_t(group.members()[first + i]));
+  groups.secondary = ProcessGroup::of(RankList::of(members), "hpz");
+  return groups;
+}
+
+Tensor values_of_first(const ModuleIndex::Param& param, const ProcessGroup& group) {
+  if (param.tensor.is_meta())
+    raise(ErrorKind::runtime_error, stage3_source,
+          "expected parameters with values, got {} on meta", param.name);
+  Tensor own = param.tensor.detach();
+  return group.size() == 1 ? own : broadcast(own, 0, group);
+}
+
+std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index,
+                                               const ProcessGroup& group,
+                                               const ZeroOptimization& zero) {
+  NoGrad mode;
+  PartitionGroups groups = groups_of(group, zero.zero_hpz_partition_size);
+  std::vector<std::unique_ptr<PartitionedParam>> params;
+  for (const ModuleIndex::Param& param : index.params()) {
+    Tensor whole = values_of_first(param, group);
+    set_requires_grad(whole, param.tensor.requires_grad());
+    params.push_back(
+        std::make_unique<PartitionedParam>(param.name, whole, param.places, groups));
+  }
+  GatherOptions options{.one_by_one = zero.allgather_sequential,
+                        .by_all_reduce = zero.use_all_reduce_for_fetch_params};
+  return std::make_unique<PartitionedParams>(std::move(params), groups, options);
+}
+
+}  // namespace
+
+Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
+    : group_(setup.group), index_(with_leaves(setup.module, setup.config.zero_optimization)) {
+  const ZeroOptimization& zero = setup.config.zero_optimization;
+  index_.mark_persistent(zero.param_persistence_threshold, zero.model_persistence_threshold);
+  bool has_optimizer = bool(setup.make_optimizer);
+  FetchGraph graph = index_.graph(group_.size());
+  params_ = partitioned(index_, group_, zero);
+  for (std::size_t i = 0; i < params_->size(); ++i)
+    index_.params()[i].tensor = (*params_)[ParamId(i)].leaf();
+  FetchSettings settings = FetchSettings::of(zero, has_optimizer);
+  settings.faults = faults;
+  coordinator_ = std::make_unique<Coordinator>(std::move(graph), settings, *params_);
+  gradients_ = std::make_unique<GradientShards>(
+      *params_, ReduceSettings{.bucket_size = zero.reduce_bucket_size,
+                               .reduce_scatter = zero.reduce_scatter,
+                               .averages = !setup.config.sum_gradients,
+                               .communication = setup.config.communication_data_type,
+                               .accumulation = setup.config.data_types.grad_accum_dtype});
+  if (has_optimizer) optimizer_ = std::make_unique<ShardedOptimizer>(*params_, setup);
+}
+
+Stage3::~Stage3() = default;
+
+void Stage3::install() { hooks_ = ModuleHooks::install(*this); }
+
+void Stage3::register_external(ModuleId module, ParamId param, bool returned) {
+  coordinator_->register_external(module, param, returned);
+  coordinator_->wait_for(param);
+  if (coordinator_->status(param) == ParamStatus::not_available) gather({param});
+}
+
+void Stage3::unregister_external(ModuleId module, ParamId param) {
+  coordinator_->unregister_external(module, param);
+}
+
+void Stage3::add_gradient(ParamId param, Tensor gradient) {
+  if (is_observed()) emit({.kind = EventKind::gradient, .params = {param}});
+  gradients_->add(param, std::move(gradient));
+}
+
+void Stage3::end_backward() {
+  if (is_observed()) emit({.kind = EventKind::gradients_end});
+  gradients_->flush();
+  coordinator_->end_backward();
+}
+
+void Stage3::gather(const std::vector<ParamId>& ids) {
+  params_->gather_blocking(ids);
+  for (ParamId id : ids) coordinator_->gathered_elsewhere(id);
+}
+
+void Stage3::give_back(const std::vector<ParamId>& ids, std::optional<std::int64_t> root) {
+  NoGrad mode;
+  for (ParamId id : ids) {
+    PartitionedParam& param = (*params_)[id];
+    if (root) {
+      Tensor values = param.leaf().detach();
+      if (group_.size() > 1) copy_(values, broadcast(values, *root, group_));
+      param.update_shard();
+      if (optimizer_) optimizer_->refresh(id);
+    }
+    param.drop();
+    coordinator_->released_elsewhere(id);
+  }
+}
+
+void Stage3::before_backward(bool) {}
+
+void Stage3::after_backward() {
+  if (hooks_) hooks_->end_backward();
+  end_backward();
+}
+
+StepResult Stage3::step(double loss_scale) {
+  if (!optimizer_)
+    raise(ErrorKind::runtime_error, stage3_source, "expected an optimizer to step, got none");
+  coordinator_->release_all();
+  StepResult result = optimizer_->step(*gradients_, loss_scale);
+  gradients_->clear();
+  if (!result.is_applied) return result;
+  params_->drop_secondaries();
+  gather_persistent();
+  return result;
+}
+
+void Stage3::gather_persistent() {
+  std::vector<ParamId> persistent;
+  for (std::size_t i = 0; i < index_.params().size(); ++i)
+    if (index_.params()[i].is_persistent) persistent.push_back(ParamId(i));
+  gather(persistent);
+}
+
+const std::vector<nn::NamedTensor>& Stage3::masters() const {
+  static const std::vector<nn::NamedTensor> none;
+  return optimizer_ ? optimizer_->masters() : none;
+}
+
+optim::Optimizer& Stage3::optimizer() const {
+  if (!optimizer_) raise(ErrorKind::runtime_error, stage3_source, "expected an optimizer, got none");
+  return optimizer_->optimizer();
+}
+
+// Shards come with their padding, so that all have one size.
+Tensor Stage3::whole_of(std::size_t parameter, const Tensor& own) const {
+  NoGrad mode;
+  const PartitionedParam& param = (*params_)[ParamId(parameter)];
+  Tensor padded = zeros({param.shard_numel()}, own.dtype());
+  Tensor part = padded.narrow({0, 0, param.own_numel()});
+  copy_(part, own.detach());
+  Tensor whole = group_.size() == 1 ? padded : all_gather(padded, {.dim = 0}, group_);
+  return whole.narrow({0, 0, param.numel()}).contiguous().view(param.shape());
+}
+
+Tensor Stage3::full_fp32_param(std::size_t parameter) {
+  const Tensor& master = masters()[parameter].second;
+  return whole_of(parameter, converted(master.detach(), DType::float32));
+}
+
+Tensor Stage3::full_optimizer_state(std::size_t parameter, const std::string& key) {
+  const std::vector<Tensor>& trained = optimizer().parameters();
+  for (std::size_t i = 0; i < trained.size(); ++i) {
+    if (!nn::is_same_tensor(trained[i], masters()[parameter].second)) continue;
+    auto found = optimizer().state(i).find(key);
+    return found == optimizer().state(i).end() ? Tensor() : whole_of(parameter, found->second);
+  }
+  return {};
+}
+
+Tensor Stage3::full_grad(std::size_t parameter) {
+  const PartitionedParam& param = (*params_)[ParamId(parameter)];
+  if (!param.requires_grad()) return {};
+  const Tensor& shard = gradients_->of(ParamId(parameter));
+  if (!shard.is_defined())
+    return whole_of(parameter, zeros({param.own_numel()}, DType::float32));
+  return whole_of(parameter, converted(shard.detach(), DType::float32));
+}
+
+std::unique_ptr<Stage> make_stage3(const StageSetup& setup) {
+  auto stage = std::make_unique<Stage3>(setup);
+  stage->install();
+  return stage;
+}
+
+}  // namespace simmesh::zero

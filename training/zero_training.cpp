@@ -88,7 +88,8 @@ ZeroStep run_zero_step(const ZeroTask& task, zero::Engine& engine, std::int64_t 
                        std::int64_t rank) {
   ZeroStep step;
   step.scale_before = engine.loss_scale();
-  for (std::int64_t micro = 0; micro < task.config.gradient_accumulation_steps; ++micro) {
+  for (std::int64_t micro = 0; micro < task.config.gradient_accumulation_steps.value_or(1);
+       ++micro) {
     Batch batch = batch_of(task, index, micro, rank);
     Tensor loss = loss_of(task, engine(batch.input), batch.target);
     step.losses.push_back(scalar_value(loss.detach()));
@@ -116,11 +117,10 @@ ZeroResult train_zero(const ZeroTask& task) {
   for (std::int64_t step = 0; step < task.steps; ++step)
     result.steps.push_back(run_zero_step(task, engine, step, world.rank()));
   std::vector<nn::NamedTensor> parameters = model->named_parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [name, parameter] = parameters[i];
+  for (const auto& [name, parameter] : parameters) {
     result.parameters.emplace_back(name, parameter.detach());
     if (parameter.dtype() != DType::float32)
-      result.masters.emplace_back(name, engine.masters()[i].second.detach());
+      result.masters.emplace_back(name, engine.safe_get_full_fp32_param(name));
   }
   return result;
 }

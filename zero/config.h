@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/optim/loss_scaler.h"
@@ -44,7 +45,7 @@ struct OffloadOptimizer {
 };
 
 // LeafModule names modules that stage 3 fetches as one: by class, by dotted name, or by the end of
-// the name.
+// the name. DeepSpeed's default names classes of transformers, which no module here has.
 struct LeafModule {
   std::vector<std::string> classes = {};
   std::vector<std::string> names = {};
@@ -138,15 +139,43 @@ struct DataTypes {
   std::optional<DType> grad_accum_dtype = {};
 };
 
-// OptimizerConfig is the section optimizer: an optimiser by name ("Adam", "AdamW", "SGD") and its
-// params.
+// OptimizerConfig is the section optimizer: an optimiser by name ("Adam", "AdamW" or "SGD") and its
+// params. In DeepSpeed, Adam decouples weight decay too, unless adam_w_mode is off.
 struct OptimizerConfig {
   std::string type = "AdamW";
+  bool adam_w_mode = true;
   double lr = 1e-3;
   std::array<double, 2> betas = {0.9, 0.999};
   double eps = 1e-8;
   double weight_decay = 0.0;
   double momentum = 0.0;
+  bool nesterov = false;
+};
+
+// BatchSizes are three numbers that belong together: train_batch_size =
+// train_micro_batch_size_per_gpu * gradient_accumulation_steps * ranks.
+struct BatchSizes {
+  std::int64_t train_batch_size = 1;
+  std::int64_t train_micro_batch_size_per_gpu = 1;
+  std::int64_t gradient_accumulation_steps = 1;
+};
+
+// AutoValues are what "auto" stands for in a file, as Hugging Face's trainer fills it in. "auto" in
+// zero_optimization is the default where hidden_size isn't given; with it, reduce_bucket_size is
+// its square, stage3_prefetch_bucket_size 0.9 times that and stage3_param_persistence_threshold ten
+// times the size.
+struct AutoValues {
+  std::optional<std::int64_t> train_batch_size = {};
+  std::optional<std::int64_t> train_micro_batch_size_per_gpu = {};
+  std::optional<std::int64_t> gradient_accumulation_steps = {};
+  std::optional<double> gradient_clipping = {};
+  std::optional<bool> fp16 = {};
+  std::optional<bool> bf16 = {};
+  std::optional<double> lr = {};
+  std::optional<double> weight_decay = {};
+  std::optional<std::array<double, 2>> betas = {};
+  std::optional<double> eps = {};
+  std::optional<std::int64_t> hidden_size = {};
 };
 
 // Config is a configuration of DeepSpeed.
@@ -155,10 +184,10 @@ struct OptimizerConfig {
 //                       .gradient_clipping = 1.0,
 //                       .zero_optimization = {.stage = 2, .reduce_bucket_size = 4096}};
 struct Config {
-  // Micro-batch times accumulation steps times number of ranks is the train_batch_size.
+  // Of these, those that are missing follow from the others; see batch_sizes.
   std::optional<std::int64_t> train_batch_size = {};
   std::optional<std::int64_t> train_micro_batch_size_per_gpu = {};
-  std::int64_t gradient_accumulation_steps = 1;
+  std::optional<std::int64_t> gradient_accumulation_steps = {};
   // The largest norm of the gradients; 0 clips nothing.
   double gradient_clipping = 1.0;
   bool prescale_gradients = false;
@@ -173,6 +202,24 @@ struct Config {
   // Gradients are sums over the ranks instead of means. This key is ours: sums in exact arithmetic
   // have the bits of one device for any number of ranks.
   bool sum_gradients = false;
+
+  // from_json reads the text of a DeepSpeed file, with or without comments. Errors are ValueErrors,
+  // TypeErrors or AssertionErrors that name the key: unknown keys, values of a wrong type or out of
+  // range, "auto" without a value, features that simmesh doesn't have.
+  static Config from_json(std::string_view text, const AutoValues& autos = {});
+  // from_json_file reads a file; a RuntimeError if it can't be read.
+  static Config from_json_file(const std::string& path, const AutoValues& autos = {});
+
+  // to_json returns the text of a file that reads as this configuration, with every key.
+  std::string to_json() const;
+
+  // check raises as from_json does, for a configuration that was filled in by a program.
+  void check() const;
+
+  // batch_sizes completes the three numbers for so many ranks. Raises an AssertionError if they
+  // contradict each other, or if neither train_batch_size nor train_micro_batch_size_per_gpu is
+  // given.
+  BatchSizes batch_sizes(std::int64_t ranks) const;
 };
 
 }  // namespace simmesh::zero

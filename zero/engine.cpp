@@ -4,29 +4,19 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/optim/loss_scaler.h"
+#include "zero/engine_setup.h"
 
 namespace simmesh::zero {
 
 namespace {
 
-constexpr std::string_view source = "zero/engine";
-
-void check(const Config& config) {
-  if (config.gradient_accumulation_steps < 1)
-    raise(ErrorKind::value_error, source, "expected at least 1 gradient accumulation step, got {}",
-          config.gradient_accumulation_steps);
-  if (!(config.gradient_clipping >= 0))
-    raise(ErrorKind::value_error, source, "expected a gradient_clipping of at least 0, got {}",
-          config.gradient_clipping);
-}
+constexpr std::string_view engine_source = "zero/engine";
 
 std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
   switch (setup.config.zero_optimization.stage) {
     case 0: return make_stage0(setup);
     case 3: return make_stage3(setup);
-    default:
-      raise(ErrorKind::value_error, source, "expected a zero_optimization.stage of 0, got {}",
-            setup.config.zero_optimization.stage);
+    default: return make_flat_stage(setup);
   }
 }
 
@@ -35,22 +25,23 @@ std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
 struct Engine::State {
   State(nn::Module& trained, const MakeOptimizer& make_optimizer, const Config& given,
         const ProcessGroup& group)
-      : module(trained),
-        config(given),
-        stage(make_stage({trained, make_optimizer, config, group})) {
+      : module(trained), config(completed_config(given, group.size(), bool(make_optimizer))) {
+    convert_module(module, config);
+    stage = make_stage({module, make_optimizer, config, group});
+    if (make_optimizer) check_optimizer(stage->optimizer(), config);
     if (config.fp16.enabled) scaler.emplace(config.fp16.scaler());
     for (const auto& [name, parameter] : module.named_parameters()) names.push_back(name);
   }
 
   double loss_scale() const { return scaler ? scaler->scale() : 1.0; }
   bool is_boundary_after(std::int64_t count) const {
-    return count >= config.gradient_accumulation_steps;
+    return count >= *config.gradient_accumulation_steps;
   }
 
   std::size_t index_of(std::string_view name) const {
     for (std::size_t i = 0; i < names.size(); ++i)
       if (names[i] == name) return i;
-    raise(ErrorKind::key_error, source, "expected the name of a parameter, got {}", name);
+    raise(ErrorKind::key_error, engine_source, "expected the name of a parameter, got {}", name);
   }
 
   nn::Module& module;
@@ -65,7 +56,6 @@ struct Engine::State {
 
 Engine::Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                const ProcessGroup& group) {
-  check(config);
   state_ = std::make_unique<State>(module, make_optimizer, config, group);
 }
 
@@ -79,10 +69,10 @@ Tensor Engine::operator()(const Tensor& input) const { return state_->module(inp
 
 void Engine::train(bool mode) { state_->module.train(mode); }
 
-void Engine::backward(const Tensor& loss) {
+void Engine::backward(const Tensor& loss, bool scale_wrt_gas) {
   State& state = *state_;
   state.stage->before_backward(state.is_boundary_after(state.micro_batches + 1));
-  Tensor part = div(loss, double(state.config.gradient_accumulation_steps));
+  Tensor part = scale_wrt_gas ? div(loss, double(*state.config.gradient_accumulation_steps)) : loss;
   simmesh::backward(state.scaler ? state.scaler->scaled(part) : part);
   state.stage->after_backward();
   ++state.micro_batches;
@@ -126,6 +116,12 @@ Tensor Engine::safe_get_full_grad(std::string_view name) const {
 
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group) {
+  return {module, make_optimizer, config, group};
+}
+
+Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group) {
+  MakeOptimizer make_optimizer;
+  if (config.optimizer) make_optimizer = configured_optimizer(*config.optimizer);
   return {module, make_optimizer, config, group};
 }
 

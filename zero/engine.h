@@ -23,6 +23,14 @@ namespace simmesh::zero {
 // - 0: everything is whole on every member. Gradients are added up over micro-batches in float32,
 //   and each is all-reduced at the boundary: one all-reduce of 4 bytes per element for each
 //   parameter that requires a gradient.
+// - 1: masters and the optimiser's state are partitioned: those of each group of the optimiser lie
+//   in a flat buffer, of which every member owns a slice (see FlatLayout). Gradients add up on the
+//   parameters; in the backward pass at the boundary they go through buckets of
+//   reduce_bucket_size elements, each all-reduced, and a member keeps what it owns. After the step
+//   one all-gather a group brings the slices together again.
+// - 2: as 1, and the gradients of every micro-batch are reduced, so that a member keeps only its
+//   own part of their sum.
+// From stage 1 on a step is skipped if a gradient of any member isn't finite.
 //
 //   auto make_sgd = [](const std::vector<nn::NamedTensor>& masters) {
 //     std::vector<Tensor> tensors;
@@ -34,7 +42,7 @@ namespace simmesh::zero {
 //   engine.step();
 class Engine {
  public:
-  // Raises a ValueError for a config with fewer than one accumulation step or a negative norm.
+  // Raises what Config::check raises, and AssertionErrors for keys that don't go together.
   Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
          const ProcessGroup& group);
   ~Engine();
@@ -47,8 +55,9 @@ class Engine {
   void train(bool mode = true);
   void eval() { train(false); }
 
-  // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale.
-  void backward(const Tensor& loss);
+  // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale. With
+  // scale_wrt_gas off the loss isn't divided.
+  void backward(const Tensor& loss, bool scale_wrt_gas = true);
 
   // is_gradient_accumulation_boundary says whether the next step changes the parameters.
   bool is_gradient_accumulation_boundary() const;
@@ -85,7 +94,15 @@ class Engine {
 
 // initialize makes an engine, as deepspeed.initialize does. Each member of the group calls it with
 // a module that has the same parameters. The module must outlive the engine.
+//
+// From stage 1 on make_optimizer is called twice: first with the parameters, to learn the
+// optimiser's groups, whose parameters are laid out together, and then with the masters of this
+// member, which have the names of their parameters. An empty one makes an engine that has no
+// optimiser, in stage 3.
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group);
+
+// This initialize makes the optimiser of the section optimizer of the configuration, if it has one.
+Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group);
 
 }  // namespace simmesh::zero

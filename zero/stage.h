@@ -64,6 +64,9 @@ class Stage {
 // make_stage0 keeps everything whole on every member.
 std::unique_ptr<Stage> make_stage0(const StageSetup& setup);
 
+// make_flat_stage partitions the masters and the optimiser's state, and in stage 2 the gradients.
+std::unique_ptr<Stage> make_flat_stage(const StageSetup& setup);
+
 // make_stage3 partitions parameters, gradients, masters and the optimiser's state.
 std::unique_ptr<Stage> make_stage3(const StageSetup& setup);
 

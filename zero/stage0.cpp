@@ -37,12 +37,15 @@ class Stage0 final : public Stage {
 
   // Adds the gradients of a micro-batch to the sums and clears them on the parameters.
   void after_backward() override {
+    NoGrad mode;
+    UnroundedSums scope;
+    Ledger::Category category(MemoryCategory::gradient);
     gradients_.resize(parameters_.size());
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       Tensor& parameter = parameters_[i].second;
       Tensor gradient = grad_of(parameter);
       if (!gradient.is_defined()) continue;
-      Tensor wide = converted(gradient.detach(), DType::float32);
+      Tensor wide = converted_unrounded(gradient.detach(), DType::float32);
       gradients_[i] = gradients_[i].is_defined() ? add(gradients_[i], wide) : wide;
       set_grad(parameter, Tensor());
     }
@@ -86,9 +89,11 @@ class Stage0 final : public Stage {
  private:
   // The mean, or sum, of a parameter's gradient over the group.
   Tensor mean_gradient(std::size_t i) const {
+    UnroundedSums scope;
     Tensor own = gradients_[i].is_defined() ? gradients_[i]
                                             : zeros(masters_[i].second.shape(), DType::float32);
-    return all_reduce(div(own, double(group_.size())), ReduceOp::sum, group_);
+    if (!config_.sum_gradients) own = div(own, double(group_.size()));
+    return all_reduce(own, ReduceOp::sum, group_);
   }
 
   // Gives the masters the means of the gradients over the group, divided by the loss scale. Says

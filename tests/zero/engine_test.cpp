@@ -113,7 +113,8 @@ TEST(ZeroEngine, RefusesConfigsThatMakeNoSense) {
     expect_error([&] { initialize(*model, make_sgd, {.gradient_accumulation_steps = 0}, group); },
                  ErrorKind::value_error, "at least 1 gradient accumulation step, got 0");
     expect_error([&] { initialize(*model, make_sgd, {.gradient_clipping = -1}, group); },
-                 ErrorKind::value_error, "gradient_clipping of at least 0, got -1");
+                 ErrorKind::value_error,
+                 "gradient_clipping: expected a number greater than or equal to 0, got -1");
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }

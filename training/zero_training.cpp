@@ -10,6 +10,7 @@
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
 #include "zero/engine.h"
+#include "zero/gathered_parameters.h"
 
 namespace simmesh {
 
@@ -99,6 +100,7 @@ ZeroStep run_zero_step(const ZeroTask& task, zero::Engine& engine, std::int64_t 
   step.scale_after = engine.loss_scale();
   step.norm = engine.get_global_grad_norm();
   step.is_skipped = !engine.was_step_applied();
+  zero::GatheredParameters whole(engine.module());
   for (const auto& [name, parameter] : engine.module().named_parameters())
     step.parameters.push_back(parameter.detach().clone());
   return step;
@@ -116,9 +118,10 @@ ZeroResult train_zero(const ZeroTask& task) {
   ZeroResult result;
   for (std::int64_t step = 0; step < task.steps; ++step)
     result.steps.push_back(run_zero_step(task, engine, step, world.rank()));
+  zero::GatheredParameters whole(*model);
   std::vector<nn::NamedTensor> parameters = model->named_parameters();
   for (const auto& [name, parameter] : parameters) {
-    result.parameters.emplace_back(name, parameter.detach());
+    result.parameters.emplace_back(name, parameter.detach().clone());
     if (parameter.dtype() != DType::float32)
       result.masters.emplace_back(name, engine.safe_get_full_fp32_param(name));
   }

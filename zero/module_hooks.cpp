@@ -73,9 +73,13 @@ void ModuleHooks::put_on_modules() {
     };
   }
   for (auto& [name, module] : stage_.index().root().named_modules())
-    ModuleState::of(*module).on_read = [weak](const nn::Module&, const nn::ParameterSlot& slot) {
+  {
+    ModuleState& state = ModuleState::of(*module);
+    state.hooks = weak;
+    state.on_read = [weak](const nn::Module&, const nn::ParameterSlot& slot) {
       if (auto hooks = weak.lock()) hooks->read(slot);
     };
+  }
 }
 
 void ModuleHooks::put_on_parameters() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "collectives/collectives.h"
+#include "core/autograd/saved_tensor.h"
+#include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
@@ -64,7 +66,8 @@ std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const P
 }  // namespace
 
 Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
-    : group_(setup.group), index_(with_leaves(setup.module, setup.config.zero_optimization)) {
+    : group_(setup.group), index_(with_leaves(setup.module, setup.config.zero_optimization)),
+      checks_changes_(setup.config.zero_optimization.enable_sanity_checks) {
   const ZeroOptimization& zero = setup.config.zero_optimization;
   index_.mark_persistent(zero.param_persistence_threshold, zero.model_persistence_threshold);
   bool has_optimizer = bool(setup.make_optimizer);
@@ -90,8 +93,7 @@ void Stage3::install() { hooks_ = ModuleHooks::install(*this); }
 
 void Stage3::register_external(ModuleId module, ParamId param, bool returned) {
   coordinator_->register_external(module, param, returned);
-  coordinator_->wait_for(param);
-  if (coordinator_->status(param) == ParamStatus::not_available) gather({param});
+  gather({param});
 }
 
 void Stage3::unregister_external(ModuleId module, ParamId param) {
@@ -109,22 +111,68 @@ void Stage3::end_gradients() {
 }
 
 void Stage3::gather(const std::vector<ParamId>& ids) {
-  params_->gather_blocking(ids);
-  for (ParamId id : ids) coordinator_->gathered_elsewhere(id);
+  std::vector<ParamId> missing;
+  for (ParamId id : ids) {
+    coordinator_->wait_for(id);
+    if (coordinator_->status(id) == ParamStatus::not_available) missing.push_back(id);
+  }
+  params_->gather_blocking(missing);
+  for (ParamId id : missing) coordinator_->gathered_elsewhere(id);
 }
 
-void Stage3::give_back(const std::vector<ParamId>& ids, std::optional<std::int64_t> root) {
+void Stage3::open_scope(const std::vector<ParamId>& ids) {
+  scoped_.resize(params_->size());
+  for (ParamId id : ids)
+    if (scoped_[std::size_t(id)])
+      raise(ErrorKind::runtime_error, "zero/gathered_parameters",
+            "expected a parameter that no other scope holds, got {}", (*params_)[id].name());
+  for (ParamId id : ids)
+    scoped_[std::size_t(id)] =
+        Scoped{.is_gathered = coordinator_->status(id) == ParamStatus::not_available};
+  gather(ids);
+  for (ParamId id : ids)
+    scoped_[std::size_t(id)]->changes = (*params_)[id].leaf().storage()->changes();
+}
+
+// Without a modifier rank nobody may have changed anything: on no rank.
+void Stage3::refuse_changes(const std::vector<ParamId>& ids) const {
+  std::string changed;
+  for (ParamId id : ids)
+    if ((*params_)[id].leaf().storage()->changes() != scoped_[std::size_t(id)]->changes)
+      changed = (*params_)[id].name();
+  Tensor flag = full({1}, DType::uint8, changed.empty() ? 0.0 : 1.0);
+  if (group_.size() > 1) flag = all_reduce(flag, ReduceOp::max, group_);
+  if (flag.has_elements() && flag.values<std::uint8_t>()[0] != 0)
+    raise(ErrorKind::runtime_error, "zero/gathered_parameters",
+          "expected no change of a gathered parameter without a modifier_rank, got one {}",
+          changed.empty() ? "on another rank" : "of " + changed);
+}
+
+void Stage3::close_scope(const std::vector<ParamId>& ids,
+                         std::optional<std::int64_t> modifier_rank) {
   NoGrad mode;
+  if (!modifier_rank && checks_changes_) refuse_changes(ids);
   for (ParamId id : ids) {
+    if (!modifier_rank) continue;
     PartitionedParam& param = (*params_)[id];
-    if (root) {
-      Tensor values = param.leaf().detach();
-      if (group_.size() > 1) copy_(values, broadcast(values, *root, group_));
-      param.update_shard();
-      if (optimizer_) optimizer_->refresh(id);
+    Tensor values = param.leaf().detach();
+    if (group_.size() > 1) {
+      PreservedVersion same_use(values);
+      copy_(values, broadcast(values, *modifier_rank, group_));
     }
-    param.drop();
+    param.update_shard();
+    if (optimizer_) optimizer_->refresh(id);
+  }
+  abandon_scope(ids);
+}
+
+void Stage3::abandon_scope(const std::vector<ParamId>& ids) {
+  for (ParamId id : ids) {
+    bool is_gathered = scoped_[std::size_t(id)]->is_gathered;
+    scoped_[std::size_t(id)].reset();
+    if (!is_gathered) continue;
     coordinator_->released_elsewhere(id);
+    params_->release(id);
   }
 }
 

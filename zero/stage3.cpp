@@ -24,18 +24,14 @@ nn::Module& with_leaves(nn::Module& module, const ZeroOptimization& zero) {
   return module;
 }
 
-// The small groups of hpZ are of consecutive members.
-PartitionGroups groups_of(const ProcessGroup& group, std::int64_t secondary_size) {
+// The small groups of hpZ are of consecutive members; the last one takes what is left.
+PartitionGroups partition_groups(const ProcessGroup& group, std::int64_t secondary_size) {
   PartitionGroups groups{.all = group};
   if (secondary_size <= 1) return groups;
-  if (secondary_size > group.size() || group.size() % secondary_size != 0)
-    raise(ErrorKind::value_error, stage3_source,
-          "expected a zero_hpz_partition_size that divides {} ranks, got {}", group.size(),
-          secondary_size);
   std::int64_t first = group.rank() / secondary_size * secondary_size;
   std::vector<std::int64_t> members;
-  for (std::int64_t i = 0; i < secondary_size; ++i)
-    members.push_back(std::int64_t(group.members()[first + i]));
+  for (std::int64_t i = first; i < std::min(first + secondary_size, group.size()); ++i)
+    members.push_back(std::int64_t(group.members()[i]));
   groups.secondary = ProcessGroup::of(RankList::of(members), "hpz");
   return groups;
 }
@@ -51,7 +47,7 @@ Tensor values_of_first(const ModuleIndex::Param& param, const ProcessGroup& grou
 std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,
                                                const ZeroOptimization& zero) {
   NoGrad mode;
-  PartitionGroups groups = groups_of(group, zero.zero_hpz_partition_size);
+  PartitionGroups groups = partition_groups(group, zero.zero_hpz_partition_size);
   std::vector<std::unique_ptr<PartitionedParam>> params;
   for (const ModuleIndex::Param& param : index.params()) {
     Tensor whole = values_of_first(param, group);

@@ -27,8 +27,7 @@ class ModuleHooks;
 class Stage3 final : public Stage {
  public:
   // Partitions the parameters of the module: those of the group's first rank, which are broadcast.
-  // Without a make_optimizer it is the engine for inference, which never steps. Raises a ValueError
-  // for a small group of hpZ that can't be.
+  // Without a make_optimizer it is the engine for inference, which never steps.
   explicit Stage3(const StageSetup& setup, const DeepSpeedFaults& faults = {});
   ~Stage3() override;
 

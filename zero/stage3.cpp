@@ -22,11 +22,13 @@ nn::Module& with_leaves(nn::Module& module, const ZeroOptimization& zero) {
   return module;
 }
 
-// The small groups of hpZ are of consecutive members.
-PartitionGroups groups_of(const ProcessGroup& group, std::int64_t secondary_size) {
+// The small groups of hpZ are of consecutive members; one as large as the whole or larger is the
+// whole, as in DeepSpeed.
+PartitionGroups groups_of(const ProcessGroup& group, std::int64_t size) {
   PartitionGroups groups{.all = group};
+  std::int64_t secondary_size = std::min(size, group.size());
   if (secondary_size <= 1) return groups;
-  if (secondary_size > group.size() || group.size() % secondary_size != 0)
+  if (group.size() % secondary_size != 0)
     raise(ErrorKind::value_error, stage3_source,
           "expected a zero_hpz_partition_size that divides {} ranks, got {}", group.size(),
           secondary_size);

@@ -72,8 +72,7 @@ void ModuleHooks::put_on_modules() {
       if (auto hooks = weak.lock()) hooks->failed(id);
     };
   }
-  for (auto& [name, module] : stage_.index().root().named_modules())
-  {
+  for (auto& [name, module] : stage_.index().root().named_modules()) {
     ModuleState& state = ModuleState::of(*module);
     state.hooks = weak;
     state.on_read = [weak](const nn::Module&, const nn::ParameterSlot& slot) {

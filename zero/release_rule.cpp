@@ -23,10 +23,9 @@ void append_ahead(std::vector<ParamId>& ahead, ModuleId module, bool after_leaf,
 // A use that the queue has already given out is one that nobody prefetches again.
 void drop_asked_for(std::vector<ParamId>& ids, std::int64_t step,
                     const ReleaseRule::Situation& situation) {
-  ids.erase(
-      std::remove_if(ids.begin(), ids.end(),
-                     [&](ParamId id) { return situation.recent[std::size_t(id)] > step; }),
-      ids.end());
+  ids.erase(std::remove_if(ids.begin(), ids.end(),
+                           [&](ParamId id) { return situation.recent[std::size_t(id)] > step; }),
+            ids.end());
 }
 
 std::vector<ParamId> decide(ModuleId module, std::int64_t step,
@@ -57,9 +56,8 @@ const std::vector<ParamId>& ReleaseRule::given_up(ModuleId module, std::int64_t 
                                                   const Situation& situation) {
   if (decisions_.size() <= std::size_t(step)) decisions_.resize(std::size_t(step) + 1);
   std::vector<Decision>& known = decisions_[std::size_t(step)];
-  auto decision = std::find_if(known.begin(), known.end(), [module](const Decision& each) {
-    return each.module == module;
-  });
+  auto decision = std::find_if(known.begin(), known.end(),
+                               [module](const Decision& each) { return each.module == module; });
   if (decision == known.end())
     decision = known.insert(known.end(), {module, decide(module, step, situation)});
   if (situation.settings.faults.remembers_stale_releases) return decision->given_up;

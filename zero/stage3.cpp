@@ -62,7 +62,8 @@ std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const P
 }  // namespace
 
 Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
-    : group_(setup.group), index_(with_leaves(setup.module, setup.config.zero_optimization)),
+    : group_(setup.group),
+      index_(with_leaves(setup.module, setup.config.zero_optimization)),
       checks_changes_(setup.config.zero_optimization.enable_sanity_checks) {
   const ZeroOptimization& zero = setup.config.zero_optimization;
   index_.mark_persistent(zero.param_persistence_threshold, zero.model_persistence_threshold);

@@ -8,9 +8,9 @@
 namespace simmesh::zero {
 namespace {
 
+using simmesh::testing::expect_error;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using simmesh::testing::expect_error;
 
 // A root and three layers of ten elements each, over two ranks.
 FetchGraph three_layers() {
@@ -57,11 +57,11 @@ TEST(Coordinator, RecordsThenPrefetches) {
   EXPECT_EQ(run.coordinator.mode(), TraceMode::record);
   run.forward({1, 2, 3});
   EXPECT_EQ(run.coordinator.mode(), TraceMode::complete);
-  EXPECT_THAT(run.take_log(),
-              ElementsAre("agree on modules in the trace 0 1 2 3",
-                          "agree on parameters in the trace 0 1 2",
-                          "agree on steps in the trace 1 2 3", "gather 0", "gather 1", "release 0",
-                          "gather 2", "release 1", "release 2"));
+  EXPECT_THAT(
+      run.take_log(),
+      ElementsAre("agree on modules in the trace 0 1 2 3", "agree on parameters in the trace 0 1 2",
+                  "agree on steps in the trace 1 2 3", "gather 0", "gather 1", "release 0",
+                  "gather 2", "release 1", "release 2"));
 }
 
 // If this fails, the limit on live parameters doesn't stop prefetching, or stops it too early.
@@ -170,12 +170,16 @@ TEST(Coordinator, RecordsAgainWhenAModuleNeedsMore) {
   run.forward({1, 2, 3});
   EXPECT_EQ(run.coordinator.mode(), TraceMode::complete);
 
-  FetchRun faulty(three_layers(), {.faults = {.breaks_on_changes = true}});
+  FetchRun faulty(three_layers(),
+                  {.prefetch_bucket_size = 0, .faults = {.breaks_on_changes = true}});
   faulty.forward({1, 2, 3});
   faulty.forward({1, 2, 3});
   faulty.coordinator.register_external(1, 2, false);
-  expect_error([&] { faulty.forward({1, 2, 3}); }, ErrorKind::runtime_error,
-               "tracing error at step 1");
+  expect_error(
+      [&] {
+        faulty.forward({1, 2, 3});
+      },
+      ErrorKind::runtime_error, "tracing error at step 1");
 }
 
 // Counted as there: what an iteration finds, and external parameters.
@@ -194,7 +198,7 @@ TEST(Coordinator, CountsWhatIsThereWhenAnIterationBegins) {
 TEST(Coordinator, KeepsParametersThatBackwardNeedsAfterARecomputation) {
   for (bool faulty : {false, true}) {
     FetchRun run(three_layers(),
-            {.max_reuse_distance = 0, .faults = {.ends_use_by_recomputation = faulty}});
+                 {.max_reuse_distance = 0, .faults = {.ends_use_by_recomputation = faulty}});
     run.coordinator.reset();
     run.coordinator.enter(1, Pass::backward);
     run.call(1);

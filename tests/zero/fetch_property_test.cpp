@@ -149,8 +149,8 @@ struct FetchOutcome {
 
 // A few iterations of one route, one of another, and a few of the first again. The steps are of
 // every other iteration.
-FetchOutcome run_routes(const Model& model, const std::vector<Call>& routes, const FetchSettings& settings,
-        bool forgets_steps) {
+FetchOutcome run_routes(const Model& model, const std::vector<Call>& routes,
+                        const FetchSettings& settings, bool forgets_steps) {
   SimulatedSink sink(model.graph);
   Coordinator coordinator(model.graph, settings, sink);
   constexpr std::size_t route_of[] = {0, 0, 0, 1, 0, 0, 0};

@@ -58,7 +58,9 @@ class SimulatedSink final : public FetchSink {
 
   bool is_whole(ParamId param) const { return states_[std::size_t(param)] == State::whole; }
   std::int64_t live() const { return live_; }
-  std::int64_t in_flight() const { return std::count(states_.begin(), states_.end(), State::in_flight); }
+  std::int64_t in_flight() const {
+    return std::count(states_.begin(), states_.end(), State::in_flight);
+  }
 
   std::vector<std::string> log;
   std::int64_t highest = 0;

@@ -71,6 +71,13 @@ void FlatGradients::drop() {
   for (OwnedPiece& piece : partition_.pieces()) piece.gradient = Tensor();
 }
 
+std::int64_t FlatGradients::bucket_bytes() const {
+  if (buffer_.is_defined()) return std::int64_t(buffer_.bytes());
+  std::int64_t bytes = 0;
+  for (const Tensor& part : bucket_.parts) bytes += std::int64_t(part.bytes());
+  return bytes;
+}
+
 void FlatGradients::reduce_bucket() {
   if (bucket_.segments.empty()) return;
   Chunk chunk = std::exchange(bucket_, {});

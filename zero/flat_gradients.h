@@ -39,6 +39,9 @@ class FlatGradients {
   // drop forgets the gradients of all pieces.
   void drop();
 
+  // bucket_bytes are those of the bucket: of its buffer with contiguous_gradients.
+  std::int64_t bucket_bytes() const;
+
  private:
   // A chunk is reduced by one collective: segments one after another in a flat tensor.
   struct Chunk {

@@ -10,6 +10,7 @@
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
 #include "zero/engine.h"
+#include "zero/gathered_parameters.h"
 
 namespace simmesh {
 
@@ -84,17 +85,6 @@ std::unique_ptr<optim::Optimizer> zero_optimizer(const ZeroTask& task,
                                        adam.decay);
 }
 
-// Copies of the parameters. In stage 3 no rank holds them whole; they are the masters in the dtype
-// of the model.
-std::vector<nn::NamedTensor> whole_parameters(const ZeroTask& task, const zero::Engine& engine) {
-  std::vector<nn::NamedTensor> whole = engine.module().named_parameters();
-  bool is_sharded = task.config.zero_optimization.stage == 3;
-  for (auto& [name, parameter] : whole)
-    parameter = is_sharded ? converted(engine.safe_get_full_fp32_param(name), task.model.dtype)
-                           : parameter.detach().clone();
-  return whole;
-}
-
 ZeroStep run_zero_step(const ZeroTask& task, zero::Engine& engine, std::int64_t index,
                        std::int64_t rank) {
   ZeroStep step;
@@ -110,8 +100,9 @@ ZeroStep run_zero_step(const ZeroTask& task, zero::Engine& engine, std::int64_t 
   step.scale_after = engine.loss_scale();
   step.norm = engine.get_global_grad_norm();
   step.is_skipped = !engine.was_step_applied();
-  for (const auto& [name, parameter] : whole_parameters(task, engine))
-    step.parameters.push_back(parameter);
+  zero::GatheredParameters whole(engine.module());
+  for (const auto& [name, parameter] : engine.module().named_parameters())
+    step.parameters.push_back(parameter.detach().clone());
   return step;
 }
 
@@ -127,10 +118,13 @@ ZeroResult train_zero(const ZeroTask& task) {
   ZeroResult result;
   for (std::int64_t step = 0; step < task.steps; ++step)
     result.steps.push_back(run_zero_step(task, engine, step, world.rank()));
-  result.parameters = whole_parameters(task, engine);
-  for (const auto& [name, parameter] : result.parameters)
-    if (task.model.dtype != DType::float32)
+  zero::GatheredParameters whole(*model);
+  std::vector<nn::NamedTensor> parameters = model->named_parameters();
+  for (const auto& [name, parameter] : parameters) {
+    result.parameters.emplace_back(name, parameter.detach().clone());
+    if (parameter.dtype() != DType::float32)
       result.masters.emplace_back(name, engine.safe_get_full_fp32_param(name));
+  }
   return result;
 }
 

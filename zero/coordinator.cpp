@@ -183,16 +183,20 @@ void Coordinator::gather(std::vector<ParamId> params, EventKind kind) {
 
 void Coordinator::start(gsl::span<const ParamId> params) {
   if (params.empty()) return;
-  auto free = std::find_if(gathers_.begin(), gathers_.end(),
-                           [](const Gather& gather) { return gather.waiting == 0; });
-  if (free == gathers_.end()) free = gathers_.emplace(gathers_.end());
-  free->members.assign(params.begin(), params.end());
-  free->waiting = free->members.size();
-  free->is_complete = false;
-  free->number = next_start_;
+  if (free_gathers_.empty()) {
+    free_gathers_.push_back(std::int32_t(gathers_.size()));
+    gathers_.emplace_back();
+  }
+  std::int32_t slot = free_gathers_.back();
+  free_gathers_.pop_back();
+  Gather& gather = gathers_[std::size_t(slot)];
+  gather.members.assign(params.begin(), params.end());
+  gather.waiting = gather.members.size();
+  gather.is_complete = false;
+  gather.number = next_start_;
   for (ParamId id : params) {
     statuses_.begin_gather(id);
-    gather_of_[std::size_t(id)] = std::int32_t(free - gathers_.begin());
+    gather_of_[std::size_t(id)] = slot;
     started_[std::size_t(id)] = next_start_++;
   }
   in_flight_count_ += std::int64_t(params.size());
@@ -200,14 +204,14 @@ void Coordinator::start(gsl::span<const ParamId> params) {
 }
 
 void Coordinator::wait(ParamId param) {
-  auto slot = std::size_t(std::exchange(gather_of_[std::size_t(param)], -1));
+  std::int32_t slot = std::exchange(gather_of_[std::size_t(param)], -1);
   --in_flight_count_;
   sink_.wait(param);
-  Gather& gather = gathers_[slot];
+  Gather& gather = gathers_[std::size_t(slot)];
   if (!gather.is_complete)
     for (ParamId id : gather.members) statuses_.finish_gather(id);
   gather.is_complete = true;
-  --gather.waiting;
+  if (--gather.waiting == 0) free_gathers_.push_back(slot);
   if (!is_observed_) return;
   Event waited = event(EventKind::wait);
   waited.params = {param};

@@ -136,7 +136,8 @@ class Coordinator {
   std::vector<std::int64_t> recent_;
   std::vector<std::uint64_t> asked_;  // marks of one use of the queue
   std::uint64_t asking_ = 0;
-  std::vector<Gather> gathers_;  // slots are used again
+  std::vector<Gather> gathers_;
+  std::vector<std::int32_t> free_gathers_;  // slots to use again
   std::vector<std::int32_t> gather_of_;
   std::vector<std::uint64_t> started_;  // by parameter: the number of its gather
   std::uint64_t next_start_ = 0;

@@ -9,8 +9,8 @@ namespace simmesh::zero {
 // DeepSpeedFaults are decisions of DeepSpeed 0.19 that we think are wrong. Each can be had, to
 // follow a recorded run; docs/zero.md says what is right instead.
 struct DeepSpeedFaults {
-  // What a module keeps when it is left is remembered for (module, step) also after the trace was
-  // invalidated and another order recorded.
+  // What a module keeps when it is left is remembered for (module, step), also in an iteration
+  // whose prefetches went otherwise, and after another order was recorded.
   bool remembers_stale_releases = false;
   // The look-ahead at a release takes every module ahead as a leaf where the released one is a
   // leaf, and none as a leaf where it isn't.

@@ -72,10 +72,13 @@ void ModuleHooks::put_on_modules() {
       if (auto hooks = weak.lock()) hooks->failed(id);
     };
   }
-  for (auto& [name, module] : stage_.index().root().named_modules())
-    ModuleState::of(*module).on_read = [weak](const nn::Module&, const nn::ParameterSlot& slot) {
+  for (auto& [name, module] : stage_.index().root().named_modules()) {
+    ModuleState& state = ModuleState::of(*module);
+    state.hooks = weak;
+    state.on_read = [weak](const nn::Module&, const nn::ParameterSlot& slot) {
       if (auto hooks = weak.lock()) hooks->read(slot);
     };
+  }
 }
 
 void ModuleHooks::put_on_parameters() {

@@ -23,6 +23,8 @@ class ModuleHooks : public std::enable_shared_from_this<ModuleHooks> {
   explicit ModuleHooks(Stage3& stage);
   static std::shared_ptr<ModuleHooks> install(Stage3& stage);
 
+  Stage3& stage() const { return stage_; }
+
   // end_backward passes on the gradients that leaf modules still keep.
   void end_backward();
 

@@ -7,7 +7,7 @@
 
 namespace simmesh::zero {
 
-class Stage3;
+class ModuleHooks;
 
 // ModuleState is what stage 3 keeps with a module.
 class ModuleState final : public nn::ModuleExtension {
@@ -25,8 +25,8 @@ class ModuleState final : public nn::ModuleExtension {
   }
 
   bool is_leaf = false;
-  // The engine's part, where the module belongs to one.
-  std::weak_ptr<Stage3> stage = {};
+  // Those of the engine that the module belongs to.
+  std::weak_ptr<ModuleHooks> hooks = {};
   std::function<void(nn::Module& module)> on_failure = {};
   std::function<void(const nn::Module& module, const nn::ParameterSlot& slot)> on_read = {};
 };

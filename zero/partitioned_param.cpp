@@ -57,7 +57,8 @@ void PartitionedParam::cut(Tensor& shard, std::int64_t rank) const {
 void PartitionedParam::cut_secondary() {
   if (secondary_ranks_ == 0 || secondary_.is_defined()) return;
   Ledger::Category category(MemoryCategory::parameter);
-  secondary_ = zeros({shard_numel_ * ranks_ / secondary_ranks_}, dtype());
+  std::int64_t padded = shard_numel_ * ranks_;
+  secondary_ = zeros({(padded + secondary_ranks_ - 1) / secondary_ranks_}, dtype());
   cut(secondary_, secondary_rank_);
 }
 

@@ -12,8 +12,8 @@ namespace simmesh::zero {
 // ReleaseRule decides what a module gives up when it is left under a complete trace: what it needs,
 // but for persistent parameters, those that a prefetch has already been asked for, and those that
 // modules ahead need before max_reuse_distance elements have gone by. The distance is looked at
-// before each module, so that a whole module may lie beyond it. A decision is made once for a
-// module at a step.
+// before each module, so that a whole module may lie beyond it. The look-ahead is done
+// once for a module at a step.
 class ReleaseRule {
  public:
   // Situation is what a decision depends on. recent[p] is the last step of the trace for which the
@@ -40,6 +40,7 @@ class ReleaseRule {
   };
 
   std::vector<std::vector<Decision>> decisions_;  // by step
+  std::vector<ParamId> given_up_;                 // the last answer
 };
 
 }  // namespace simmesh::zero

@@ -6,16 +6,15 @@
 
 #include "collectives/collectives.h"
 #include "core/autograd/variable.h"
-#include "core/check/check.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/shapes/factories.h"
 #include "core/optim/clip.h"
-#include "core/optim/loss_scaler.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
 #include "zero/collective_record.h"
+#include "zero/norm.h"
+#include "zero/shard_layout.h"
 
 namespace simmesh::zero {
 
@@ -38,22 +37,18 @@ ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& 
 void ShardedOptimizer::make_tiles(std::int64_t sub_group_size) {
   std::size_t groups = optimizer_->learning_rates().size();
   const std::vector<Tensor>& trained = optimizer_->parameters();
-  std::vector<std::vector<ParamId>> members(groups);
+  std::vector<std::vector<std::size_t>> members(groups);
   for (std::size_t i = 0; i < masters_.size(); ++i) {
     if (!masters_[i].second.requires_grad()) continue;
     for (std::size_t j = 0; j < trained.size(); ++j)
       if (nn::is_same_tensor(trained[j], masters_[i].second))
-        members[optimizer_->group_of(j)].push_back(ParamId(i));
+        members[optimizer_->group_of(j)].push_back(i);
   }
-  for (const std::vector<ParamId>& group : members) {
-    std::int64_t numel = 0;
-    for (ParamId id : group) {
-      if (numel == 0) tiles_.emplace_back();
-      tiles_.back().push_back(id);
-      numel += params_[id].shard_numel();
-      if (numel >= sub_group_size) numel = 0;
-    }
-  }
+  std::vector<std::int64_t> shards;
+  for (std::size_t i = 0; i < params_.size(); ++i)
+    shards.push_back(params_[ParamId(i)].shard_numel());
+  for (const Tile& tile : optimizer_tiles(members, shards, sub_group_size))
+    tiles_.emplace_back(tile.parameters.begin(), tile.parameters.end());
 }
 
 // A parameter without a gradient counts as zeros.
@@ -65,18 +60,16 @@ Tensor ShardedOptimizer::gradient_of(ParamId param, const GradientShards& gradie
   return is_fp16_ ? div(wide, loss_scale) : wide;
 }
 
+// With float16 only, where an overflow is expected now and then.
 bool ShardedOptimizer::has_overflow(const GradientShards& gradients) const {
   const ProcessGroup& group = params_.groups().all;
-  bool is_finite = true;
+  std::vector<Tensor> shards;
   for (std::size_t i = 0; i < params_.size(); ++i)
     if (const Tensor& shard = gradients.of(ParamId(i)); shard.is_defined())
-      is_finite &= optim::all_finite(shard.detach());
-  Tensor overflow = full({1}, DType::uint8, is_finite ? 0.0 : 1.0);
-  if (group.size() > 1) {
-    record_collective("all_reduce", overflow, group, group);
-    overflow = all_reduce(overflow, ReduceOp::max, group);
-  }
-  return overflow.has_elements() && overflow.values<std::uint8_t>()[0] != 0;
+      shards.push_back(shard.detach());
+  if (group.size() > 1)
+    record_collective("all_reduce", empty_meta(Dims{1}, DType::uint8), group, group);
+  return !are_all_finite(shards, group);
 }
 
 // The square sums of tiles are added up unrounded in exact arithmetic, so that the norm doesn't
@@ -124,7 +117,7 @@ StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_s
   double value = norm.has_elements() ? scalar_value(norm) : 0.0;
   if (!std::isfinite(value)) return {false, false, infinity};
   Tensor factor;
-  if (clip_ > 0) factor = clamp_max(div(full_like(norm, clip_), add(norm, 1e-6)), 1.0);
+  if (clip_ > 0) factor = clip_factor(norm, clip_);
   for (const std::vector<ParamId>& tile : tiles_) step_tile(tile, gradients, loss_scale, factor);
   return {true, true, value};
 }

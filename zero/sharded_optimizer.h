@@ -34,9 +34,7 @@ class ShardedOptimizer {
   std::int64_t state_bytes() const;
 
  private:
-  void make_masters(const std::vector<std::string>& names);
   void make_tiles(std::int64_t sub_group_size);
-  void join_masters();
   Tensor gradient_of(ParamId param, const GradientShards& gradients, double loss_scale) const;
   bool has_overflow(const GradientShards& gradients) const;
   Tensor norm_of(const GradientShards& gradients, double loss_scale) const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "collectives/collectives.h"
+#include "core/autograd/saved_tensor.h"
+#include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
@@ -22,20 +24,14 @@ nn::Module& with_leaves(nn::Module& module, const ZeroOptimization& zero) {
   return module;
 }
 
-// The small groups of hpZ are of consecutive members; one as large as the whole or larger is the
-// whole, as in DeepSpeed.
-PartitionGroups groups_of(const ProcessGroup& group, std::int64_t size) {
+// The small groups of hpZ are of consecutive members; the last one takes what is left.
+PartitionGroups partition_groups(const ProcessGroup& group, std::int64_t secondary_size) {
   PartitionGroups groups{.all = group};
-  std::int64_t secondary_size = std::min(size, group.size());
   if (secondary_size <= 1) return groups;
-  if (group.size() % secondary_size != 0)
-    raise(ErrorKind::value_error, stage3_source,
-          "expected a zero_hpz_partition_size that divides {} ranks, got {}", group.size(),
-          secondary_size);
   std::int64_t first = group.rank() / secondary_size * secondary_size;
   std::vector<std::int64_t> members;
-  for (std::int64_t i = 0; i < secondary_size; ++i)
-    members.push_back(std::int64_t(group.members()[first + i]));
+  for (std::int64_t i = first; i < std::min(first + secondary_size, group.size()); ++i)
+    members.push_back(std::int64_t(group.members()[i]));
   groups.secondary = ProcessGroup::of(RankList::of(members), "hpz");
   return groups;
 }
@@ -51,7 +47,7 @@ Tensor values_of_first(const ModuleIndex::Param& param, const ProcessGroup& grou
 std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,
                                                const ZeroOptimization& zero) {
   NoGrad mode;
-  PartitionGroups groups = groups_of(group, zero.zero_hpz_partition_size);
+  PartitionGroups groups = partition_groups(group, zero.zero_hpz_partition_size);
   std::vector<std::unique_ptr<PartitionedParam>> params;
   for (const ModuleIndex::Param& param : index.params()) {
     Tensor whole = values_of_first(param, group);
@@ -66,7 +62,9 @@ std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const P
 }  // namespace
 
 Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
-    : group_(setup.group), index_(with_leaves(setup.module, setup.config.zero_optimization)) {
+    : group_(setup.group),
+      index_(with_leaves(setup.module, setup.config.zero_optimization)),
+      checks_changes_(setup.config.zero_optimization.enable_sanity_checks) {
   const ZeroOptimization& zero = setup.config.zero_optimization;
   index_.mark_persistent(zero.param_persistence_threshold, zero.model_persistence_threshold);
   bool has_optimizer = bool(setup.make_optimizer);
@@ -92,8 +90,7 @@ void Stage3::install() { hooks_ = ModuleHooks::install(*this); }
 
 void Stage3::register_external(ModuleId module, ParamId param, bool returned) {
   coordinator_->register_external(module, param, returned);
-  coordinator_->wait_for(param);
-  if (coordinator_->status(param) == ParamStatus::not_available) gather({param});
+  gather({param});
 }
 
 void Stage3::unregister_external(ModuleId module, ParamId param) {
@@ -111,22 +108,68 @@ void Stage3::end_gradients() {
 }
 
 void Stage3::gather(const std::vector<ParamId>& ids) {
-  params_->gather_blocking(ids);
-  for (ParamId id : ids) coordinator_->gathered_elsewhere(id);
+  std::vector<ParamId> missing;
+  for (ParamId id : ids) {
+    coordinator_->wait_for(id);
+    if (coordinator_->status(id) == ParamStatus::not_available) missing.push_back(id);
+  }
+  params_->gather_blocking(missing);
+  for (ParamId id : missing) coordinator_->gathered_elsewhere(id);
 }
 
-void Stage3::give_back(const std::vector<ParamId>& ids, std::optional<std::int64_t> root) {
+void Stage3::open_scope(const std::vector<ParamId>& ids) {
+  scoped_.resize(params_->size());
+  for (ParamId id : ids)
+    if (scoped_[std::size_t(id)])
+      raise(ErrorKind::runtime_error, "zero/gathered_parameters",
+            "expected a parameter that no other scope holds, got {}", (*params_)[id].name());
+  for (ParamId id : ids)
+    scoped_[std::size_t(id)] =
+        Scoped{.is_gathered = coordinator_->status(id) == ParamStatus::not_available};
+  gather(ids);
+  for (ParamId id : ids)
+    scoped_[std::size_t(id)]->changes = (*params_)[id].leaf().storage()->changes();
+}
+
+// Without a modifier rank nobody may have changed anything: on no rank.
+void Stage3::refuse_changes(const std::vector<ParamId>& ids) const {
+  std::string changed;
+  for (ParamId id : ids)
+    if ((*params_)[id].leaf().storage()->changes() != scoped_[std::size_t(id)]->changes)
+      changed = (*params_)[id].name();
+  Tensor flag = full({1}, DType::uint8, changed.empty() ? 0.0 : 1.0);
+  if (group_.size() > 1) flag = all_reduce(flag, ReduceOp::max, group_);
+  if (flag.has_elements() && flag.values<std::uint8_t>()[0] != 0)
+    raise(ErrorKind::runtime_error, "zero/gathered_parameters",
+          "expected no change of a gathered parameter without a modifier_rank, got one {}",
+          changed.empty() ? "on another rank" : "of " + changed);
+}
+
+void Stage3::close_scope(const std::vector<ParamId>& ids,
+                         std::optional<std::int64_t> modifier_rank) {
   NoGrad mode;
+  if (!modifier_rank && checks_changes_) refuse_changes(ids);
   for (ParamId id : ids) {
+    if (!modifier_rank) continue;
     PartitionedParam& param = (*params_)[id];
-    if (root) {
-      Tensor values = param.leaf().detach();
-      if (group_.size() > 1) copy_(values, broadcast(values, *root, group_));
-      param.update_shard();
-      if (optimizer_) optimizer_->refresh(id);
+    Tensor values = param.leaf().detach();
+    if (group_.size() > 1) {
+      PreservedVersion same_use(values);
+      copy_(values, broadcast(values, *modifier_rank, group_));
     }
-    param.drop();
+    param.update_shard();
+    if (optimizer_) optimizer_->refresh(id);
+  }
+  abandon_scope(ids);
+}
+
+void Stage3::abandon_scope(const std::vector<ParamId>& ids) {
+  for (ParamId id : ids) {
+    bool is_gathered = scoped_[std::size_t(id)]->is_gathered;
+    scoped_[std::size_t(id)].reset();
+    if (!is_gathered) continue;
     coordinator_->released_elsewhere(id);
+    params_->release(id);
   }
 }
 

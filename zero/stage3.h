@@ -27,8 +27,7 @@ class ModuleHooks;
 class Stage3 final : public Stage {
  public:
   // Partitions the parameters of the module: those of the group's first rank, which are broadcast.
-  // Without a make_optimizer it is the engine for inference, which never steps. Raises a ValueError
-  // for a small group of hpZ that can't be.
+  // Without a make_optimizer it is the engine for inference, which never steps.
   explicit Stage3(const StageSetup& setup, const DeepSpeedFaults& faults = {});
   ~Stage3() override;
 
@@ -51,11 +50,15 @@ class Stage3 final : public Stage {
   void add_gradient(ParamId param, Tensor gradient);
   void end_gradients();
 
-  // gather makes parameters whole for somebody who looks at them, and give_back ends that: with
-  // `root` their elements become those of that member of the group, on every rank. Both raise what
-  // ParamStatuses do; gather ignores none that is whole already.
+  // gather makes parameters whole that aren't, by a blocking gather of each.
   void gather(const std::vector<ParamId>& params);
-  void give_back(const std::vector<ParamId>& params, std::optional<std::int64_t> root);
+
+  // What GatheredParameters does: a scope gathers parameters, ascending, that no other scope holds;
+  // when it closes, the elements become those of one member of the group, or are given up.
+  // abandon_scope only lets go of them.
+  void open_scope(const std::vector<ParamId>& params);
+  void close_scope(const std::vector<ParamId>& params, std::optional<std::int64_t> modifier_rank);
+  void abandon_scope(const std::vector<ParamId>& params);
 
   void before_backward(bool is_boundary) override;
   void after_backward() override;
@@ -70,6 +73,7 @@ class Stage3 final : public Stage {
  private:
   Tensor whole_of(std::size_t parameter, const Tensor& own) const;
   void gather_persistent();
+  void refuse_changes(const std::vector<ParamId>& params) const;
 
   ProcessGroup group_;
   ModuleIndex index_;
@@ -78,6 +82,14 @@ class Stage3 final : public Stage {
   std::unique_ptr<GradientShards> gradients_;
   std::unique_ptr<ShardedOptimizer> optimizer_;
   std::shared_ptr<ModuleHooks> hooks_;
+  // Of an open scope, by parameter: the changes of the leaf's storage when it was opened, and
+  // whether the scope gathered it.
+  struct Scoped {
+    std::uint32_t changes = 0;
+    bool is_gathered = false;
+  };
+  std::vector<std::optional<Scoped>> scoped_;
+  bool checks_changes_;
 };
 
 }  // namespace simmesh::zero

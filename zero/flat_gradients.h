@@ -48,6 +48,7 @@ class FlatGradients {
     std::vector<FlatSegment> segments;
     std::vector<Tensor> parts;  // of the gradients
     std::int64_t numel = 0;
+    bool fills_buffer = false;  // the parts are the begin of the buffer
   };
   struct Pending {
     std::vector<FlatSegment> segments;

@@ -13,15 +13,13 @@ namespace simmesh::zero {
 
 namespace {
 
-// A node that only watches a gradient go by. What is added up unrounded behind it stays so.
 void watch(const char* name, Tensor& tensor, std::function<void()> act) {
-  bool unrounded = Variable::of(tensor)->edge(tensor).node->takes_unrounded();
   record_function(name, {tensor}, {&tensor},
                   [act = std::move(act)](const std::vector<Tensor>& gradients) {
                     act();
                     return gradients;
                   },
-                  {.reduces_gradients = unrounded});
+                  {.passes_on = true});
 }
 
 bool is_watched(const Tensor& tensor) { return tensor.is_defined() && tensor.requires_grad(); }

@@ -18,8 +18,6 @@ namespace {
 
 using simmesh::testing::expect_error;
 
-const Arithmetic exact = Arithmetic::exact();
-
 void expect_equals_stage0(const ModelMaker& make, Config config) {
   Config whole = stage0();
   whole.gradient_accumulation_steps = config.gradient_accumulation_steps;

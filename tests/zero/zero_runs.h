@@ -16,6 +16,8 @@
 
 namespace simmesh::zero {
 
+inline const Arithmetic exact = Arithmetic::exact();
+
 // ModelMaker makes the model of a run, the same on every rank.
 using ModelMaker = std::function<nn::ModulePtr()>;
 

@@ -114,6 +114,8 @@ Tensor Engine::safe_get_full_grad(std::string_view name) const {
   return state_->stage->full_grad(state_->index_of(name));
 }
 
+MemoryUse Engine::memory_use() const { return state_->stage->memory_use(); }
+
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group) {
   return {module, make_optimizer, config, group};

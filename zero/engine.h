@@ -87,6 +87,9 @@ class Engine {
   Tensor safe_get_full_optimizer_state(std::string_view name, const std::string& key) const;
   Tensor safe_get_full_grad(std::string_view name) const;
 
+  // memory_use returns what the engine holds on this rank now.
+  MemoryUse memory_use() const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -38,6 +38,7 @@ void FlatGradients::put(const FlatSegment& segment, Tensor part, Chunk& chunk) {
     Tensor place = buffer_.narrow({0, chunk.numel, segment.count});
     copy_(place, part);
     part = place;
+    chunk.fills_buffer = true;
   }
   chunk.segments.push_back(segment);
   chunk.parts.push_back(part);
@@ -69,6 +70,13 @@ void FlatGradients::flush() {
 
 void FlatGradients::drop() {
   for (OwnedPiece& piece : partition_.pieces()) piece.gradient = Tensor();
+}
+
+std::int64_t FlatGradients::bucket_bytes() const {
+  if (buffer_.is_defined()) return std::int64_t(buffer_.bytes());
+  std::int64_t bytes = 0;
+  for (const Tensor& part : bucket_.parts) bytes += std::int64_t(part.bytes());
+  return bytes;
 }
 
 void FlatGradients::reduce_bucket() {
@@ -117,12 +125,8 @@ void FlatGradients::reduce_to_owners(const Chunk& chunk) {
   }
 }
 
-// Segments of a bucket with contiguous gradients lie side by side already.
 Tensor FlatGradients::flat_of(const Chunk& chunk) const {
-  bool is_in_buffer = buffer_.is_defined() && chunk.parts[0].storage() == buffer_.storage();
-  if (is_in_buffer && chunk.parts[0].storage_offset() == buffer_.storage_offset() &&
-      chunk.parts.back().storage() == buffer_.storage())
-    return buffer_.narrow({0, 0, chunk.numel});
+  if (chunk.fills_buffer) return buffer_.narrow({0, 0, chunk.numel});
   return flattened(chunk.parts, *dtype_);
 }
 

@@ -39,12 +39,16 @@ class FlatGradients {
   // drop forgets the gradients of all pieces.
   void drop();
 
+  // bucket_bytes are those of the bucket: of its buffer with contiguous_gradients.
+  std::int64_t bucket_bytes() const;
+
  private:
   // A chunk is reduced by one collective: segments one after another in a flat tensor.
   struct Chunk {
     std::vector<FlatSegment> segments;
     std::vector<Tensor> parts;  // of the gradients
     std::int64_t numel = 0;
+    bool fills_buffer = false;  // the parts are the begin of the buffer
   };
   struct Pending {
     std::vector<FlatSegment> segments;

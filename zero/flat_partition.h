@@ -52,6 +52,7 @@ class FlatPartition {
                 const std::vector<std::vector<std::size_t>>& groups, const Options& options);
 
   std::vector<FlatGroup>& groups() { return groups_; }
+  const std::vector<FlatGroup>& groups() const { return groups_; }
   std::vector<OwnedPiece>& pieces() { return pieces_; }
   const std::vector<OwnedPiece>& pieces() const { return pieces_; }
   // piece_of returns this rank's piece of a parameter, null if it has none.

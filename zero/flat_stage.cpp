@@ -135,6 +135,21 @@ class FlatStage final : public Stage {
     return whole(parameter, own);
   }
 
+  MemoryUse memory_use() const override {
+    MemoryUse use{.moments = state_bytes(*optimizer_), .buckets = gradients_.bucket_bytes()};
+    for (const FlatGroup& group : partition_.groups())
+      use.master += std::int64_t(group.master.bytes());
+    for (const OwnedPiece& piece : partition_.pieces())
+      if (piece.gradient.is_defined()) use.gradients += std::int64_t(piece.gradient.bytes());
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Tensor& parameter = parameters_[i].second;
+      use.live += std::int64_t(parameter.bytes());
+      for (const Tensor& gradient : {grad_of(parameter), kept_[i]})
+        if (gradient.is_defined()) use.gradients += std::int64_t(gradient.bytes());
+    }
+    return use;
+  }
+
  private:
   void gradient_came(std::size_t parameter) {
     if (reduces_) reduce(parameter);

@@ -9,6 +9,7 @@
 #include "core/nn/module.h"
 #include "core/optim/optimizer.h"
 #include "zero/config.h"
+#include "zero/memory_use.h"
 
 namespace simmesh::zero {
 
@@ -59,7 +60,13 @@ class Stage {
   virtual Tensor full_fp32_param(std::size_t parameter) = 0;
   virtual Tensor full_optimizer_state(std::size_t parameter, const std::string& key) = 0;
   virtual Tensor full_grad(std::size_t parameter) = 0;
+
+  // memory_use returns what the stage holds now.
+  virtual MemoryUse memory_use() const = 0;
 };
+
+// state_bytes returns the bytes of what an optimiser keeps for its parameters.
+std::int64_t state_bytes(const optim::Optimizer& optimizer);
 
 // make_stage0 keeps everything whole on every member.
 std::unique_ptr<Stage> make_stage0(const StageSetup& setup);

@@ -86,6 +86,19 @@ class Stage0 final : public Stage {
     return mean_gradient(parameter);
   }
 
+  MemoryUse memory_use() const override {
+    MemoryUse use{.moments = state_bytes(*optimizer_)};
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Tensor& parameter = parameters_[i].second;
+      use.live += std::int64_t(parameter.bytes());
+      if (parameter.dtype() != DType::float32)
+        use.master += std::int64_t(masters_[i].second.bytes());
+      if (i < gradients_.size() && gradients_[i].is_defined())
+        use.gradients += std::int64_t(gradients_[i].bytes());
+    }
+    return use;
+  }
+
  private:
   // The mean, or sum, of a parameter's gradient over the group.
   Tensor mean_gradient(std::size_t i) const {
@@ -105,7 +118,7 @@ class Stage0 final : public Stage {
       Tensor& master = masters_[i].second;
       if (!master.requires_grad()) continue;
       Tensor mean = mean_gradient(i);
-      is_finite &= optim::all_finite(mean);
+      is_finite &= !mean.has_elements() || optim::all_finite(mean);
       set_grad(master, config_.fp16.enabled ? div(mean, loss_scale) : mean);
     }
     gradients_.clear();
@@ -119,10 +132,10 @@ class Stage0 final : public Stage {
       if (Tensor mean = grad_of(master); mean.is_defined()) means.push_back(mean);
     }
     double limit = config_.gradient_clipping;
-    double norm = scalar_value(limit > 0 ? optim::clip_grad_norm_(tensors, {.max_norm = limit})
-                                         : optim::total_norm(means));
+    Tensor norm =
+        limit > 0 ? optim::clip_grad_norm_(tensors, {.max_norm = limit}) : optim::total_norm(means);
     optimizer_->step();
-    return norm;
+    return norm.has_elements() ? scalar_value(norm) : 0.0;
   }
 
   void copy_to_parameters() {

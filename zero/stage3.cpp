@@ -239,6 +239,23 @@ Tensor Stage3::full_grad(std::size_t parameter) {
   return whole_of(parameter, converted(shard.detach(), DType::float32));
 }
 
+MemoryUse Stage3::memory_use() const {
+  MemoryUse use{.gradients = gradients_->shard_bytes(), .buckets = gradients_->bucket_bytes()};
+  if (optimizer_) {
+    use.master = optimizer_->master_bytes();
+    use.moments = optimizer_->state_bytes();
+  }
+  for (std::size_t i = 0; i < params_->size(); ++i) {
+    const PartitionedParam& param = (*params_)[ParamId(i)];
+    use.shards += std::int64_t(param.shard().bytes());
+    if (param.secondary().is_defined()) use.shards += std::int64_t(param.secondary().bytes());
+    if (param.is_whole() && index_.params()[i].is_persistent)
+      use.persistent += std::int64_t(param.leaf().bytes());
+  }
+  use.live = gathered_bytes() - use.persistent;
+  return use;
+}
+
 std::unique_ptr<Stage> make_stage3(const StageSetup& setup) {
   auto stage = std::make_unique<Stage3>(setup);
   stage->install();

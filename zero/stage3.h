@@ -68,6 +68,7 @@ class Stage3 final : public Stage {
   Tensor full_fp32_param(std::size_t parameter) override;
   Tensor full_optimizer_state(std::size_t parameter, const std::string& key) override;
   Tensor full_grad(std::size_t parameter) override;
+  MemoryUse memory_use() const override;
 
  private:
   Tensor whole_of(std::size_t parameter, const Tensor& own) const;

@@ -2,12 +2,14 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "core/nn/module.h"
 
 namespace simmesh::zero {
 
 class ModuleHooks;
+class PartitionedParam;
 
 // ModuleState is what stage 3 keeps with a module.
 class ModuleState final : public nn::ModuleExtension {
@@ -25,6 +27,8 @@ class ModuleState final : public nn::ModuleExtension {
   }
 
   bool is_leaf = false;
+  // Parameters of the module that zero::Init partitioned and no engine has taken yet.
+  std::vector<std::shared_ptr<PartitionedParam>> initialized = {};
   // Those of the engine that the module belongs to.
   std::weak_ptr<ModuleHooks> hooks = {};
   std::function<void(nn::Module& module)> on_failure = {};

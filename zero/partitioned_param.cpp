@@ -2,19 +2,30 @@
 
 #include <algorithm>
 
+#include "collectives/collectives.h"
 #include "core/autograd/saved_tensor.h"
 #include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/memory/data_mode.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh::zero {
 
-PartitionedParam::PartitionedParam(std::string name, const Tensor& whole, std::vector<Place> places,
+PartitionGroups PartitionGroups::of(const ProcessGroup& all, std::int64_t secondary_size) {
+  PartitionGroups groups{.all = all};
+  if (secondary_size <= 1) return groups;
+  std::int64_t first = all.rank() / secondary_size * secondary_size;
+  std::vector<std::int64_t> members;
+  for (std::int64_t i = first; i < std::min(first + secondary_size, all.size()); ++i)
+    members.push_back(std::int64_t(all.members()[i]));
+  groups.secondary = ProcessGroup::of(RankList::of(members), "hpz");
+  return groups;
+}
+
+PartitionedParam::PartitionedParam(std::string name, const Tensor& whole,
                                    const PartitionGroups& groups)
-    : name_(std::move(name)),
-      places_(std::move(places)),
-      ranks_(groups.all.size()),
-      rank_(groups.all.rank()) {
+    : name_(std::move(name)), ranks_(groups.all.size()), rank_(groups.all.rank()) {
   NoGrad mode;
   std::int64_t numel = whole.element_count();
   shard_numel_ = (numel + ranks_ - 1) / ranks_;
@@ -28,20 +39,32 @@ PartitionedParam::PartitionedParam(std::string name, const Tensor& whole, std::v
     leaf_ = empty_meta(whole.shape(), whole.dtype(), true);
   }
   set_requires_grad(leaf_, whole.requires_grad());
-  Tensor values = whole.detach().contiguous();
-  {
-    PreservedVersion first(leaf_);
-    if (values.has_elements())
-      leaf_.storage()->adopt(values.storage()->buffer(), values.storage()->buffer_offset() +
-                                                             std::size_t(values.storage_offset()) *
-                                                                 bytes_per_element(values.dtype()));
-  }
+  take_first(whole, groups.all);
   Ledger::Category category(MemoryCategory::parameter);
   shard_ = zeros({shard_numel_}, whole.dtype());
   cut(shard_, rank_);
   cut_secondary();
   leaf_.storage()->free();
-  register_leaf(leaf_);
+}
+
+void PartitionedParam::take_first(const Tensor& whole, const ProcessGroup& group) {
+  if (whole.is_meta()) {
+    if (DataMode::shapes_only()) return;
+    raise(ErrorKind::runtime_error, "zero/partitioned_param",
+          "expected parameters with values, got {} on meta", name_);
+  }
+  Tensor values = whole.detach().contiguous();
+  if (group.size() > 1) values = broadcast(values, 0, group);
+  if (!values.has_elements()) return;
+  PreservedVersion first(leaf_);
+  leaf_.storage()->adopt(values.storage()->buffer(),
+                         values.storage()->buffer_offset() + std::size_t(values.storage_offset()) *
+                                                                 bytes_per_element(values.dtype()));
+}
+
+void PartitionedParam::register_at(std::vector<Place> places) {
+  places_ = std::move(places);
+  for (const Place& place : places_) place.module->set_parameter(place.name, leaf_);
 }
 
 // Of the padded parameter, whose padding is zero.
@@ -84,17 +107,6 @@ void PartitionedParam::drop() {
 void PartitionedParam::update_shard() {
   cut(shard_, rank_);
   secondary_ = Tensor();
-}
-
-void PartitionedParam::release_leaf() {
-  Ledger::Category category(MemoryCategory::parameter);
-  Tensor whole = leaf_.detach().clone();
-  set_requires_grad(whole, requires_grad());
-  register_leaf(whole);
-}
-
-void PartitionedParam::register_leaf(const Tensor& leaf) const {
-  for (const Place& place : places_) place.module->set_parameter(place.name, leaf);
 }
 
 }  // namespace simmesh::zero

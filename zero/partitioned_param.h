@@ -15,6 +15,10 @@ namespace simmesh::zero {
 struct PartitionGroups {
   ProcessGroup all;
   std::optional<ProcessGroup> secondary = {};
+
+  // of returns the groups of a rank: with a size above 1 the small groups are of so many
+  // consecutive members, the last one of what is left.
+  static PartitionGroups of(const ProcessGroup& all, std::int64_t secondary_size);
 };
 
 // PartitionedParam is a parameter of which each rank owns a shard: rank r has the elements
@@ -29,11 +33,15 @@ class PartitionedParam {
     std::string name;
   };
 
-  // Cuts the tensor and registers a leaf without elements at all places.
-  PartitionedParam(std::string name, const Tensor& whole, std::vector<Place> places,
-                   const PartitionGroups& groups);
+  // Takes the group's first member's tensor and cuts it. Raises a RuntimeError for one of the meta
+  // device, which has no values, unless the world has shapes only.
+  PartitionedParam(std::string name, const Tensor& whole, const PartitionGroups& groups);
+
+  // register_at registers the leaf, which has no elements, at all places.
+  void register_at(std::vector<Place> places);
 
   const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
   const Shape& shape() const { return leaf_.shape(); }
   DType dtype() const { return leaf_.dtype(); }
   std::int64_t numel() const { return leaf_.element_count(); }
@@ -43,7 +51,6 @@ class PartitionedParam {
   bool requires_grad() const { return leaf_.requires_grad(); }
   const Tensor& leaf() const { return leaf_; }
   Tensor& leaf() { return leaf_; }
-  const std::vector<Place>& places() const { return places_; }
 
   // shard is what this rank owns, flat; own_part of it without the padding.
   Tensor& shard() { return shard_; }
@@ -64,13 +71,11 @@ class PartitionedParam {
 
   // update_shard takes the own part from the leaf, whose elements somebody has changed.
   void update_shard();
-  // release_leaf gives the modules a plain tensor again, of the elements that the leaf has now.
-  void release_leaf();
 
  private:
   void cut_secondary();
   void cut(Tensor& shard, std::int64_t rank) const;
-  void register_leaf(const Tensor& leaf) const;
+  void take_first(const Tensor& whole, const ProcessGroup& group);
 
   std::string name_;
   std::vector<Place> places_;

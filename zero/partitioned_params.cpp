@@ -8,7 +8,7 @@
 
 namespace simmesh::zero {
 
-PartitionedParams::PartitionedParams(std::vector<std::unique_ptr<PartitionedParam>> params,
+PartitionedParams::PartitionedParams(std::vector<std::shared_ptr<PartitionedParam>> params,
                                      const PartitionGroups& groups, const GatherOptions& options)
     : params_(std::move(params)), groups_(groups), options_(options), pending_(params_.size()) {}
 

@@ -12,7 +12,7 @@ namespace simmesh::zero {
 // by collectives. Lists of parameters are in ascending order of their numbers, so that ranks agree.
 class PartitionedParams final : public FetchSink {
  public:
-  PartitionedParams(std::vector<std::unique_ptr<PartitionedParam>> params,
+  PartitionedParams(std::vector<std::shared_ptr<PartitionedParam>> params,
                     const PartitionGroups& groups, const GatherOptions& options);
 
   std::size_t size() const { return params_.size(); }
@@ -35,7 +35,7 @@ class PartitionedParams final : public FetchSink {
   void drop_secondaries();
 
  private:
-  std::vector<std::unique_ptr<PartitionedParam>> params_;
+  std::vector<std::shared_ptr<PartitionedParam>> params_;
   PartitionGroups groups_;
   GatherOptions options_;
   std::vector<std::shared_ptr<ParamGather>> pending_;

@@ -18,6 +18,16 @@
 
 namespace simmesh::zero {
 
+namespace {
+
+// What the host reads; 0 in a world of shapes only.
+double host_value(const Tensor& scalar) {
+  Ledger::Uncharged host;
+  return scalar.has_elements() ? scalar_value(scalar) : 0.0;
+}
+
+}  // namespace
+
 ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
     : params_(params), is_fp16_(setup.config.fp16.enabled), clip_(setup.config.gradient_clipping) {
   std::vector<Tensor> parts;
@@ -114,7 +124,7 @@ StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_s
   StepResult result;
   if (is_fp16_ && has_overflow(gradients)) return {false, false, infinity};
   Tensor norm = norm_of(gradients, loss_scale);
-  double value = norm.has_elements() ? scalar_value(norm) : 0.0;
+  double value = host_value(norm);
   if (!std::isfinite(value)) return {false, false, infinity};
   Tensor factor;
   if (clip_ > 0) factor = clip_factor(norm, clip_);

@@ -11,6 +11,7 @@
 #include "core/tensor/convert.h"
 #include "zero/leaf_modules.h"
 #include "zero/module_hooks.h"
+#include "zero/module_state.h"
 
 namespace simmesh::zero {
 
@@ -24,35 +25,28 @@ nn::Module& with_leaves(nn::Module& module, const ZeroOptimization& zero) {
   return module;
 }
 
-// The small groups of hpZ are of consecutive members; the last one takes what is left.
-PartitionGroups partition_groups(const ProcessGroup& group, std::int64_t secondary_size) {
-  PartitionGroups groups{.all = group};
-  if (secondary_size <= 1) return groups;
-  std::int64_t first = group.rank() / secondary_size * secondary_size;
-  std::vector<std::int64_t> members;
-  for (std::int64_t i = first; i < std::min(first + secondary_size, group.size()); ++i)
-    members.push_back(std::int64_t(group.members()[i]));
-  groups.secondary = ProcessGroup::of(RankList::of(members), "hpz");
-  return groups;
-}
-
-Tensor values_of_first(const ModuleIndex::Param& param, const ProcessGroup& group) {
-  if (param.tensor.is_meta())
-    raise(ErrorKind::runtime_error, stage3_source,
-          "expected parameters with values, got {} on meta", param.name);
-  Tensor own = param.tensor.detach();
-  return group.size() == 1 ? own : broadcast(own, 0, group);
+// A parameter that zero::Init has partitioned already; null for none.
+std::shared_ptr<PartitionedParam> initialized(const ModuleIndex::Param& param) {
+  for (const PartitionedParam::Place& place : param.places) {
+    ModuleState* state = ModuleState::find(*place.module);
+    if (!state) continue;
+    for (auto& made : state->initialized)
+      if (made && nn::is_same_tensor(made->leaf(), param.tensor)) return std::exchange(made, {});
+  }
+  return nullptr;
 }
 
 std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,
                                                const ZeroOptimization& zero) {
   NoGrad mode;
-  PartitionGroups groups = partition_groups(group, zero.zero_hpz_partition_size);
-  std::vector<std::unique_ptr<PartitionedParam>> params;
+  PartitionGroups groups = PartitionGroups::of(group, zero.zero_hpz_partition_size);
+  std::vector<std::shared_ptr<PartitionedParam>> params;
   for (const ModuleIndex::Param& param : index.params()) {
-    Tensor whole = values_of_first(param, group);
-    set_requires_grad(whole, param.tensor.requires_grad());
-    params.push_back(std::make_unique<PartitionedParam>(param.name, whole, param.places, groups));
+    std::shared_ptr<PartitionedParam> made = initialized(param);
+    if (!made) made = std::make_shared<PartitionedParam>(param.name, param.tensor, groups);
+    made->set_name(param.name);
+    made->register_at(param.places);
+    params.push_back(std::move(made));
   }
   GatherOptions options{.one_by_one = zero.allgather_sequential,
                         .by_all_reduce = zero.use_all_reduce_for_fetch_params};

@@ -139,6 +139,27 @@ class Module {
   bool training_ = true;
 };
 
+// ParameterAdoption lets a function take each parameter that a module of this rank registers in its
+// scope, and say what is registered instead. Of nested scopes the innermost counts.
+class ParameterAdoption {
+ public:
+  using Adopt =
+      std::function<Tensor(Module& module, const std::string& name, const Tensor& parameter)>;
+
+  explicit ParameterAdoption(Adopt adopt);
+  ~ParameterAdoption();
+  ParameterAdoption(const ParameterAdoption&) = delete;
+  ParameterAdoption& operator=(const ParameterAdoption&) = delete;
+
+ private:
+  friend class Module;
+
+  static const Adopt* active();
+
+  Adopt adopt_;
+  const Adopt* outer_;
+};
+
 // is_same_tensor says whether two are copies of one tensor, as tied parameters are.
 bool is_same_tensor(const Tensor& a, const Tensor& b);
 

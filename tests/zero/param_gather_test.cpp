@@ -18,13 +18,13 @@ struct Slots final : nn::Module {
 struct Cut {
   Cut(const std::vector<std::int64_t>& numels, const GatherOptions& options) {
     PartitionGroups groups{.all = ProcessGroup::world()};
-    std::vector<std::unique_ptr<PartitionedParam>> made;
+    std::vector<std::shared_ptr<PartitionedParam>> made;
     for (std::size_t i = 0; i < numels.size(); ++i) {
       std::string name = "p" + std::to_string(i);
       Tensor whole = formula({numels[i]}, {.rule = Rule::wide, .seed = i});
       module.add(name, whole);
-      made.push_back(std::make_unique<PartitionedParam>(
-          name, whole, std::vector<PartitionedParam::Place>{{&module, name}}, groups));
+      made.push_back(std::make_shared<PartitionedParam>(name, whole, groups));
+      made.back()->register_at({{&module, name}});
       ids.push_back(ParamId(i));
     }
     params = std::make_unique<PartitionedParams>(std::move(made), groups, options);

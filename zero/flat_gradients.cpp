@@ -16,6 +16,7 @@ FlatGradients::FlatGradients(FlatPartition& partition, const Config& config,
     : partition_(partition),
       group_(group),
       zero_(config.zero_optimization),
+      capacity_(std::min(zero_.reduce_bucket_size, partition.numel())),
       communication_dtype_(config.communication_data_type),
       accumulation_dtype_(config.data_types.grad_accum_dtype) {
   double ranks = double(group.size());
@@ -33,8 +34,7 @@ DType FlatGradients::bucket_dtype(const Tensor& gradient) const {
 
 void FlatGradients::put(const FlatSegment& segment, Tensor part, Chunk& chunk) {
   if (zero_.contiguous_gradients && &chunk == &bucket_) {
-    std::int64_t capacity = std::min(zero_.reduce_bucket_size, partition_.numel());
-    if (!buffer_.is_defined() || buffer_.dtype() != *dtype_) buffer_ = empty({capacity}, *dtype_);
+    if (!buffer_.is_defined() || buffer_.dtype() != *dtype_) buffer_ = empty({capacity_}, *dtype_);
     Tensor place = buffer_.narrow({0, chunk.numel, segment.count});
     copy_(place, part);
     part = place;
@@ -52,7 +52,7 @@ void FlatGradients::add(std::size_t parameter, const Tensor& gradient) {
   std::int64_t count = gradient.element_count();
   if (count == 0) return;
   DType dtype = bucket_dtype(gradient);
-  bool is_full = bucket_.numel + count > zero_.reduce_bucket_size;
+  bool is_full = bucket_.numel + count > capacity_;
   if (is_full || (dtype_ && *dtype_ != dtype)) reduce_bucket();
   dtype_ = dtype;
   Tensor flat = converted_unrounded(gradient.detach(), dtype).contiguous().view(Dims{count});

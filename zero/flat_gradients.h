@@ -70,6 +70,7 @@ class FlatGradients {
   FlatPartition& partition_;
   ProcessGroup group_;
   ZeroOptimization zero_;
+  std::int64_t capacity_;  // of the bucket: no more than one gradient of each parameter
   std::optional<DType> communication_dtype_, accumulation_dtype_;
   double divisor_before_ = 1.0, divisor_after_ = 1.0;
   std::optional<DType> dtype_;  // of the bucket, if it isn't empty

@@ -26,7 +26,7 @@ void FlatPartition::add_group(const std::vector<nn::NamedTensor>& parameters,
       raise(ErrorKind::value_error, "zero/flat_partition",
             "expected parameters of one dtype in each group of the optimiser, got {} and, for {}, "
             "{}",
-            to_string(dtype), name, to_string(tensor.dtype()));
+            simmesh::to_string(dtype), name, simmesh::to_string(tensor.dtype()));
     sizes.push_back(tensor.element_count());
     numel_ += tensor.element_count();
   }

@@ -96,8 +96,7 @@ Tensor dequantized(const Quantized& values, DType dtype) {
     const std::uint8_t* packed = codes.values<std::uint8_t>().data();
     std::int64_t size = count / kept.element_count();
     for (std::int64_t i = 0; i < count; ++i)
-      out[std::size_t(i)] =
-          float(code_at(packed, i, values.bits)) * scales[std::size_t(i / size)];
+      out[std::size_t(i)] = float(code_at(packed, i, values.bits)) * scales[std::size_t(i / size)];
   }
   return converted(converted(result, DType::float16), dtype);
 }

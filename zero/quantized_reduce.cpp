@@ -34,8 +34,8 @@ std::vector<Quantized> exchanged(const Quantized& values, const ProcessGroup& gr
   std::int64_t bytes = codes.element_count() / group.size();
   std::int64_t groups = scales.element_count() / group.size();
   for (std::int64_t i = 0; i < group.size(); ++i)
-    parts.push_back({codes.narrow({0, i * bytes, bytes}), scales.narrow({0, i * groups, groups}),
-                     values.bits});
+    parts.push_back(
+        {codes.narrow({0, i * bytes, bytes}), scales.narrow({0, i * groups, groups}), values.bits});
   return parts;
 }
 
@@ -81,7 +81,8 @@ bool can_reduce_quantized(DimSpan shape, std::int64_t ranks) {
 std::vector<std::int64_t> hop_order(std::int64_t nodes, std::int64_t ranks_per_node) {
   std::vector<std::int64_t> order;
   for (std::int64_t place = 0; place < ranks_per_node; ++place)
-    for (std::int64_t node = 0; node < nodes; ++node) order.push_back(node * ranks_per_node + place);
+    for (std::int64_t node = 0; node < nodes; ++node)
+      order.push_back(node * ranks_per_node + place);
   return order;
 }
 
@@ -91,7 +92,7 @@ Tensor reduce_quantized(const Tensor& gradient, const NodeGroups& groups) {
   if (!can_reduce_quantized(gradient.shape(), ranks))
     raise(ErrorKind::value_error, reduce_source,
           "expected a gradient with two dims and a multiple of {} elements, got the shape {}",
-          2 * ranks, to_string(DimSpan(gradient.shape())));
+          2 * ranks, simmesh::to_string(DimSpan(gradient.shape())));
   Tensor flat = gradient.detach().contiguous().view(Dims{elements});
   std::int64_t most = std::max({gradient.size(0), gradient.size(1), ranks});
   std::int64_t count = group_count(elements, ranks, most);

@@ -27,8 +27,8 @@ struct NodeGroups {
 bool can_reduce_quantized(DimSpan shape, std::int64_t ranks);
 
 // hop_order is the order in which the parts of a gradient are sent: part number i belongs to rank
-// i, and those for one rank within a node lie side by side. For two nodes of four ranks: 0, 4, 1, 5,
-// 2, 6, 3, 7.
+// i, and those for one rank within a node lie side by side. For two nodes of four ranks: 0, 4, 1,
+// 5, 2, 6, 3, 7.
 std::vector<std::int64_t> hop_order(std::int64_t nodes, std::int64_t ranks_per_node);
 
 // reduce_quantized returns this rank's part, the mean over all ranks, of a gradient: flat, in the

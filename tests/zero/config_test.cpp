@@ -29,11 +29,13 @@ TEST(ZeroConfig, CompletesBatchSizes) {
   EXPECT_EQ(sizes.gradient_accumulation_steps, 4);
   sizes = Config{.train_batch_size = 24, .gradient_accumulation_steps = 2}.batch_sizes(3);
   EXPECT_EQ(sizes.train_micro_batch_size_per_gpu, 4);
-  sizes = Config{.train_micro_batch_size_per_gpu = 5, .gradient_accumulation_steps = 2}.batch_sizes(3);
+  sizes =
+      Config{.train_micro_batch_size_per_gpu = 5, .gradient_accumulation_steps = 2}.batch_sizes(3);
   EXPECT_EQ(sizes.train_batch_size, 30);
   EXPECT_EQ(Config{.train_batch_size = 6}.batch_sizes(3).train_micro_batch_size_per_gpu, 2);
   constexpr auto assertion = ErrorKind::assertion_error;
-  expect_error([] { Config{.train_batch_size = 7}.batch_sizes(3); }, assertion, "= 2 * 1 * 3, got 7");
+  expect_error([] { Config{.train_batch_size = 7}.batch_sizes(3); }, assertion,
+               "= 2 * 1 * 3, got 7");
   expect_error([] { Config{.train_batch_size = 2}.batch_sizes(3); }, assertion,
                "train_micro_batch_size_per_gpu: expected a number greater than 0");
   expect_error([] { Config().batch_sizes(3); }, assertion, "got neither");
@@ -54,8 +56,12 @@ TEST(ZeroConfig, ReadsFilesAsTheyAre) {
       "sub_group_size": 1e9, "stage3_gather_16bit_weights_on_model_save": true,
       "offload_optimizer": {"device": "cpu", "pin_memory": true}
     }
-  })", {.train_micro_batch_size_per_gpu = 4, .gradient_clipping = 0.5, .bf16 = true, .lr = 0.25,
-        .hidden_size = 100});
+  })",
+                                    {.train_micro_batch_size_per_gpu = 4,
+                                     .gradient_clipping = 0.5,
+                                     .bf16 = true,
+                                     .lr = 0.25,
+                                     .hidden_size = 100});
   const ZeroOptimization& zero = config.zero_optimization;
   EXPECT_EQ(config.train_micro_batch_size_per_gpu, 4);
   EXPECT_EQ(config.gradient_clipping, 0.5);
@@ -71,8 +77,8 @@ TEST(ZeroConfig, ReadsFilesAsTheyAre) {
 }
 
 TEST(ZeroConfig, AutoNeedsAValue) {
-  expect_error([] { Config::from_json(R"({"train_batch_size": "auto"})"); },
-               ErrorKind::value_error, "train_batch_size: expected a value that \"auto\" stands");
+  expect_error([] { Config::from_json(R"({"train_batch_size": "auto"})"); }, ErrorKind::value_error,
+               "train_batch_size: expected a value that \"auto\" stands");
   expect_error([] { Config::from_json(R"({"train_batch_size": 1, "fp16": {"enabled": "auto"}})"); },
                ErrorKind::value_error, "fp16.enabled: expected a value that \"auto\"");
   EXPECT_EQ(read_section(R"({"reduce_bucket_size": "auto"})").zero_optimization.reduce_bucket_size,
@@ -82,19 +88,23 @@ TEST(ZeroConfig, AutoNeedsAValue) {
 // Each message names the key, what was expected and what came.
 TEST(ZeroConfig, ErrorsNameTheKey) {
   expect_refused(R"({"stage": 4})", "zero_optimization.stage: expected 0, 1, 2 or 3, got 4");
-  expect_refused(R"({"reduce_bucket_size": 0})", "reduce_bucket_size: expected a number greater than 0");
+  expect_refused(R"({"reduce_bucket_size": 0})",
+                 "reduce_bucket_size: expected a number greater than 0");
   expect_refused(R"({"reduce_bucket_size": 1e19})", "expected an integer of 64 bits");
   expect_refused(R"({"sub_group_size": [1]})", "sub_group_size: expected a valid integer, got [1]");
   expect_refused(R"({"sub_group_size": 1, "sub_group_size": 1})", "sub_group_size twice");
   expect_refused(R"({"prefetch_bucket_size": 1, "stage3_prefetch_bucket_size": 1})",
                  "expected zero_optimization.prefetch_bucket_size once");
-  expect_refused(R"({"mics_shard_size": 2})", "zero_optimization.mics_shard_size: expected a known");
+  expect_refused(R"({"mics_shard_size": 2})",
+                 "zero_optimization.mics_shard_size: expected a known");
   expect_refused(R"({"zenflow": {}})", "zero_optimization.zenflow: expected null");
   expect_refused(R"({"overlap_comm": "perhaps"})", "overlap_comm: expected a valid boolean");
-  expect_refused(R"({"offload_param": {"device": "disk"}})", "offload_param.device: expected 'none'");
+  expect_refused(R"({"offload_param": {"device": "disk"}})",
+                 "offload_param.device: expected 'none'");
   expect_refused(R"({"offload_param": 3})", "expected an object, got 3", ErrorKind::type_error);
   expect_refused(R"({"cpu_offload": true, "offload_optimizer": {}})", "got both");
-  expect_refused(R"({"leaf_module": {"names": [1]}})", "leaf_module.names[0]: expected a valid string");
+  expect_refused(R"({"leaf_module": {"names": [1]}})",
+                 "leaf_module.names[0]: expected a valid string");
   expect_refused("{", "expected JSON");
   expect_error([] { Config::from_json("[1]"); }, ErrorKind::type_error, "expected an object");
   expect_error([] { Config::from_json_file("/nowhere/ds.json"); }, ErrorKind::runtime_error,

@@ -15,8 +15,8 @@ TEST(ZeroEstimate, GivesThePublishedFigures) {
                           .gpus_per_node = 8,
                           .zero_init = true};
   MemoryEstimate both = estimate_zero3_model_states_mem_needs(options);
-  EXPECT_EQ(both.device_bytes, 128'000'000);      // 0.12 GiB
-  EXPECT_EQ(both.host_bytes, 76'977'000'000);     // 71.7 GiB
+  EXPECT_EQ(both.device_bytes, 128'000'000);   // 0.12 GiB
+  EXPECT_EQ(both.host_bytes, 76'977'000'000);  // 71.7 GiB
   options.offload_params = false;
   EXPECT_EQ(estimate_zero3_model_states_mem_needs(options).device_bytes, 840'750'000);  // 0.78 GiB
 }

@@ -75,9 +75,9 @@ TEST(ZeroQuantize, ErrsByAtMostAStep) {
 TEST(ZeroQuantize, CountsGroups) {
   EXPECT_EQ(weight_group_count(8), 1);
   EXPECT_EQ(weight_group_count(8000), 1);
-  EXPECT_EQ(weight_group_count(8008), 7);         // 2 to 6 leave no multiple of 8
+  EXPECT_EQ(weight_group_count(8008), 7);  // 2 to 6 leave no multiple of 8
   EXPECT_EQ(weight_group_count(16000), 2);
-  EXPECT_EQ(weight_group_count(1 << 20), 256);    // 132 to 255 don't divide it
+  EXPECT_EQ(weight_group_count(1 << 20), 256);  // 132 to 255 don't divide it
   EXPECT_THROW(weight_group_count(12), Error);
   EXPECT_THROW(weight_group_count(0), Error);
 }

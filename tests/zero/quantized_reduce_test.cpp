@@ -49,8 +49,7 @@ SIMMESH_TEST(QuantizedReduce, ErrsLittle, {.mesh = {4}, .schedules = 4}) {
     Tensor each = formula({6, 4}, {.rule = Rule::unit, .seed = 70 + rank});
     for (std::size_t i = 0; i < 24; ++i) mean[i] += each.values<float>()[i] / 4;
   }
-  Tensor own =
-      formula({6, 4}, {.rule = Rule::unit, .seed = 70 + std::uint64_t(mesh.get_rank())});
+  Tensor own = formula({6, 4}, {.rule = Rule::unit, .seed = 70 + std::uint64_t(mesh.get_rank())});
   Tensor part = reduce_quantized(own, groups);
   ASSERT_EQ(part.element_count(), 6);
   for (std::size_t i = 0; i < 6; ++i)

@@ -111,6 +111,7 @@ void Stage3::gather(const std::vector<ParamId>& ids) {
   }
   params_->gather_blocking(missing);
   for (ParamId id : missing) coordinator_->gathered_elsewhere(id);
+  if (!missing.empty() && is_observed()) emit({.kind = EventKind::blocking, .params = missing});
 }
 
 void Stage3::open_scope(const std::vector<ParamId>& ids) {

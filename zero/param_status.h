@@ -5,9 +5,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/tensor/shape.h"
 #include "zero/fetch_graph.h"
 
 namespace simmesh::zero {
+
+using simmesh::to_string;
 
 // ParamStatus says whether a rank has all of a parameter, in DeepSpeed's words: NOT_AVAILABLE,
 // INFLIGHT while a gather runs that wasn't waited for, AVAILABLE.

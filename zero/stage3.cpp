@@ -39,6 +39,7 @@ std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const P
                                                const ZeroOptimization& zero) {
   NoGrad mode;
   PartitionGroups groups = PartitionGroups::of(group, zero.zero_hpz_partition_size);
+  groups.is_offloaded = is_offloaded(zero.offload_param);
   std::vector<std::shared_ptr<PartitionedParam>> params;
   for (const ModuleIndex::Param& param : index.params()) {
     std::shared_ptr<PartitionedParam> made = initialized(param);
@@ -73,7 +74,8 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
                                .reduce_scatter = zero.reduce_scatter,
                                .averages = !setup.config.sum_gradients,
                                .communication = setup.config.communication_data_type,
-                               .accumulation = setup.config.data_types.grad_accum_dtype});
+                               .accumulation = setup.config.data_types.grad_accum_dtype,
+                               .is_offloaded = is_offloaded(zero.offload_optimizer)});
   if (has_optimizer) optimizer_ = std::make_unique<ShardedOptimizer>(*params_, setup);
 }
 
@@ -220,11 +222,13 @@ Tensor Stage3::whole_of(std::size_t parameter, const Tensor& own) const {
 }
 
 Tensor Stage3::full_fp32_param(std::size_t parameter) {
+  if (optimizer_) optimizer_->bring_back();
   const Tensor& master = masters()[parameter].second;
   return whole_of(parameter, converted(master.detach(), DType::float32));
 }
 
 Tensor Stage3::full_optimizer_state(std::size_t parameter, const std::string& key) {
+  if (optimizer_) optimizer_->bring_back();
   const std::vector<Tensor>& trained = optimizer().parameters();
   for (std::size_t i = 0; i < trained.size(); ++i) {
     if (!nn::is_same_tensor(trained[i], masters()[parameter].second)) continue;

@@ -50,5 +50,9 @@ TEST(SchedulePicture, OfThePageIsThatOfTheExample) {
   EXPECT_EQ(contents("/docs/pictures/zero3_schedule.svg"), drawn);
 }
 
+TEST(SchedulePicture, TheTableOfThePageIsThatOfTheExample) {
+  EXPECT_THAT(contents("/docs/zero.md"), HasSubstr(contents("/examples/zero3_memory.txt")));
+}
+
 }  // namespace
 }  // namespace simmesh::zero

@@ -16,9 +16,9 @@ namespace simmesh::zero {
 // use them. In an engine the hooks of the modules drive it; a program without modules that compute
 // can drive it by hand, as recorded schedules do:
 //
-//   Stage3 stage({model, make_optimizer, config, group});
+//   zero::Stage3 stage({model, make_optimizer, config, group});
 //   stage.coordinator().reset();
-//   stage.coordinator().enter(1, Pass::forward);   // and leave
+//   stage.coordinator().enter(1, zero::Pass::forward);   // and leave
 //   stage.add_gradient(0, {});                     // zeros
 //   stage.end_gradients();
 //   stage.coordinator().end_backward();

@@ -8,8 +8,8 @@
 namespace simmesh {
 namespace {
 
-// run_gate_process runs a program, discards its output and returns its exit status; -1 if it can't be
-// started.
+// run_gate_process runs a program, discards its output and returns its exit status; -1 if it can't
+// be started.
 int run_gate_process(const std::string& program, const std::string& gate) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -26,8 +26,8 @@ int run_gate_process(const std::string& program, const std::string& gate) {
   return WEXITSTATUS(status);
 }
 
-// Times a test of three steps of ZeRO stage 3 on two ranks from the start of the process to its end,
-// which is the time that a person waits.
+// Times a test of three steps of ZeRO stage 3 on two ranks from the start of the process to its
+// end, which is the time that a person waits.
 void zero3_three_steps(benchmark::State& state) {
   while (state.KeepRunning()) {
     if (run_gate_process(SIMMESH_PROGRAM, SIMMESH_SOURCE_DIR "/bench/zero/three_steps.toml") == 0)

@@ -27,6 +27,7 @@
 #include "gate/gate_keys.h"
 #include "sharding/dtensor.h"
 #include "verify/case_kind.h"
+#include "zero/engine.h"
 
 // Declares the names that examples use without declaring them.
 namespace simmesh::examples {

@@ -240,6 +240,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"zero/flat_gradients", "tests/zero/flat_stage_test.cpp"},
     {"zero/flat_partition", "tests/zero/flat_stage_test.cpp"},
     {"zero/norm", "tests/zero/flat_stage_test.cpp"},
+    {"zero/mean", "tests/zero/flat_stage_test.cpp"},
     {"zero/stage", "tests/zero/flat_stage_test.cpp"},
     {"zero/stage0", "tests/zero/engine_test.cpp"},
     {"zero/tile_offload", "tests/zero/offload_test.cpp"},

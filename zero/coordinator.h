@@ -46,9 +46,8 @@ class FetchSink {
 // its rules and what bounds the elements that are there at a time.
 //
 //   coordinator.reset();                          // the root is about to run forward
-//   coordinator.enter(linear, Pass::forward);     // fetches, waits, prefetches
-//   coordinator.leave(linear, Pass::forward);     // releases
-//   ...
+//   coordinator.enter(1, zero::Pass::forward);    // module 1 fetches, waits and prefetches
+//   coordinator.leave(1, zero::Pass::forward);    // and releases
 //   coordinator.end_backward();                   // releases what was never left
 //   coordinator.release_all();                    // a step begins
 class Coordinator {

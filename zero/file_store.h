@@ -18,10 +18,10 @@ namespace simmesh::zero {
 // them. A thread of its own reads and writes; the rank goes on meanwhile. The file has no name, so
 // nothing is left behind, even if the process is killed.
 //
-//   FileStore store({.folder = "/local_nvme"});
-//   store.park(momentum);       // starts to write; the tensor's bytes are given back
-//   store.prefetch(momentum);   // starts to read
-//   store.fetch(momentum);      // the tensor has its elements again
+//   zero::FileStore store({.folder = "/local_nvme"});
+//   store.park(weight);       // starts to write; the tensor's bytes are given back
+//   store.prefetch(weight);   // starts to read
+//   store.fetch(weight);      // the tensor has its elements again
 //
 // A tensor's whole storage is parked. Operations of a tensor happen in the order of the calls. In a
 // World of shapes only nothing is read or written, and bytes are charged as otherwise.

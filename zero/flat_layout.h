@@ -30,7 +30,7 @@ struct FlatPiece {
 // owns a slice of it. A slice may begin and end inside of a parameter.
 //
 //   std::vector<std::int64_t> sizes = {5, 9, 7, 1};
-//   FlatLayout layout(sizes, {.ranks = 2});    // 22 elements and 2 of padding; slices of 12
+//   zero::FlatLayout layout(sizes, {.ranks = 2});    // 22 elements and 2 of padding; slices of 12
 //   layout.pieces(1)[0];                       // parameter 1, elements 7 and 8, at 0
 class FlatLayout {
  public:

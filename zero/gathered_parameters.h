@@ -19,7 +19,7 @@ class Stage3;
 // without stage 3 need no gathering, so the scope does nothing for them.
 //
 //   {
-//     GatheredParameters whole(model, 0);
+//     zero::GatheredParameters whole(model, 0);
 //     if (group.rank() == 0) nn::constant_(weight, 1.0);
 //   }
 class GatheredParameters {

@@ -14,9 +14,9 @@ namespace simmesh::zero {
 // before an engine of stage 3 over the same group is made from it; then as always.
 //
 //   std::optional<zero::Init> scope(std::in_place, dp);
-//   nn::Transformer model(...);
+//   nn::ModulePtr model = nn::build(node);
 //   scope.reset();
-//   zero::Engine engine = zero::initialize(model, make_adamw, config, dp);
+//   zero::Engine engine = zero::initialize(*model, config, dp);
 class Init {
  public:
   struct Options {

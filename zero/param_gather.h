@@ -15,13 +15,14 @@ struct GatherOptions {
   bool by_all_reduce = false;  // use_all_reduce_for_fetch_params: several by one all-reduce
 };
 
-// ParamGather is one gather of parameters that were not available, from start to the last use:
-// - of one parameter, an all-gather of W times the shard, whose buffer the parameter keeps;
-// - of several, one all-gather of a flat buffer, in which rank r's slot has its shards of all;
-//   finish copies each parameter out of it, and the buffer goes when the last member let go of it;
-// - of several by all-reduce, one buffer with the own shards and zeros, of which the parameters are
-//   views. The zeros are negative, so that the sum keeps every bit.
-// - one by one, several of the first kind, with one handle.
+// ParamGather is one gather of parameters that were not available, from start to the last use.
+// - Of one parameter: an all-gather of W times the shard, whose buffer the parameter keeps.
+// - Of several: one all-gather of a flat buffer, in which rank r's slot has its shards of all. With
+// finish each parameter is copied out of it, and it goes when the last member let go of it.
+// - Of several by all-reduce: one buffer with the own shards and zeros, of which the parameters are
+// views. The zeros are negative, so that the sum keeps every bit.
+// - One by one: several of the first kind, with one handle.
+//
 // Parameters of different dtypes have buffers and collectives of their own. In a group of one rank
 // there is no communication: the shard is the parameter.
 class ParamGather {

@@ -10,7 +10,7 @@ namespace simmesh::zero {
 // order and padded to a multiple of the number of ranks, are cut into equal shards. What lies in
 // the padding is undefined.
 //
-//   ShardLayout shard{.numel = 5, .ranks = 3};    // shards of 2; rank 2 has elements [4, 5)
+//   zero::ShardLayout shard{.numel = 5, .ranks = 3};    // shards of 2; rank 2 has elements [4, 5)
 struct ShardLayout {
   std::int64_t numel = 0;
   std::int64_t ranks = 1;

@@ -10,7 +10,6 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/tensor/convert.h"
 #include "zero/leaf_modules.h"
-#include "zero/module_hooks.h"
 #include "zero/module_state.h"
 
 namespace simmesh::zero {
@@ -92,7 +91,10 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
 
 Stage3::~Stage3() = default;
 
-void Stage3::install() { hooks_ = ModuleHooks::install(*this); }
+void Stage3::attach(std::shared_ptr<void> hooks, std::function<void()> end_backward) {
+  hooks_ = std::move(hooks);
+  end_backward_ = std::move(end_backward);
+}
 
 void Stage3::register_external(ModuleId module, ParamId param, bool returned) {
   coordinator_->register_external(module, param, returned);
@@ -121,6 +123,7 @@ void Stage3::gather(const std::vector<ParamId>& ids) {
   }
   params_->gather_blocking(missing);
   for (ParamId id : missing) coordinator_->gathered_elsewhere(id);
+  if (!missing.empty() && is_observed()) emit({.kind = EventKind::blocking, .params = missing});
 }
 
 void Stage3::open_scope(const std::vector<ParamId>& ids) {
@@ -182,7 +185,7 @@ void Stage3::abandon_scope(const std::vector<ParamId>& ids) {
 void Stage3::before_backward(bool) {}
 
 void Stage3::after_backward() {
-  if (hooks_) hooks_->end_backward();
+  if (end_backward_) end_backward_();
   end_gradients();
   coordinator_->end_backward();
 }
@@ -268,12 +271,6 @@ MemoryUse Stage3::memory_use() const {
   }
   use.live = gathered_bytes() - use.persistent;
   return use;
-}
-
-std::unique_ptr<Stage> make_stage3(const StageSetup& setup) {
-  auto stage = std::make_unique<Stage3>(setup);
-  stage->install();
-  return stage;
 }
 
 }  // namespace simmesh::zero

@@ -11,6 +11,8 @@
 #include "core/engine/world.h"
 #include "core/gradients/families.h"
 #include "core/nn/containers.h"
+#include "core/nn/init.h"
+#include "core/nn/model_node.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
@@ -28,6 +30,7 @@
 #include "sharding/dtensor.h"
 #include "verify/case_kind.h"
 #include "zero/engine.h"
+#include "zero/stage3.h"
 
 // Declares the names that examples use without declaring them.
 namespace simmesh::examples {
@@ -51,6 +54,11 @@ extern std::int64_t n, i, rows, columns, product, extent;
 
 extern nn::Sequential model, blocks;
 Tensor loss(const Tensor& output);
+
+extern zero::Coordinator coordinator;
+extern zero::Config config;
+extern zero::MakeOptimizer make_optimizer;
+extern nn::ModelNode node;
 
 Schema plan_schema();
 void verify_plan(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report);

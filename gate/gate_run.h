@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,12 +40,18 @@ struct RankFindings {
   std::optional<RunRecord> record;
   GatherTally gathers;              // of an observed run
   std::vector<std::string> events;  // of the rank and step that expect.events names
+  // Of a run with details: the calls of each kind of reduction, as CommDebugMode names them, and a
+  // hash over the events of each step.
+  std::map<std::string, std::uint64_t> reductions;
+  std::vector<std::uint64_t> event_hashes;
 };
 
 // GateRun is the result of one run of a gate.
 struct GateRun {
   Outcome outcome;
   std::vector<RankFindings> ranks;  // those that ran, in order
+  // Of a run with details: the plan of each redistribution, in the words of to_string.
+  std::map<std::string, std::string> plans = {};
 };
 
 // GateRunner runs one gate any number of times.
@@ -60,6 +67,7 @@ class GateRunner {
     std::vector<const RunRecord*> expected = {};
     bool keep_record = false;  // of rank 0
     bool observes = false;     // whether gathers and events of sharding are kept
+    bool has_details = false;  // whether findings and run have what only such a run has
     // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;

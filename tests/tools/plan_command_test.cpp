@@ -40,6 +40,15 @@ TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
             run_program(gather).last_line());
 }
 
+TEST(PlanCommand, FollowsARelease) {
+  const std::string embed = "plan --mesh 2 --shape 4 --from 'S(0)' --to 'P(sum)'";
+  auto run = run_program(embed);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_NE(run.output.find("S(0)->P(sum) on mesh dim 0  none"), run.output.npos) << run.output;
+  expect_refused(embed + " --release 2.13", "");
+  expect_refused(embed + " --release 2.14", "expected 2.13 or 2.15");
+}
+
 // The whole file is written and nothing is left beside it. A file that can't be written is an
 // error.
 TEST(PlanCommand, DrawsAPicture) {

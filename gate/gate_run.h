@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collectives/collective_call.h"
+#include "core/engine/run_words.h"
 #include "core/engine/world.h"
 #include "gate/gate_file.h"
 #include "gate/gate_task.h"
@@ -17,16 +18,9 @@
 
 namespace simmesh {
 
-// GateRunOptions says how the worlds of a gate run, in the words of the command line.
-struct GateRunOptions {
-  std::uint64_t seed = 0;
-  std::string schedule = "fifo";
-  std::int64_t threads = 1;
-  std::optional<std::string> arithmetic = std::nullopt;  // instead of the gate's
-  std::optional<Release> release = std::nullopt;         // instead of the gate's
-  double timeout_seconds = 60;                           // see WorldOptions::timeout_seconds
-  std::string trace_file = {};  // of the runs that are traced; empty: none is
-};
+// GateRunOptions says how the worlds of a gate run. An arithmetic or a release counts instead of
+// the gate's, and the trace file gets the runs that are traced.
+using GateRunOptions = RunWords;
 
 // RankFindings is what one rank of a run reports.
 struct RankFindings {

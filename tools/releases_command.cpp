@@ -7,7 +7,8 @@
 #include "core/release/release_page.h"
 #include "gate/releases_report.h"
 #include "tools/commands.h"
-#include "tools/gate_options.h"
+#include "tools/gate_memory_check.h"
+#include "tools/run_options.h"
 #include "tools/terminal.h"
 
 namespace simmesh {
@@ -21,7 +22,7 @@ struct ReleasesArguments {
   OutputOptions output;
 };
 
-int run(const ReleasesArguments& arguments, const GateRunOptions& options) {
+int run(const ReleasesArguments& arguments, const RunWords& options) {
   if (options.release)
     raise(ErrorKind::value_error, "tools/releases",
           "expected no --release, since gates run under each of them, got {}",
@@ -63,13 +64,13 @@ void add_releases_command(CLI::App& program, int& status) {
                 "prints the page of all that differs between releases instead");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->output.add_to(*app);
-  app->callback([arguments, app, &status] {
+  app->callback([arguments, &status] {
     if (arguments->prints_changes) {
       fmt::print("{}", release_page());
       return;
     }
     if (arguments->paths.empty()) throw CLI::RequiredError("GATE");
-    status = run(*arguments, gate_options(arguments->run, *app));
+    status = run(*arguments, arguments->run.words());
   });
 }
 

@@ -232,7 +232,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"training/zero_training", "tests/verify/zero/zero_train_test.cpp"},
     {"sharding/dtensor_creation", "tests/sharding/dtensor_test.cpp"},
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
-    {"tools/gate_options", "tests/tools/run_command_test.cpp"},
+    {"tools/gate_memory_check", "tests/tools/run_command_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
     {"tools/watched_run", "tests/tools/terminal_test.cpp"},
     {"core/engine/run_checks", "tests/core/engine/crash_report_test.cpp"},

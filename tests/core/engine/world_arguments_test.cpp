@@ -59,9 +59,10 @@ TEST(WorldArguments, ReadTheReproLineOfAFailedRun) {
 }
 
 TEST(WorldArguments, RefuseWhatTheyDoNotKnow) {
-  EXPECT_EQ(error_of({"./a", "--sead", "7"}),
-            "[engine/arguments] expected --seed N, --schedule S, --threads N or --timeout S, got "
-            "'--sead'");
+  EXPECT_EQ(
+      error_of({"./a", "--sead", "7"}),
+      "[engine/arguments] expected --seed N, --schedule S, --threads N, --timeout S or --release "
+      "R, got '--sead'");
   EXPECT_EQ(error_of({"./a", "--seed"}),
             "[engine/arguments] expected a value after --seed, got the end of the line");
   EXPECT_EQ(error_of({"./a", "--seed=-1"}),

@@ -192,6 +192,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"fsdp/options", "tests/fsdp/fully_shard_test.cpp"},
     {"fsdp/param_extension", "tests/fsdp/gather_extension_test.cpp"},
     {"fsdp/param_gradient", "tests/fsdp/param_test.cpp"},
+    {"fsdp/release_needed", "tests/fsdp/release_changes_test.cpp"},
     {"fsdp/param_group", "tests/fsdp/known_faults_test.cpp"},
     {"fsdp/param_group_iteration", "tests/fsdp/known_faults_test.cpp"},
     {"fsdp/param_name", "tests/fsdp/fsdp_module_test.cpp"},

@@ -113,7 +113,7 @@ void run(const PlanArguments& arguments) {
     request.planner = choice;
     validate_local_redistribute(request);
     Plan plan = make_plan(request);
-    validate_steps(plan, request.mesh_shape);
+    validate_steps(plan, request);
     if (!arguments.picture.empty())
       write_file(arguments.picture, picture_of(plan, request, arguments.picture), "the picture");
     PlanReport report = report_plan(plan, request);

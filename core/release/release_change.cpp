@@ -9,6 +9,7 @@ namespace simmesh {
 namespace {
 
 constexpr std::string_view gradients = "Gradients of ops";
+constexpr std::string_view redistribution = "Redistribution";
 
 // The order is that of the page.
 const std::vector<ReleaseChangeRow>& table() {
@@ -25,6 +26,18 @@ const std::vector<ReleaseChangeRow>& table() {
        "half "
        "of it each. For a NaN it is 0 between numbers, and 1 between tensors",
        {"core/gradients/elementwise/selection.cpp"}},
+      {shard_to_partial_sum,
+       "shard_to_partial_sum",
+       Release::v2_15,
+       "added",
+       redistribution,
+       "no step leads from a shard to a pending placement, and `redistribute` refuses every "
+       "pending "
+       "target that the source doesn't have",
+       "`S(d)` becomes `P(sum)` without communication: each rank adds its shard to zeros. "
+       "`redistribute` takes this target, and the graph planner goes there from `S(d)` at no cost; "
+       "`redistribute_cost_us` stays infinite",
+       {"sharding/planner.cpp", "sharding/redistribute_refusals.cpp"}},
   };
   return rows;
 }

@@ -15,6 +15,8 @@ namespace simmesh {
 enum class ReleaseChange : std::uint8_t {
   // Gradients of ops
   clamp_gradient_at_bounds,
+  // Redistribution
+  shard_to_partial_sum,
 };
 
 // ReleaseChangeRow is a row of the table: all that is known about a change.

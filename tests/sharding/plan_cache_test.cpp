@@ -25,7 +25,7 @@ std::vector<PlanRequest> requests() {
           request.planner = planner;
           try {
             validate_redistribute(request);
-            validate_steps(make_plan(request), request.mesh_shape);
+            validate_steps(make_plan(request), request);
           } catch (const Error&) {
             continue;
           }

@@ -21,7 +21,7 @@ std::string refusal(Api api, Shape shape, Dims mesh, const char* from, const cha
                             .planner = planner};
   try {
     if (api == Api::redistribute) validate_redistribute(request);
-    validate_steps(make_plan(request), request.mesh_shape);
+    validate_steps(make_plan(request), request);
   } catch (const Error& error) {
     return fmt::format("{}: {}", to_string(error.kind()), error.message());
   }

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::string_view gradients = "Gradients of ops";
 constexpr std::string_view redistribution = "Redistribution";
+constexpr std::string_view collectives = "Collectives";
+constexpr std::string_view meshes = "Meshes";
 
 // The order is that of the page.
 const std::vector<ReleaseChangeRow>& table() {
@@ -38,6 +40,68 @@ const std::vector<ReleaseChangeRow>& table() {
        "`redistribute` takes this target, and the graph planner goes there from `S(d)` at no cost; "
        "`redistribute_cost_us` stays infinite",
        {"sharding/planner.cpp", "sharding/redistribute_refusals.cpp"}},
+      {explicit_context_sees_from_local,
+       "explicit_context_sees_from_local",
+       Release::v2_15,
+       "changed",
+       redistribution,
+       "`ExplicitRedistributionContext` doesn't see what the backward pass of `from_local` "
+       "redistributes",
+       "it refuses it",
+       {"sharding/dtensor_gradient.cpp"}},
+      {all_reduce_gradients,
+       "all_reduce_gradients",
+       Release::v2_15,
+       "added",
+       collectives,
+       "the functional `all_reduce` has a gradient for `sum` only",
+       "also for `avg` and `premul_sum`, by the same reduction; for `min` and `max` the members "
+       "that hold the extremum share the sum of the gradients",
+       {"collectives/functional_collectives.cpp"}},
+      {negative_gather_dim,
+       "negative_gather_dim",
+       Release::v2_15,
+       "fixed",
+       collectives,
+       "`all_gather_tensor` of a tensor whose first dim has size 1 refuses its last and its first "
+       "dim where they are counted from the end",
+       "a `gather_dim` may be counted from the end",
+       {"collectives/functional_collectives.cpp"}},
+      {all_to_all_mismatch_class,
+       "all_to_all_mismatch_class",
+       Release::v2_15,
+       "changed",
+       collectives,
+       "where a piece of `all_to_all_single` isn't as large as its slot, the error is a "
+       "RuntimeError",
+       "it is a ValueError",
+       {"collectives/exchange.cpp"}},
+      {preserve_rank_order,
+       "preserve_rank_order",
+       Release::v2_15,
+       "added",
+       meshes,
+       "the constructor has no such option: a TypeError",
+       "meshes cut out of the mesh inherit it, and meshes that differ in it are unequal. Groups "
+       "are "
+       "in the order of the mesh with it and without",
+       {"mesh/device_mesh.cpp"}},
+      {mesh_abort,
+       "mesh_abort",
+       Release::v2_15,
+       "added",
+       meshes,
+       "a mesh has no `abort`: an AttributeError",
+       "`abort` takes a rank out of the groups of a root mesh",
+       {"collectives/process_group.cpp"}},
+      {concatenate_refusal_text,
+       "concatenate_refusal_text",
+       Release::v2_15,
+       "changed",
+       meshes,
+       "`concatenate` names \"different device meshs\"",
+       "it names \"different device meshes\"",
+       {"mesh/device_mesh_slicing.cpp"}},
   };
   return rows;
 }

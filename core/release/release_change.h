@@ -17,6 +17,15 @@ enum class ReleaseChange : std::uint8_t {
   clamp_gradient_at_bounds,
   // Redistribution
   shard_to_partial_sum,
+  explicit_context_sees_from_local,
+  // Collectives
+  all_reduce_gradients,
+  negative_gather_dim,
+  all_to_all_mismatch_class,
+  // Meshes
+  preserve_rank_order,
+  mesh_abort,
+  concatenate_refusal_text,
 };
 
 // ReleaseChangeRow is a row of the table: all that is known about a change.

@@ -33,7 +33,7 @@ using ::testing::ContainsRegex;
 // If this fails, the public call lets a Partial target through, or refuses one that stays as it is.
 TEST(RedistributeRefusals, ThePublicCallMakesNoPartial) {
   const Api api = Api::redistribute;
-  const char* phrase = "^RuntimeError: .*redistributing to Partial is for internal use only";
+  const char* phrase = "^RuntimeError: .*only Shard to Partial.sum. redistribution is supported";
   EXPECT_THAT(refusal(api, {8}, {2}, "R", "P(sum)"), ContainsRegex(phrase));
   EXPECT_THAT(refusal(api, {8}, {2}, "R", "P(product)"), ContainsRegex(phrase));
   EXPECT_THAT(refusal(api, {8}, {2}, "P(sum)", "P(avg)"), ContainsRegex(phrase));
@@ -58,7 +58,7 @@ TEST(RedistributeRefusals, PendingOpsAreNotMixed) {
 // run in.
 TEST(RedistributeRefusals, StepsThatNoRankCanDoAreRefusedInOrder) {
   const Api api = Api::local;
-  EXPECT_THAT(refusal(api, {8}, {2}, "S(0)", "P(sum)"),
+  EXPECT_THAT(refusal(api, {8}, {2}, "S(0)", "P(max)"),
               ContainsRegex("^RuntimeError: .*not supported yet"));
   EXPECT_THAT(refusal(api, {8}, {2}, "P(sum)", "P(max)"),
               ContainsRegex("^AssertionError: Redistribution from one partial type"));

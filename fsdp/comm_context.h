@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fsdp/comm_streams.h"
+#include "fsdp/gradient_reduction.h"
 
 namespace simmesh::fsdp {
 
@@ -27,6 +28,14 @@ class CommContext {
   FSDPParamGroup* group_at(std::int64_t index) const;
   // forget_forwards drops the entries of all groups of some states.
   void forget_forwards(const std::vector<FSDPState*>& states);
+  // has_forwards_besides says whether there are entries of other states.
+  bool has_forwards_besides(const std::vector<FSDPState*>& states) const;
+
+  // active_reduction is a finalisation that wasn't waited for, of one of the roots; null without.
+  const std::shared_ptr<GradientReduction>& active_reduction() const { return reduction_; }
+  void set_active_reduction(std::shared_ptr<GradientReduction> reduction) {
+    reduction_ = std::move(reduction);
+  }
 
   CommStreams& streams() { return *streams_; }
 
@@ -37,6 +46,7 @@ class CommContext {
   };
 
   std::vector<Forward> forwards_;
+  std::shared_ptr<GradientReduction> reduction_;
   gsl::not_null<std::unique_ptr<CommStreams>> streams_;
 };
 

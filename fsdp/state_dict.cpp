@@ -154,9 +154,11 @@ class Conversion {
     done_.emplace_back(tensor, tensor);
   }
 
+  // The dtype that was set for a gradient is its own.
   void convert_gradient(Tensor& tensor) {
     Tensor gradient = grad_of(tensor);
     if (!gradient.is_defined() || !gradient.distribution()) return;
+    if (grad_dtype_of(tensor).is_set()) return;
     DTensorSpec spec = DTensor::of(gradient).spec();
     Tensor local = convert_(gradient.local_part());
     spec.dtype = local.dtype();

@@ -54,4 +54,10 @@ std::shared_ptr<const Planned> PlanCache::find_or_make(const PlanRequest& reques
   return planned;
 }
 
+std::vector<std::shared_ptr<const Planned>> PlanCache::plans() const {
+  std::vector<std::shared_ptr<const Planned>> plans;
+  for (const Entry& entry : entries_) plans.push_back(entry.planned);
+  return plans;
+}
+
 }  // namespace simmesh

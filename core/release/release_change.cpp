@@ -12,6 +12,7 @@ constexpr std::string_view gradients = "Gradients of ops";
 constexpr std::string_view redistribution = "Redistribution";
 constexpr std::string_view collectives = "Collectives";
 constexpr std::string_view meshes = "Meshes";
+constexpr std::string_view fsdp2 = "FSDP2";
 
 // The order is that of the page.
 const std::vector<ReleaseChangeRow>& table() {
@@ -102,6 +103,94 @@ const std::vector<ReleaseChangeRow>& table() {
        "`concatenate` names \"different device meshs\"",
        "it names \"different device meshes\"",
        {"mesh/device_mesh_slicing.cpp"}},
+      {reduce_in_original_dtype,
+       "reduce_in_original_dtype",
+       Release::v2_15,
+       "changed",
+       fsdp2,
+       "without a `reduce_dtype` gradients are reduced, and added up over micro-batches, in the "
+       "dtype in which backward gives them: `param_dtype`",
+       "they are reduced in the `grad_dtype` of the parameters, by default their original dtype, "
+       "whatever `param_dtype` is",
+       {"fsdp/param_dtypes.cpp"}},
+      {grad_dtype_of_parameters,
+       "grad_dtype_of_parameters",
+       Release::v2_15,
+       "added",
+       fsdp2,
+       "`grad_dtype` of a sharded parameter is refused",
+       "the shard's gradient has it, or any dtype, and keeps it over conversions and loads; a "
+       "group reduces in what the dtypes of its parameters are promoted to",
+       {"fsdp/param_dtypes.cpp"}},
+      {accumulate_on_parameter,
+       "accumulate_on_parameter",
+       Release::v2_15,
+       "changed",
+       fsdp2,
+       "gradients that aren't reduced yet are kept apart where `reduce_dtype` is another dtype: a "
+       "sum is rounded to it once, and `zero_grad` doesn't see it",
+       "they add up on the gathered parameter: each is rounded to a narrower `reduce_dtype` "
+       "before it is added, and `zero_grad` drops them where that parameter is registered",
+       {"fsdp/param_dtypes.cpp"}},
+      {reduce_for_partial_sums_alone,
+       "reduce_for_partial_sums_alone",
+       Release::v2_15,
+       "changed",
+       fsdp2,
+       "a group that got no gradient and doesn't all-reduce does nothing, also where partial sums "
+       "of earlier micro-batches wait",
+       "it reduces zeros over its shards",
+       {"fsdp/param_group_iteration.cpp"}},
+      {finalize_after_post_backward,
+       "finalize_after_post_backward",
+       Release::v2_15,
+       "changed",
+       fsdp2,
+       "at the end of the last backward each module completes the backward of its groups and "
+       "finalises them before the next module does",
+       "all modules complete the backward of their groups, then all finalise them",
+       {"fsdp/state_backward.cpp"}},
+      {release_gather_after_backward,
+       "release_gather_after_backward",
+       Release::v2_15,
+       "changed",
+       fsdp2,
+       "a gathered buffer that no later gather released, of a group of modules that ran in part, "
+       "is held until the next one",
+       "the end of each backward pass releases it",
+       {"fsdp/state_backward.cpp"}},
+      {manual_backward_finalization,
+       "manual_backward_finalization",
+       Release::v2_15,
+       "added",
+       fsdp2,
+       "there is no `set_manual_backward_finalization` and no `finalize_backward`",
+       "they leave the end of backward to the user, who may wait for it later",
+       {"fsdp/fsdp_module.cpp"}},
+      {reset_clears_gradients,
+       "reset_clears_gradients",
+       Release::v2_15,
+       "changed",
+       fsdp2,
+       "`reset_iter_state` keeps the gradients of shards",
+       "it drops them too",
+       {"fsdp/param_group_iteration.cpp"}},
+      {keep_unsharded_storage,
+       "keep_unsharded_storage",
+       Release::v2_15,
+       "added",
+       fsdp2,
+       "there is no `set_keep_unsharded_storage`",
+       "it keeps the memory of gathered parameters when shards are registered",
+       {"fsdp/fsdp_module.cpp"}},
+      {param_dtype_override,
+       "param_dtype_override",
+       Release::v2_15,
+       "added",
+       fsdp2,
+       "`MixedPrecisionPolicy` has no `param_dtype_override_fn`",
+       "it lets single parameters keep their original dtype",
+       {"fsdp/fully_shard.cpp"}},
   };
   return rows;
 }

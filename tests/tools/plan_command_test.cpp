@@ -48,6 +48,16 @@ TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
             run_program(gather).last_line());
 }
 
+// P(avg) -> P(sum) is reduced to a shard first and embedded since 2.15, and was reduced whole
+// before.
+TEST(PlanCommand, FollowsARelease) {
+  const std::string reduce =
+      "plan --planner graph --mesh 2x2 --shape 4 --from 'P(avg),R' --to 'P(sum),R'";
+  expect_refused(reduce + " --release 2.14", "expected 2.13 or 2.15");
+  EXPECT_EQ(run_program(reduce + " --release 2.15").output, run_program(reduce).output);
+  EXPECT_NE(run_program(reduce + " --release 2.13").output, run_program(reduce).output);
+}
+
 // The whole file is written and nothing is left beside it. A file that can't be written is an
 // error.
 TEST(PlanCommand, DrawsAPicture) {

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/tensor/tensor.h"
+
+namespace simmesh {
+
+// GradDtype is the policy for the dtype of a leaf's gradient, PyTorch's Tensor.grad_dtype: unset,
+// the leaf's own dtype; a dtype, that one; any, whatever backward gives (PyTorch's None).
+//
+//   set_grad_dtype(weight, DType::float32);  // of a bfloat16 weight: gradients add up in float32
+class GradDtype {
+ public:
+  GradDtype() = default;
+  GradDtype(DType dtype) : kind_(Kind::given), dtype_(dtype) {}
+  static GradDtype any();
+
+  bool is_set() const { return kind_ != Kind::unset; }
+  bool is_any() const { return kind_ == Kind::any; }
+  // dtype_for returns the dtype of the gradient of a leaf of this dtype; nothing where any will do.
+  std::optional<DType> dtype_for(DType leaf) const;
+
+  friend bool operator==(const GradDtype&, const GradDtype&) = default;
+
+ private:
+  enum class Kind : std::uint8_t { unset, given, any };
+
+  Kind kind_ = Kind::unset;
+  DType dtype_ = DType::float32;
+};
+
+// grad_dtype_of returns the policy of a leaf. set_grad_dtype sets it: from then on each gradient is
+// converted when it reaches the leaf, before gradients of several uses add up. Raises a
+// RuntimeError for a tensor that is no leaf, and where the leaf has a gradient of another dtype.
+GradDtype grad_dtype_of(const Tensor& leaf);
+void set_grad_dtype(Tensor& leaf, GradDtype policy);
+
+}  // namespace simmesh

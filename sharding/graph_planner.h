@@ -19,7 +19,8 @@ namespace simmesh {
 //   4. R->S(d)     mesh dims, then tensor dims, ascending
 //   5. P->S(d)     mesh dims, then tensor dims, ascending
 //   6. R->P(op)    mesh dims ascending, ops by name
-//   7. S(a)->P(sum) tensor dims ascending, if embeds_shards and the mesh dim is P(sum) in `to`; free
+//   7. S(a)->P(sum)  tensor dims ascending, if embeds_shards, on mesh dims that are P(sum) in `to`;
+//                  costs nothing here, whatever the cost table says
 //
 // where the ops are those that occur in `from` or `to`, and no step mixes ops other than sum with
 // avg. Among paths of equal cost the one whose last sharding was reached first wins, so the result

@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/autograd/variable.h"
 #include "core/engine/followed_release.h"
 #include "core/engine/random_stream.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
 #include "tests/fsdp/sharded_worlds.h"
 #include "training/sharded_training.h"
 
@@ -86,8 +89,7 @@ ShardedSettings drawn_newest(const Draw& draw, RandomStream& random) {
   ShardedSettings settings;
   settings.keeps_unsharded_storage = with_probability_1_in(2, random);
   settings.grad_dtype = policies[random.below(draw.has_experts ? 3 : 4)];
-  if (draw.sync != SyncMode::all_reduce_last)
-    settings.backward_end = BackwardEnd(random.below(3));
+  if (draw.sync != SyncMode::all_reduce_last) settings.backward_end = BackwardEnd(random.below(3));
   return settings;
 }
 
@@ -208,9 +210,23 @@ void expect_equal(const TrainingResult& expected, const TrainingResult& actual) 
   expect_equal(expected.optimizer_state, actual.optimizer_state, "optimiser state");
 }
 
+// Optimisers take gradients of the parameters' dtype. What widening leaves is what was rounded.
+void widen_gradients(nn::Module& model) {
+  NoGrad mode;
+  for (Tensor& parameter : model.parameters()) {
+    Tensor gradient = grad_of(parameter);
+    if (!gradient.is_defined() || gradient.dtype() == parameter.dtype()) continue;
+    set_grad(parameter, Tensor());
+    set_grad_dtype(parameter, GradDtype::any());
+    set_grad(parameter, simmesh::to(gradient, parameter.dtype()));
+  }
+}
+
 TrainingResult train_sharded(const Draw& draw, const FsdpPlan& plan) {
   ShardedTraining training(plan, draw.settings(followed_release()));
-  return train(draw.task, training.form());
+  ParallelForm form;
+  form.after_backward = widen_gradients;
+  return train(draw.task, training.form(form));
 }
 
 // The same calls on one rank, where a number of ranks to reshard over has no meaning.
@@ -241,8 +257,8 @@ Outcome run_draw(const Draw& draw, const Schedule& schedule, const ReleasedRun& 
   options.record_choices = draw.schedule == ScheduleKind::replayed;
   // Streams that race would fail the run.
   if (draw.on_devices) options.device = DeviceModel{};
-  Outcome outcome =
-      World(options).run([&](Rank&) { expect_equal(run.expected, train_sharded(draw, draw.plan)); });
+  Outcome outcome = World(options).run(
+      [&](Rank&) { expect_equal(run.expected, train_sharded(draw, draw.plan)); });
   EXPECT_TRUE(outcome.ok()) << draw.text << ": "
                             << (outcome.failure ? outcome.failure->message : "");
   EXPECT_EQ(outcome.live_storages, 0) << draw.text;
@@ -254,7 +270,7 @@ void expect_bits(const Draw& draw, Release release) {
   WorldOptions one_rank{.arithmetic = Arithmetic::exact(), .release = release};
   Outcome alone = World(one_rank).run([&](Rank&) {
     run.expected = draw.is_compared_with_one_rank() ? train_sharded(draw, on_one_rank(draw.plan))
-                                                : train(draw.task);
+                                                    : train(draw.task);
   });
   ASSERT_TRUE(alone.ok()) << draw.text << ": " << report(alone);
   Outcome outcome = run_draw(draw, first_schedule(draw), run);

@@ -126,10 +126,9 @@ TEST(GateFsdp, EveryModelTrains) {
 // changes the loss of the first step.
 TEST(GateFsdp, MixedPrecisionAndFactorsRun) {
   double loss = run_sharded(perceptron("", "[mesh]\nshape = [2]\n")).losses.at(0);
-  for (const char* options :
-       {"param_dtype = \"bfloat16\", reduce_dtype = \"float32\"",
-        "param_dtype = \"float16\", output_dtype = \"float32\"", "gradient_divide_factor = 3.0",
-        "grad_dtype = \"bfloat16\""}) {
+  for (const char* options : {"param_dtype = \"bfloat16\", reduce_dtype = \"float32\"",
+                              "param_dtype = \"float16\", output_dtype = \"float32\"",
+                              "gradient_divide_factor = 3.0", "grad_dtype = \"bfloat16\""}) {
     GateResult result = run_sharded(perceptron(options, "[mesh]\nshape = [2]\n"));
     EXPECT_EQ(result.failed(), 0) << checks_of(result);
     EXPECT_NEAR(result.losses.at(0), loss, 0.02 * loss) << options;

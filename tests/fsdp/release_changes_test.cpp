@@ -271,5 +271,21 @@ TEST(ReleaseChanges, ParamDtypeOverride) {
               {"(all_gather, , 12, 24, 2, uint8)"});
 }
 
+// 2.13 takes a gradient that wasn't reduced before the reset into the next step: here it doesn't.
+TEST(ReleasesAgree, OnWhatAResetDrops) {
+  Body body = [](const DeviceMesh& mesh) {
+    nn::ModulePtr model = fan_of_two();
+    fully_shard(*model, {.mesh = mesh, .mp_policy = {.param_dtype = DType::bfloat16}});
+    FSDPModule root(*model);
+    root.set_requires_gradient_sync(false);
+    backward(sum(model->call({rows(256)})[0]));
+    root.reset_iter_state();
+    root.set_requires_gradient_sync(true);
+    backward(sum(model->call({rows(1)})[0]));
+    return Texts{text_of(grad_of(model->parameters()[0]))};
+  };
+  expect_seen({2}, body, {"float32 1"}, {"float32 1"});
+}
+
 }  // namespace
 }  // namespace simmesh::fsdp

@@ -1,6 +1,7 @@
 #include "training/sharded_training.h"
 
 #include "collectives/collectives.h"
+#include "core/autograd/variable.h"
 #include "core/ops/compute_mode.h"
 #include "fsdp/fsdp_module.h"
 #include "fsdp/named_params.h"

@@ -11,21 +11,9 @@ namespace {
 constexpr std::string_view gradients = "Gradients of ops";
 constexpr std::string_view fsdp2 = "FSDP2";
 
-// The order is that of the page.
-const std::vector<ReleaseChangeRow>& table() {
+std::vector<ReleaseChangeRow> fsdp2_gradients() {
   using enum ReleaseChange;
-  static const std::vector<ReleaseChangeRow> rows = {
-      {clamp_gradient_at_bounds,
-       "clamp_gradient_at_bounds",
-       Release::v2_15,
-       "changed",
-       gradients,
-       "the gradient of `clamp`, `clamp_min` and `clamp_max` is 1 where an element equals a bound, "
-       "and 0 for a NaN",
-       "at a bound it is 0 if the bound is a number; a bound that is a tensor and the input get "
-       "half "
-       "of it each. For a NaN it is 0 between numbers, and 1 between tensors",
-       {"core/gradients/elementwise/selection.cpp"}},
+  return {
       {reduce_in_original_dtype,
        "reduce_in_original_dtype",
        Release::v2_15,
@@ -64,6 +52,12 @@ const std::vector<ReleaseChangeRow>& table() {
        "of earlier micro-batches wait",
        "it reduces zeros over its shards",
        {"fsdp/param_group_iteration.cpp"}},
+  };
+}
+
+std::vector<ReleaseChangeRow> fsdp2_iterations() {
+  using enum ReleaseChange;
+  return {
       {finalize_after_post_backward,
        "finalize_after_post_backward",
        Release::v2_15,
@@ -115,6 +109,33 @@ const std::vector<ReleaseChangeRow>& table() {
        "it lets single parameters keep their original dtype",
        {"fsdp/fully_shard.cpp"}},
   };
+}
+
+std::vector<ReleaseChangeRow> op_gradients() {
+  using enum ReleaseChange;
+  return {
+      {clamp_gradient_at_bounds,
+       "clamp_gradient_at_bounds",
+       Release::v2_15,
+       "changed",
+       gradients,
+       "the gradient of `clamp`, `clamp_min` and `clamp_max` is 1 where an element equals a bound, "
+       "and 0 for a NaN",
+       "at a bound it is 0 if the bound is a number; a bound that is a tensor and the input get "
+       "half "
+       "of it each. For a NaN it is 0 between numbers, and 1 between tensors",
+       {"core/gradients/elementwise/selection.cpp"}},
+  };
+}
+
+// The order is that of the page.
+const std::vector<ReleaseChangeRow>& table() {
+  static const std::vector<ReleaseChangeRow> rows = [] {
+    std::vector<ReleaseChangeRow> all;
+    for (auto* part : {&op_gradients, &fsdp2_gradients, &fsdp2_iterations})
+      for (ReleaseChangeRow& row : part()) all.push_back(std::move(row));
+    return all;
+  }();
   return rows;
 }
 

@@ -6,12 +6,17 @@
 #include <vector>
 
 #include "fsdp/comm_streams.h"
-#include "fsdp/gradient_reduction.h"
 
 namespace simmesh::fsdp {
 
 class FSDPState;
 class FSDPParamGroup;
+struct StateContext;
+
+// GradientReduction is a finalisation of backward that wasn't waited for: of which tree.
+struct GradientReduction {
+  const StateContext* owner;
+};
 
 // CommContext is what all groups below one root, or below several that share it, have in common:
 // the streams they communicate on, and the order of their forwards, from which backward takes what

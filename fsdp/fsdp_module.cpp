@@ -19,6 +19,12 @@ void UnshardHandle::wait() {
   state_.reset();
 }
 
+void GradientReductionHandle::wait() {
+  if (!state_) return;
+  state_->wait_for_reduction(reduction_);
+  state_.reset();
+}
+
 std::shared_ptr<FSDPState> FSDPModule::state_for(std::string_view method) const {
   std::shared_ptr<FSDPState> state = FSDPState::of(*module_);
   if (!state)

@@ -21,6 +21,24 @@ class UnshardHandle {
   std::shared_ptr<FSDPState> state_;
 };
 
+// GradientReductionHandle ends a finalisation that was started with async_op. Gradients may be used
+// after that. Waiting again does nothing.
+class GradientReductionHandle {
+ public:
+  // Without a state there is nothing to wait for.
+  GradientReductionHandle() = default;
+  GradientReductionHandle(std::shared_ptr<FSDPState> state,
+                          std::shared_ptr<GradientReduction> reduction)
+      : state_(std::move(state)), reduction_(std::move(reduction)) {}
+
+  // Raises a RuntimeError where reset_iter_state came in between.
+  void wait();
+
+ private:
+  std::shared_ptr<FSDPState> state_;
+  std::shared_ptr<GradientReduction> reduction_;
+};
+
 // FSDPModule has the methods of a module that fully_shard was applied to, with PyTorch's names. It
 // is a cheap value: FSDPModule(module) works for any module, and its methods raise an
 // AttributeError if the module isn't sharded.

@@ -72,7 +72,8 @@ void FSDPParam::end_unsharded_grad() {
   Tensor grad = grad_of(unsharded_param_);
   set_grad(unsharded_param_, Tensor());
   set_grad_dtype(unsharded_param_, policy);
-  if (grad.is_defined()) set_grad(unsharded_param_, to(grad, *unsharded_grad_dtype_));
+  if (grad.is_defined())
+    set_grad(unsharded_param_, to(grad, unsharded_grad_dtype_.value_or(grad.dtype())));
 }
 
 }  // namespace simmesh::fsdp

@@ -101,6 +101,7 @@ void FSDPParamGroup::end_backward(std::size_t reduce_inputs_max) {
 void FSDPParamGroup::reduce(std::vector<ParamGrad> gradients) {
   reduced_ = reduce_gradients(std::move(gradients),
                               {.group = *this,
+                               .state = *state_,
                                .site = site_,
                                .mesh = options_.mesh,
                                .streams = comm_->streams(),

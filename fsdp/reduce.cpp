@@ -11,7 +11,6 @@
 #include "core/tensor/flat.h"
 #include "core/tensor/launch.h"
 #include "fsdp/gradient_rows.h"
-#include "fsdp/param_group.h"
 
 namespace simmesh::fsdp {
 
@@ -226,7 +225,7 @@ StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetti
   streams.hold_reduce_input({.buffer = std::move(input),
                              .reduced = Stream::current().record(),
                              .allocated_on = computing,
-                             .state = &setting.group.state()});
+                             .state = &setting.state});
   if (!mesh.replicate_group && !setting.hook.call)
     return finish_reduction(output, setting, factors, gradients);
   streams.release_all_reduce();

@@ -13,7 +13,8 @@ namespace simmesh::fsdp {
 // ReduceSetting is how a group reduces.
 struct ReduceSetting {
   const FSDPParamGroup& group;  // for events
-  CallSite site;                // which reports show
+  const FSDPState& state;
+  CallSite site;  // which reports show
   const MeshInfo& mesh;
   CommStreams& streams;
   const ReduceScatter& reduce_scatter;

@@ -9,7 +9,6 @@
 #include "core/check/call_site.h"
 #include "core/nn/module.h"
 #include "fsdp/comm_context.h"
-#include "fsdp/gradient_reduction.h"
 #include "fsdp/param_group.h"
 #include "fsdp/state_context.h"
 

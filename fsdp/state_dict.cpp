@@ -148,6 +148,7 @@ class Conversion {
       tensor = with_local(tensor, std::move(replaced));
     } else {
       set_requires_grad(replaced, tensor.requires_grad());
+      set_grad_dtype(replaced, grad_dtype_of(tensor));
       tensor = replaced;
     }
     done_.emplace_back(old, tensor);

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/tensor/tensor.h"
+#include "core/tensor/dtype.h"
 
 namespace simmesh {
 
@@ -30,11 +30,5 @@ class GradDtype {
   Kind kind_ = Kind::unset;
   DType dtype_ = DType::float32;
 };
-
-// grad_dtype_of returns the policy of a leaf. set_grad_dtype sets it: from then on each gradient is
-// converted when it reaches the leaf, before gradients of several uses add up. Raises a
-// RuntimeError for a tensor that is no leaf, and where the leaf has a gradient of another dtype.
-GradDtype grad_dtype_of(const Tensor& leaf);
-void set_grad_dtype(Tensor& leaf, GradDtype policy);
 
 }  // namespace simmesh

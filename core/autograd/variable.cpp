@@ -261,6 +261,27 @@ void set_grad(Tensor& tensor, Tensor grad) {
   variable.set_grad(std::move(grad));
 }
 
+GradDtype grad_dtype_of(const Tensor& leaf) {
+  Variable* variable = Variable::of(leaf);
+  return variable ? variable->grad_dtype() : GradDtype();
+}
+
+void set_grad_dtype(Tensor& leaf, GradDtype policy) {
+  if (!leaf.tracking()) leaf.set_tracking(new Variable(false));
+  Variable& variable = *Variable::of(leaf);
+  if (!variable.is_leaf())
+    raise(ErrorKind::runtime_error, "autograd/set_grad_dtype",
+          "grad_dtype can only be set on leaf tensors, got the result of {}",
+          variable.node()->name());
+  Tensor gradient = variable.grad();
+  std::optional<DType> dtype = policy.dtype_for(leaf.dtype());
+  if (gradient.is_defined() && dtype && gradient.dtype() != *dtype)
+    raise(ErrorKind::runtime_error, "autograd/set_grad_dtype",
+          "cannot set grad_dtype to {} because there is already a gradient with dtype {}",
+          to_string(*dtype), to_string(gradient.dtype()));
+  variable.set_grad_dtype(policy);
+}
+
 namespace {
 
 Variable& requiring(Tensor& tensor, std::string_view where) {

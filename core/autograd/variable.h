@@ -87,6 +87,12 @@ void set_requires_grad(Tensor& tensor, bool value = true);
 Tensor grad_of(const Tensor& tensor);
 void set_grad(Tensor& tensor, Tensor grad);
 
+// grad_dtype_of returns the policy of a leaf. set_grad_dtype sets it: from then on each gradient is
+// converted when it reaches the leaf, before gradients of several uses add up. Raises a
+// RuntimeError for a tensor that is no leaf, and where the leaf has a gradient of another dtype.
+GradDtype grad_dtype_of(const Tensor& leaf);
+void set_grad_dtype(Tensor& leaf, GradDtype policy);
+
 // retain_grad lets a tensor that is no leaf keep the gradient that passes it.
 void retain_grad(Tensor& tensor);
 

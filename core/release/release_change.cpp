@@ -26,8 +26,7 @@ const std::vector<ReleaseChangeRow> table = {
      "the gradient of `clamp`, `clamp_min` and `clamp_max` is 1 where an element equals a bound, "
      "and 0 for a NaN",
      "at a bound it is 0 if the bound is a number; a bound that is a tensor and the input get "
-     "half "
-     "of it each. For a NaN it is 0 between numbers, and 1 between tensors",
+     "half of it each. For a NaN it is 0 between numbers, and 1 between tensors",
      {"core/gradients/elementwise/selection.cpp"}},
     {shard_to_partial_sum,
      "shard_to_partial_sum",
@@ -35,8 +34,7 @@ const std::vector<ReleaseChangeRow> table = {
      "added",
      redistribution,
      "no step leads from a shard to a pending placement, and `redistribute` refuses every "
-     "pending "
-     "target that the source doesn't have",
+     "pending target that the source doesn't have",
      "`S(d)` becomes `P(sum)` without communication: each rank adds its shard to zeros. "
      "`redistribute` takes this target, and the graph planner goes there from `S(d)` at no cost; "
      "`redistribute_cost_us` stays infinite",

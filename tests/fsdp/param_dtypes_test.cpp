@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
-#include "core/autograd/grad_dtype.h"
 #include "core/autograd/variable.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"

@@ -1,5 +1,3 @@
-#include "fsdp/gradient_reduction.h"
-
 #include <algorithm>
 
 #include "core/autograd/backward.h"
@@ -14,12 +12,6 @@ constexpr std::string_view finalize_source = "fsdp/finalize_backward";
 constexpr std::string_view manual_source = "fsdp/set_manual_backward_finalization";
 
 }  // namespace
-
-void GradientReductionHandle::wait() {
-  if (!state_) return;
-  state_->wait_for_reduction(reduction_);
-  state_.reset();
-}
 
 void FSDPState::set_manual_backward_finalization(bool enabled) {
   if (is_root_ && !*is_root_)

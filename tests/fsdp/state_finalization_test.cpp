@@ -1,5 +1,3 @@
-#include "fsdp/gradient_reduction.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

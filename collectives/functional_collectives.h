@@ -7,7 +7,7 @@
 // tensors and leave their operands alone; every member of the group calls the same one. The
 // backward pass is a collective too, so all members have to run it, in one order.
 //
-//   Tensor total = funcol::all_reduce(part, ReduceOp::sum, group);
+//   Tensor total = funcol::all_reduce(x, ReduceOp::sum, group);
 //   backward(sum(mul(total, weight)));   // the members' gradients of `total` are added up
 //
 // They raise what the collectives of collectives.h raise. A reduction without a gradient is refused

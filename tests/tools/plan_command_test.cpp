@@ -88,7 +88,7 @@ TEST(PlanCommand, RefusesWhatMakesNoSense) {
   expect_refused("plan --mesh 2 --shape 4 --from Q --to R", "Q");
   expect_refused("plan --mesh 2 --shape 4 --from 'S(3)' --to R", "3");
   expect_refused("plan --mesh 2 --shape 4 --from 'R,R' --to R", "one placement a mesh dim");
-  expect_refused("plan --mesh 2 --shape 4 --from 'S(0)' --to 'P(sum)'", "");
+  expect_refused("plan --mesh 2 --shape 4 --from 'S(0)' --to 'P(max)'", "not supported yet");
   expect_refused("plan --mesh 2 --shape 4 --from R --to R --planner best", "got 'best'");
   expect_refused("plan --mesh 2 --shape 4 --dtype float8 --from R --to R", "float8");
   expect_refused("plan --mesh 0 --shape 4 --from R --to R", "");

@@ -63,11 +63,11 @@ TEST(CompareReleases, SaysWhereNothingDiffers) {
 
 // What a team looks for first: a gate that passes today and fails after the upgrade.
 TEST(CompareReleases, FindsAnotherVerdict) {
-  ReleaseComparison first = compare(fsdp_in_bfloat16);
+  const std::string gate = fsdp_in_bfloat16 + "[data]\nbatch = 64\n";
+  ReleaseComparison first = compare(gate);
   const ReleaseDifference* peak = find(first, "peak bytes of a rank");
   ASSERT_TRUE(peak) << text_of(first);
-  ReleaseComparison found =
-      compare(fsdp_in_bfloat16 + "[expect]\npeak_bytes_max = " + peak->values[0] + "\n");
+  ReleaseComparison found = compare(gate + "[expect]\npeak_bytes_max = " + peak->values[0] + "\n");
   const ReleaseDifference* verdict = find(found, "check peak_bytes_max");
   ASSERT_TRUE(verdict) << text_of(found);
   EXPECT_EQ(verdict->values[0], "pass");

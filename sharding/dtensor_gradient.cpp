@@ -3,12 +3,14 @@
 #include "core/autograd/function.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/engine/followed_release.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/number.h"
 #include "core/ops/shapes/op_views.h"
+#include "sharding/explicit_redistribution.h"
 
 namespace simmesh {
 
@@ -80,6 +82,14 @@ DTensor brought_to(const DTensor& gradient, const Sharding& target) {
   return gradient.redistribute_local(target.placements, {.order = target.order});
 }
 
+void observe_from_local_backward(const DTensor& gradient, const Sharding& target) {
+  if (gradient.spec().sharding == target ||
+      !follows(ReleaseChange::explicit_context_sees_from_local))
+    return;
+  ExplicitRedistributionContext::observe_redistribution(
+      gradient, target, "Implicit redistribution occurred in DTensor.from_local backward");
+}
+
 }  // namespace
 
 Placements without_pending(Placements placements) {
@@ -115,6 +125,7 @@ DTensor recorded_from_local(const Tensor& local, const DTensor& result,
   sharding.placements = options.grad_placements ? *options.grad_placements
                                                 : without_pending(std::move(sharding.placements));
   record_function("from_local", {local}, {&target}, of_dtensor([sharding](const DTensor& gradient) {
+                    observe_from_local_backward(gradient, sharding);
                     return brought_to(gradient, sharding).to_local();
                   }),
                   {.reduces_gradients = true});

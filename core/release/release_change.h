@@ -15,6 +15,17 @@ namespace simmesh {
 enum class ReleaseChange : std::uint8_t {
   // Gradients of ops
   clamp_gradient_at_bounds,
+  // Redistribution
+  shard_to_partial_sum,
+  explicit_context_sees_from_local,
+  // Collectives
+  all_reduce_gradients,
+  negative_gather_dim,
+  all_to_all_mismatch_class,
+  // Meshes
+  preserve_rank_order,
+  mesh_abort,
+  concatenate_refusal_text,
   // FSDP2
   reduce_in_original_dtype,
   grad_dtype_of_parameters,

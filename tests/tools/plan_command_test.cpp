@@ -31,6 +31,14 @@ TEST(PlanCommand, PrintsBothPlanners) {
   EXPECT_EQ(plans[0]["steps"][1]["collective"], "all_gather");
 }
 
+// JSON has no infinite number.
+TEST(PlanCommand, WritesAnInfiniteCostAsText) {
+  auto run = run_program("plan --mesh 2 --shape 4 --from 'S(0)' --to 'P(sum)' --json");
+  auto plan = nlohmann::json::parse(run.output)["plans"][0];
+  EXPECT_EQ(plan["cost_us"], "inf");
+  EXPECT_EQ(plan["steps"][0]["cost_us"], 0.0);
+}
+
 // --flattened and --devices-per-host change what is printed.
 TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
   const std::string gather = "plan --mesh 2x4 --shape 16x8 --from 'S(0),S(0)' --to R,R";

@@ -10,7 +10,7 @@ namespace simmesh {
 // GradDtype is the policy for the dtype of a leaf's gradient, PyTorch's Tensor.grad_dtype: unset,
 // the leaf's own dtype; a dtype, that one; any, whatever backward gives (PyTorch's None).
 //
-//   set_grad_dtype(weight, DType::float32);  // of a bfloat16 weight: gradients add up in float32
+//   GradDtype policy = DType::float32;  // of a bfloat16 leaf: its gradients add up in float32
 class GradDtype {
  public:
   GradDtype() = default;

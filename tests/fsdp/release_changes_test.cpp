@@ -3,6 +3,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/check/error.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/convert.h"

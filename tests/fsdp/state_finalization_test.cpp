@@ -1,8 +1,10 @@
-#include <gmock/gmock.h>
+#include <algorithm>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/check/error.h"
 #include "core/ops/reductions/reductions.h"
 #include "fsdp/event_fields.h"
 #include "tests/fsdp/sharded_worlds.h"

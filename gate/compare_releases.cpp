@@ -165,9 +165,10 @@ class Comparer {
     Values values = {event(older), event(newer)};
     std::sort(older.begin(), older.end());
     std::sort(newer.begin(), newer.end());
-    add(fmt::format("event {} of rank {} in step {}, the first of {} {}", n,
-                    runs_.front().run.ranks[first.rank].rank, first.step, places.size(),
-                    older == newer ? "places with another order" : "places"),
+    add(fmt::format("event {} of rank {} in step {}{}; differ in {} of {} steps of ranks", n,
+                    runs_.front().run.ranks[first.rank].rank, first.step,
+                    older == newer ? ", by the order only" : "", places.size(),
+                    runs_.front().run.ranks.size() * std::size_t(gate_.train.steps)),
         values);
   }
 

@@ -7,6 +7,7 @@ find_package(Boost 1.74 REQUIRED COMPONENTS fiber context)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Microsoft.GSL REQUIRED)
+find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
 # On x86, xxHash may be built so that it chooses a vector unit at run time.
@@ -16,7 +17,7 @@ check_cxx_source_compiles("#include <xxh_x86dispatch.h>
 int main() { return int(XXH3_64bits_dispatch(\"\", 0)); }" SIMMESH_XXHASH_DISPATCHES)
 unset(CMAKE_REQUIRED_LIBRARIES)
 
-# The libraries testing, verify and gate exist if their packages do. What this build makes decides which must.
+# The libraries testing and gate exist if their packages do. What this build makes decides which must.
 macro(simmesh_find package is_needed)
   if(${is_needed})
     find_package(${package} ${ARGN} REQUIRED)
@@ -30,7 +31,6 @@ endif()
 if(SIMMESH_TESTS OR SIMMESH_EXAMPLES)
   set(simmesh_tests_with_gtest ON)
 endif()
-simmesh_find(nlohmann_json simmesh_needs_all)
 simmesh_find(tomlplusplus simmesh_needs_all)
 simmesh_find(GTest simmesh_tests_with_gtest)
 if(SIMMESH_COMMAND)

@@ -37,7 +37,8 @@ GateSameAs same_as_table(GateTable table, const ExpectUse& use) {
 }
 
 std::vector<GateSameAs> read_same_as(GateTable& table, const ExpectUse& use) {
-  constexpr std::string_view words[] = {"single_device", "replicate", "fsdp"};
+  constexpr std::string_view words[] = {"single_device", "replicate", "fsdp", "zero0",
+                                        "zero1",         "zero2",     "zero3"};
   std::vector<GateSameAs> result;
   for (GateTable::TextOrTable& entry : table.texts_or_tables("same_as")) {
     if (!entry.table &&

@@ -14,7 +14,7 @@ namespace simmesh {
 struct GateSameAs {
   GateLayout layout;
   GateParallel parallel;
-  std::string word;   // "single_device", "replicate" or "fsdp"; empty for a table
+  std::string word;   // as GateParallel::form returns them; empty for a table
   std::string place;  // FILE:LINE:COLUMN of the entry
 
   // name returns "same_as fsdp", or "same_as fsdp on [2, 4]" for a table.

@@ -65,6 +65,15 @@ ModelBytes model_bytes(const GateFile& gate) {
   return bytes;
 }
 
+// What a rank keeps of parameters, gradients and the optimiser's state.
+std::int64_t kept_bytes(const GateFile& gate, const ModelBytes& model) {
+  std::int64_t states = states_of(gate.train.optimizer);
+  if (!gate.parallel.zero || gate.parallel.zero->stage() == 0) return model.sharded * (2 + states);
+  std::int64_t part = model.whole / gate.parts();
+  if (gate.parallel.zero->stage() == 3) return part * (2 + states);
+  return 2 * model.whole + part * (1 + states);
+}
+
 // Runs one step of the gate on two ranks without data.
 std::int64_t activation_bytes(const GateFile& gate) {
   GateFile shapes = gate.run_as({.layout = gate.mesh, .parallel = gate.parallel});
@@ -91,7 +100,7 @@ GateMemory estimate_memory(const GateFile& gate) {
   if (!gate.world.shapes_only) {
     ModelBytes model = model_bytes(gate);
     std::int64_t states = states_of(gate.train.optimizer);
-    memory.bytes_per_rank += model.sharded * (2 + states) + model.largest_group;
+    memory.bytes_per_rank += kept_bytes(gate, model) + model.largest_group;
     if (ranks * memory.bytes_per_rank > small_bytes)
       memory.bytes_per_rank += activation_bytes(gate);
     // The model is built whole; the results of each run are kept whole, and its data too.

@@ -27,10 +27,13 @@ std::int64_t GateParallel::parts(const GateLayout& layout) const {
   if (replicate) parts = layout.shape[layout.index_of(replicate->mesh)];
   if (fsdp)
     for (const std::string& dim : fsdp->mesh) parts *= layout.shape[layout.index_of(dim)];
+  if (zero) parts = layout.shape[layout.index_of(zero->mesh)];
   return parts;
 }
 
 std::string_view GateParallel::form() const {
+  constexpr std::string_view stages[] = {"zero0", "zero1", "zero2", "zero3"};
+  if (zero) return stages[zero->stage()];
   return fsdp ? "fsdp" : replicate ? "replicate" : "single_device";
 }
 
@@ -45,8 +48,12 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
                          "both of them");
     parallel.fsdp = read_gate_fsdp(*fsdp, layout, model);
   }
+  if (auto zero = table.table("zero")) {
+    if (parallel.replicate || parallel.fsdp)
+      table.reject_value("zero", "one of fsdp, replicate and zero", "two of them");
+    parallel.zero = read_gate_zero(*zero, layout);
+  }
   std::string checkpointing = table.word("activation_checkpointing", "none", {"none", "blocks"});
-  table.refuse("zero", "ZeRO");
   table.refuse("tensor", "tensor parallelism");
   table.refuse("sequence", "sequence parallelism");
   table.refuse("context", "context parallelism");
@@ -62,7 +69,10 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
 GateParallel default_parallel(std::string_view form, const GateLayout& layout,
                               const nn::ModelNode& model) {
   toml::table defaults;
-  if (form != "single_device") defaults.insert(form, toml::table());
+  if (form.starts_with("zero"))
+    defaults.insert("zero", toml::table{{"stage", form.back() - '0'}});
+  else if (form != "single_device")
+    defaults.insert(form, toml::table());
   GateTable table(defaults, "", "parallel");
   return read_gate_parallel(table, layout, model);
 }

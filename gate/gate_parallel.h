@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gate/gate_fsdp.h"
+#include "gate/gate_zero.h"
 
 namespace simmesh {
 
@@ -19,11 +20,12 @@ struct GateReplicate {
 struct GateParallel {
   std::optional<GateReplicate> replicate;
   std::optional<GateFsdp> fsdp;
+  std::optional<GateZero> zero;
   bool checkpoint_blocks = false;
 
   // parts returns the number of parts into which the rows of a micro-batch are cut on a mesh.
   std::int64_t parts(const GateLayout& layout) const;
-  // form returns "single_device", "replicate" or "fsdp".
+  // form returns "single_device", "replicate", "fsdp", or "zero0" to "zero3".
   std::string_view form() const;
 };
 

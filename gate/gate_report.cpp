@@ -4,9 +4,23 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "zero/pretty.h"
+
 namespace simmesh {
 
 namespace {
+
+struct ZeroMemoryColumn {
+  const char* name;
+  std::int64_t zero::MemoryUse::*bytes;
+};
+
+constexpr ZeroMemoryColumn zero_memory_columns[] = {
+    {"shards", &zero::MemoryUse::shards},   {"master", &zero::MemoryUse::master},
+    {"moments", &zero::MemoryUse::moments}, {"gradients", &zero::MemoryUse::gradients},
+    {"buckets", &zero::MemoryUse::buckets}, {"persistent", &zero::MemoryUse::persistent},
+    {"live", &zero::MemoryUse::live},
+};
 
 struct Totals {
   std::int64_t passed = 0;
@@ -29,6 +43,24 @@ std::string collectives_text(const GateResult& result) {
   return text.empty() ? "none" : text + " on each rank";
 }
 
+// A table of what the engine held in the first and in the last step.
+std::string zero_memory_text(const GateResult& result) {
+  const auto& rows = result.zero_memory;
+  if (rows.empty()) return "";
+  auto step_of = [](const std::string& when) { return when.substr(0, when.rfind(' ')); };
+  std::string first = step_of(rows.front().first), last = step_of(rows.back().first);
+  std::string text = fmt::format("bytes of rank 0 with ZeRO:\n  {:<18}", "");
+  for (const ZeroMemoryColumn& column : zero_memory_columns)
+    text += fmt::format(" {:>14}", column.name);
+  for (const auto& [when, memory] : rows) {
+    if (step_of(when) != first && step_of(when) != last) continue;
+    text += fmt::format("\n  {:<18}", when);
+    for (const ZeroMemoryColumn& column : zero_memory_columns)
+      text += fmt::format(" {:>14}", zero::pretty_count(memory.*column.bytes));
+  }
+  return text + "\n";
+}
+
 std::string gate_text(const GateResult& result) {
   std::string text =
       fmt::format("gate {}{}{}\n", result.file, result.title.empty() ? "" : ": ", result.title);
@@ -49,6 +81,7 @@ std::string gate_text(const GateResult& result) {
   if (result.gathers)
     text += fmt::format("all-gathers of parameters: {} on each rank, {} of them unused\n",
                         result.gathers->started(), result.gathers->unused());
+  text += zero_memory_text(result);
   if (result.device)
     text +=
         fmt::format("device: {:.1f} us, communication exposed for {:.1f} us, {} bytes reserved\n",
@@ -96,6 +129,12 @@ std::string to_json(gsl::span<const GateResult> results) {
     if (result.gathers)
       gate["gathers"] = {{"started", result.gathers->started()},
                          {"unused", result.gathers->unused()}};
+    for (const auto& [when, memory] : result.zero_memory) {
+      Json row = {{"when", when}};
+      for (const ZeroMemoryColumn& column : zero_memory_columns)
+        row[column.name] = memory.*column.bytes;
+      gate["zero_memory"].push_back(std::move(row));
+    }
     if (result.device)
       gate["device"] = {{"makespan_us", result.device->makespan_us},
                         {"exposed_communication_us", result.device->exposed_communication_us},

@@ -155,7 +155,12 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     form.reports = reports;
     form.at_report = [&](bool begins) { begins ? calls.begin_report() : calls.end_report(); };
     form.after_training = [&] { calls.begin_report(); };
-    TrainingResult result = train_on_mesh(gate_, task_, std::move(form));
+    AtZeroMemory at_memory;
+    if (request.observes)
+      at_memory = [&own](const std::string& when, const zero::MemoryUse& memory) {
+        own.memory.emplace_back(when, memory);
+      };
+    TrainingResult result = train_on_mesh(gate_, task_, std::move(form), at_memory);
     if (reports) keep_results(rank, request, result, own);
   };
 }

@@ -32,7 +32,8 @@ struct RankFindings {
   // The number of operations that the rank had begun when it reached each phase, by step and phase.
   std::vector<std::array<std::uint64_t, 3>> operations;
   std::optional<RunRecord> record;
-  GatherTally gathers;              // of an observed run
+  std::vector<std::pair<std::string, zero::MemoryUse>> memory;  // of an observed run with ZeRO
+  GatherTally gathers;                                          // of an observed run
   std::vector<std::string> events;  // of the rank and step that expect.events names
   // Of a run with details: the calls of each kind of reduction, as CommDebugMode names them, and a
   // hash over the events of each step.

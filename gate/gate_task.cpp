@@ -68,10 +68,18 @@ GateTask gate_task(const GateFile& gate) {
   return result;
 }
 
-TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form) {
+TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form,
+                             const AtZeroMemory& at_memory) {
   if (gate.parallel.fsdp) {
     ShardedTraining sharded(task.plan, gate.parallel.fsdp->settings);
     return train(task.training, sharded.form(std::move(form)));
+  }
+  if (gate.parallel.zero) {
+    const GateZero& zero = *gate.parallel.zero;
+    ProcessGroup group =
+        process_group(init_device_mesh(gate.mesh.shape, gate.mesh.names), zero.mesh);
+    return train(task.training, zero_form({.config = zero.config, .at_memory = at_memory}, group,
+                                          std::move(form)));
   }
   if (!gate.parallel.replicate) return train(task.training, form);
   const GateReplicate& options = *gate.parallel.replicate;

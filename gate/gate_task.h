@@ -5,6 +5,7 @@
 #include "core/engine/world.h"
 #include "gate/gate_file.h"
 #include "training/training.h"
+#include "training/zero_form.h"
 
 namespace simmesh {
 
@@ -21,6 +22,8 @@ GateTask gate_task(const GateFile& gate);
 
 // train_on_mesh trains on this rank as the gate's table [parallel] says. All ranks of its World
 // call it. Callbacks that the form already has are kept; prepare runs last, on the sharded model.
-TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form = {});
+// With ZeRO, at_memory is told what the engine holds (see ZeroForm).
+TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form = {},
+                             const AtZeroMemory& at_memory = {});
 
 }  // namespace simmesh

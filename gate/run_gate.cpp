@@ -106,6 +106,7 @@ class Checks {
     for (std::size_t op = 0; op < collective_op_count; ++op)
       if (base_.ranks[0].calls[op] > 0)
         result_.collectives[name_of(CollectiveOp(op))] = base_.ranks[0].calls[op];
+    result_.zero_memory = base_.ranks[0].memory;
     if (gate_.parallel.fsdp)
       result_.gathers = std::max_element(base_.ranks.begin(), base_.ranks.end(),
                                          [](const RankFindings& a, const RankFindings& b) {

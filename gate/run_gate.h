@@ -44,6 +44,8 @@ struct GateResult {
   std::map<std::string, std::int64_t> collectives;  // calls of each rank
   // For a gate with sharded parameters: the gathers of the rank with the most unused ones.
   std::optional<GatherTally> gathers;
+  // For a gate with ZeRO: what the engine of the first rank held, by moment.
+  std::vector<std::pair<std::string, zero::MemoryUse>> zero_memory;
   std::optional<DeviceFigures> device;  // if the gate has a device
   std::vector<double> losses;
   std::string failure;    // report of the first run that failed; empty if none did

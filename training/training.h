@@ -101,6 +101,9 @@ struct TrainingTask {
 enum class TrainPhase : std::uint8_t { forward, backward, optimizer };
 std::string_view to_string(TrainPhase phase);
 
+class TrainingEngine;
+struct ParallelForm;
+
 // ParallelForm is what one form of parallelism adds to a training run. The default adds nothing, so
 // the run is that of one device.
 struct ParallelForm {
@@ -112,6 +115,11 @@ struct ParallelForm {
   double gradient_divisor = 1.0;
   // prepare changes the model before the optimiser is made.
   std::function<void(nn::Module& model)> prepare = {};
+  // make_engine returns what runs backward passes and steps (see training_engine.h); the arguments
+  // outlive it.
+  std::function<std::unique_ptr<TrainingEngine>(nn::Module& model, const TrainingTask& task,
+                                                const ParallelForm& form)>
+      make_engine = {};
   // Called before the forward pass of each micro-batch.
   std::function<void(nn::Module& model, bool is_last)> before_micro_batch = {};
   // Called after the last backward pass of a step; then all gradients are sums over all ranks.

@@ -10,6 +10,7 @@
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
 #include "zero/engine.h"
+#include "zero/gathered_parameters.h"
 
 namespace simmesh {
 
@@ -88,7 +89,8 @@ ZeroStep run_zero_step(const ZeroTask& task, zero::Engine& engine, std::int64_t 
                        std::int64_t rank) {
   ZeroStep step;
   step.scale_before = engine.loss_scale();
-  for (std::int64_t micro = 0; micro < task.accumulation; ++micro) {
+  for (std::int64_t micro = 0; micro < task.config.gradient_accumulation_steps.value_or(1);
+       ++micro) {
     Batch batch = batch_of(task, index, micro, rank);
     Tensor loss = loss_of(task, engine(batch.input), batch.target);
     step.losses.push_back(scalar_value(loss.detach()));
@@ -98,6 +100,7 @@ ZeroStep run_zero_step(const ZeroTask& task, zero::Engine& engine, std::int64_t 
   step.scale_after = engine.loss_scale();
   step.norm = engine.get_global_grad_norm();
   step.is_skipped = !engine.was_step_applied();
+  zero::GatheredParameters whole(engine.module());
   for (const auto& [name, parameter] : engine.module().named_parameters())
     step.parameters.push_back(parameter.detach().clone());
   return step;
@@ -111,20 +114,16 @@ ZeroResult train_zero(const ZeroTask& task) {
   auto make_optimizer = [&task](const std::vector<nn::NamedTensor>& masters) {
     return zero_optimizer(task, masters);
   };
-  zero::Engine engine = zero::initialize(*model, make_optimizer,
-                                         {.gradient_accumulation_steps = task.accumulation,
-                                          .gradient_clipping = task.clip,
-                                          .fp16 = task.scaler},
-                                         world);
+  zero::Engine engine = zero::initialize(*model, make_optimizer, task.config, world);
   ZeroResult result;
   for (std::int64_t step = 0; step < task.steps; ++step)
     result.steps.push_back(run_zero_step(task, engine, step, world.rank()));
+  zero::GatheredParameters whole(*model);
   std::vector<nn::NamedTensor> parameters = model->named_parameters();
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const auto& [name, parameter] = parameters[i];
-    result.parameters.emplace_back(name, parameter.detach());
+  for (const auto& [name, parameter] : parameters) {
+    result.parameters.emplace_back(name, parameter.detach().clone());
     if (parameter.dtype() != DType::float32)
-      result.masters.emplace_back(name, engine.masters()[i].second.detach());
+      result.masters.emplace_back(name, engine.safe_get_full_fp32_param(name));
   }
   return result;
 }

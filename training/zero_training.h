@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/optim/loss_scaler.h"
 #include "training/training.h"
+#include "zero/config.h"
 
 namespace simmesh {
 
@@ -22,7 +22,6 @@ struct ZeroTask {
 
   TrainingModel model;
   std::int64_t batch = 1;
-  std::int64_t accumulation = 1;
   std::int64_t steps = 1;
   LossKind loss = LossKind::dot;
   Formula data;
@@ -33,8 +32,7 @@ struct ZeroTask {
   std::optional<std::int64_t> poison_step;
   OptimizerSpec optimizer;
   std::vector<Group> groups;
-  double clip = 0.0;
-  std::optional<optim::LossScaler::Options> scaler;  // for float16
+  zero::Config config;
 };
 
 // ZeroStep is the result of one step on one rank.

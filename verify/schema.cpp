@@ -78,7 +78,23 @@ Schema list(Schema entry, Count count) {
 }
 
 Schema tuple(std::vector<Schema> entries) {
-  return make({.type = Type::tuple, .parts = std::move(entries)});
+  std::size_t size = entries.size();
+  return make(
+      {.type = Type::tuple, .count = {.min = size, .max = size}, .parts = std::move(entries)});
+}
+
+Schema tuple_by(std::vector<TupleChoice> choices) {
+  SchemaNode node{.type = Type::tuple_by};
+  for (TupleChoice& choice : choices) {
+    std::vector<Schema> entries = {word({choice.word})};
+    entries.insert(entries.end(), choice.entries.begin(), choice.entries.end());
+    std::size_t most = entries.size();
+    node.words.push_back(choice.word);
+    node.parts.push_back(make({.type = Type::tuple,
+                               .count = {.min = most - choice.optional, .max = most},
+                               .parts = std::move(entries)}));
+  }
+  return make(std::move(node));
 }
 
 Schema map(Schema entry) { return make({.type = Type::map, .parts = {std::move(entry)}}); }

@@ -86,6 +86,14 @@ Schema spelled(std::string what, std::function<bool(const std::string& text)> pa
 // any names.
 Schema list(Schema entry, Count count = {});
 Schema tuple(std::vector<Schema> entries);
+// tuple_by is one of several tuples: its first entry is the word of one, the further entries are
+// that one's, of which the last `optional` may be missing.
+struct TupleChoice {
+  std::string word;
+  std::vector<Schema> entries;
+  std::size_t optional = 0;
+};
+Schema tuple_by(std::vector<TupleChoice> choices);
 Schema map(Schema entry);
 // either is the first of several that has the type of the value.
 Schema either(std::vector<Schema> values);
@@ -127,6 +135,7 @@ struct SchemaNode {
     spelled,
     list,
     tuple,
+    tuple_by,
     map,
     either,
     object,

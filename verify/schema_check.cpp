@@ -29,7 +29,8 @@ bool has_type(const CaseField& value, const SchemaNode& schema) {
     case Type::number: return value.is_number();
     case Type::figure: return value.is_number() || value.is_text();
     case Type::list:
-    case Type::tuple: return value.is_list();
+    case Type::tuple:
+    case Type::tuple_by: return value.is_list();
     case Type::map: return value.is_object();
     case Type::object:
       // Where several kinds of objects may stand, the first required field tells them apart.
@@ -65,6 +66,7 @@ class Checker {
       case Type::figure: check_figure(value); return;
       case Type::list:
       case Type::tuple: check_list(value, node); return;
+      case Type::tuple_by: check_first(value, node); return;
       case Type::map:
         for (const std::string& key : value.keys()) check(value[key], *node.parts[0]);
         return;
@@ -121,12 +123,17 @@ class Checker {
 
   void check_list(const CaseField& value, const SchemaNode& node) {
     bool is_tuple = node.type == Type::tuple;
-    std::size_t least = is_tuple ? node.parts.size() : node.count.min;
-    std::size_t most = is_tuple ? node.parts.size() : node.count.max;
-    if (value.is_list() && (value.size() < least || value.size() > most))
+    if (value.is_list() && (value.size() < node.count.min || value.size() > node.count.max))
       value.reject(in_words(node));
     std::size_t index = 0;
     for (const CaseField& entry : value.items()) check(entry, *node.parts[is_tuple ? index++ : 0]);
+  }
+
+  // Of a tuple whose word isn't known.
+  void check_first(const CaseField& value, const SchemaNode& node) {
+    std::vector<CaseField> entries = value.items();
+    if (entries.empty() || !entries[0].is_text()) value.reject(in_words(node));
+    unknown_word(entries[0], node.words);
   }
 
   void check_object(const CaseField& value, const SchemaNode& node) {
@@ -198,8 +205,22 @@ class Checker {
 
 }  // namespace
 
+namespace {
+
+// The tuple of a value's word; all of them where there is none.
+const SchemaNode& tuple_for(const CaseField& value, const SchemaNode& node) {
+  if (!value.is_list() || value.size() == 0) return node;
+  CaseField first = value.items()[0];
+  if (!first.is_text()) return node;
+  auto found = std::find(node.words.begin(), node.words.end(), first.text());
+  return found == node.words.end() ? node : *node.parts[std::size_t(found - node.words.begin())];
+}
+
+}  // namespace
+
 const SchemaNode& schema_for(const CaseField& value, const SchemaNode& schema) {
   const SchemaNode& node = schema.resolved();
+  if (node.type == Type::tuple_by) return tuple_for(value, node);
   if (node.type != Type::either) return node;
   for (const Schema& part : node.parts)
     if (has_type(value, *part)) return schema_for(value, *part);

@@ -83,6 +83,7 @@ std::string in_words(const SchemaNode& node) {
     case Type::spelled: return node.name;
     case Type::list: return count_in_words(node.count) + ", each " + in_words(*node.parts[0]);
     case Type::tuple: return fmt::format("[{}]", fmt::join(names_of(node.parts), "; "));
+    case Type::tuple_by: return fmt::format("a list that begins with {}", in_words(node.words));
     case Type::map: return "an object of any names, each " + in_words(*node.parts[0]);
     case Type::either: return in_words(names_of(node.parts));
     case Type::object: return object_in_words(node);
@@ -117,6 +118,9 @@ void SchemaPage::add_structure(const std::string& path, const SchemaNode& schema
     case Type::tuple:
       for (std::size_t i = 0; i < schema.parts.size(); ++i)
         add_structure(fmt::format("{}[{}]", path, i), *schema.parts[i], rows);
+      return;
+    case Type::tuple_by:
+      for (const Schema& part : schema.parts) rows.push_back({path, in_words(*part), ""});
       return;
     case Type::either:
       for (const Schema& part : schema.parts) add_structure(path, *part, rows);

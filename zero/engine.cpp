@@ -1,123 +1,54 @@
 #include "zero/engine.h"
 
-#include <limits>
-
-#include "collectives/collectives.h"
 #include "core/autograd/backward.h"
-#include "core/autograd/variable.h"
 #include "core/check/error.h"
-#include "core/ops/compute_mode.h"
-#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/optim/clip.h"
-#include "core/tensor/convert.h"
-#include "core/tensor/scalar_value.h"
+#include "core/optim/loss_scaler.h"
+#include "zero/engine_setup.h"
 
 namespace simmesh::zero {
 
 namespace {
 
-Tensor master_of(const Tensor& parameter) {
-  Tensor values = parameter.detach();
-  Tensor master =
-      parameter.dtype() == DType::float32 ? values : converted(values, DType::float32).clone();
-  set_requires_grad(master, parameter.requires_grad());
-  return master;
-}
+constexpr std::string_view engine_source = "zero/engine";
 
-void check(const Config& config) {
-  constexpr std::string_view where = "zero/engine";
-  if (config.gradient_accumulation_steps < 1)
-    raise(ErrorKind::value_error, where, "expected at least 1 gradient accumulation step, got {}",
-          config.gradient_accumulation_steps);
-  if (!(config.gradient_clipping >= 0))
-    raise(ErrorKind::value_error, where, "expected a gradient_clipping of at least 0, got {}",
-          config.gradient_clipping);
+std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
+  switch (setup.config.zero_optimization.stage) {
+    case 0: return make_stage0(setup);
+    case 3: return make_stage3(setup);
+    default: return make_flat_stage(setup);
+  }
 }
 
 }  // namespace
 
 struct Engine::State {
   State(nn::Module& trained, const MakeOptimizer& make_optimizer, const Config& given,
-        const ProcessGroup& over)
-      : module(trained), config(given), group(over), parameters(trained.named_parameters()) {
-    for (const auto& [name, parameter] : parameters)
-      masters.emplace_back(name, master_of(parameter));
-    optimizer = make_optimizer(masters);
-    if (config.fp16) scaler.emplace(*config.fp16);
+        const ProcessGroup& group)
+      : module(trained), config(completed_config(given, group.size(), bool(make_optimizer))) {
+    convert_module(module, config);
+    stage = make_stage({module, make_optimizer, config, group});
+    if (make_optimizer) check_optimizer(stage->optimizer(), config);
+    if (config.fp16.enabled) scaler.emplace(config.fp16.scaler());
+    for (const auto& [name, parameter] : module.named_parameters()) names.push_back(name);
   }
 
-  // Adds the gradients of a micro-batch to the sums and clears them on the parameters.
-  void add_gradients() {
-    gradients.resize(parameters.size());
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      Tensor& parameter = parameters[i].second;
-      Tensor gradient = grad_of(parameter);
-      if (!gradient.is_defined()) continue;
-      Tensor wide = converted(gradient.detach(), DType::float32);
-      gradients[i] = gradients[i].is_defined() ? add(gradients[i], wide) : wide;
-      set_grad(parameter, Tensor());
-    }
+  double loss_scale() const { return scaler ? scaler->scale() : 1.0; }
+  bool is_boundary_after(std::int64_t count) const {
+    return count >= *config.gradient_accumulation_steps;
   }
 
-  // Gives the masters the means of the gradients over the group, divided by the loss scale. Says
-  // whether they are finite.
-  bool average_gradients() {
-    bool is_finite = true;
-    gradients.resize(parameters.size());
-    for (std::size_t i = 0; i < masters.size(); ++i) {
-      Tensor& master = masters[i].second;
-      if (!master.requires_grad()) continue;
-      Tensor own = gradients[i].is_defined() ? gradients[i] : zeros(master.shape(), DType::float32);
-      Tensor mean = all_reduce(div(own, double(group.size())), ReduceOp::sum, group);
-      is_finite &= optim::all_finite(mean);
-      set_grad(master, scaler ? div(mean, scaler->scale()) : mean);
-    }
-    gradients.clear();
-    return is_finite;
-  }
-
-  void update_masters() {
-    std::vector<Tensor> tensors, means;
-    for (const auto& [name, master] : masters) {
-      tensors.push_back(master);
-      if (Tensor mean = grad_of(master); mean.is_defined()) means.push_back(mean);
-    }
-    double limit = config.gradient_clipping;
-    norm = scalar_value(limit > 0 ? optim::clip_grad_norm_(tensors, {.max_norm = limit})
-                                  : optim::total_norm(means));
-    optimizer->step();
-  }
-
-  void copy_to_parameters() {
-    for (std::size_t i = 0; i < masters.size(); ++i) {
-      Tensor target = parameters[i].second.detach();
-      if (target.dtype() != DType::float32)
-        copy_(target, converted(masters[i].second.detach(), target.dtype()));
-    }
-  }
-
-  void step() {
-    NoGrad mode;
-    bool is_finite = average_gradients();
-    is_applied = !scaler || is_finite;
-    if (is_applied)
-      update_masters();
-    else
-      norm = std::numeric_limits<double>::infinity();
-    optimizer->zero_grad();
-    copy_to_parameters();
-    if (scaler) scaler->update(is_finite);
+  std::size_t index_of(std::string_view name) const {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (names[i] == name) return i;
+    raise(ErrorKind::key_error, engine_source, "expected the name of a parameter, got {}", name);
   }
 
   nn::Module& module;
   Config config;
-  ProcessGroup group;
-  std::vector<nn::NamedTensor> parameters;
-  std::vector<nn::NamedTensor> masters;
-  std::vector<Tensor> gradients;  // float32 sums over micro-batches
-  std::unique_ptr<optim::Optimizer> optimizer;
+  std::unique_ptr<Stage> stage;
   std::optional<optim::LossScaler> scaler;
+  std::vector<std::string> names;
   std::int64_t micro_batches = 0;  // since the last boundary
   bool is_applied = false;
   std::optional<double> norm;
@@ -125,7 +56,6 @@ struct Engine::State {
 
 Engine::Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                const ProcessGroup& group) {
-  check(config);
   state_ = std::make_unique<State>(module, make_optimizer, config, group);
 }
 
@@ -137,36 +67,63 @@ nn::Module& Engine::module() const { return state_->module; }
 
 Tensor Engine::operator()(const Tensor& input) const { return state_->module(input); }
 
-void Engine::backward(const Tensor& loss) {
+void Engine::train(bool mode) { state_->module.train(mode); }
+
+void Engine::backward(const Tensor& loss, bool scale_wrt_gas) {
   State& state = *state_;
-  Tensor part = div(loss, double(state.config.gradient_accumulation_steps));
+  state.stage->before_backward(state.is_boundary_after(state.micro_batches + 1));
+  Tensor part = scale_wrt_gas ? div(loss, double(*state.config.gradient_accumulation_steps)) : loss;
   simmesh::backward(state.scaler ? state.scaler->scaled(part) : part);
-  state.add_gradients();
+  state.stage->after_backward();
   ++state.micro_batches;
 }
 
 bool Engine::is_gradient_accumulation_boundary() const {
-  return state_->micro_batches >= state_->config.gradient_accumulation_steps;
+  return state_->is_boundary_after(state_->micro_batches);
 }
 
 void Engine::step() {
+  State& state = *state_;
   if (!is_gradient_accumulation_boundary()) return;
-  state_->micro_batches = 0;
-  state_->step();
+  state.micro_batches = 0;
+  StepResult result = state.stage->step(state.loss_scale());
+  state.is_applied = result.is_applied;
+  state.norm = result.norm;
+  if (state.scaler) state.scaler->update(result.is_finite);
 }
 
 bool Engine::was_step_applied() const { return state_->is_applied; }
 
 std::optional<double> Engine::get_global_grad_norm() const { return state_->norm; }
 
-double Engine::loss_scale() const { return state_->scaler ? state_->scaler->scale() : 1.0; }
+double Engine::loss_scale() const { return state_->loss_scale(); }
 
-const std::vector<nn::NamedTensor>& Engine::masters() const { return state_->masters; }
+const std::vector<nn::NamedTensor>& Engine::masters() const { return state_->stage->masters(); }
 
-optim::Optimizer& Engine::optimizer() const { return *state_->optimizer; }
+optim::Optimizer& Engine::optimizer() const { return state_->stage->optimizer(); }
+
+Tensor Engine::safe_get_full_fp32_param(std::string_view name) const {
+  return state_->stage->full_fp32_param(state_->index_of(name));
+}
+
+Tensor Engine::safe_get_full_optimizer_state(std::string_view name, const std::string& key) const {
+  return state_->stage->full_optimizer_state(state_->index_of(name), key);
+}
+
+Tensor Engine::safe_get_full_grad(std::string_view name) const {
+  return state_->stage->full_grad(state_->index_of(name));
+}
+
+MemoryUse Engine::memory_use() const { return state_->stage->memory_use(); }
 
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group) {
+  return {module, make_optimizer, config, group};
+}
+
+Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group) {
+  MakeOptimizer make_optimizer;
+  if (config.optimizer) make_optimizer = configured_optimizer(*config.optimizer);
   return {module, make_optimizer, config, group};
 }
 

@@ -1,38 +1,36 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "collectives/process_group.h"
 #include "core/nn/module.h"
-#include "core/optim/loss_scaler.h"
 #include "core/optim/optimizer.h"
+#include "zero/config.h"
+#include "zero/stage.h"
 
 namespace simmesh::zero {
 
-// Config holds the fields of DeepSpeed's configuration, by their names.
-struct Config {
-  std::int64_t gradient_accumulation_steps = 1;
-  double gradient_clipping = 0.0;  // the largest norm of the gradients; 0 clips nothing
-  // Loss scaling, for float16 models.
-  std::optional<optim::LossScaler::Options> fp16 = {};
-};
-
-// MakeOptimizer returns an optimiser for the masters, which have the names of their parameters.
-using MakeOptimizer =
-    std::function<std::unique_ptr<optim::Optimizer>(const std::vector<nn::NamedTensor>& masters)>;
-
 // Engine trains a module on every member of a group, each with its own part of the data, as
-// DeepSpeed's engine does with ZeRO stage 0: parameters, gradients and optimiser state are whole on
-// every member.
+// DeepSpeed's engine does.
 //
 // The optimiser works on masters: float32 copies of 16-bit parameters, and float32 parameters
-// themselves. Gradients are added up over micro-batches in float32. At the accumulation boundary
-// each is divided by the number of members and all-reduced: one all-reduce of 4 bytes per element
-// for each parameter that requires a gradient. A parameter without a gradient counts as zeros.
+// themselves. At the accumulation boundary gradients are averaged over the members. A parameter
+// without a gradient counts as zeros. What a member holds depends on zero_optimization.stage:
+// - 0: everything is whole on every member. Gradients are added up over micro-batches in float32,
+//   and each is all-reduced at the boundary: one all-reduce of 4 bytes per element for each
+//   parameter that requires a gradient.
+// - 1: masters and the optimiser's state are partitioned: those of each group of the optimiser lie
+//   in a flat buffer, of which every member owns a slice (see FlatLayout). Gradients add up on the
+//   parameters; in the backward pass at the boundary they go through buckets of
+//   reduce_bucket_size elements, each all-reduced, and a member keeps what it owns. After the step
+//   one all-gather a group brings the slices together again.
+// - 2: as 1, and the gradients of every micro-batch are reduced, so that a member keeps only its
+//   own part of their sum.
+// From stage 1 on a step is skipped if a gradient of any member isn't finite.
 //
 //   auto make_sgd = [](const std::vector<nn::NamedTensor>& masters) {
 //     std::vector<Tensor> tensors;
@@ -44,7 +42,7 @@ using MakeOptimizer =
 //   engine.step();
 class Engine {
  public:
-  // Raises a ValueError for a config with fewer than one accumulation step or a negative norm.
+  // Raises what Config::check raises, and AssertionErrors for keys that don't go together.
   Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
          const ProcessGroup& group);
   ~Engine();
@@ -53,9 +51,13 @@ class Engine {
 
   nn::Module& module() const;
   Tensor operator()(const Tensor& input) const;
+  // train and eval set the mode of the module.
+  void train(bool mode = true);
+  void eval() { train(false); }
 
-  // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale.
-  void backward(const Tensor& loss);
+  // backward adds the gradients of loss / gradient_accumulation_steps, times the loss scale. With
+  // scale_wrt_gas off the loss isn't divided.
+  void backward(const Tensor& loss, bool scale_wrt_gas = true);
 
   // is_gradient_accumulation_boundary says whether the next step changes the parameters.
   bool is_gradient_accumulation_boundary() const;
@@ -77,6 +79,17 @@ class Engine {
   const std::vector<nn::NamedTensor>& masters() const;
   optim::Optimizer& optimizer() const;
 
+  // These return a whole tensor of a parameter, by its name: its master, a tensor of the
+  // optimiser's state such as "exp_avg", and, between backward and step, the mean of its gradient
+  // over the group, times the loss scale. The result is undefined where there is none. All members
+  // call them. Raise a KeyError for an unknown name.
+  Tensor safe_get_full_fp32_param(std::string_view name) const;
+  Tensor safe_get_full_optimizer_state(std::string_view name, const std::string& key) const;
+  Tensor safe_get_full_grad(std::string_view name) const;
+
+  // memory_use returns what the engine holds on this rank now.
+  MemoryUse memory_use() const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;
@@ -84,7 +97,15 @@ class Engine {
 
 // initialize makes an engine, as deepspeed.initialize does. Each member of the group calls it with
 // a module that has the same parameters. The module must outlive the engine.
+//
+// From stage 1 on make_optimizer is called twice: first with the parameters, to learn the
+// optimiser's groups, whose parameters are laid out together, and then with the masters of this
+// member, which have the names of their parameters. An empty one makes an engine that has no
+// optimiser, in stage 3.
 Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
                   const ProcessGroup& group);
+
+// This initialize makes the optimiser of the section optimizer of the configuration, if it has one.
+Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group);
 
 }  // namespace simmesh::zero

@@ -88,6 +88,7 @@ class Traversal {
   void count_dependencies();
   void find_needed(const std::vector<NodePtr>& nodes);
   void process(const NodePtr& node);
+  void pass_on(const NodePtr& node, Gradients parts);
   void send(const Edge& edge, Tensor gradient, const Node& from);
   bool is_needed(Node* node) const { return places_.empty() || needed_.count(node) > 0; }
 
@@ -95,6 +96,7 @@ class Traversal {
   std::vector<NodePtr> roots_;
   std::map<Node*, std::size_t> dependencies_;
   std::map<Node*, Gradients> waiting_;
+  std::map<Node*, Gradients> passing_;  // parts for a node that passes them on
   std::priority_queue<Ready> ready_;
   std::map<Place, std::size_t> places_;
   std::vector<bool> accumulates_;
@@ -119,6 +121,10 @@ void Traversal::add_root(const Tensor& tensor, const Tensor& gradient) {
   Edge edge = Variable::of(tensor)->edge(tensor);
   if (std::find(roots_.begin(), roots_.end(), edge.node) == roots_.end())
     roots_.push_back(edge.node);
+  if (edge.node->passes_on()) {
+    passing_[edge.node.get()].push_back(gradient);
+    return;
+  }
   Gradients& inputs = waiting_[edge.node.get()];
   inputs.resize(edge.node->output_types().size());
   inputs[edge.output] = added(inputs[edge.output], gradient);
@@ -179,6 +185,16 @@ void Traversal::run() {
 }
 
 void Traversal::process(const NodePtr& node) {
+  if (node->passes_on()) {
+    Gradients parts = std::move(passing_[node.get()]);
+    passing_.erase(node.get());
+    if (node->pre_hooks().empty() && node->post_hooks().empty() && captured_.empty())
+      return pass_on(node, std::move(parts));
+    // Somebody wants to see the sum.
+    UnroundedSums scope(node->takes_unrounded());
+    Tensor& sum = waiting_[node.get()].emplace_back();
+    for (const Tensor& part : parts) sum = added(sum, part);
+  }
   Gradients gradients = std::move(waiting_[node.get()]);
   waiting_.erase(node.get());
   gradients.resize(node->output_types().size());
@@ -204,14 +220,28 @@ void Traversal::process(const NodePtr& node) {
     if (edges[i].node) send(edges[i], std::move(results[i]), *node);
 }
 
+void Traversal::pass_on(const NodePtr& node, Gradients parts) {
+  node->apply({parts.empty() ? Tensor() : parts.front()});
+  Edge edge = node->edges().front();
+  if (!options_.retain_graph) node->release();
+  if (!edge.node) return;
+  if (parts.empty()) parts.emplace_back();
+  dependencies_[edge.node.get()] += parts.size() - 1;
+  for (Tensor& part : parts) send(edge, std::move(part), *node);
+}
+
 void Traversal::send(const Edge& edge, Tensor gradient, const Node& from) {
   Node& node = *edge.node;
   if (is_needed(&node)) {
     UnroundedSums scope(node.takes_unrounded());
     gradient = checked(gradient, edge, from);
-    Gradients& inputs = waiting_[&node];
-    inputs.resize(node.output_types().size());
-    inputs[edge.output] = added(inputs[edge.output], gradient);
+    if (node.passes_on()) {
+      if (gradient.is_defined()) passing_[&node].push_back(gradient);
+    } else {
+      Gradients& inputs = waiting_[&node];
+      inputs.resize(node.output_types().size());
+      inputs[edge.output] = added(inputs[edge.output], gradient);
+    }
   }
   if (--dependencies_[&node] == 0 && is_needed(&node)) ready_.push({node.sequence(), edge.node});
 }

@@ -4,6 +4,7 @@
 
 #include "core/autograd/node.h"
 #include "core/autograd/variable.h"
+#include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 
@@ -13,11 +14,11 @@ namespace {
 
 class FunctionNode final : public Node {
  public:
-  FunctionNode(std::string name, FunctionBackward backward, bool reduces)
+  FunctionNode(std::string name, FunctionBackward backward, const FunctionOptions& options)
       : Node(next_sequence()),
         name_(std::move(name)),
         backward_(std::move(backward)),
-        reduces_(reduces) {}
+        options_(options) {}
 
   std::string name() const override { return name_; }
 
@@ -27,21 +28,26 @@ class FunctionNode final : public Node {
             "Trying to backward through the graph a second time: what {} saved was freed", name_);
     // The function may be released by what it runs.
     FunctionBackward backward = backward_;
-    UnroundedSums scope(reduces_);
+    UnroundedSums scope(takes_unrounded());
     std::vector<Tensor> results = backward(gradients);
     SIMMESH_CHECK(results.size() == edges().size(), "{} returned {} gradients of {} inputs", name_,
                   results.size(), edges().size());
     return results;
   }
 
-  bool takes_unrounded() const override { return reduces_; }
+  bool takes_unrounded() const override {
+    if (!options_.passes_on) return options_.reduces_gradients;
+    return edges()[0].node && edges()[0].node->takes_unrounded();
+  }
+
+  bool passes_on() const override { return options_.passes_on; }
 
   void release() override { backward_ = nullptr; }
 
  private:
   std::string name_;
   FunctionBackward backward_;
-  bool reduces_;
+  FunctionOptions options_;
 };
 
 }  // namespace
@@ -52,7 +58,9 @@ void record_function(std::string name, gsl::span<const Tensor> inputs,
   bool tracked = std::any_of(inputs.begin(), inputs.end(),
                              [](const Tensor& input) { return input.requires_grad(); });
   if (!tracked || !grad_enabled()) return;
-  NodePtr node(new FunctionNode(std::move(name), std::move(backward), options.reduces_gradients));
+  SIMMESH_CHECK(!options.passes_on || (inputs.size() == 1 && outputs.size() == 1),
+                "{} passes on {} gradients to {} inputs", name, outputs.size(), inputs.size());
+  NodePtr node(new FunctionNode(std::move(name), std::move(backward), options));
   for (const Tensor& input : inputs)
     node->add_edge(input.requires_grad() ? Variable::of(input)->edge(input) : Edge());
   for (Tensor* output : outputs) node->add_output(type_of(*output));

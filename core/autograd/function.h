@@ -19,6 +19,10 @@ struct FunctionOptions {
   // reduces_gradients says that it adds up what ranks have of a gradient, or moves it: in exact
   // arithmetic the gradients that it gets and returns are then sums that aren't rounded.
   bool reduces_gradients = false;
+  // passes_on says that backward, of one input and one output, only sees that the gradient goes by:
+  // it is called once, with a part of the gradient, and what it returns is not looked at. No bit of
+  // any sum changes by it.
+  bool passes_on = false;
 };
 
 // record_function makes the outputs, computed from the inputs by other means than ops, part of the

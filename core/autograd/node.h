@@ -46,6 +46,10 @@ class Node : public boost::intrusive_ref_counter<Node> {
   // that they are added unrounded (see UnroundedSums): those of leaves, and of what only moves
   // elements of leaves.
   virtual bool takes_unrounded() const { return false; }
+  // passes_on says that the node, of one output and one input, changes no gradient: in a backward
+  // pass what reaches it goes on part by part, in the order in which it came, so that sums are
+  // those without the node.
+  virtual bool passes_on() const { return false; }
   // release lets go of what the node saved; it can't be applied again.
   virtual void release() {}
 

@@ -110,6 +110,10 @@ void Storage::free() {
 void Storage::restore() {
   if (!is_freed_) return;
   if (has_elements()) buffer_ = Buffer::make(bytes_, memory());
+  revive();
+}
+
+void Storage::revive() {
   if (uncharged_in_) uncharged_in_->count_uncharged(1);
   if (ledger_) {
     Ledger::Category category(category_);
@@ -135,6 +139,7 @@ std::byte* Storage::mutable_data(const ByteRange& written) {
 
 void Storage::adopt(BufferPtr buffer, std::size_t offset) {
   ++changes_;
+  if (is_freed_) revive();
   if (bytes_ == 0 || DataMode::shapes_only()) return;
   SIMMESH_CHECK(offset + bytes_ <= buffer->bytes(), "bytes {}..{} of a buffer of {}", offset,
                 offset + bytes_, buffer->bytes());

@@ -57,7 +57,8 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   std::byte* mutable_data(const ByteRange& written);
 
   // adopt makes the storage share the given range, of the same length, instead of its own bytes, or
-  // where it had none; identity and charge stay. In a World of shapes only it does nothing.
+  // where it had none; identity and charge stay. A freed storage is restored by it, which is all
+  // that it does in a World of shapes only.
   void adopt(BufferPtr buffer, std::size_t offset);
 
   // free gives the bytes back, to the ledger too, while identity and views stay; restore gets
@@ -82,6 +83,7 @@ class Storage : public boost::intrusive_ref_counter<Storage> {
   PhysicalMemory* memory() const;
   void charge();
   void discharge();
+  void revive();
   [[noreturn]] const BufferPtr& refuse() const;
 
   BufferPtr buffer_;

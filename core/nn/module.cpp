@@ -6,6 +6,7 @@
 
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/engine/local_state.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
 
@@ -39,6 +40,10 @@ Tensor leaf_like(const Tensor& old, Tensor data) {
   return data;
 }
 
+struct Adoption {
+  const ParameterAdoption::Adopt* active = nullptr;
+};
+
 void collect(Module& module, const std::string& prefix, std::set<Module*>& seen,
              std::vector<std::pair<std::string, Module*>>& out) {
   if (!seen.insert(&module).second) return;
@@ -48,6 +53,15 @@ void collect(Module& module, const std::string& prefix, std::set<Module*>& seen,
 }
 
 }  // namespace
+
+ParameterAdoption::ParameterAdoption(Adopt adopt)
+    : adopt_(std::move(adopt)), outer_(std::exchange(local_state<Adoption>().active, &adopt_)) {}
+
+ParameterAdoption::~ParameterAdoption() { local_state<Adoption>().active = outer_; }
+
+const ParameterAdoption::Adopt* ParameterAdoption::active() {
+  return local_state<Adoption>().active;
+}
 
 bool is_same_tensor(const Tensor& a, const Tensor& b) {
   return a.storage() == b.storage() && a.distribution() == b.distribution() &&
@@ -85,6 +99,7 @@ const Tensor& Module::parameter(std::string_view name) const {
   auto slot = find_named(parameters_, name);
   if (slot == parameters_.end())
     raise(ErrorKind::key_error, module_source, "expected a parameter's name, got '{}'", name);
+  if (extension_) extension_->parameter_read(*this, *slot);
   return slot->tensor;
 }
 
@@ -224,6 +239,8 @@ void Module::register_parameter(std::string name, Tensor tensor) {
   check_name(*this, name);
   if (tensor.is_defined() && !tensor.tracking())
     simmesh::set_requires_grad(tensor, is_floating_point(tensor.dtype()));
+  if (const auto* adopt = ParameterAdoption::active(); adopt && tensor.is_defined())
+    tensor = (*adopt)(*this, name, tensor);
   parameters_.push_back({std::move(name), std::move(tensor)});
 }
 

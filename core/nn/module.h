@@ -36,6 +36,9 @@ struct ParameterSlot {
 class ModuleExtension {
  public:
   virtual ~ModuleExtension() = default;
+  // parameter_read tells that a parameter of the module is about to be used, by the module or by
+  // another one.
+  virtual void parameter_read(const Module&, const ParameterSlot&) {}
   // forward_failed tells that the module's forward threw, also where a recomputation ended early.
   virtual void forward_failed(Module&) {}
 };
@@ -134,6 +137,27 @@ class Module {
   std::optional<CheckpointOptions> checkpointing_;
   std::shared_ptr<ModuleExtension> extension_;
   bool training_ = true;
+};
+
+// ParameterAdoption lets a function take each parameter that a module of this rank registers in its
+// scope, and say what is registered instead. Of nested scopes the innermost counts.
+class ParameterAdoption {
+ public:
+  using Adopt =
+      std::function<Tensor(Module& module, const std::string& name, const Tensor& parameter)>;
+
+  explicit ParameterAdoption(Adopt adopt);
+  ~ParameterAdoption();
+  ParameterAdoption(const ParameterAdoption&) = delete;
+  ParameterAdoption& operator=(const ParameterAdoption&) = delete;
+
+ private:
+  friend class Module;
+
+  static const Adopt* active();
+
+  Adopt adopt_;
+  const Adopt* outer_;
 };
 
 // is_same_tensor says whether two are copies of one tensor, as tied parameters are.

@@ -1,0 +1,153 @@
+#include "zero/config.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "core/check/error.h"
+#include "tests/expect_error.h"
+
+namespace simmesh::zero {
+namespace {
+
+using simmesh::testing::expect_error;
+
+Config read_section(const std::string& section) {
+  return Config::from_json("{\"train_batch_size\": 8, \"zero_optimization\": " + section + "}");
+}
+
+void expect_refused(const std::string& section, const std::string& phrase,
+                    ErrorKind kind = ErrorKind::value_error) {
+  expect_error([&] { read_section(section); }, kind, phrase);
+}
+
+// If this fails, a missing batch size isn't what DeepSpeed computes, or a wrong one passes.
+TEST(ZeroConfig, CompletesBatchSizes) {
+  BatchSizes sizes =
+      Config{.train_batch_size = 24, .train_micro_batch_size_per_gpu = 2}.batch_sizes(3);
+  EXPECT_EQ(sizes.gradient_accumulation_steps, 4);
+  sizes = Config{.train_batch_size = 24, .gradient_accumulation_steps = 2}.batch_sizes(3);
+  EXPECT_EQ(sizes.train_micro_batch_size_per_gpu, 4);
+  sizes =
+      Config{.train_micro_batch_size_per_gpu = 5, .gradient_accumulation_steps = 2}.batch_sizes(3);
+  EXPECT_EQ(sizes.train_batch_size, 30);
+  EXPECT_EQ(Config{.train_batch_size = 6}.batch_sizes(3).train_micro_batch_size_per_gpu, 2);
+  constexpr auto assertion = ErrorKind::assertion_error;
+  expect_error([] { Config{.train_batch_size = 7}.batch_sizes(3); }, assertion,
+               "= 2 * 1 * 3, got 7");
+  expect_error([] { Config{.train_batch_size = 2}.batch_sizes(3); }, assertion,
+               "train_micro_batch_size_per_gpu: expected a number greater than 0");
+  expect_error([] { Config().batch_sizes(3); }, assertion, "got neither");
+  expect_error([] { Config{.train_batch_size = std::int64_t(1) << 40}.batch_sizes(1); },
+               ErrorKind::value_error, "at most 2147483648");
+}
+
+TEST(ZeroConfig, ReadsFilesAsTheyAre) {
+  Config config = Config::from_json(R"({
+    // what Hugging Face's files look like
+    "train_micro_batch_size_per_gpu": "auto",
+    "gradient_clipping": "auto", "steps_per_print": 2000, "wall_clock_breakdown": false,
+    "bf16": {"enabled": "auto"},
+    "optimizer": {"type": "AdamW", "params": {"lr": "auto", "betas": [0.5, 0.75], "eps": 1e-7}},
+    "zero_optimization": {
+      "stage": 3, "overlap_comm": true, "reduce_bucket_size": "auto",
+      "stage3_prefetch_bucket_size": "auto", "stage3_param_persistence_threshold": "auto",
+      "sub_group_size": 1e9, "stage3_gather_16bit_weights_on_model_save": true,
+      "offload_optimizer": {"device": "cpu", "pin_memory": true}
+    }
+  })",
+                                    {.train_micro_batch_size_per_gpu = 4,
+                                     .gradient_clipping = 0.5,
+                                     .bf16 = true,
+                                     .lr = 0.25,
+                                     .hidden_size = 100});
+  const ZeroOptimization& zero = config.zero_optimization;
+  EXPECT_EQ(config.train_micro_batch_size_per_gpu, 4);
+  EXPECT_EQ(config.gradient_clipping, 0.5);
+  EXPECT_TRUE(config.bf16.enabled);
+  EXPECT_EQ(config.optimizer->lr, 0.25);
+  EXPECT_EQ(config.optimizer->betas[1], 0.75);
+  EXPECT_EQ(zero.reduce_bucket_size, 10'000);
+  EXPECT_EQ(zero.prefetch_bucket_size, 9'000);
+  EXPECT_EQ(zero.param_persistence_threshold, 1'000);
+  EXPECT_EQ(zero.sub_group_size, 1'000'000'000);
+  EXPECT_TRUE(zero.gather_16bit_weights_on_model_save);
+  EXPECT_EQ(zero.offload_optimizer->device, OffloadDevice::cpu);
+}
+
+TEST(ZeroConfig, AutoNeedsAValue) {
+  expect_error([] { Config::from_json(R"({"train_batch_size": "auto"})"); }, ErrorKind::value_error,
+               "train_batch_size: expected a value that \"auto\" stands");
+  expect_error([] { Config::from_json(R"({"train_batch_size": 1, "fp16": {"enabled": "auto"}})"); },
+               ErrorKind::value_error, "fp16.enabled: expected a value that \"auto\"");
+  EXPECT_EQ(read_section(R"({"reduce_bucket_size": "auto"})").zero_optimization.reduce_bucket_size,
+            500'000'000);
+}
+
+// Each message names the key, what was expected and what came.
+TEST(ZeroConfig, ErrorsNameTheKey) {
+  expect_refused(R"({"stage": 4})", "zero_optimization.stage: expected 0, 1, 2 or 3, got 4");
+  expect_refused(R"({"reduce_bucket_size": 0})",
+                 "reduce_bucket_size: expected a number greater than 0");
+  expect_refused(R"({"reduce_bucket_size": 1e19})", "expected an integer of 64 bits");
+  expect_refused(R"({"sub_group_size": [1]})", "sub_group_size: expected a valid integer, got [1]");
+  expect_refused(R"({"sub_group_size": 1, "sub_group_size": 1})", "sub_group_size twice");
+  expect_refused(R"({"prefetch_bucket_size": 1, "stage3_prefetch_bucket_size": 1})",
+                 "expected zero_optimization.prefetch_bucket_size once");
+  expect_refused(R"({"mics_shard_size": 2})",
+                 "zero_optimization.mics_shard_size: expected a known");
+  expect_refused(R"({"zenflow": {}})", "zero_optimization.zenflow: expected null");
+  expect_refused(R"({"overlap_comm": "perhaps"})", "overlap_comm: expected a valid boolean");
+  expect_refused(R"({"offload_param": {"device": "disk"}})",
+                 "offload_param.device: expected 'none'");
+  expect_refused(R"({"offload_param": 3})", "expected an object, got 3", ErrorKind::type_error);
+  expect_refused(R"({"cpu_offload": true, "offload_optimizer": {}})", "got both");
+  expect_refused(R"({"leaf_module": {"names": [1]}})",
+                 "leaf_module.names[0]: expected a valid string");
+  expect_refused("{", "expected JSON");
+  expect_error([] { Config::from_json("[1]"); }, ErrorKind::type_error, "expected an object");
+  expect_error([] { Config::from_json_file("/nowhere/ds.json"); }, ErrorKind::runtime_error,
+               "/nowhere/ds.json");
+}
+
+TEST(ZeroConfig, RefusesWhatItDoesNotHave) {
+  for (const char* key : {"\"scheduler\": {\"type\": \"WarmupLR\"}", "\"amp\": {\"enabled\": true}",
+                          "\"sparse_gradients\": true"})
+    EXPECT_THROW(Config::from_json(std::string("{\"train_batch_size\": 1, ") + key + "}"), Error)
+        << key;
+  EXPECT_NO_THROW(Config::from_json(R"({"train_batch_size": 1, "amp": {"enabled": false}})"));
+}
+
+// What is written reads as the same, so nothing is lost.
+TEST(ZeroConfig, WritesWhatItReads) {
+  Config config{.train_batch_size = 4, .gradient_clipping = 0.25, .sum_gradients = true};
+  config.zero_optimization = {.stage = 2, .reduce_bucket_size = 77, .round_robin_gradients = true};
+  config.zero_optimization.offload_optimizer = OffloadOptimizer{.device = OffloadDevice::cpu};
+  config.data_types.grad_accum_dtype = DType::float32;
+  config.optimizer = OptimizerConfig{.type = "SGD", .momentum = 0.5};
+  std::string text = config.to_json();
+  Config again = Config::from_json(text);
+  EXPECT_EQ(Config::from_json(again.to_json()).to_json(), again.to_json());
+  EXPECT_EQ(again.zero_optimization.reduce_bucket_size, 77);
+  EXPECT_EQ(again.optimizer->momentum, 0.5);
+  EXPECT_EQ(again.data_types.grad_accum_dtype, DType::float32);
+  EXPECT_TRUE(again.sum_gradients);
+}
+
+TEST(ZeroConfig, ChecksWhatAProgramFillsIn) {
+  EXPECT_NO_THROW(Config().check());
+  Config config{.gradient_clipping = -1};
+  expect_error([&] { config.check(); }, ErrorKind::value_error, "gradient_clipping: expected");
+  Config both{.fp16 = {.enabled = true}, .bf16 = {.enabled = true}};
+  expect_error([&] { both.check(); }, ErrorKind::assertion_error, "fp16.enabled or bf16.enabled");
+}
+
+TEST(ZeroConfig, ScalesAsDeepSpeedDoes) {
+  EXPECT_EQ(Fp16{}.scaler().scale, 65536.0);
+  EXPECT_TRUE(Fp16{}.scaler().is_dynamic);
+  EXPECT_FALSE(Fp16{.loss_scale = 128}.scaler().is_dynamic);
+}
+
+}  // namespace
+}  // namespace simmesh::zero

@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "core/arithmetic/unrounded.h"
+#include "core/check/check.h"
+#include "core/clock/clock.h"
+#include "core/engine/rank.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/losses.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/chunk.h"
+#include "core/tensor/scalar_value.h"
+#include "training/training.h"
+#include "training/training_engine.h"
+
+namespace simmesh {
+
+namespace {
+
+Tensor part_of(const Tensor& batch, const ParallelForm& form) {
+  // The copy charges the rank for its own rows only.
+  Chunk chunk = chunk_of({.size = batch.size(0), .parts = form.parts, .index = form.part});
+  return batch.narrow({0, chunk.start, chunk.length}).clone();
+}
+
+// Returns the terms of the loss: their sum, divided by their number, is the loss.
+Tensor loss_terms(LossKind kind, const Tensor& output, const Tensor& target) {
+  switch (kind) {
+    case LossKind::mse: return mse_loss(output, target, LossReduction::none);
+    case LossKind::dot: return mul(output, target);
+    case LossKind::cross_entropy: {
+      std::int64_t classes = output.size(output.dim() - 1);
+      return cross_entropy(reshape(output, {-1, classes}), reshape(target, {-1}),
+                           {.reduction = LossReduction::none});
+    }
+  }
+  SIMMESH_CHECK(false, "unknown loss {}", int(kind));
+}
+
+// LossSum adds up the loss of a step over micro-batches and ranks. In exact arithmetic it adds
+// unrounded terms, so the way in which the batch is cut doesn't change it.
+class LossSum {
+ public:
+  void add(const Tensor& terms, const Tensor& loss) {
+    losses_.push_back(scalar_value(loss.detach()));
+    if (!current_arithmetic().is_exact()) return;
+    Ledger::Uncharged host;
+    Clock::Quiet no_launches;
+    UnroundedSums scope;
+    sums_.push_back(unrounded(simmesh::sum(terms.detach())));
+  }
+
+  // Adds over ranks first and then over micro-batches.
+  Tensor value(const TrainingTask& task, const ParallelForm& form) const {
+    Tensor losses = empty({std::int64_t(losses_.size())}, DType::float64);
+    std::copy(losses_.begin(), losses_.end(), losses.mutable_values<double>().begin());
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      Tensor loss = losses.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
+      keep_unrounded(loss, sums_[i]);
+    }
+    UnroundedSums scope;
+    if (form.all_sum) losses = form.all_sum(losses);
+    double total = 0;
+    if (sums_.empty())
+      for (double loss : losses.values<double>()) total += loss / form.gradient_divisor;
+    else
+      total = unrounded(simmesh::sum(losses)).rounded(0, DType::float64) / task.terms;
+    return full(DimSpan(), DType::float64, total);
+  }
+
+ private:
+  std::vector<double> losses_;     // one per micro-batch
+  std::vector<CarriedSums> sums_;  // of its terms, in exact arithmetic
+};
+
+struct MicroBatch {
+  std::int64_t step;
+  std::int64_t index;
+};
+
+void run_micro_batch(nn::Module& model, TrainingEngine& engine, const TrainingTask& task,
+                     const ParallelForm& form, const MicroBatch& micro, LossSum& sum) {
+  Batch batch = task.batch(micro.step, micro.index);
+  Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
+  Tensor terms = loss_terms(task.loss, model(input), target);
+  Tensor loss = div(simmesh::sum(terms), task.terms / form.gradient_divisor);
+  if (form.reports) sum.add(terms, loss);
+  if (form.at_phase && micro.index + 1 == task.micro_batches)
+    form.at_phase(micro.step, TrainPhase::backward);
+  engine.backward(loss);
+}
+
+LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& task,
+                 const ParallelForm& form, std::int64_t step, TrainingResult& result) {
+  LossSum sum;
+  if (form.at_phase) form.at_phase(step, TrainPhase::forward);
+  for (std::int64_t micro = 0; micro < task.micro_batches; ++micro) {
+    if (in_rank()) this_rank().heartbeat();
+    if (form.before_micro_batch) form.before_micro_batch(model, micro + 1 == task.micro_batches);
+    run_micro_batch(model, engine, task, form, {step, micro}, sum);
+  }
+  if (form.after_backward) form.after_backward(model);
+  if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
+  engine.step(result);
+  return sum;
+}
+
+}  // namespace
+
+TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
+  nn::ModulePtr model = build_model(task.model);
+  if (form.prepare) form.prepare(*model);
+  std::unique_ptr<TrainingEngine> engine = form.make_engine ? form.make_engine(*model, task, form)
+                                                            : make_local_engine(*model, task, form);
+  TrainingResult result;
+  std::vector<LossSum> sums;
+  for (std::int64_t step = 0; step < task.steps; ++step)
+    sums.push_back(run_step(*model, *engine, task, form, step, result));
+  if (form.after_training) form.after_training();
+  if (!form.reports) return {};
+  for (LossSum& sum : sums) result.losses.push_back(sum.value(task, form));
+  engine->report(result);
+  return result;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+
+#include "training/training.h"
+
+namespace simmesh {
+
+// TrainingEngine is what a training run does with gradients: one per rank and run. The default
+// leaves them on the parameters and has an optimiser of its own; others hand them to a system that
+// does more at once.
+class TrainingEngine {
+ public:
+  virtual ~TrainingEngine() = default;
+
+  // backward runs the backward pass of a micro-batch.
+  virtual void backward(const Tensor& loss) = 0;
+  // step makes the optimiser's step, and adds the norm and the gradients of the step to the result
+  // if the run reports them.
+  virtual void step(TrainingResult& result) = 0;
+  // report adds the parameters and the optimiser's state.
+  virtual void report(TrainingResult& result) = 0;
+};
+
+// reported runs work that only gathers what is reported.
+template <class Work>
+auto reported(const ParallelForm& form, Work work) {
+  if (form.at_report) form.at_report(true);
+  auto result = work();
+  if (form.at_report) form.at_report(false);
+  return result;
+}
+
+// make_local_engine returns the default engine. All arguments must outlive it.
+std::unique_ptr<TrainingEngine> make_local_engine(nn::Module& model, const TrainingTask& task,
+                                                  const ParallelForm& form);
+
+}  // namespace simmesh

@@ -1,0 +1,121 @@
+#include "training/zero_form.h"
+
+#include <fmt/format.h>
+
+#include "collectives/collectives.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/shapes/factories.h"
+#include "core/tensor/convert.h"
+#include "training/training_engine.h"
+#include "zero/engine.h"
+#include "zero/norm.h"
+
+namespace simmesh {
+
+namespace {
+
+zero::Config engine_config(const ZeroForm& zero, const TrainingTask& task) {
+  zero::Config config = zero.config;
+  config.gradient_accumulation_steps = task.micro_batches;
+  config.gradient_clipping = task.clip ? task.clip->max_norm : 0.0;
+  config.zero_allow_untested_optimizer = true;
+  config.sum_gradients = current_arithmetic().is_exact();
+  return config;
+}
+
+class ZeroEngine final : public TrainingEngine {
+ public:
+  ZeroEngine(nn::Module& model, const ZeroForm& zero, const TrainingTask& task,
+             const ParallelForm& form, const ProcessGroup& group)
+      : zero_(zero),
+        task_(task),
+        form_(form),
+        names_(model.named_parameters()),
+        engine_(zero::initialize(model, maker(task), engine_config(zero, task), group)) {
+    note("initialised");
+  }
+
+  void backward(const Tensor& loss) override {
+    note("forward");
+    // The loss is a part of that of the whole step already.
+    engine_.backward(loss, false);
+    note("backward");
+  }
+
+  void step(TrainingResult& result) override {
+    std::vector<nn::NamedTensor> gradients;
+    if (form_.reports) gradients = reported(form_, [&] { return whole_gradients(); });
+    engine_.step();
+    note("step");
+    ++steps_;
+    if (!form_.reports) return;
+    Ledger::Uncharged host;
+    Tensor norm = full(DimSpan(), DType::float32, engine_.get_global_grad_norm().value_or(0.0));
+    if (task_.clip) {
+      Tensor factor = zero::clip_factor(norm, task_.clip->max_norm);
+      for (auto& [name, gradient] : gradients) gradient = mul(gradient, factor);
+    }
+    result.norms.push_back(norm);
+    result.gradients.push_back(std::move(gradients));
+  }
+
+  void report(TrainingResult& result) override {
+    Ledger::Uncharged host;
+    for (const auto& [name, parameter] : names_)
+      result.parameters.emplace_back(
+          name, converted(engine_.safe_get_full_fp32_param(name), parameter.dtype()).clone());
+    for (const auto& [name, parameter] : names_)
+      for (const char* key : {"exp_avg", "exp_avg_sq", "momentum_buffer"})
+        if (Tensor state = engine_.safe_get_full_optimizer_state(name, key); state.is_defined())
+          result.optimizer_state.emplace_back(name + "." + key, state.clone());
+  }
+
+ private:
+  static zero::MakeOptimizer maker(const TrainingTask& task) {
+    return [&task](const std::vector<nn::NamedTensor>& masters) {
+      std::vector<Tensor> tensors;
+      for (const auto& [name, master] : masters) tensors.push_back(master);
+      return make_optimizer(task.optimizer, tensors);
+    };
+  }
+
+  std::vector<nn::NamedTensor> whole_gradients() {
+    Ledger::Uncharged host;
+    std::vector<nn::NamedTensor> gradients;
+    for (const auto& [name, parameter] : names_)
+      if (Tensor gradient = engine_.safe_get_full_grad(name); gradient.is_defined())
+        gradients.emplace_back(name, gradient.clone());
+    return gradients;
+  }
+
+  void note(const char* what) {
+    if (zero_.at_memory)
+      zero_.at_memory(fmt::format("step {} {}", steps_, what), engine_.memory_use());
+  }
+
+  const ZeroForm& zero_;
+  const TrainingTask& task_;
+  const ParallelForm& form_;
+  std::vector<nn::NamedTensor> names_;
+  zero::Engine engine_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace
+
+ParallelForm zero_form(const ZeroForm& zero, const ProcessGroup& group, ParallelForm given) {
+  ParallelForm form = std::move(given);
+  form.part = group.rank();
+  form.parts = group.size();
+  form.gradient_divisor = current_arithmetic().is_exact() ? 1.0 : double(group.size());
+  form.make_engine = [zero, group](nn::Module& model, const TrainingTask& task,
+                                   const ParallelForm& own) {
+    return std::make_unique<ZeroEngine>(model, zero, task, own, group);
+  };
+  form.all_sum = [group](const Tensor& value) { return all_reduce(value, ReduceOp::sum, group); };
+  return form;
+}
+
+}  // namespace simmesh

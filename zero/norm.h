@@ -1,0 +1,23 @@
+#pragma once
+
+#include <gsl/span>
+
+#include "collectives/process_group.h"
+#include "core/tensor/tensor.h"
+
+namespace simmesh::zero {
+
+// are_all_finite says on every member whether no element of any member's tensors is infinite or
+// NaN. Costs one all-reduce of a byte.
+bool are_all_finite(gsl::span<const Tensor> tensors, const ProcessGroup& group);
+
+// sharded_norm returns the 2-norm of all elements of all members' tensors, as float32 without dims.
+// Squares are added up in float64, and those of the members in float32: one all-reduce of 4 bytes.
+// In exact arithmetic the sum is rounded once, so the norm has the bits of one device.
+Tensor sharded_norm(gsl::span<const Tensor> tensors, const ProcessGroup& group);
+
+// clip_factor returns min(1, max_norm / (norm + 1e-6)), what gradients are multiplied by so that
+// their norm is at most max_norm.
+Tensor clip_factor(const Tensor& norm, double max_norm);
+
+}  // namespace simmesh::zero

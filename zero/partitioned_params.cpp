@@ -1,0 +1,80 @@
+#include "zero/partitioned_params.h"
+
+#include <algorithm>
+
+#include "collectives/collectives.h"
+#include "core/check/error.h"
+#include "zero/collective_record.h"
+
+namespace simmesh::zero {
+
+PartitionedParams::PartitionedParams(std::vector<std::shared_ptr<PartitionedParam>> params,
+                                     const PartitionGroups& groups, const GatherOptions& options)
+    : params_(std::move(params)), groups_(groups), options_(options), pending_(params_.size()) {}
+
+void PartitionedParams::gather(gsl::span<const ParamId> ids) {
+  std::vector<PartitionedParam*> members;
+  for (ParamId id : ids) members.push_back(params_[std::size_t(id)].get());
+  auto pending =
+      std::make_shared<ParamGather>(std::move(members), groups_, has_secondary(ids[0]), options_);
+  for (ParamId id : ids) pending_[std::size_t(id)] = pending;
+}
+
+void PartitionedParams::wait(ParamId param) {
+  std::shared_ptr<ParamGather> pending = std::exchange(pending_[std::size_t(param)], nullptr);
+  pending->finish();
+}
+
+void PartitionedParams::release(ParamId param) { params_[std::size_t(param)]->drop(); }
+
+bool PartitionedParams::has_secondary(ParamId param) const {
+  return params_[std::size_t(param)]->secondary().is_defined();
+}
+
+void PartitionedParams::agree(std::string_view what, gsl::span<const std::int64_t> values) {
+  const ProcessGroup& group = groups_.all;
+  Ledger::Category category(MemoryCategory::other);
+  auto count = std::int64_t(values.size());
+  Tensor length = empty({1}, DType::int64), own = empty({count}, DType::int64);
+  if (length.has_elements()) {
+    length.mutable_values<std::int64_t>()[0] = count;
+    auto elements = own.mutable_values<std::int64_t>();
+    std::copy(values.begin(), values.end(), elements.begin());
+  }
+  auto refuse = [&](const std::string& difference) {
+    raise(ErrorKind::runtime_error, "zero/coordinator",
+          "rank {}: expected the {} of rank {}: {}; all ranks must run the same modules in the "
+          "same order",
+          group.owner().id(), what, group.members()[0], difference);
+  };
+  record_collective("broadcast", length, group, group);
+  Tensor first_length = broadcast(length, 0, group);
+  if (first_length.has_elements())
+    if (std::int64_t first = first_length.values<std::int64_t>()[0]; first != count)
+      refuse(fmt::format("{} entries there, {} here", first, count));
+  record_collective("broadcast", own, group, group);
+  Tensor first = broadcast(own, 0, group);
+  if (!first.has_elements()) return;
+  auto theirs = first.values<std::int64_t>();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (theirs[i] != values[i])
+      refuse(fmt::format("entry {} is {} there, {} here", i, theirs[i], values[i]));
+}
+
+void PartitionedParams::gather_blocking(gsl::span<const ParamId> ids) {
+  std::vector<std::unique_ptr<ParamGather>> started;
+  for (ParamId id : ids) {
+    std::vector<PartitionedParam*> one = {params_[std::size_t(id)].get()};
+    started.push_back(
+        std::make_unique<ParamGather>(std::move(one), groups_, false, GatherOptions{}));
+    if (options_.one_by_one) started.back()->finish();
+  }
+  for (auto& gather : started) gather->finish();
+}
+
+void PartitionedParams::drop_secondaries() {
+  for (auto& param : params_)
+    if (param->requires_grad()) param->drop_secondary();
+}
+
+}  // namespace simmesh::zero

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "zero/coordinator.h"
+#include "zero/param_gather.h"
+
+namespace simmesh::zero {
+
+// PartitionedParams are the parameters of a model on one rank: they do what a coordinator decides,
+// by collectives. Lists of parameters are in ascending order of their numbers, so that ranks agree.
+class PartitionedParams final : public FetchSink {
+ public:
+  PartitionedParams(std::vector<std::shared_ptr<PartitionedParam>> params,
+                    const PartitionGroups& groups, const GatherOptions& options);
+
+  std::size_t size() const { return params_.size(); }
+  PartitionedParam& operator[](ParamId id) { return *params_[std::size_t(id)]; }
+  const PartitionedParam& operator[](ParamId id) const { return *params_[std::size_t(id)]; }
+  const PartitionGroups& groups() const { return groups_; }
+
+  void gather(gsl::span<const ParamId> params) override;
+  void wait(ParamId param) override;
+  void release(ParamId param) override;
+  void agree(std::string_view what, gsl::span<const std::int64_t> values) override;
+  bool has_secondary(ParamId param) const override;
+
+  // gather_blocking gathers over all ranks, each parameter by its own collective, and waits:
+  // launched back to back, or one after the other where gathers are sequential.
+  void gather_blocking(gsl::span<const ParamId> params);
+
+  // drop_secondaries drops the secondary shards of parameters that require a gradient: their values
+  // have changed.
+  void drop_secondaries();
+
+ private:
+  std::vector<std::shared_ptr<PartitionedParam>> params_;
+  PartitionGroups groups_;
+  GatherOptions options_;
+  std::vector<std::shared_ptr<ParamGather>> pending_;
+};
+
+}  // namespace simmesh::zero

@@ -1,0 +1,157 @@
+#include "zero/sharded_optimizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "collectives/collectives.h"
+#include "core/autograd/variable.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/optim/clip.h"
+#include "core/tensor/convert.h"
+#include "core/tensor/scalar_value.h"
+#include "zero/collective_record.h"
+#include "zero/norm.h"
+#include "zero/shard_layout.h"
+
+namespace simmesh::zero {
+
+namespace {
+
+// What the host reads; 0 in a world of shapes only.
+double host_value(const Tensor& scalar) {
+  Ledger::Uncharged host;
+  return scalar.has_elements() ? scalar_value(scalar) : 0.0;
+}
+
+}  // namespace
+
+ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
+    : params_(params), is_fp16_(setup.config.fp16.enabled), clip_(setup.config.gradient_clipping) {
+  std::vector<Tensor> parts;
+  Ledger::Category category(MemoryCategory::optimizer_state);
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    const PartitionedParam& param = params_[ParamId(i)];
+    Tensor master = param.own_part();
+    if (param.requires_grad() && param.dtype() != DType::float32)
+      master = converted(master, DType::float32).clone();
+    set_requires_grad(master, param.requires_grad());
+    masters_.emplace_back(param.name(), master);
+  }
+  optimizer_ = setup.make_optimizer(masters_);
+  make_tiles(setup.config.zero_optimization.sub_group_size);
+}
+
+void ShardedOptimizer::make_tiles(std::int64_t sub_group_size) {
+  std::size_t groups = optimizer_->learning_rates().size();
+  const std::vector<Tensor>& trained = optimizer_->parameters();
+  std::vector<std::vector<std::size_t>> members(groups);
+  for (std::size_t i = 0; i < masters_.size(); ++i) {
+    if (!masters_[i].second.requires_grad()) continue;
+    for (std::size_t j = 0; j < trained.size(); ++j)
+      if (nn::is_same_tensor(trained[j], masters_[i].second))
+        members[optimizer_->group_of(j)].push_back(i);
+  }
+  std::vector<std::int64_t> shards;
+  for (std::size_t i = 0; i < params_.size(); ++i)
+    shards.push_back(params_[ParamId(i)].shard_numel());
+  for (const Tile& tile : optimizer_tiles(members, shards, sub_group_size))
+    tiles_.emplace_back(tile.parameters.begin(), tile.parameters.end());
+}
+
+// A parameter without a gradient counts as zeros.
+Tensor ShardedOptimizer::gradient_of(ParamId param, const GradientShards& gradients,
+                                     double loss_scale) const {
+  const Tensor& shard = gradients.of(param);
+  if (!shard.is_defined()) return zeros({params_[param].own_numel()}, DType::float32);
+  Tensor wide = converted(shard.detach(), DType::float32);
+  return is_fp16_ ? div(wide, loss_scale) : wide;
+}
+
+// With float16 only, where an overflow is expected now and then.
+bool ShardedOptimizer::has_overflow(const GradientShards& gradients) const {
+  const ProcessGroup& group = params_.groups().all;
+  std::vector<Tensor> shards;
+  for (std::size_t i = 0; i < params_.size(); ++i)
+    if (const Tensor& shard = gradients.of(ParamId(i)); shard.is_defined())
+      shards.push_back(shard.detach());
+  if (group.size() > 1)
+    record_collective("all_reduce", empty_meta(Dims{1}, DType::uint8), group, group);
+  return !are_all_finite(shards, group);
+}
+
+// The square sums of tiles are added up unrounded in exact arithmetic, so that the norm doesn't
+// depend on how elements are spread over tiles and ranks.
+Tensor ShardedOptimizer::norm_of(const GradientShards& gradients, double loss_scale) const {
+  const ProcessGroup& group = params_.groups().all;
+  UnroundedSums scope;
+  Tensor total = zeros(DimSpan(), DType::float64);
+  for (const std::vector<ParamId>& tile : tiles_) {
+    std::vector<Tensor> parts;
+    for (ParamId id : tile) parts.push_back(gradient_of(id, gradients, loss_scale));
+    Tensor sum = optim::power_sum(parts, 2.0);
+    if (group.size() > 1) {
+      Tensor one = sum.view(Dims{1});
+      record_collective("all_reduce", one, group, group);
+      sum = all_reduce(one, ReduceOp::sum, group).view(DimSpan());
+    }
+    total = add(total, sum);
+  }
+  return to(sqrt(total), DType::float32);
+}
+
+void ShardedOptimizer::step_tile(const std::vector<ParamId>& tile, const GradientShards& gradients,
+                                 double loss_scale, const Tensor& factor) {
+  for (ParamId id : tile) {
+    Tensor gradient = gradient_of(id, gradients, loss_scale);
+    set_grad(masters_[std::size_t(id)].second,
+             factor.is_defined() ? mul(gradient, factor) : gradient);
+  }
+  optimizer_->step();
+  for (ParamId id : tile) {
+    Tensor& master = masters_[std::size_t(id)].second;
+    set_grad(master, Tensor());
+    Tensor own = params_[id].own_part();
+    if (own.storage() != master.storage()) copy_(own, converted(master.detach(), own.dtype()));
+  }
+}
+
+StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_scale) {
+  NoGrad mode;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  StepResult result;
+  if (is_fp16_ && has_overflow(gradients)) return {false, false, infinity};
+  Tensor norm = norm_of(gradients, loss_scale);
+  double value = host_value(norm);
+  if (!std::isfinite(value)) return {false, false, infinity};
+  Tensor factor;
+  if (clip_ > 0) factor = clip_factor(norm, clip_);
+  for (const std::vector<ParamId>& tile : tiles_) step_tile(tile, gradients, loss_scale, factor);
+  return {true, true, value};
+}
+
+void ShardedOptimizer::refresh(ParamId param) {
+  NoGrad mode;
+  Tensor master = masters_[std::size_t(param)].second.detach();
+  Tensor own = params_[param].own_part();
+  if (own.storage() != master.storage()) copy_(master, converted(own, master.dtype()));
+}
+
+std::int64_t ShardedOptimizer::master_bytes() const {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < masters_.size(); ++i)
+    if (masters_[i].second.storage() != params_[ParamId(i)].shard().storage())
+      bytes += std::int64_t(masters_[i].second.bytes());
+  return bytes;
+}
+
+std::int64_t ShardedOptimizer::state_bytes() const {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < optimizer_->parameters().size(); ++i)
+    for (const auto& [key, tensor] : optimizer_->state(i)) bytes += std::int64_t(tensor.bytes());
+  return bytes;
+}
+
+}  // namespace simmesh::zero

@@ -1,5 +1,4 @@
-// What does a training step of Llama-3 70B under ZeRO stage 3 cost each of 1,024 ranks: gathers,
-// releases, memory?
+// What does a training step of Llama-3 70B under ZeRO stage 3 cost each of 1,024 ranks?
 #include <fmt/core.h>
 #include <map>
 

@@ -44,6 +44,12 @@ struct OffloadOptimizer {
   double cpuadam_cores_perc = 0.8;
 };
 
+// is_offloaded says whether a section asks for another device.
+template <class Offload>
+bool is_offloaded(const std::optional<Offload>& offload) {
+  return offload && offload->device != OffloadDevice::none;
+}
+
 // LeafModule names modules that stage 3 fetches as one: by class, by dotted name, or by the end of
 // the name. DeepSpeed's default names classes of transformers, which no module here has.
 struct LeafModule {

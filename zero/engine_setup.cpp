@@ -43,10 +43,16 @@ void check_stage(const Config& config) {
   if (!zero.compute_grad_norm && (!is_flat || config.gradient_clipping > 0))
     refuse_key("zero_optimization.compute_grad_norm", "true, or stage 1 or 2 without clipping,",
                zero);
-  if (zero.stage < 3 && zero.offload_param && zero.offload_param->device != OffloadDevice::none)
+  if (zero.stage < 3 && is_offloaded(zero.offload_param))
     refuse_key("zero_optimization.offload_param", "stage 3, got the device of another", zero);
   if (zero.stage < 3 && zero.offload_optimizer && zero.offload_optimizer->ratio < 1)
     refuse_key("zero_optimization.offload_optimizer.ratio", "1", zero);
+  if (zero.stage < 3 && zero.offload_optimizer &&
+      zero.offload_optimizer->device == OffloadDevice::nvme)
+    refuse_key("zero_optimization.offload_optimizer.device", "none or cpu", zero);
+  if (zero.zeropp_loco_param) refuse_key("zero_optimization.zeropp_loco_param", "null", zero);
+  if (zero.offload_param && zero.offload_param->device == OffloadDevice::nvme)
+    refuse_key("zero_optimization.offload_param.device", "none or cpu", zero);
   check_offload("offload_param", zero.offload_param, zero);
   check_offload("offload_optimizer", zero.offload_optimizer, zero);
 }

@@ -41,6 +41,7 @@ std::string details(const Event& event) {
     case EventKind::fetch:
     case EventKind::prefetch:
     case EventKind::wait:
+    case EventKind::blocking:
     case EventKind::release:
     case EventKind::gradient: return listed("parameters", event.params);
     case EventKind::external:
@@ -65,9 +66,9 @@ std::string_view to_string(TraceMode mode) {
 
 std::string_view to_string(EventKind kind) {
   static constexpr std::string_view names[] = {
-      "reset",     "enter",    "fetch",         "prefetch", "wait",       "copy_out",
-      "entered",   "leave",    "release",       "left",     "invalidate", "external",
-      "leftovers", "gradient", "gradients_end", "step",     "collective"};
+      "reset",    "enter",     "fetch",    "prefetch",      "wait", "copy_out",
+      "blocking", "entered",   "leave",    "release",       "left", "invalidate",
+      "external", "leftovers", "gradient", "gradients_end", "step", "collective"};
   return std::size_t(kind) < std::size(names) ? names[std::size_t(kind)] : "unknown";
 }
 

@@ -23,6 +23,7 @@ enum class EventKind : std::uint8_t {
   prefetch,       // a gather for later modules
   wait,           // a module waited for a parameter of its own that was in flight
   copy_out,       // a gather of several was waited for and its members were copied from it
+  blocking,       // parameters that were gathered at once, outside of the trace
   entered,        // the module has what it needs
   leave,          // a module is left
   release,        // the whole of a parameter is dropped

@@ -154,8 +154,7 @@ Tensor FlatGradients::after_sum(const Tensor& sum) const {
 // Adds what this rank owns of a reduced chunk to its pieces. A segment holds all of a piece or
 // nothing of it.
 void FlatGradients::take(const std::vector<FlatSegment>& segments, const Tensor& reduced) {
-  Ledger::Uncharged host(zero_.offload_optimizer &&
-                         zero_.offload_optimizer->device != OffloadDevice::none);
+  Ledger::Uncharged host(is_offloaded(zero_.offload_optimizer));
   Ledger::Category category(MemoryCategory::gradient);
   std::int64_t offset = 0;
   for (const FlatSegment& segment : segments) {

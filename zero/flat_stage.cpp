@@ -17,11 +17,6 @@ namespace simmesh::zero {
 
 namespace {
 
-bool offloads_optimizer(const Config& config) {
-  const auto& offload = config.zero_optimization.offload_optimizer;
-  return offload && offload->device != OffloadDevice::none;
-}
-
 // The groups of the optimiser as the user makes it, as indices of parameters.
 std::vector<std::vector<std::size_t>> groups_of(const StageSetup& setup,
                                                 const std::vector<nn::NamedTensor>& parameters) {
@@ -46,7 +41,7 @@ FlatPartition::Options partition_options(const StageSetup& setup) {
           .layout = {.ranks = setup.group.size(),
                      .round_robin = zero.round_robin_gradients,
                      .alignment = zero.parameter_alignment ? 16 : 1},
-          .is_offloaded = offloads_optimizer(setup.config)};
+          .is_offloaded = is_offloaded(setup.config.zero_optimization.offload_optimizer)};
 }
 
 // FlatStage is stages 1 and 2. Stage 1 lets gradients add up on the parameters and reduces them in
@@ -198,7 +193,7 @@ class FlatStage final : public Stage {
   // Gives the masters the mean gradients, divided by the loss scale and clipped, and runs the
   // optimiser's step. Returns the norm before clipping.
   std::optional<double> update_masters(double loss_scale) {
-    Ledger::Uncharged host(offloads_optimizer(config_));
+    Ledger::Uncharged host(is_offloaded(config_.zero_optimization.offload_optimizer));
     std::vector<Tensor> means;
     for (const OwnedPiece& piece : partition_.pieces()) means.push_back(mean_of(piece, loss_scale));
     std::optional<double> result;

@@ -119,6 +119,7 @@ void GradientShards::all_reduce_bucket() {
 
 void GradientShards::add_to_shard(ParamId id, const Tensor& reduced) {
   Tensor& shard = shards_[std::size_t(id)];
+  Ledger::Uncharged host(settings_.is_offloaded);
   Tensor part = converted_unrounded(reduced, settings_.accumulation.value_or(params_[id].dtype()));
   shard = shard.is_defined() ? simmesh::add(shard, part) : part.clone();
 }

@@ -14,6 +14,7 @@ struct ReduceSettings {
   bool averages = true;                     // divides by the number of ranks before the sum
   std::optional<DType> communication = {};  // by default the parameter's dtype
   std::optional<DType> accumulation = {};   // over micro-batches; by default the parameter's dtype
+  bool is_offloaded = false;                // shards of gradients are in the host's memory
 };
 
 // GradientShards are the gradients of stage 3: what a backward pass makes is collected in a bucket,

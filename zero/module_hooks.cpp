@@ -47,11 +47,11 @@ ModuleHooks::ModuleHooks(Stage3& stage)
   }
 }
 
-std::shared_ptr<ModuleHooks> ModuleHooks::install(Stage3& stage) {
+void ModuleHooks::install(Stage3& stage) {
   auto hooks = std::make_shared<ModuleHooks>(stage);
   hooks->put_on_modules();
   hooks->put_on_parameters();
-  return hooks;
+  stage.attach(hooks, [&hooks = *hooks] { hooks.end_backward(); });
 }
 
 void ModuleHooks::put_on_modules() {
@@ -191,6 +191,12 @@ void ModuleHooks::end_backward() {
     pass_on(leaf);
     leaf.calls = 0;
   }
+}
+
+std::unique_ptr<Stage> make_stage3(const StageSetup& setup) {
+  auto stage = std::make_unique<Stage3>(setup);
+  ModuleHooks::install(*stage);
+  return stage;
 }
 
 }  // namespace simmesh::zero

@@ -21,7 +21,8 @@ class Stage3;
 class ModuleHooks : public std::enable_shared_from_this<ModuleHooks> {
  public:
   explicit ModuleHooks(Stage3& stage);
-  static std::shared_ptr<ModuleHooks> install(Stage3& stage);
+  // install puts hooks on the modules of a stage, which keeps them.
+  static void install(Stage3& stage);
 
   Stage3& stage() const { return stage_; }
 

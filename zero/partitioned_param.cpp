@@ -41,7 +41,10 @@ PartitionedParam::PartitionedParam(std::string name, const Tensor& whole,
   set_requires_grad(leaf_, whole.requires_grad());
   take_first(whole, groups.all);
   Ledger::Category category(MemoryCategory::parameter);
-  shard_ = zeros({shard_numel_}, whole.dtype());
+  {
+    Ledger::Uncharged host(groups.is_offloaded);
+    shard_ = zeros({shard_numel_}, whole.dtype());
+  }
   cut(shard_, rank_);
   cut_secondary();
   leaf_.storage()->free();

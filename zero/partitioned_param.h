@@ -15,6 +15,7 @@ namespace simmesh::zero {
 struct PartitionGroups {
   ProcessGroup all;
   std::optional<ProcessGroup> secondary = {};
+  bool is_offloaded = false;  // shards are in the host's memory
 
   // of returns the groups of a rank: with a size above 1 the small groups are of so many
   // consecutive members, the last one of what is left.

@@ -30,35 +30,73 @@ double host_value(const Tensor& scalar) {
 
 ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
     : params_(params), is_fp16_(setup.config.fp16.enabled), clip_(setup.config.gradient_clipping) {
-  std::vector<Tensor> parts;
+  make_tiles(setup);
+  offload_ = std::make_unique<TileOffload>(setup.config.zero_optimization.offload_optimizer,
+                                           tiles_.size());
+  make_masters();
+  optimizer_ = setup.make_optimizer(masters_);
+  for (std::size_t tile = 0; tile < tiles_.size(); ++tile) offload_->end(tile, kept_of(tile));
+}
+
+// An optimiser of the shards says which groups there are.
+void ShardedOptimizer::make_tiles(const StageSetup& setup) {
+  std::vector<nn::NamedTensor> parts;
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    const PartitionedParam& param = params_[ParamId(i)];
+    Tensor part = param.own_part();
+    set_requires_grad(part, param.requires_grad());
+    parts.emplace_back(param.name(), part);
+  }
+  std::unique_ptr<optim::Optimizer> optimizer = setup.make_optimizer(parts);
+  const std::vector<Tensor>& trained = optimizer->parameters();
+  std::vector<std::vector<std::size_t>> members(optimizer->learning_rates().size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].second.requires_grad()) continue;
+    for (std::size_t j = 0; j < trained.size(); ++j)
+      if (nn::is_same_tensor(trained[j], parts[i].second))
+        members[optimizer->group_of(j)].push_back(i);
+  }
+  std::vector<std::int64_t> shards;
+  for (std::size_t i = 0; i < params_.size(); ++i)
+    shards.push_back(params_[ParamId(i)].shard_numel());
+  std::int64_t size = setup.config.zero_optimization.sub_group_size;
+  for (const Tile& tile : optimizer_tiles(members, shards, size))
+    tiles_.emplace_back(tile.parameters.begin(), tile.parameters.end());
+}
+
+void ShardedOptimizer::make_masters() {
+  std::vector<bool> is_offloaded(params_.size(), false);
+  for (std::size_t tile = 0; tile < tiles_.size(); ++tile)
+    for (ParamId id : tiles_[tile]) is_offloaded[std::size_t(id)] = offload_->is_offloaded(tile);
   Ledger::Category category(MemoryCategory::optimizer_state);
   for (std::size_t i = 0; i < params_.size(); ++i) {
     const PartitionedParam& param = params_[ParamId(i)];
     Tensor master = param.own_part();
+    Ledger::Uncharged host(is_offloaded[i]);
     if (param.requires_grad() && param.dtype() != DType::float32)
       master = converted(master, DType::float32).clone();
     set_requires_grad(master, param.requires_grad());
     masters_.emplace_back(param.name(), master);
   }
-  optimizer_ = setup.make_optimizer(masters_);
-  make_tiles(setup.config.zero_optimization.sub_group_size);
 }
 
-void ShardedOptimizer::make_tiles(std::int64_t sub_group_size) {
-  std::size_t groups = optimizer_->learning_rates().size();
+// What lies elsewhere between steps: masters that aren't the shards themselves, and state.
+std::vector<Tensor> ShardedOptimizer::kept_of(std::size_t tile) const {
+  std::vector<Tensor> kept;
+  if (tile >= tiles_.size()) return kept;
   const std::vector<Tensor>& trained = optimizer_->parameters();
-  std::vector<std::vector<std::size_t>> members(groups);
-  for (std::size_t i = 0; i < masters_.size(); ++i) {
-    if (!masters_[i].second.requires_grad()) continue;
-    for (std::size_t j = 0; j < trained.size(); ++j)
-      if (nn::is_same_tensor(trained[j], masters_[i].second))
-        members[optimizer_->group_of(j)].push_back(i);
+  for (ParamId id : tiles_[tile]) {
+    const Tensor& master = masters_[std::size_t(id)].second;
+    if (master.storage() != params_[id].shard().storage()) kept.push_back(master);
+    for (std::size_t i = 0; i < trained.size(); ++i)
+      if (nn::is_same_tensor(trained[i], master))
+        for (const auto& [key, tensor] : optimizer_->state(i)) kept.push_back(tensor);
   }
-  std::vector<std::int64_t> shards;
-  for (std::size_t i = 0; i < params_.size(); ++i)
-    shards.push_back(params_[ParamId(i)].shard_numel());
-  for (const Tile& tile : optimizer_tiles(members, shards, sub_group_size))
-    tiles_.emplace_back(tile.parameters.begin(), tile.parameters.end());
+  return kept;
+}
+
+void ShardedOptimizer::bring_back() {
+  for (std::size_t tile = 0; tile < tiles_.size(); ++tile) offload_->bring_back(kept_of(tile));
 }
 
 // A parameter without a gradient counts as zeros.
@@ -102,8 +140,11 @@ Tensor ShardedOptimizer::norm_of(const GradientShards& gradients, double loss_sc
   return to(sqrt(total), DType::float32);
 }
 
-void ShardedOptimizer::step_tile(const std::vector<ParamId>& tile, const GradientShards& gradients,
+void ShardedOptimizer::step_tile(std::size_t index, const GradientShards& gradients,
                                  double loss_scale, const Tensor& factor) {
+  const std::vector<ParamId>& tile = tiles_[index];
+  Ledger::Uncharged host(offload_->is_offloaded(index));
+  offload_->begin(index, kept_of(index), kept_of(index + 1));
   for (ParamId id : tile) {
     Tensor gradient = gradient_of(id, gradients, loss_scale);
     set_grad(masters_[std::size_t(id)].second,
@@ -116,6 +157,7 @@ void ShardedOptimizer::step_tile(const std::vector<ParamId>& tile, const Gradien
     Tensor own = params_[id].own_part();
     if (own.storage() != master.storage()) copy_(own, converted(master.detach(), own.dtype()));
   }
+  offload_->end(index, kept_of(index));
 }
 
 StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_scale) {
@@ -128,12 +170,13 @@ StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_s
   if (!std::isfinite(value)) return {false, false, infinity};
   Tensor factor;
   if (clip_ > 0) factor = clip_factor(norm, clip_);
-  for (const std::vector<ParamId>& tile : tiles_) step_tile(tile, gradients, loss_scale, factor);
+  for (std::size_t i = 0; i < tiles_.size(); ++i) step_tile(i, gradients, loss_scale, factor);
   return {true, true, value};
 }
 
 void ShardedOptimizer::refresh(ParamId param) {
   NoGrad mode;
+  bring_back();
   Tensor master = masters_[std::size_t(param)].second.detach();
   Tensor own = params_[param].own_part();
   if (own.storage() != master.storage()) copy_(master, converted(own, master.dtype()));

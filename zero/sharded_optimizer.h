@@ -5,6 +5,7 @@
 
 #include "zero/gradient_shards.h"
 #include "zero/stage.h"
+#include "zero/tile_offload.h"
 
 namespace simmesh::zero {
 
@@ -30,16 +31,21 @@ class ShardedOptimizer {
   // refresh takes a master from the shard, which somebody has changed.
   void refresh(ParamId param);
 
+  // bring_back makes masters and state readable where they lie in a file between steps.
+  void bring_back();
+
   std::int64_t master_bytes() const;  // of copies only
   std::int64_t state_bytes() const;
 
  private:
-  void make_tiles(std::int64_t sub_group_size);
+  void make_tiles(const StageSetup& setup);
+  void make_masters();
+  std::vector<Tensor> kept_of(std::size_t tile) const;
   Tensor gradient_of(ParamId param, const GradientShards& gradients, double loss_scale) const;
   bool has_overflow(const GradientShards& gradients) const;
   Tensor norm_of(const GradientShards& gradients, double loss_scale) const;
-  void step_tile(const std::vector<ParamId>& tile, const GradientShards& gradients,
-                 double loss_scale, const Tensor& factor);
+  void step_tile(std::size_t index, const GradientShards& gradients, double loss_scale,
+                 const Tensor& factor);
 
   PartitionedParams& params_;
   bool is_fp16_;
@@ -47,6 +53,7 @@ class ShardedOptimizer {
   std::vector<nn::NamedTensor> masters_;
   std::vector<std::vector<ParamId>> tiles_;
   std::unique_ptr<optim::Optimizer> optimizer_;
+  std::unique_ptr<TileOffload> offload_;
 };
 
 }  // namespace simmesh::zero

@@ -10,7 +10,6 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/tensor/convert.h"
 #include "zero/leaf_modules.h"
-#include "zero/module_hooks.h"
 #include "zero/module_state.h"
 
 namespace simmesh::zero {
@@ -40,6 +39,7 @@ std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const P
                                                const ZeroOptimization& zero) {
   NoGrad mode;
   PartitionGroups groups = PartitionGroups::of(group, zero.zero_hpz_partition_size);
+  groups.is_offloaded = is_offloaded(zero.offload_param);
   std::vector<std::shared_ptr<PartitionedParam>> params;
   for (const ModuleIndex::Param& param : index.params()) {
     std::shared_ptr<PartitionedParam> made = initialized(param);
@@ -74,13 +74,17 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
                                .reduce_scatter = zero.reduce_scatter,
                                .averages = !setup.config.sum_gradients,
                                .communication = setup.config.communication_data_type,
-                               .accumulation = setup.config.data_types.grad_accum_dtype});
+                               .accumulation = setup.config.data_types.grad_accum_dtype,
+                               .is_offloaded = is_offloaded(zero.offload_optimizer)});
   if (has_optimizer) optimizer_ = std::make_unique<ShardedOptimizer>(*params_, setup);
 }
 
 Stage3::~Stage3() = default;
 
-void Stage3::install() { hooks_ = ModuleHooks::install(*this); }
+void Stage3::attach(std::shared_ptr<void> hooks, std::function<void()> end_backward) {
+  hooks_ = std::move(hooks);
+  end_backward_ = std::move(end_backward);
+}
 
 void Stage3::register_external(ModuleId module, ParamId param, bool returned) {
   coordinator_->register_external(module, param, returned);
@@ -109,6 +113,7 @@ void Stage3::gather(const std::vector<ParamId>& ids) {
   }
   params_->gather_blocking(missing);
   for (ParamId id : missing) coordinator_->gathered_elsewhere(id);
+  if (!missing.empty() && is_observed()) emit({.kind = EventKind::blocking, .params = missing});
 }
 
 void Stage3::open_scope(const std::vector<ParamId>& ids) {
@@ -170,7 +175,7 @@ void Stage3::abandon_scope(const std::vector<ParamId>& ids) {
 void Stage3::before_backward(bool) {}
 
 void Stage3::after_backward() {
-  if (hooks_) hooks_->end_backward();
+  if (end_backward_) end_backward_();
   end_gradients();
   coordinator_->end_backward();
 }
@@ -217,11 +222,13 @@ Tensor Stage3::whole_of(std::size_t parameter, const Tensor& own) const {
 }
 
 Tensor Stage3::full_fp32_param(std::size_t parameter) {
+  if (optimizer_) optimizer_->bring_back();
   const Tensor& master = masters()[parameter].second;
   return whole_of(parameter, converted(master.detach(), DType::float32));
 }
 
 Tensor Stage3::full_optimizer_state(std::size_t parameter, const std::string& key) {
+  if (optimizer_) optimizer_->bring_back();
   const std::vector<Tensor>& trained = optimizer().parameters();
   for (std::size_t i = 0; i < trained.size(); ++i) {
     if (!nn::is_same_tensor(trained[i], masters()[parameter].second)) continue;
@@ -254,12 +261,6 @@ MemoryUse Stage3::memory_use() const {
   }
   use.live = gathered_bytes() - use.persistent;
   return use;
-}
-
-std::unique_ptr<Stage> make_stage3(const StageSetup& setup) {
-  auto stage = std::make_unique<Stage3>(setup);
-  stage->install();
-  return stage;
 }
 
 }  // namespace simmesh::zero

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,8 +10,6 @@
 #include "zero/sharded_optimizer.h"
 
 namespace simmesh::zero {
-
-class ModuleHooks;
 
 // Stage3 is ZeRO stage 3 of one model on one rank: each rank owns a shard of every parameter, its
 // gradient, its master and the state of the optimiser, and parameters are whole only while modules
@@ -31,8 +30,9 @@ class Stage3 final : public Stage {
   explicit Stage3(const StageSetup& setup, const DeepSpeedFaults& faults = {});
   ~Stage3() override;
 
-  // install lets the modules' forward and backward drive the stage.
-  void install();
+  // attach lets hooks of the modules live as long as the stage; `end_backward` is called when a
+  // backward pass has ended. See ModuleHooks.
+  void attach(std::shared_ptr<void> hooks, std::function<void()> end_backward);
 
   const ModuleIndex& index() const { return index_; }
   PartitionedParams& params() { return *params_; }
@@ -81,7 +81,8 @@ class Stage3 final : public Stage {
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<GradientShards> gradients_;
   std::unique_ptr<ShardedOptimizer> optimizer_;
-  std::shared_ptr<ModuleHooks> hooks_;
+  std::shared_ptr<void> hooks_;
+  std::function<void()> end_backward_;
   // Of an open scope, by parameter: the changes of the leaf's storage when it was opened, and
   // whether the scope gathered it.
   struct Scoped {

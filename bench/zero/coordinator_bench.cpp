@@ -1,9 +1,9 @@
-#include "zero/coordinator.h"
-
 #include <benchmark/benchmark.h>
 #include <chrono>
 #include <functional>
 #include <map>
+
+#include "zero/coordinator.h"
 
 namespace simmesh::zero {
 namespace {
@@ -67,9 +67,8 @@ double look_up(const std::map<std::int64_t, std::int64_t>& table) {
 
 void zero_coordinator_decisions(benchmark::State& state) {
   NoSink sink;
-  FetchSettings settings{.prefetch_bucket_size = 5000,
-                         .max_live_parameters = 20'000,
-                         .max_reuse_distance = 2000};
+  FetchSettings settings{
+      .prefetch_bucket_size = 5000, .max_live_parameters = 20'000, .max_reuse_distance = 2000};
   Coordinator coordinator(chain(), settings, sink);
   std::map<std::int64_t, std::int64_t> table;
   for (std::int64_t i = 0; i < 10'007; ++i) table[i] = i;

@@ -8,9 +8,9 @@
 namespace simmesh {
 namespace {
 
-// run_gate_process runs a program, discards its output and returns its exit status; -1 if it can't be
-// started.
-int run_gate_process(const std::string& program, const std::string& gate) {
+// run_gate runs a program, discards its output and returns its exit status; -1 if it can't
+// be started.
+int run_gate(const std::string& program, const std::string& gate) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -26,12 +26,11 @@ int run_gate_process(const std::string& program, const std::string& gate) {
   return WEXITSTATUS(status);
 }
 
-// Times a test of three steps of ZeRO stage 3 on two ranks from the start of the process to its end,
-// which is the time that a person waits.
+// Times a test of three steps of ZeRO stage 3 on two ranks, from the start of the process to its
+// end, which is the time that a person waits.
 void zero3_three_steps(benchmark::State& state) {
   while (state.KeepRunning()) {
-    if (run_gate_process(SIMMESH_PROGRAM, SIMMESH_SOURCE_DIR "/bench/zero/three_steps.toml") == 0)
-      continue;
+    if (run_gate(SIMMESH_PROGRAM, SIMMESH_SOURCE_DIR "/bench/zero/three_steps.toml") == 0) continue;
     state.SkipWithError("the gate doesn't pass");
     break;
   }

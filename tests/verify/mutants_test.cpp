@@ -32,13 +32,11 @@ std::vector<T> every_few(const std::vector<T>& list, std::size_t most) {
 const std::map<std::string, std::vector<json>>& chosen_cases() {
   static const std::map<std::string, std::vector<json>> cases = [] {
     std::vector<std::string> paths;
-    for (const char* folder : {"pytorch", "fsdp", "zero/train.jsonl"})
+    for (const char* folder : {"pytorch", "fsdp", "zero"})
       paths.push_back(std::string(SIMMESH_SOURCE_DIR "/tests/cases/") + folder);
     std::map<std::string, std::vector<json>> found;
-    for (const RecordedCase& recorded : load_cases(paths, [](const RecordedCase& each) {
-                                          return each.kind() != "zero_train" ||
-                                                 each["stage"].integer() == 0;
-                                        }).cases)
+    for (const RecordedCase& recorded :
+         load_cases(paths, [](const RecordedCase&) { return true; }).cases)
       found[recorded.kind()].push_back(recorded.root().value());
     for (auto& [kind, list] : found) list = every_few(list, cases_per_kind);
     return found;

@@ -9,6 +9,7 @@
 #include "core/tensor/convert.h"
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
+#include "zero/module_hooks.h"
 #include "zero/stage3.h"
 
 // Each fault that DeepSpeed's stage 3 had, or has, and that a deterministic run can see. The names
@@ -157,7 +158,7 @@ SIMMESH_TEST(KnownStage3Faults, SecondaryShardsOfSmallAndChangedParameters5613An
   std::vector<std::int64_t> numels = {1, 3, 0, 5};
   Sizes model(numels);
   Stage3 stage = stage_of(model, unclipped({.zero_hpz_partition_size = 2}));
-  stage.install();
+  ModuleHooks::install(stage);
   auto use = [&] {
     stage.coordinator().reset();
     stage.coordinator().enter(0, Pass::forward);
@@ -274,7 +275,7 @@ TEST(KnownStage3Faults, ChangesWithoutAModifierRank7811) {
       Sizes model({6});
       Config config = unclipped({.enable_sanity_checks = checks});
       Stage3 stage = stage_of(model, config);
-      stage.install();
+      ModuleHooks::install(stage);
       {
         GatheredParameters whole(model);
         Tensor values = model.parameter("p0").detach();

@@ -63,6 +63,7 @@ class Recorder {
       case EventKind::gradients_end: return add(json::array({"grad_end"}));
       case EventKind::step: return add(json::array({"release_all"}));
       case EventKind::collective: return add_collective(event);
+      case EventKind::blocking: return;  // its collectives are there
       case EventKind::external: return;  // written by who drives
     }
   }

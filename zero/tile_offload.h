@@ -1,0 +1,35 @@
+#pragma once
+
+#include <gsl/span>
+#include <memory>
+#include <optional>
+
+#include "zero/config.h"
+#include "zero/file_store.h"
+
+namespace simmesh::zero {
+
+// TileOffload says where the masters and the optimiser's state of stage 3 lie between steps, tile
+// by tile: the first int((1 - ratio) * tiles) stay on the device, the others are in the host's
+// memory, which isn't charged to the rank, or in a file.
+class TileOffload {
+ public:
+  TileOffload(const std::optional<OffloadOptimizer>& options, std::size_t tiles);
+
+  bool is_offloaded(std::size_t tile) const { return is_offloading_ && tile >= first_; }
+
+  // begin brings the tensors of a tile back from the file; with pipeline_read those of the next
+  // tile are read meanwhile. end moves them there again; without pipeline_write it waits.
+  void begin(std::size_t tile, gsl::span<const Tensor> tensors, gsl::span<const Tensor> next);
+  void end(std::size_t tile, gsl::span<const Tensor> tensors);
+  // bring_back makes tensors readable that a step will move away again.
+  void bring_back(gsl::span<const Tensor> tensors);
+
+ private:
+  OffloadOptimizer options_;
+  bool is_offloading_ = false;
+  std::size_t first_ = 0;
+  std::unique_ptr<FileStore> store_;
+};
+
+}  // namespace simmesh::zero

@@ -7,6 +7,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/comm_debug_mode.h"
+#include "collectives/functional_collectives.h"
 #include "collectives/point_to_point.h"
 #include "collectives/process_group.h"
 #include "core/autograd/backward.h"
@@ -47,5 +48,6 @@
 #include "mesh/default_mesh.h"
 #include "mesh/device_mesh.h"
 #include "sharding/dtensor.h"
+#include "sharding/explicit_redistribution.h"
 #include "zero/engine.h"
 #include "zero/replicate.h"

@@ -148,8 +148,13 @@ std::string disagreement_on_splits(const MemberCall& a, const MemberCall& b) {
   std::int64_t sent = a.call.input_splits[b.member];
   std::int64_t expected = b.call.output_splits[a.member];
   if (sent == expected) return {};
-  return fmt::format("member {} sends {} rows to member {}, which expects {}", a.member, sent,
-                     b.member, expected);
+  std::int64_t row = 1;
+  const Shape& shape = a.call.inputs[0].shape();
+  for (std::size_t dim = 1; dim < shape.size(); ++dim) row *= shape[dim];
+  return fmt::format(
+      "member {} sends {} rows to member {}, which expects {}: the input split has {} elements, "
+      "but the corresponding output split has {} elements",
+      a.member, sent, b.member, expected, sent * row, expected * row);
 }
 
 }  // namespace simmesh

@@ -113,8 +113,8 @@ struct AllToAll {
 };
 Tensor all_to_all(const Tensor& input, AllToAll dims, const ProcessGroup& group,
                   CallSite site = CallSite::here());
-// Splits says how many rows of dim 0 go to each member and come from each. Throws a RuntimeError
-// where a sender's number isn't the receiver's.
+// Splits says how many rows of dim 0 go to each member and come from each. Throws a ValueError
+// (release 2.13: RuntimeError) where a sender's number isn't the receiver's.
 struct Splits {
   Dims input;
   Dims output;

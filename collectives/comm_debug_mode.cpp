@@ -12,6 +12,11 @@ struct CommScopes {
   std::vector<CommDebugMode*> open;
 };
 
+bool is_reduction(CollectiveOp op) {
+  return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce_scatter ||
+         op == CollectiveOp::reduce;
+}
+
 }  // namespace
 
 CommDebugMode::CommDebugMode() : rank_(&this_rank()) {
@@ -36,6 +41,8 @@ void CommDebugMode::see_in_scopes(Rank& rank, const CollectiveCall& call) {
     Count& count = scope->by_op_[std::size_t(call.op)];
     ++count.calls;
     count.bytes += bytes;
+    if (is_reduction(call.op) && !call.inputs.empty())
+      ++scope->reductions_[{call.op, call.reduce, call.inputs[0].dtype()}];
   }
 }
 
@@ -50,6 +57,15 @@ std::uint64_t CommDebugMode::get_total_counts() const {
   std::uint64_t calls = 0;
   for (const Count& count : by_op_) calls += count.calls;
   return calls;
+}
+
+std::map<std::string, std::uint64_t> CommDebugMode::get_reduction_counts() const {
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& [kind, calls] : reductions_) {
+    const auto& [op, reduce, dtype] = kind;
+    counts[fmt::format("{} {} {}", name_of(op), to_string(reduce), to_string(dtype))] = calls;
+  }
+  return counts;
 }
 
 std::string to_string(const CommDebugMode& mode) {

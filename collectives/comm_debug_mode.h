@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 
 #include "collectives/collective_call.h"
 #include "core/engine/rank.h"
@@ -45,6 +46,8 @@ class CommDebugMode {
   std::map<std::string, Count> get_comm_counts() const;
   // get_total_counts returns the number of all calls.
   std::uint64_t get_total_counts() const;
+  // get_reduction_counts returns the calls of each kind of reduction: "reduce_scatter avg float32".
+  std::map<std::string, std::uint64_t> get_reduction_counts() const;
   // of returns the count of one operation.
   const Count& of(CollectiveOp op) const { return by_op_[std::size_t(op)]; }
 
@@ -63,6 +66,7 @@ class CommDebugMode {
 
   Rank* rank_;  // null once it has ended
   std::array<Count, collective_op_count> by_op_{};
+  std::map<std::tuple<CollectiveOp, ReduceOp, DType>, std::uint64_t> reductions_;
 };
 
 // to_string returns a line for each operation that was called, in alphabetical order:

@@ -4,6 +4,7 @@
 
 #include "core/check/check.h"
 #include "core/check/error.h"
+#include "core/engine/followed_release.h"
 
 namespace simmesh {
 
@@ -33,12 +34,8 @@ void Exchange::arrive(std::size_t member, Arrival& arrival) {
   else
     check_agreement(first_, member, disagreement(*arrivals_[first_]->call, *arrival.call), arrival);
   if (!arrival.call->input_splits.empty()) [[unlikely]]
-    for (std::size_t other = 0; other < arrivals_.size(); ++other) {
-      if (!arrivals_[other]) continue;
-      MemberCall mine{member, *arrival.call}, theirs{other, *arrivals_[other]->call};
-      check_agreement(other, member, disagreement_on_splits(mine, theirs), arrival);
-      check_agreement(other, member, disagreement_on_splits(theirs, mine), arrival);
-    }
+    for (std::size_t other = 0; other < arrivals_.size(); ++other)
+      if (arrivals_[other]) check_splits(other, member, arrival);
   // Looked up here, while the member's tensor is in the cache.
   gsl::span<const Tensor> inputs = arrival.call->inputs;
   bool lies_there = !inputs.empty() && inputs[0].is_contiguous() && inputs[0].has_elements();
@@ -56,10 +53,25 @@ void Exchange::check_agreement(std::size_t earlier, std::size_t member, std::str
                                const Arrival& arrival) const {
   if (difference.empty()) [[likely]]
     return;
+  refuse(ErrorKind::runtime_error, earlier, member, difference, arrival);
+}
+
+void Exchange::check_splits(std::size_t earlier, std::size_t member, const Arrival& arrival) const {
+  MemberCall mine{member, *arrival.call}, theirs{earlier, *arrivals_[earlier]->call};
+  std::string difference = disagreement_on_splits(mine, theirs);
+  if (difference.empty()) difference = disagreement_on_splits(theirs, mine);
+  if (difference.empty()) return;
+  bool is_value_error = follows(ReleaseChange::all_to_all_mismatch_class);
+  refuse(is_value_error ? ErrorKind::value_error : ErrorKind::runtime_error, earlier, member,
+         difference, arrival);
+}
+
+void Exchange::refuse(ErrorKind kind, std::size_t earlier, std::size_t member,
+                      std::string_view difference, const Arrival& arrival) const {
   bool in_order = earlier < member;
   const Arrival& a = in_order ? *arrivals_[earlier] : arrival;
   const Arrival& b = in_order ? arrival : *arrivals_[earlier];
-  raise(ErrorKind::runtime_error, "collectives/mismatch",
+  raise(kind, "collectives/mismatch",
         "collective #{} of group {}: {}: rank {} calls {}, rank {} calls {}", sequence_,
         group_.describe(), difference, a.rank->id(), to_string(*a.call), b.rank->id(),
         to_string(*b.call));

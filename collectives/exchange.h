@@ -11,6 +11,7 @@
 
 #include "collectives/collective_call.h"
 #include "collectives/membership.h"
+#include "core/check/error.h"
 #include "core/engine/activity.h"
 #include "core/engine/rank.h"
 #include "core/memory/buffer.h"
@@ -110,6 +111,9 @@ class Exchange final : public Waitable {
  private:
   void check_agreement(std::size_t earlier, std::size_t member, std::string_view difference,
                        const Arrival& arrival) const;
+  void check_splits(std::size_t earlier, std::size_t member, const Arrival& arrival) const;
+  [[noreturn]] void refuse(ErrorKind kind, std::size_t earlier, std::size_t member,
+                           std::string_view difference, const Arrival& arrival) const;
 
   const Membership& group_;
   std::vector<Arrival*> arrivals_;

@@ -3,6 +3,7 @@
 #include "collectives/comm_debug_mode.h"
 #include "collectives/fabric.h"
 #include "core/check/check.h"
+#include "core/check/error.h"
 
 namespace simmesh {
 
@@ -37,6 +38,18 @@ Exchange& Group::exchange_of(std::uint64_t sequence) {
   return *under_way_[index];
 }
 
+void Group::abort(std::size_t member) {
+  aborted_.resize(membership_.size());
+  aborted_[member] = true;
+}
+
+void Group::require_alive(std::size_t member, const char* operation) const {
+  if (is_aborted(member)) [[unlikely]]
+    raise(ErrorKind::value_error, "collectives/process_group",
+          "{}: process group {} is not initialized: expected one that rank {} didn't abort",
+          operation, membership_.describe(), membership_.rank_of(member));
+}
+
 std::uint64_t Group::identity() {
   if (identity_ != 0) return identity_;
   FoldHash hash(membership_.size());
@@ -67,6 +80,7 @@ std::uint64_t Group::delivery_object(std::size_t to, std::int64_t tag) {
 
 Exchange& Group::arrive(std::size_t member, Arrival& arrival) {
   const CollectiveCall& call = *arrival.call;
+  require_alive(member, name_of(call.op));
   std::uint64_t sequence = next_sequence_[member];
   run_.fold((std::uint64_t(call.op) << 56) ^ (std::uint64_t(id()) << 32) ^ sequence);
   run_.record({.rank = arrival.rank->id(),

@@ -55,6 +55,11 @@ class Group {
   // join_and_keep does the same, and holds the arrival until then.
   Exchange& join_and_keep(std::size_t member, std::shared_ptr<Arrival> arrival);
 
+  // abort takes a member out for good; require_alive raises a ValueError for one that was.
+  void abort(std::size_t member);
+  bool is_aborted(std::size_t member) const { return !aborted_.empty() && aborted_[member]; }
+  void require_alive(std::size_t member, const char* operation) const;
+
   // exchange_of returns a collective that is under way, or the next one.
   Exchange& exchange_of(std::uint64_t sequence);
 
@@ -73,6 +78,7 @@ class Group {
   std::vector<std::unique_ptr<Exchange>> under_way_;  // by sequence
   std::vector<std::unique_ptr<Exchange>> spare_;
   std::vector<RankId> sleepers_;
+  std::vector<bool> aborted_;  // by member; empty as long as none is
   std::uint64_t oldest_sequence_ = 0;
   std::uint64_t identity_ = 0;  // of members and name, once it was needed
 };

@@ -28,6 +28,7 @@ void begin(const ProcessGroup& group, const char* operation, const CallSite& sit
           operation, to_string(site));
   const Fault* fault = rank.run().begin_operation(rank, operation, site);
   if (fault && fault->kind == Fault::Kind::abandon) throw RankEnded();
+  group.group().require_alive(group.member(), operation);
 }
 
 Tensor snapshot(const Tensor& tensor) {

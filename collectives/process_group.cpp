@@ -2,6 +2,7 @@
 
 #include "collectives/group.h"
 #include "core/check/error.h"
+#include "core/engine/followed_release.h"
 #include "core/engine/world.h"
 
 namespace simmesh {
@@ -23,6 +24,10 @@ ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) 
           "expected members below the {} ranks of the world, got {}", ranks, to_string(members));
   run.take_turn(rank);
   Group& group = run.state<GroupTable>().find_or_make(run, members, name);
+  if (group.is_aborted(std::size_t(*member)))
+    raise(ErrorKind::runtime_error, "collectives/process_group",
+          "Could not resolve the process group {} {}: expected one that rank {} didn't abort", name,
+          to_string(members), rank.id());
   return ProcessGroup(group, std::size_t(*member), rank);
 }
 
@@ -55,6 +60,24 @@ ProcessGroup process_group(const DeviceMesh& mesh, const MeshDim& dim) {
 ProcessGroup process_group(const DeviceMesh& mesh) {
   RankList members = mesh.get_group_ranks();
   return ProcessGroup::of(members, mesh.names().empty() ? "dim0" : mesh.names()[0]);
+}
+
+void abort(const DeviceMesh& mesh) {
+  constexpr std::string_view where = "collectives/abort";
+  if (!follows(ReleaseChange::mesh_abort))
+    raise(ErrorKind::attribute_error, where,
+          "'DeviceMesh' object has no attribute 'abort' under release {}; expected 2.15",
+          to_string(followed_release()));
+  if (!mesh.is_root())
+    raise(ErrorKind::runtime_error, where,
+          "abort() is not supported on a submesh, got {}: call it on the root mesh {}",
+          to_string(mesh), to_string(mesh.root()));
+  if (!mesh.get_coordinate()) return;
+  std::vector<ProcessGroup> groups;
+  for (std::int64_t dim = 0; dim < mesh.ndim(); ++dim) groups.push_back(process_group(mesh, dim));
+  for (const DeviceMesh& flattened : mesh.flattened_meshes())
+    groups.push_back(process_group(flattened));
+  for (const ProcessGroup& group : groups) group.group().abort(group.member());
 }
 
 DeviceMesh init_device_mesh(const Shape& shape, const DimNames& names) {

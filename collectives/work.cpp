@@ -241,6 +241,11 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
   const Fault* fault = rank.run().begin_operation(rank, "wait", site);
   if (fault && fault->kind == Fault::Kind::abandon) throw RankEnded();
   Group& group = state.group.group();
+  if (group.is_aborted(state.group.member()) && !is_completed(site))
+    raise(ErrorKind::runtime_error, "collectives/work",
+          "wait at {}: expected an operation of a group that rank {} didn't abort, got one of {} "
+          "that isn't complete",
+          to_string(site), rank.id(), group.membership().describe());
   if (state.receive) {
     group.mailbox().wait_message(*state.receive, rank);
     state.times = state.receive->message->times;

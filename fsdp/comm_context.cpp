@@ -22,4 +22,10 @@ void CommContext::forget_forwards(const std::vector<FSDPState*>& states) {
   if (std::all_of(forwards_.begin(), forwards_.end(), is_used_up)) forwards_.clear();
 }
 
+bool CommContext::has_forwards_besides(const std::vector<FSDPState*>& states) const {
+  return std::any_of(forwards_.begin(), forwards_.end(), [&](const Forward& forward) {
+    return forward.group && std::find(states.begin(), states.end(), forward.state) == states.end();
+  });
+}
+
 }  // namespace simmesh::fsdp

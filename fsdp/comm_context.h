@@ -11,6 +11,12 @@ namespace simmesh::fsdp {
 
 class FSDPState;
 class FSDPParamGroup;
+struct StateContext;
+
+// GradientReduction is a finalisation of backward that wasn't waited for: of which tree.
+struct GradientReduction {
+  const StateContext* owner;
+};
 
 // CommContext is what all groups below one root, or below several that share it, have in common:
 // the streams they communicate on, and the order of their forwards, from which backward takes what
@@ -27,6 +33,14 @@ class CommContext {
   FSDPParamGroup* group_at(std::int64_t index) const;
   // forget_forwards drops the entries of all groups of some states.
   void forget_forwards(const std::vector<FSDPState*>& states);
+  // has_forwards_besides says whether there are entries of other states.
+  bool has_forwards_besides(const std::vector<FSDPState*>& states) const;
+
+  // active_reduction is a finalisation that wasn't waited for, of one of the roots; null without.
+  const std::shared_ptr<GradientReduction>& active_reduction() const { return reduction_; }
+  void set_active_reduction(std::shared_ptr<GradientReduction> reduction) {
+    reduction_ = std::move(reduction);
+  }
 
   CommStreams& streams() { return *streams_; }
 
@@ -37,6 +51,7 @@ class CommContext {
   };
 
   std::vector<Forward> forwards_;
+  std::shared_ptr<GradientReduction> reduction_;
   gsl::not_null<std::unique_ptr<CommStreams>> streams_;
 };
 

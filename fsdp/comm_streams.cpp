@@ -34,17 +34,25 @@ void CommStreams::release_gather() {
   gather_ = {};
 }
 
+void CommStreams::release_gather_at_end() {
+  if (!gather_.buffer.is_defined()) return;
+  Stream::current().wait(gather_.until);
+  gather_ = {};
+}
+
 void CommStreams::wait_for_reduce_input() { reduce_scatter_.wait(Stream::current()); }
 
-void CommStreams::hold_reduce_input(Tensor input, StreamEvent reduced) {
-  reduce_inputs_.push_back({std::move(input), std::move(reduced)});
+void CommStreams::hold_reduce_input(ReduceInput input) {
+  reduce_inputs_.push_back(std::move(input));
 }
 
 void CommStreams::recycle_reduce_inputs(std::size_t count) { release_reduce_inputs(count); }
 
 void CommStreams::release_reduce_inputs(std::size_t count) {
   while (!reduce_inputs_.empty() && reduce_inputs_.size() >= count) {
-    Stream::current().wait(reduce_inputs_.front().until);
+    const ReduceInput& oldest = reduce_inputs_.front();
+    oldest.allocated_on.wait(oldest.reduced);
+    if (Stream::current() != oldest.allocated_on) Stream::current().wait(oldest.reduced);
     reduce_inputs_.erase(reduce_inputs_.begin());
   }
 }

@@ -7,6 +7,8 @@
 
 namespace simmesh::fsdp {
 
+class FSDPState;
+
 // CommStreams are the streams on which all groups of one communication context communicate, the
 // waits that order them, and the buffers that they hold: memory that one stream allocated and
 // another one uses must not go back to the allocator before the first is ordered behind the second.
@@ -40,17 +42,29 @@ class CommStreams {
   virtual void wait_for_copy_out(const StreamEvent& copied_out);
 
   // hold_gather keeps the gathered buffer of a forward until the next one was copied out of its
-  // own: that way copying out overlaps with the next gather. release_gather gives it up.
+  // own: that way copying out overlaps with the next gather. release_gather gives it up;
+  // release_gather_at_end does so where gathers wait for the current stream before the next one.
   void hold_gather(Tensor buffer, StreamEvent copied_out);
   void release_gather();
+  void release_gather_at_end();
 
   // wait_for_reduce_input lets reduce_scatter wait for the copies that the current stream made into
   // the input of a reduction.
   virtual void wait_for_reduce_input();
-  // hold_reduce_input keeps the input of a reduction; recycle_reduce_inputs lets the current stream
-  // wait for reductions, oldest first, until fewer than `count` inputs are held.
-  virtual void hold_reduce_input(Tensor input, StreamEvent reduced);
+  // ReduceInput is the input of a reduction, of a group of a state: memory of the stream that
+  // filled it, which is read until an event.
+  struct ReduceInput {
+    Tensor buffer;
+    StreamEvent reduced;
+    Stream allocated_on;
+    const FSDPState* state;
+  };
+  // hold_reduce_input keeps such an input; recycle_reduce_inputs lets the stream that it was
+  // allocated on, and the current one, wait for reductions, oldest first, until fewer than `count`
+  // inputs are held. reduce_inputs are those that are held.
+  virtual void hold_reduce_input(ReduceInput input);
   virtual void recycle_reduce_inputs(std::size_t count);
+  const std::vector<ReduceInput>& reduce_inputs() const { return reduce_inputs_; }
 
   // wait_for_earlier_reduction lets the current stream wait for a group's last reduction before the
   // group reduces again; wait_for_last_reduction before the gradients are used, at the end of
@@ -90,7 +104,7 @@ class CommStreams {
 
   Stream copy_in_, all_gather_, reduce_scatter_, all_reduce_;
   Held gather_;
-  std::vector<Held> reduce_inputs_;
+  std::vector<ReduceInput> reduce_inputs_;
   std::vector<Held> all_reduces_;
   bool is_made_ = false;
 };

@@ -3,6 +3,7 @@
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 #include "fsdp/process_group_memory.h"
+#include "fsdp/release_needed.h"
 
 namespace simmesh::fsdp {
 
@@ -15,6 +16,12 @@ constexpr std::string_view fsdp_module_source = "fsdp/fsdp_module";
 void UnshardHandle::wait() {
   if (!state_) return;
   for (auto& group : state_->groups()) group->wait_for_unshard();
+  state_.reset();
+}
+
+void GradientReductionHandle::wait() {
+  if (!state_) return;
+  state_->wait_for_reduction(reduction_);
   state_.reset();
 }
 
@@ -113,6 +120,32 @@ void FSDPModule::set_separate_reduce_scatter_group(bool value, bool recurse) con
 void FSDPModule::set_unshard_async_op(bool value) const {
   for_groups("set_unshard_async_op", true,
              [&](FSDPParamGroup& group) { group.settings().unshard_async_op = value; });
+}
+
+void FSDPModule::set_keep_unsharded_storage(bool keep, bool recurse) const {
+  constexpr std::string_view method = "set_keep_unsharded_storage";
+  require_release({ErrorKind::attribute_error, method}, ReleaseChange::keep_unsharded_storage);
+  for_groups(method, recurse, [&](FSDPParamGroup& group) {
+    for (auto& param : group.params()) param->set_keep_unsharded_storage(keep);
+  });
+}
+
+void FSDPModule::set_manual_backward_finalization(bool enabled) const {
+  constexpr std::string_view method = "set_manual_backward_finalization";
+  require_release({ErrorKind::attribute_error, method},
+                  ReleaseChange::manual_backward_finalization);
+  state_for(method)->set_manual_backward_finalization(enabled);
+}
+
+std::optional<GradientReductionHandle> FSDPModule::finalize_backward(bool async_op) const {
+  constexpr std::string_view method = "finalize_backward";
+  require_release({ErrorKind::attribute_error, method},
+                  ReleaseChange::manual_backward_finalization);
+  auto state = state_for(method);
+  if (async_op && !state->is_root()) return GradientReductionHandle();
+  if (async_op) return GradientReductionHandle(state, state->start_reduction());
+  if (state->is_root()) state->finalize_backward(true);
+  return std::nullopt;
 }
 
 void FSDPModule::set_sums_gradients(bool value) const {

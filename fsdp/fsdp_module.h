@@ -21,6 +21,24 @@ class UnshardHandle {
   std::shared_ptr<FSDPState> state_;
 };
 
+// GradientReductionHandle ends a finalisation that was started with async_op. Gradients may be used
+// after that. Waiting again does nothing.
+class GradientReductionHandle {
+ public:
+  // Without a state there is nothing to wait for.
+  GradientReductionHandle() = default;
+  GradientReductionHandle(std::shared_ptr<FSDPState> state,
+                          std::shared_ptr<GradientReduction> reduction)
+      : state_(std::move(state)), reduction_(std::move(reduction)) {}
+
+  // Raises a RuntimeError where reset_iter_state came in between.
+  void wait();
+
+ private:
+  std::shared_ptr<FSDPState> state_;
+  std::shared_ptr<GradientReduction> reduction_;
+};
+
 // FSDPModule has the methods of a module that fully_shard was applied to, with PyTorch's names. It
 // is a cheap value: FSDPModule(module) works for any module, and its methods raise an
 // AttributeError if the module isn't sharded.
@@ -54,6 +72,9 @@ class FSDPModule {
   void set_reduce_scatter_max_input_buffers(std::int64_t count, bool recurse = true) const;
   void set_separate_reduce_scatter_group(bool value, bool recurse = true) const;
   void set_unshard_async_op(bool value) const;
+  // set_keep_unsharded_storage keeps the memory of gathered parameters when shards are registered
+  // again. Since PyTorch 2.15.
+  void set_keep_unsharded_storage(bool keep, bool recurse = true) const;
 
   // Without a factor gradients are means over the data-parallel ranks.
   void set_gradient_divide_factor(std::optional<double> factor) const;
@@ -90,9 +111,23 @@ class FSDPModule {
   void set_post_optim_event(std::function<void()> event) const;
   // Gathers wait for it instead of for all that was launched before that forward.
   void set_post_optim_event(StreamEvent event) const;
-  // reset_iter_state makes the tree ready for a new iteration after an error in one. A RuntimeError
-  // where this isn't the root, an AttributeError before the first forward.
+  // reset_iter_state makes the tree ready for a new iteration after an error in one: gradients that
+  // weren't reduced are dropped, and since PyTorch 2.15 those of the shards too; a
+  // GradientReductionHandle becomes invalid. A RuntimeError where this isn't the root or where
+  // another root's handle is pending, an AttributeError before the first forward.
   void reset_iter_state() const;
+
+  // set_manual_backward_finalization leaves the end of backward to finalize_backward, whatever
+  // set_is_last_backward says: for schedules in which reducing gradients is a step of its own. To
+  // be set on the root and before backward; raises a RuntimeError otherwise. Since PyTorch 2.15.
+  void set_manual_backward_finalization(bool enabled) const;
+  // finalize_backward reduces what backward passes left, reshards, and ends the iteration. With
+  // async_op it returns a handle that must be waited for before the next forward and before
+  // gradients are used. Does nothing before the first forward. Raises a RuntimeError where it isn't
+  // enabled, this isn't the root, a backward pass runs, a handle is pending, a group has partial
+  // sums or doesn't all-reduce, or, with async_op, another root that shares the communication
+  // context is at work. Since PyTorch 2.15.
+  std::optional<GradientReductionHandle> finalize_backward(bool async_op = false) const;
   // deepcopy is refused, by an AssertionError.
   [[noreturn]] void deepcopy() const;
 

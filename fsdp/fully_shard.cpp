@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "core/nn/containers.h"
 #include "fsdp/managed.h"
+#include "fsdp/release_needed.h"
 #include "fsdp/state.h"
 
 namespace simmesh::fsdp {
@@ -80,6 +81,7 @@ class Grouping {
     }
     if (options_.gather_extension_fn)
       sharding.extension = options_.gather_extension_fn(managed.parameter);
+    sharding.param_dtype = param_dtype_of(managed.parameter);
     FSDPParamGroup& group = group_of(sharding.mesh, is_own_mesh);
     sharding.mesh = group.mesh();
     sharding.post_forward = group.post_forward_mesh();
@@ -88,6 +90,20 @@ class Grouping {
   }
 
  private:
+  std::optional<DType> param_dtype_of(const Tensor& parameter) const {
+    const MixedPrecisionPolicy& policy = options_.mp_policy;
+    if (!policy.param_dtype_override_fn) return std::nullopt;
+    require_release({ErrorKind::type_error, "param_dtype_override_fn"},
+                    ReleaseChange::param_dtype_override);
+    std::optional<DType> chosen = policy.param_dtype_override_fn(parameter);
+    if (chosen && chosen != policy.param_dtype && *chosen != parameter.dtype())
+      raise(ErrorKind::value_error, fully_shard_source,
+            "param_dtype_override_fn must return nothing, param_dtype, or the parameter's original "
+            "dtype {}, got {}",
+            to_string(parameter.dtype()), to_string(*chosen));
+    return chosen;
+  }
+
   // A mesh that a parameter brings is another one than that of the module, with process groups of
   // its own; only a mesh of the whole world has always the world's.
   FSDPParamGroup& group_of(const MeshInfo& mesh, bool is_own_mesh) {
@@ -102,7 +118,7 @@ class Grouping {
     ParamGroupOptions options{.mesh = mesh,
                               .is_own_mesh = is_own_mesh,
                               .post_forward = post_forward_of(options_.reshard_after_forward, mesh),
-                              .policy = options_.mp_policy};
+                              .policy = state_.policy()};
     state_.groups().push_back(std::make_unique<FSDPParamGroup>(state_, std::move(options)));
     return *state_.groups().back();
   }

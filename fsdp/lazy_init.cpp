@@ -19,6 +19,7 @@ void FSDPState::lazy_init() {
   if (modules_.size() > 1)
     raise(ErrorKind::runtime_error, lazy_init_source,
           "FSDP requires a single root module but got one of {} modules", modules_.size());
+  check_manual_root();
   is_root_ = true;
   adopt_children();
   if (auto_reshard_)

@@ -34,13 +34,22 @@ class ReshardAfterForward {
   std::variant<std::monostate, bool, std::int64_t> value_;
 };
 
+using ParamDtypeFn = std::function<std::optional<DType>(const Tensor& parameter)>;
+
 // MixedPrecisionPolicy says in which dtypes parameters are gathered and used, gradients are
-// reduced, and outputs are returned; nothing given means the parameters' own.
+// reduced, and outputs are returned. Without a param_dtype or output_dtype these are the
+// parameters' own. Without a reduce_dtype gradients are reduced in the grad_dtype of the parameters
+// (core/autograd/grad_dtype.h), which is their own dtype where it isn't set, whatever param_dtype
+// is; before PyTorch 2.15 in the dtype in which backward gives them.
 struct MixedPrecisionPolicy {
   std::optional<DType> param_dtype = {};
   std::optional<DType> reduce_dtype = {};
   std::optional<DType> output_dtype = {};
   bool cast_forward_inputs = true;
+  // Chooses for a parameter, when fully_shard is applied: nothing or param_dtype for the latter, or
+  // the parameter's own dtype, in which it is then gathered and used. Inputs are cast to
+  // param_dtype all the same. All ranks must choose the same. Since PyTorch 2.15.
+  ParamDtypeFn param_dtype_override_fn = {};
 };
 
 // CPUOffloadPolicy keeps shards and their gradients in the memory of the host, which the ledger of

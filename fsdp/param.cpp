@@ -50,6 +50,7 @@ FSDPParam::FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamShardin
     raise(ErrorKind::not_implemented_error, param_source,
           "FSDP does not support non-contiguous parameters yet: {} of shape {}", slots_.owner.name,
           to_string(DimSpan(parameter.shape())));
+  adopt_grad_dtype(parameter);
   if (parameter.distribution() || !sharding_.data_dims.empty()) adopt_inner_spec(parameter);
   Tensor whole = parameter.local_part();
   shape_ = whole.shape();
@@ -58,6 +59,7 @@ FSDPParam::FSDPParam(const Tensor& parameter, ParameterSlots slots, ParamShardin
   DTensor shard(sharded_spec(parameter), DTensor::of(sharded_param_).local());
   sharded_param_ = shard.as_tensor();
   sharded_param_.set_tracking(new Variable(parameter.requires_grad()));
+  set_grad_dtype(sharded_param_, grad_dtype_);
   orig_dtype_ = parameter.dtype();
   register_on_modules(sharded_param_);
 }
@@ -150,12 +152,15 @@ void FSDPParam::shard(const Tensor& whole) {
 void FSDPParam::reset_sharded_param() {
   emit({.kind = EventKind::reset_sharded_param, .param = this});
   const ParameterSlots::Slot& owner = slots_.owner;
+  adopt_grad_dtype(sharded_param_);
   sharded_param_ = owner.module->parameter(owner.name);
+  adopt_grad_dtype(sharded_param_);
   for (const ParameterSlots::Slot& slot : slots_.aliases)
     slot.module->set_parameter(slot.name, sharded_param_);
   if (!sharded_param_.distribution())
     raise(ErrorKind::assertion_error, param_source, "expected a DTensor registered as {}",
           owner.name);
+  if (grad_dtype_of(sharded_param_) != grad_dtype_) set_grad_dtype(sharded_param_, grad_dtype_);
   orig_dtype_ = sharded_param_.dtype();
   if (policy_) init_dtypes(*policy_);
   DTensor registered = DTensor::of(sharded_param_);
@@ -177,15 +182,6 @@ void FSDPParam::reset_sharded_param() {
   sharded_data_ = flat(padded);
   sharded_param_ = replace_value(sharded_param_, DTensor(registered.spec(), part));
   register_on_modules(sharded_param_);
-}
-
-void FSDPParam::init_dtypes(const MixedPrecisionPolicy& policy) {
-  policy_ = policy;
-  orig_dtype_ = sharded_param_.dtype();
-  param_dtype_ = policy.param_dtype;
-  reduce_dtype_ = policy.reduce_dtype;
-  if (reduce_dtype_ == param_dtype_) reduce_dtype_.reset();
-  if (param_dtype_ == orig_dtype_ || !is_floating_point(orig_dtype_)) param_dtype_.reset();
 }
 
 void FSDPParam::register_on_modules(const Tensor& tensor) {

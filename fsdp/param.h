@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/autograd/grad_dtype.h"
 #include "core/clock/stream.h"
 #include "core/nn/module.h"
 #include "fsdp/comm_streams.h"
@@ -34,6 +35,8 @@ struct ParamSharding {
   Placement placement = Shard(0);
   std::optional<CPUOffloadPolicy> offload = {};
   std::optional<GatherExtension> extension = {};
+  // What param_dtype_override_fn chose in the place of the policy's param_dtype.
+  std::optional<DType> param_dtype = {};
   // Dims of the parameter's own mesh that stand for data parallelism: of SPMD meshes.
   std::vector<std::string> data_dims = {};
 };
@@ -79,6 +82,15 @@ class FSDPParam {
   void init_dtypes(const MixedPrecisionPolicy& policy);
   DType orig_dtype() const { return orig_dtype_; }
   std::optional<DType> reduce_dtype() const { return reduce_dtype_; }
+  // grad_dtype is what the user set on the parameter, also if something replaced or converted it
+  // since. sharded_grad_dtype is the dtype of the shard's gradient, unsharded_grad_dtype the one in
+  // which gradients of the whole add up and are reduced; nothing: the one that they come in.
+  const GradDtype& grad_dtype() const { return grad_dtype_; }
+  std::optional<DType> sharded_grad_dtype() const { return grad_dtype_.dtype_for(orig_dtype_); }
+  std::optional<DType> unsharded_grad_dtype() const { return unsharded_grad_dtype_; }
+
+  // set_keep_unsharded_storage keeps the bytes of the whole when shards are registered.
+  void set_keep_unsharded_storage(bool keep) { keeps_unsharded_storage_ = keep; }
 
   // reset_sharded_param takes over what is registered now, after something replaced or converted
   // it: pads it where it isn't padded. Changes and allocates nothing where all is as it was.
@@ -103,28 +115,37 @@ class FSDPParam {
   // were distributed before.
   void to_sharded_post_forward();
 
+  // begin_unsharded_grad lets the tape add up gradients as they come, up to end_unsharded_grad,
+  // where what they are added to or reduced in is wider; `reduces` says whether they are reduced at
+  // the end of this pass. end_unsharded_grad keeps what is there in unsharded_grad_dtype.
+  void begin_unsharded_grad(bool reduces);
+  void end_unsharded_grad();
   // take_unsharded_grad returns the gradient that is to be reduced, and drops it.
   Tensor take_unsharded_grad();
-  // accumulate_unsharded_grad adds the tape's gradient to the one kept in another dtype, if any;
-  // to_accumulated_grad keeps it in the reduce dtype where that is another.
+  // accumulate_unsharded_grad adds the tape's gradient to the one kept in another dtype, if any.
   void accumulate_unsharded_grad();
-  void to_accumulated_grad();
 
-  // add_sharded_grad adds a reduced piece, of the padded shape and the shard's dtype, to the
-  // shard's gradient.
+  // add_sharded_grad adds a reduced piece, of the padded shape, to the shard's gradient.
   void add_sharded_grad(const Tensor& padded_piece, CommStreams& streams);
 
   // wait_for_offload lets the host wait for gradients that are being copied to it.
   void wait_for_offload(CommStreams& streams);
 
-  // drop_gradients forgets what is kept of gradients that weren't reduced.
+  // drop_gradients forgets what is kept of gradients that weren't reduced, drop_sharded_grad the
+  // shard's gradient.
   void drop_gradients();
+  void drop_sharded_grad();
 
  private:
   void shard(const Tensor& whole);
   void check(const Tensor& parameter, const Tensor& whole) const;
   DTensorSpec sharded_spec(const Tensor& parameter) const;
   void adopt_inner_spec(const Tensor& parameter);
+  void adopt_grad_dtype(const Tensor& parameter);
+  GradDtype unsharded_policy() const;
+  bool widens_gradients() const;
+  bool may_reduce_outside_data_dims() const;
+  void keep_apart();
   Tensor extended_input();
   void take_extended(const GatheredRows& rows);
   Tensor unsharded_local() const;
@@ -144,7 +165,12 @@ class FSDPParam {
   Shape shape_, sharded_shape_, padded_shape_;
   std::optional<MixedPrecisionPolicy> policy_;
   DType orig_dtype_ = DType::float32;
-  std::optional<DType> param_dtype_, reduce_dtype_;
+  std::optional<DType> param_dtype_, reduce_dtype_, unsharded_grad_dtype_;
+  GradDtype grad_dtype_;
+  // Gradients that aren't reduced yet add up on the tape's leaf, in unsharded_grad_dtype; else in
+  // accumulated_grad_.
+  bool accumulates_on_leaf_ = false;
+  bool keeps_unsharded_storage_ = false;
 
   Tensor sharded_param_, sharded_data_;
   Tensor unsharded_param_, unsharded_data_;  // the latter flat and padded

@@ -52,7 +52,7 @@ Tensor FSDPParam::take_unsharded_grad() {
   if (accumulated_grad_.is_defined()) return std::exchange(accumulated_grad_, Tensor());
   if (!unsharded_param_.is_defined()) return {};
   Tensor grad = take_grad(unsharded_param_);
-  return grad.is_defined() ? local_gradient(grad, inner_spec_, reduce_dtype_) : grad;
+  return grad.is_defined() ? local_gradient(grad, inner_spec_, unsharded_grad_dtype_) : grad;
 }
 
 void FSDPParam::accumulate_unsharded_grad() {
@@ -62,11 +62,12 @@ void FSDPParam::accumulate_unsharded_grad() {
   if (!fresh.is_defined()) return;
   NoGrad mode;
   Tensor value = local_gradient(fresh, inner_spec_, reduce_dtype_);
-  accumulated_grad_ = add(accumulated_grad_, converted_unrounded(value, accumulated_grad_.dtype()));
+  accumulated_grad_ = converted_unrounded(add(accumulated_grad_, value), accumulated_grad_.dtype());
 }
 
-void FSDPParam::to_accumulated_grad() {
-  if (!reduce_dtype_ || !unsharded_param_.is_defined()) return;
+// A gradient of another dtype than the one it is reduced in is kept in that one.
+void FSDPParam::keep_apart() {
+  if (!reduce_dtype_) return;
   UnroundedSums scope;
   Tensor grad = grad_of(unsharded_param_);
   if (!grad.is_defined() || grad.dtype() == *reduce_dtype_) return;
@@ -81,9 +82,12 @@ void FSDPParam::drop_gradients() {
     set_grad(unsharded_param_, Tensor());
 }
 
+void FSDPParam::drop_sharded_grad() { set_grad(sharded_param_, Tensor()); }
+
 void FSDPParam::set_sharded_grad(Tensor local) {
-  set_grad(sharded_param_,
-           DTensor(DTensor::of(sharded_param_).spec(), std::move(local)).as_tensor());
+  DTensorSpec spec = DTensor::of(sharded_param_).spec();
+  spec.dtype = local.dtype();
+  set_grad(sharded_param_, DTensor(std::move(spec), std::move(local)).as_tensor());
 }
 
 void FSDPParam::run_accumulate_hooks() {

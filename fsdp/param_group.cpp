@@ -1,5 +1,7 @@
 #include "fsdp/param_group.h"
 
+#include <algorithm>
+
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 
@@ -31,7 +33,21 @@ void FSDPParamGroup::settle_dtypes() {
       raise(ErrorKind::assertion_error, param_group_source,
             "FSDP expects uniform reduce dtype at {}", to_string(site_));
   }
+  order_reduction();
   is_initialized_ = true;
+}
+
+// Parameters whose shards get gradients of one dtype are reduced side by side, so that what comes
+// out is converted together.
+void FSDPParamGroup::order_reduction() {
+  reduction_order_.clear();
+  std::vector<std::optional<DType>> dtypes;
+  for (auto& param : params_)
+    if (std::find(dtypes.begin(), dtypes.end(), param->sharded_grad_dtype()) == dtypes.end())
+      dtypes.push_back(param->sharded_grad_dtype());
+  for (const std::optional<DType>& dtype : dtypes)
+    for (auto& param : params_)
+      if (param->sharded_grad_dtype() == dtype) reduction_order_.push_back(param.get());
 }
 
 void FSDPParamGroup::unshard(bool async_op) {

@@ -76,7 +76,8 @@ class FSDPParamGroup {
   void set_reshard_after_forward(bool reshard) { options_.post_forward = {.reshards = reshard}; }
 
   // read_params takes over, once, what is registered on the modules. settle_dtypes settles the
-  // dtypes of gathers and reductions; raises an AssertionError for mixed ones.
+  // dtypes of gathers and reductions; raises an AssertionError for parameters of several dtypes
+  // that want gradients.
   void read_params();
   void settle_dtypes();
 
@@ -103,8 +104,12 @@ class FSDPParamGroup {
   // begin_backward gathers, and says whether it was the first of several outputs to call it.
   bool begin_backward();
   // end_backward takes the gradients and reduces them, holding less than a number of inputs of
-  // earlier reductions.
+  // earlier reductions. defer_backward leaves that to the caller of finalize_backward, as a group
+  // that doesn't reduce does; has_pending_backward says so until gradients are reduced.
   void end_backward(std::size_t reduce_inputs_max);
+  void defer_backward() { has_pending_backward_ = true; }
+  bool has_pending_backward() const { return has_pending_backward_; }
+  bool has_partial_sums() const { return !partial_.is_empty(); }
   // finish_iteration ends the last backward; abandon_iteration what an iteration that failed left.
   void finish_iteration();
   void abandon_iteration();
@@ -114,11 +119,14 @@ class FSDPParamGroup {
   GatherStreams gather_streams(bool async_op) const;
   std::vector<ParamGrad> take_gradients();
   bool is_reduced_unused(const FSDPParam& param) const;
+  void check_unused_dtypes() const;
+  void order_reduction();
   void reduce(std::vector<ParamGrad> gradients);
 
   FSDPState* state_;
   ParamGroupOptions options_;
   std::vector<std::unique_ptr<FSDPParam>> params_;
+  std::vector<FSDPParam*> reduction_order_;
   GroupSettings settings_;
   std::shared_ptr<CommContext> comm_;
   CallSite site_;
@@ -131,6 +139,7 @@ class FSDPParamGroup {
   StreamEvent resharded_, reduced_;
   bool was_read_ = false;
   bool is_initialized_ = false;
+  bool has_pending_backward_ = false;
 };
 
 }  // namespace simmesh::fsdp

@@ -1,4 +1,6 @@
 #include "core/autograd/backward.h"
+#include "core/check/error.h"
+#include "core/engine/followed_release.h"
 #include "core/ops/compute_mode.h"
 #include "fsdp/param_group.h"
 
@@ -39,22 +41,24 @@ bool FSDPParamGroup::begin_backward() {
   emit({.kind = EventKind::pre_backward, .group = this});
   unshard(settings_.unshard_async_op);
   wait_for_unshard();
+  for (auto& param : params_) param->begin_unsharded_grad(settings_.reduce_grads);
   return true;
 }
 
 // A parameter without a gradient is reduced as zeros where that is asked for, or where an earlier
-// micro-batch left a sum that waits for the replicas. The latter alone are no reason to reduce
-// before the replicas do.
+// micro-batch left a sum that waits for the replicas. Before 2.15 the latter alone are no reason to
+// reduce before the replicas do.
 std::vector<ParamGrad> FSDPParamGroup::take_gradients() {
   std::vector<ParamGrad> gradients;
-  bool reduces = settings_.all_reduce_grads;
-  for (auto& param : params_) {
+  bool reduces =
+      settings_.all_reduce_grads || follows(ReleaseChange::reduce_for_partial_sums_alone);
+  for (FSDPParam* param : reduction_order_) {
     Tensor grad = param->take_unsharded_grad();
     bool is_wanted = grad.is_defined() || is_reduced_unused(*param);
     reduces |= is_wanted;
     if (!grad.is_defined() && (is_wanted || partial_.has(*param)))
       grad = zeros(param->unsharded_shape(), param->unsharded_param().dtype());
-    if (grad.is_defined()) gradients.push_back({param.get(), std::move(grad)});
+    if (grad.is_defined()) gradients.push_back({param, std::move(grad)});
   }
   return reduces ? gradients : std::vector<ParamGrad>();
 }
@@ -64,17 +68,30 @@ bool FSDPParamGroup::is_reduced_unused(const FSDPParam& param) const {
          param.sharded_param().requires_grad();
 }
 
+// All ranks see the same settings, so that all of them raise.
+void FSDPParamGroup::check_unused_dtypes() const {
+  if (!settings_.reduce_scatter_unused_params) return;
+  for (const auto& param : params_)
+    if (param->sharded_param().requires_grad() && param->grad_dtype().is_any() &&
+        !param->reduce_dtype())
+      raise(ErrorKind::value_error, "fsdp/param_group",
+            "Reducing unused parameters with grad_dtype=None requires an explicit reduce_dtype, in "
+            "which every rank makes zeros: expected one for {}",
+            param->slots().owner.name);
+}
+
 void FSDPParamGroup::end_backward(std::size_t reduce_inputs_max) {
   training_state_ = TrainingState::post_backward;
   emit({.kind = EventKind::post_backward, .group = this});
   for (auto& param : params_) param->accumulate_unsharded_grad();
-  if (!settings_.reduce_grads) {
-    if (settings_.reshard_after_backward) reshard();
-    for (auto& param : params_) param->to_accumulated_grad();
-    return;
+  has_pending_backward_ = !settings_.reduce_grads;
+  std::vector<ParamGrad> gradients;
+  if (settings_.reduce_grads) {
+    check_unused_dtypes();
+    gradients = take_gradients();
   }
-  std::vector<ParamGrad> gradients = take_gradients();
   if (settings_.reshard_after_backward) reshard();
+  for (auto& param : params_) param->end_unsharded_grad();
   if (gradients.empty()) return;
   comm_->streams().recycle_reduce_inputs(reduce_inputs_max);
   comm_->streams().wait_for_earlier_reduction(std::exchange(reduced_, {}));
@@ -82,17 +99,14 @@ void FSDPParamGroup::end_backward(std::size_t reduce_inputs_max) {
 }
 
 void FSDPParamGroup::reduce(std::vector<ParamGrad> gradients) {
-  DType orig_dtype = gradients.front().param->orig_dtype();
-  std::optional<DType> reduce_dtype = gradients.front().param->reduce_dtype();
   reduced_ = reduce_gradients(std::move(gradients),
                               {.group = *this,
+                               .state = *state_,
                                .site = site_,
                                .mesh = options_.mesh,
                                .streams = comm_->streams(),
                                .reduce_scatter = settings_.reduce_scatter,
                                .hook = settings_.all_reduce_hook,
-                               .orig_dtype = orig_dtype,
-                               .reduce_dtype = reduce_dtype,
                                .divide_factor = settings_.divide_factor,
                                .sums_gradients = settings_.sums_gradients,
                                .force_sum = settings_.force_sum,
@@ -116,11 +130,15 @@ void FSDPParamGroup::abandon_iteration() {
   pending_ = nullptr;
   forward_indices_.clear();
   training_state_ = TrainingState::idle;
+  has_pending_backward_ = false;
   partial_.clear();
   comm_->streams().wait_for_last_reduction(std::exchange(reduced_, {}));
+  bool drops_reduced = follows(ReleaseChange::reset_clears_gradients);
   for (auto& param : params_) {
     param->wait_for_offload(comm_->streams());
     param->drop_gradients();
+    param->end_unsharded_grad();
+    if (drops_reduced) param->drop_sharded_grad();
   }
   register_shards();
 }

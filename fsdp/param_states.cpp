@@ -60,6 +60,7 @@ void FSDPParam::prepare_unsharded(DType dtype) {
       spec.dtype = dtype;
       unsharded_param_ = DTensor(std::move(spec), unsharded_param_).as_tensor();
     }
+    set_grad_dtype(unsharded_param_, unsharded_policy());
   }
   if (unsharded_param_.requires_grad() != wants_grad)
     simmesh::set_requires_grad(unsharded_param_, wants_grad);
@@ -94,7 +95,7 @@ void FSDPParam::to_sharded() {
 }
 
 void FSDPParam::free_unsharded() {
-  if (unsharded_data_.is_defined()) unsharded_data_.storage()->free();
+  if (unsharded_data_.is_defined() && !keeps_unsharded_storage_) unsharded_data_.storage()->free();
 }
 
 // What the next gather reads is a slice of the padded whole; what is registered are the rows that a

@@ -1,5 +1,7 @@
 #include "fsdp/reduce.h"
 
+#include <gsl/span>
+
 #include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
@@ -14,11 +16,13 @@ namespace simmesh::fsdp {
 
 namespace {
 
-DType reduction_dtype(const std::vector<ParamGrad>& gradients, const ReduceSetting& setting,
-                      const PartialSums& partial) {
-  if (setting.reduce_dtype) return *setting.reduce_dtype;
-  DType dtype = partial.is_empty() ? gradients.front().grad.dtype() : partial.dtype();
-  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, entry.grad.dtype());
+DType dtype_of(const ParamGrad& entry) {
+  return entry.param->unsharded_grad_dtype().value_or(entry.grad.dtype());
+}
+
+DType reduction_dtype(const std::vector<ParamGrad>& gradients, const PartialSums& partial) {
+  DType dtype = partial.is_empty() ? dtype_of(gradients.front()) : partial.dtype();
+  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, dtype_of(entry));
   return dtype;
 }
 
@@ -130,12 +134,41 @@ Tensor reduction_input(const std::vector<ParamGrad>& gradients, DType dtype,
   return flat;
 }
 
+// GradientRun is what comes out for neighbours whose shards get gradients of one dtype, in it.
+struct GradientRun {
+  gsl::span<const ParamGrad> gradients;
+  Tensor flat;
+};
+
+// A part that needs no conversion is copied where it would keep a larger rest alive.
+std::vector<GradientRun> runs_of(const Tensor& flat, gsl::span<const ParamGrad> gradients) {
+  std::vector<GradientRun> runs;
+  std::int64_t offset = 0, converted_numel = 0;
+  for (std::size_t first = 0, end = 0; first < gradients.size(); first = end) {
+    std::optional<DType> dtype = gradients[first].param->sharded_grad_dtype();
+    std::int64_t numel = 0;
+    for (; end < gradients.size() && gradients[end].param->sharded_grad_dtype() == dtype; ++end)
+      numel += gradients[end].param->padded_numel();
+    Tensor part = numel == flat.element_count() ? flat : flat.narrow({0, offset, numel});
+    offset += numel;
+    if (dtype.value_or(flat.dtype()) != flat.dtype()) converted_numel += numel;
+    runs.push_back({gradients.subspan(first, end - first),
+                    converted_unrounded(part, dtype.value_or(flat.dtype()))});
+  }
+  if (converted_numel > flat.element_count() - converted_numel)
+    for (GradientRun& run : runs)
+      if (run.flat.storage() == flat.storage()) run.flat = run.flat.clone();
+  return runs;
+}
+
 void give_out(const Tensor& flat, const std::vector<ParamGrad>& gradients, CommStreams& streams) {
-  std::vector<Shape> shapes;
-  for (const ParamGrad& entry : gradients) shapes.push_back(entry.param->padded_shape());
-  std::vector<Tensor> pieces = flat_parts(flat, shapes);
-  for (std::size_t i = 0; i < pieces.size(); ++i)
-    gradients[i].param->add_sharded_grad(pieces[i], streams);
+  for (const GradientRun& run : runs_of(flat, gradients)) {
+    std::vector<Shape> shapes;
+    for (const ParamGrad& entry : run.gradients) shapes.push_back(entry.param->padded_shape());
+    std::vector<Tensor> pieces = flat_parts(run.flat, shapes);
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      run.gradients[i].param->add_sharded_grad(pieces[i], streams);
+  }
 }
 
 // The end of a reduction, on the stream that reduced last.
@@ -145,7 +178,7 @@ StreamEvent finish_reduction(Tensor output, const ReduceSetting& setting,
   if (setting.hook.call) setting.hook.call(output);
   if (factors.after != 1.0) output = output.clone();
   divide(output, factors.after);
-  give_out(converted_unrounded(output, setting.orig_dtype), gradients, setting.streams);
+  give_out(output, gradients, setting.streams);
   return Stream::current().record();
 }
 
@@ -172,7 +205,7 @@ StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetti
   NoGrad mode;
   UnroundedSums scope;
   Ledger::Category category(MemoryCategory::communication);
-  DType dtype = reduction_dtype(gradients, setting, partial);
+  DType dtype = reduction_dtype(gradients, partial);
   const MeshInfo& mesh = setting.mesh;
   CommStreams& streams = setting.streams;
   DivideFactors factors = divide_factors({.shard_size = mesh.shard_size(),
@@ -185,10 +218,14 @@ StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetti
       reduction_input(gradients, dtype, setting, setting.sums_gradients ? factors.total : 1.0);
   for (ParamGrad& entry : gradients) entry.grad = {};
   streams.wait_for_reduce_input();
+  Stream computing = Stream::current();
   StreamScope on_stream(streams.reduce_scatter());
   divide(input, factors.before);
   Tensor output = reducer.scattered(input);
-  streams.hold_reduce_input(std::move(input), Stream::current().record());
+  streams.hold_reduce_input({.buffer = std::move(input),
+                             .reduced = Stream::current().record(),
+                             .allocated_on = computing,
+                             .state = &setting.state});
   if (!mesh.replicate_group && !setting.hook.call)
     return finish_reduction(output, setting, factors, gradients);
   streams.release_all_reduce();

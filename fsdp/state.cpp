@@ -23,7 +23,9 @@ nn::Tensors cast(nn::Tensors tensors, std::optional<DType> dtype) {
 
 FSDPState::FSDPState(std::vector<nn::Module*> modules, MixedPrecisionPolicy policy,
                      bool auto_reshard)
-    : modules_(std::move(modules)), policy_(policy), auto_reshard_(auto_reshard) {}
+    : modules_(std::move(modules)), policy_(std::move(policy)), auto_reshard_(auto_reshard) {
+  policy_.param_dtype_override_fn = {};
+}
 
 std::shared_ptr<FSDPState> FSDPState::of(const nn::Module& module) {
   return std::dynamic_pointer_cast<FSDPState>(module.extension());
@@ -60,6 +62,7 @@ nn::Tensors FSDPState::cast_outputs(nn::Tensors outputs) const {
 }
 
 nn::Tensors FSDPState::pre_forward(nn::Tensors inputs) {
+  check_no_pending_reduction("forward");
   if (modules_.size() > 1 && to_run_.empty()) to_run_ = modules_;
   // The recomputation of a checkpointed forward: parameters only have to be there, also where an
   // earlier part of this backward pass gave them up.

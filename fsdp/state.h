@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/check/call_site.h"
@@ -29,6 +30,8 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   // is_root is undecided before the first forward.
   const std::optional<bool>& is_root() const { return is_root_; }
   StateContext& context() { return *context_; }
+  // policy is the one that fully_shard got, without the function that it called for each parameter.
+  const MixedPrecisionPolicy& policy() const { return policy_; }
   // site is where fully_shard was called; from the first forward on, also for which module.
   const CallSite& site() const { return site_; }
   void set_site(const CallSite& site);
@@ -58,8 +61,16 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   void forward_failed(nn::Module& module) override;
 
   // reset_iter_state clears what an iteration that failed left. Raises a RuntimeError where this
-  // isn't the root, an AttributeError before the first forward.
+  // isn't the root or another root's reduction is pending in the shared communication context, an
+  // AttributeError before the first forward.
   void reset_iter_state();
+
+  // What the methods of FSDPModule with these names do. finalize_backward leaves the last part to
+  // wait_for_reduction where it isn't to wait; start_reduction does so and says what to wait for.
+  void set_manual_backward_finalization(bool enabled);
+  void finalize_backward(bool waits);
+  std::shared_ptr<GradientReduction> start_reduction();
+  void wait_for_reduction(const std::shared_ptr<GradientReduction>& reduction);
 
  private:
   void lazy_init();
@@ -83,6 +94,14 @@ class FSDPState final : public nn::ModuleExtension, public std::enable_shared_fr
   void prefetch_state_before(std::int64_t index);
   void queue_root_callback();
   void root_callback();
+  void complete_backward(bool defers);
+  void finish_groups();
+  void finish_all_groups();
+  void end_iteration();
+  void check_no_pending_reduction(std::string_view before) const;
+  void check_finalization() const;
+  void check_no_work_of_others() const;
+  void check_manual_root() const;
 
   std::vector<nn::Module*> modules_;
   std::vector<nn::Module*> to_run_;  // what of several modules is missing in a forward

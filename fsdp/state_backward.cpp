@@ -3,6 +3,7 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/function.h"
 #include "core/check/error.h"
+#include "core/engine/followed_release.h"
 #include "core/ops/compute_mode.h"
 #include "fsdp/state.h"
 
@@ -71,25 +72,38 @@ void FSDPState::prefetch_state_before(std::int64_t index) {
 void FSDPState::queue_root_callback() {
   if (context_->callback_queued) return;
   context_->callback_queued = true;
+  if (!context_->runs_manually) context_->runs_manually = context_->finalizes_manually;
   queue_callback([this, owner = shared_from_this()] { root_callback(); });
+}
+
+// Groups whose inputs want no gradient end here, unless the user ends them later.
+void FSDPState::complete_backward(bool defers) {
+  for (auto it = groups_.rbegin(); it != groups_.rend(); ++it) {
+    FSDPParamGroup& group = **it;
+    if (group.training_state() == TrainingState::post_backward) continue;
+    if (defers && group.settings().reduce_grads)
+      group.defer_backward();
+    else
+      end_backward(group);
+  }
+  training_state_ = TrainingState::idle;
+  to_run_.clear();
+  for (auto& group : groups_) group->set_training_state(TrainingState::idle);
 }
 
 void FSDPState::root_callback() {
   emit({.kind = EventKind::root_callback, .state = this});
+  bool is_manual = context_->runs_manually.value_or(false);
+  bool is_last = context_->is_last_backward && !is_manual;
+  bool one_by_one = is_last && !follows(ReleaseChange::finalize_after_post_backward);
   for (FSDPState* state : context_->all_states) {
-    auto& groups = state->groups_;
-    for (auto it = groups.rbegin(); it != groups.rend(); ++it)
-      if ((*it)->training_state() != TrainingState::post_backward) state->end_backward(**it);
-    state->training_state_ = TrainingState::idle;
-    state->to_run_.clear();
-    for (auto& group : groups) group->set_training_state(TrainingState::idle);
-    if (!context_->is_last_backward) continue;
-    for (auto& group : groups) group->finish_iteration();
+    state->complete_backward(is_manual);
+    if (one_by_one) state->finish_groups();
   }
-  if (context_->is_last_backward) {
-    comm_->forget_forwards(context_->all_states);
-    comm_->streams().release_all();
-  }
+  if (is_last && !one_by_one) finish_all_groups();
+  if (follows(ReleaseChange::release_gather_after_backward))
+    comm_->streams().release_gather_at_end();
+  if (is_last) end_iteration();
   context_->iter_forward_root = nullptr;
   context_->callback_queued = false;
 }
@@ -101,6 +115,11 @@ void FSDPState::reset_iter_state() {
   if (!*is_root_)
     raise(ErrorKind::runtime_error, "fsdp/reset_iter_state",
           "reset_iter_state must be called on the root FSDP module");
+  auto reduction = comm_->active_reduction();
+  if (reduction && reduction->owner != context_.get())
+    raise(ErrorKind::runtime_error, "fsdp/reset_iter_state",
+          "reset_iter_state cannot reset a gradient reduction owned by another FSDP root sharing "
+          "the communication context");
   for (FSDPState* state : context_->all_states) {
     state->training_state_ = TrainingState::idle;
     state->to_run_.clear();
@@ -111,6 +130,9 @@ void FSDPState::reset_iter_state() {
   comm_->streams().release_all();
   context_->iter_forward_root = nullptr;
   context_->callback_queued = false;
+  context_->runs_manually.reset();
+  context_->reduction_pending = false;
+  comm_->set_active_reduction(nullptr);
 }
 
 }  // namespace simmesh::fsdp

@@ -148,15 +148,18 @@ class Conversion {
       tensor = with_local(tensor, std::move(replaced));
     } else {
       set_requires_grad(replaced, tensor.requires_grad());
+      set_grad_dtype(replaced, grad_dtype_of(tensor));
       tensor = replaced;
     }
     done_.emplace_back(old, tensor);
     done_.emplace_back(tensor, tensor);
   }
 
+  // The dtype that was set for a gradient is its own.
   void convert_gradient(Tensor& tensor) {
     Tensor gradient = grad_of(tensor);
     if (!gradient.is_defined() || !gradient.distribution()) return;
+    if (grad_dtype_of(tensor).is_set()) return;
     DTensorSpec spec = DTensor::of(gradient).spec();
     Tensor local = convert_(gradient.local_part());
     spec.dtype = local.dtype();

@@ -106,19 +106,15 @@ class Explorer {
                       request_.schedules, seen.classes);
   }
 
-  static bool was_interrupted(const Outcome& outcome) {
-    return outcome.failure && outcome.failure->kind == Failure::Kind::interrupt;
-  }
-
   void note(Outcome outcome) {
-    if (was_interrupted(outcome)) return;
+    if (outcome.was_interrupted()) return;
     constexpr std::uint64_t runs_max = 2'000;
     std::uint64_t runs = 0;
     FailingRun run = [&](const Schedule& schedule) -> std::optional<Outcome> {
       if (!goes_on({"runs that shorten the failing schedule", runs++, runs_max, 1}))
         return std::nullopt;
       Outcome again = runner_.run({.schedule = schedule, .record_choices = true}).outcome;
-      if (fault_of(again).empty() || was_interrupted(again)) return std::nullopt;
+      if (fault_of(again).empty() || again.was_interrupted()) return std::nullopt;
       return again;
     };
     if (auto shrunk = shrink_schedule({.choices = outcome.choices, .runs_max = runs_max}, run)) {

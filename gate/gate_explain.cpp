@@ -139,6 +139,11 @@ std::string dtype_entry(const std::optional<DType>& dtype) {
   return in_quotes(dtype ? to_string(*dtype) : "none");
 }
 
+std::string grad_dtype_entry(const GradDtype& policy) {
+  if (!policy.is_set()) return in_quotes("default");
+  return in_quotes(policy.is_any() ? "any" : to_string(*policy.dtype_for(DType::float32)));
+}
+
 std::string fsdp_entry(const GateFsdp& fsdp) {
   const ShardedSettings& settings = fsdp.settings;
   std::string wrap = fsdp.wrap == "modules" ? list(fsdp.modules, texts) : in_quotes(fsdp.wrap);
@@ -158,11 +163,13 @@ std::string fsdp_entry(const GateFsdp& fsdp) {
                       settings.backward_prefetch);
   return text + fmt::format(
                     ", reshard_after_backward = {}, gradient_divide_factor = {}, "
-                    "force_sum_reduction_for_comms = {}, reduce_scatter_unused_params = {} "
-                    "}}",
+                    "force_sum_reduction_for_comms = {}, reduce_scatter_unused_params = {}, "
+                    "grad_dtype = {}, keep_unsharded_storage = {}, finalize_backward = {} }}",
                     settings.reshard_after_backward,
                     number(settings.gradient_divide_factor.value_or(0.0)),
-                    settings.force_sum_reduction, settings.reduces_unused_params);
+                    settings.force_sum_reduction, settings.reduces_unused_params,
+                    grad_dtype_entry(settings.grad_dtype), settings.keeps_unsharded_storage,
+                    in_quotes(to_string(settings.backward_end)));
 }
 
 // The keys of the table [parallel] with their values.

@@ -64,6 +64,13 @@ std::optional<DType> read_policy_dtype(GateTable& table, std::string_view key) {
   return dtype_from_string(name);
 }
 
+GradDtype read_grad_dtype(GateTable& table) {
+  std::string name = table.word("grad_dtype", "default",
+                                {"default", "any", "float64", "float32", "bfloat16", "float16"});
+  if (name == "default") return {};
+  return name == "any" ? GradDtype::any() : GradDtype(dtype_from_string(name));
+}
+
 // Each module must come once, and after the modules below it.
 void check_order(const GateTable& table, const std::vector<std::vector<std::string>>& calls) {
   std::vector<std::string> before;
@@ -135,6 +142,10 @@ void read_settings(GateTable& table, const nn::ModelNode& model, ShardedSettings
   settings.reduces_unused_params =
       table.boolean("reduce_scatter_unused_params", has_kind(model, "moe"));
   settings.cuts_over_mesh = true;
+  settings.grad_dtype = read_grad_dtype(table);
+  settings.keeps_unsharded_storage = table.boolean("keep_unsharded_storage", false);
+  settings.backward_end = *backward_end_from_string(
+      table.word("finalize_backward", "automatic", {"automatic", "manual", "async"}));
 }
 
 void add_blocks(const nn::ModelNode& node, const std::string& path,
@@ -186,6 +197,10 @@ GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::Mo
       table.word("shard_placement", "default", {"default", "largest"}) == "largest";
   read_ignored(table, *shapes, fsdp);
   read_settings(table, model, fsdp.settings);
+  if (fsdp.mesh.size() == 2 && fsdp.settings.sync == SyncMode::all_reduce_last &&
+      fsdp.settings.backward_end != BackwardEnd::automatic)
+    table.reject_value("finalize_backward", "automatic where sync is all_reduce_last",
+                       std::string(to_string(fsdp.settings.backward_end)));
   table.finish();
   return fsdp;
 }

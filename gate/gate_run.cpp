@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "collectives/comm_debug_mode.h"
+#include "core/check/bits_hash.h"
 #include "core/engine/random_stream.h"
 #include "core/tensor/scalar_value.h"
 #include "fsdp/event_fields.h"
+#include "sharding/plan_cache.h"
 
 namespace simmesh {
 
@@ -27,22 +30,38 @@ void keep_results(Rank& rank, const GateRunner::Request& request, const Training
 // Observation counts the gathers of one rank, and keeps its events.
 class Observation {
  public:
-  Observation(const GateEvents& asked, Rank& rank, RankFindings& found)
-      : asked_(asked), found_(found), is_asked_(std::int64_t(rank.id()) == asked.rank) {}
+  Observation(const GateEvents& asked, Rank& rank, bool has_details, RankFindings& found)
+      : asked_(asked),
+        found_(found),
+        is_asked_(std::int64_t(rank.id()) == asked.rank),
+        has_details_(has_details) {}
 
-  void begin_step(std::int64_t step) { step_ = step; }
+  void begin_step(std::int64_t step) {
+    if (has_details_ && step != step_) found_.event_hashes.push_back(0);
+    step_ = step;
+  }
   void set_model(nn::Module& model) { model_ = &model; }
 
   void see(const fsdp::Event& event) {
     found_.gathers.see(event);
-    if (is_asked_ && model_ && step_ == asked_.step)
-      found_.events.push_back(fsdp::to_string(fsdp::fields_of(event, *model_)));
+    bool is_kept = is_asked_ && step_ == asked_.step;
+    if (!model_ || step_ < 0 || !(is_kept || has_details_)) return;
+    std::string text = fsdp::to_string(fsdp::fields_of(event, *model_));
+    if (has_details_) fold(text);
+    if (is_kept) found_.events.push_back(std::move(text));
   }
 
  private:
+  void fold(const std::string& text) {
+    FoldHash hash(found_.event_hashes.back());
+    hash.fold(bits_hash(gsl::as_bytes(gsl::span<const char>(text))));
+    found_.event_hashes.back() = hash.value();
+  }
+
   const GateEvents& asked_;
   RankFindings& found_;
   bool is_asked_;
+  bool has_details_;
   nn::Module* model_ = nullptr;
   std::int64_t step_ = -1;
 };
@@ -50,21 +69,39 @@ class Observation {
 // TrainingCalls counts a rank's calls of each collective, except those that only serve reports.
 class TrainingCalls {
  public:
-  explicit TrainingCalls(Rank& rank) : rank_(rank), last_(rank.counters()) {}
+  TrainingCalls(Rank& rank, bool has_details, RankFindings& found)
+      : rank_(rank), found_(found), has_details_(has_details) {
+    end_report();
+  }
 
   void begin_report() {
     for (std::size_t op = 0; op < collective_op_count; ++op)
-      calls_[op] += rank_.counters()[op] - last_[op];
+      found_.calls[op] += rank_.counters()[op] - last_[op];
+    if (!mode_) return;
+    for (const auto& [kind, calls] : mode_->get_reduction_counts())
+      found_.reductions[kind] += calls;
+    mode_.reset();
   }
-  void end_report() { last_ = rank_.counters(); }
-
-  const std::array<std::uint32_t, collective_op_count>& calls() const { return calls_; }
+  void end_report() {
+    last_ = rank_.counters();
+    if (has_details_) mode_.emplace();
+  }
 
  private:
   Rank& rank_;
-  std::array<std::uint32_t, Rank::counter_count> last_;
-  std::array<std::uint32_t, collective_op_count> calls_{};
+  RankFindings& found_;
+  bool has_details_;
+  std::optional<CommDebugMode> mode_;
+  std::array<std::uint32_t, Rank::counter_count> last_{};
 };
+
+// Returns the plans of all redistributions in a world.
+std::map<std::string, std::string> plans_of(World& world) {
+  std::map<std::string, std::string> plans;
+  for (const auto& planned : world.state<PlanCache>().plans())
+    plans[to_string(planned->request)] = to_string(planned->plan, planned->request.mesh_shape);
+  return plans;
+}
 
 }  // namespace
 
@@ -103,9 +140,9 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     own = RankFindings();
     own.rank = rank.id();
     own.operations.resize(std::size_t(gate_.train.steps));
-    Observation observation(gate_.expect.events, rank, own);
+    Observation observation(gate_.expect.events, rank, request.has_details, own);
     std::optional<fsdp::ObserverScope> observer;
-    if (request.observes)
+    if (request.observes || request.has_details)
       observer.emplace([&](const fsdp::Event& event) { observation.see(event); });
     ParallelForm form;
     form.prepare = [&](nn::Module& model) { observation.set_model(model); };
@@ -113,7 +150,7 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       if (phase == TrainPhase::forward) observation.begin_step(step);
       own.operations[std::size_t(step)][std::size_t(phase)] = rank.operations();
     };
-    TrainingCalls calls(rank);
+    TrainingCalls calls(rank, request.has_details, own);
     bool reports = !request.on_devices && !gate_.world.shapes_only;
     form.reports = reports;
     form.at_report = [&](bool begins) { begins ? calls.begin_report() : calls.end_report(); };
@@ -124,7 +161,6 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
         own.memory.emplace_back(when, memory);
       };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form), at_memory);
-    own.calls = calls.calls();
     if (reports) keep_results(rank, request, result, own);
   };
 }
@@ -133,6 +169,7 @@ GateRun GateRunner::run(const Request& request) const {
   GateRun run;
   World world(world_options(request));
   run.outcome = world.run(body(request, run.ranks));
+  if (request.has_details) run.plans = plans_of(world);
   return run;
 }
 

@@ -3,11 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "collectives/collective_call.h"
+#include "core/engine/run_words.h"
 #include "core/engine/world.h"
 #include "gate/gate_file.h"
 #include "gate/gate_task.h"
@@ -16,16 +18,9 @@
 
 namespace simmesh {
 
-// GateRunOptions says how the worlds of a gate run, in the words of the command line.
-struct GateRunOptions {
-  std::uint64_t seed = 0;
-  std::string schedule = "fifo";
-  std::int64_t threads = 1;
-  std::optional<std::string> arithmetic = std::nullopt;  // instead of the gate's
-  std::optional<Release> release = std::nullopt;         // instead of the gate's
-  double timeout_seconds = 60;                           // see WorldOptions::timeout_seconds
-  std::string trace_file = {};  // of the runs that are traced; empty: none is
-};
+// GateRunOptions says how the worlds of a gate run. An arithmetic or a release counts instead of
+// the gate's, and the trace file gets the runs that are traced.
+using GateRunOptions = RunWords;
 
 // RankFindings is what one rank of a run reports.
 struct RankFindings {
@@ -40,12 +35,18 @@ struct RankFindings {
   std::vector<std::pair<std::string, zero::MemoryUse>> memory;  // of an observed run with ZeRO
   GatherTally gathers;                                          // of an observed run
   std::vector<std::string> events;  // of the rank and step that expect.events names
+  // Of a run with details: the calls of each kind of reduction, as CommDebugMode names them, and a
+  // hash over the events of each step.
+  std::map<std::string, std::uint64_t> reductions;
+  std::vector<std::uint64_t> event_hashes;
 };
 
 // GateRun is the result of one run of a gate.
 struct GateRun {
   Outcome outcome;
   std::vector<RankFindings> ranks;  // those that ran, in order
+  // Of a run with details: the plan of each redistribution, in the words of to_string.
+  std::map<std::string, std::string> plans = {};
 };
 
 // GateRunner runs one gate any number of times.
@@ -61,6 +62,7 @@ class GateRunner {
     std::vector<const RunRecord*> expected = {};
     bool keep_record = false;  // of rank 0
     bool observes = false;     // whether gathers and events of sharding are kept
+    bool has_details = false;  // whether findings and run have what only such a run has
     // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;

@@ -32,16 +32,7 @@ std::string report_of(const Outcome& outcome) {
 }
 
 std::string reproduce_line(const GateFile& gate, const GateRunOptions& options) {
-  GateRunOptions usual;
-  std::string line = "simmesh run " + shell_word(gate.file);
-  if (options.seed != usual.seed) line += fmt::format(" --seed {}", options.seed);
-  if (options.schedule != usual.schedule) line += " --schedule " + shell_word(options.schedule);
-  if (options.threads != usual.threads) line += fmt::format(" --threads {}", options.threads);
-  if (options.arithmetic) line += " --arithmetic " + shell_word(*options.arithmetic);
-  if (options.timeout_seconds != usual.timeout_seconds)
-    line += fmt::format(" --timeout {}", options.timeout_seconds);
-  if (options.release) line += fmt::format(" --release {}", to_string(*options.release));
-  return line;
+  return "simmesh run " + shell_word(gate.file) + flags(options);
 }
 
 // Checks makes the checks of one gate, one method each.

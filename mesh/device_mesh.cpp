@@ -7,6 +7,7 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/check/fold_hash.h"
+#include "core/engine/followed_release.h"
 #include "core/engine/run.h"
 #include "mesh/device_mesh_state.h"
 
@@ -52,9 +53,10 @@ struct Descriptions {
   std::vector<MeshDescriptionPtr> shared;
 };
 
-MeshDescriptionPtr describe(MeshLayout layout, Names names) {
+MeshDescriptionPtr describe(MeshLayout layout, Names names, bool preserve_rank_order) {
   auto is_same = [&](const MeshDescriptionPtr& other) {
-    return other->layout == layout && other->names == names;
+    return other->layout == layout && other->names == names &&
+           other->preserve_rank_order == preserve_rank_order;
   };
   std::vector<MeshDescriptionPtr>* shared = nullptr;
   if (in_rank()) {
@@ -66,7 +68,7 @@ MeshDescriptionPtr describe(MeshLayout layout, Names names) {
   }
   Shape shape = layout.shape();
   auto made = std::make_shared<const MeshDescription>(
-      MeshDescription{std::move(layout), std::move(names), std::move(shape)});
+      MeshDescription{std::move(layout), std::move(names), std::move(shape), preserve_rank_order});
   if (shared && shared->size() < Descriptions::shared_max) shared->push_back(made);
   return made;
 }
@@ -85,7 +87,12 @@ DeviceMesh DeviceMesh::init(MeshViewer viewer, const Shape& shape, const DimName
 }
 
 DeviceMesh DeviceMesh::from_ranks(MeshViewer viewer, const RankList& ranks, const Shape& shape,
-                                  const DimNames& names) {
+                                  const DimNames& names, DeviceMeshOptions options) {
+  if (options.preserve_rank_order && !follows(ReleaseChange::preserve_rank_order))
+    raise(ErrorKind::type_error, "mesh/device_mesh",
+          "expected no option of release 2.15, got an unexpected keyword argument "
+          "'preserve_rank_order' under {}",
+          to_string(followed_release()));
   require_viewer(viewer);
   require_shape(shape, names.list());
   if (ranks.size() > viewer.world_size)
@@ -99,7 +106,7 @@ DeviceMesh DeviceMesh::from_ranks(MeshViewer viewer, const RankList& ranks, cons
     raise(ErrorKind::value_error, "mesh/device_mesh",
           "The new group's rank should be within the world_size: expected ranks in 0 .. {}, got {}",
           viewer.world_size - 1, ranks.max());
-  return make_root(viewer, ranks, shape, names);
+  return make_root(viewer, ranks, shape, names, options);
 }
 
 DeviceMesh DeviceMesh::from_group(MeshViewer viewer, const RankList& group, const DimNames& names,
@@ -141,12 +148,13 @@ DeviceMesh DeviceMesh::from_groups(MeshViewer viewer, gsl::span<const RankList> 
 }
 
 DeviceMesh DeviceMesh::make_root(MeshViewer viewer, RankList ranks, const Shape& shape,
-                                 const DimNames& names) {
+                                 const DimNames& names, DeviceMeshOptions options) {
   auto root = std::make_shared<MeshRoot>();
   root->viewer = viewer;
   root->position = ranks.index_of(viewer.rank);
   root->ranks = std::move(ranks);
-  root->description = describe(MeshLayout::contiguous(shape), names.list());
+  root->description =
+      describe(MeshLayout::contiguous(shape), names.list(), options.preserve_rank_order);
   return make_view(root, root->description);
 }
 
@@ -155,7 +163,9 @@ DeviceMesh DeviceMesh::make_view(std::shared_ptr<MeshRoot> root, MeshLayout layo
   if (layout.ndim() > dims_max)
     raise(ErrorKind::value_error, "mesh/device_mesh", "expected at most {} mesh dims, got {}",
           dims_max, layout.ndim());
-  return make_view(std::move(root), describe(std::move(layout), std::move(names)));
+  DescriptionPtr description =
+      describe(std::move(layout), std::move(names), root->description->preserve_rank_order);
+  return make_view(std::move(root), std::move(description));
 }
 
 DeviceMesh DeviceMesh::make_view(std::shared_ptr<MeshRoot> root, DescriptionPtr description) {
@@ -178,6 +188,7 @@ const MeshViewer& DeviceMesh::viewer() const { return view_->root->viewer; }
 const std::optional<Dims>& DeviceMesh::get_coordinate() const { return view_->coordinate; }
 const MeshLayout& DeviceMesh::layout() const { return view_->description->layout; }
 const RankList& DeviceMesh::root_ranks() const { return view_->root->ranks; }
+bool DeviceMesh::preserve_rank_order() const { return view_->description->preserve_rank_order; }
 
 std::int64_t DeviceMesh::size(const MeshDim& dim) const { return layout()[dim_index(dim)].size(); }
 
@@ -252,7 +263,8 @@ RankList DeviceMesh::ranks() const {
 
 bool operator==(const DeviceMesh& a, const DeviceMesh& b) {
   if (a.view_ == b.view_) return true;
-  return a.layout() == b.layout() && a.names() == b.names() && a.root_ranks() == b.root_ranks();
+  return a.layout() == b.layout() && a.names() == b.names() && a.root_ranks() == b.root_ranks() &&
+         a.preserve_rank_order() == b.preserve_rank_order();
 }
 
 std::size_t DeviceMesh::hash() const {
@@ -266,6 +278,7 @@ std::size_t DeviceMesh::hash() const {
     hash.fold(name.size());
     for (char letter : name) hash.fold(static_cast<unsigned char>(letter));
   }
+  if (preserve_rank_order()) hash.fold(1);
   return static_cast<std::size_t>(hash.value());
 }
 

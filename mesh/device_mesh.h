@@ -57,6 +57,15 @@ class MeshDim {
   std::variant<std::int64_t, std::string> dim_;
 };
 
+// DeviceMeshOptions are what the constructor takes besides ranks and names.
+struct DeviceMeshOptions {
+  // preserve_rank_order asks PyTorch 2.15 to keep the members of groups in the order of the mesh.
+  // Here they always are, so it only distinguishes meshes: all that are cut out of the mesh have it
+  // too, and it is part of equality and hash. A TypeError under release 2.13, which doesn't know
+  // it.
+  bool preserve_rank_order = false;
+};
+
 // DeviceMesh is an n-dimensional arrangement of ranks, as one rank sees it. Slices, flattened and
 // unflattened meshes share their root: they are layouts over the positions of the root's ranks, and
 // the ranks that they show are those of the slice in which the viewer lies. The words and the
@@ -84,7 +93,7 @@ class DeviceMesh {
   // Throws as init does, and a ValueError where the ranks don't fill the shape or aren't in the
   // world.
   static DeviceMesh from_ranks(MeshViewer viewer, const RankList& ranks, const Shape& shape,
-                               const DimNames& names = {});
+                               const DimNames& names = {}, DeviceMeshOptions options = {});
 
   // from_group makes a 1-D mesh of the members of a group. `ranks`, if given, must be those members
   // (ValueError).
@@ -173,15 +182,20 @@ class DeviceMesh {
   // mesh, row-major; unit dims don't count, nor does the order in which the dims are listed.
   std::optional<DeviceMesh> find_flattened(DimSpan dims) const;
 
-  // flattened_count is the number of flattened meshes that the root keeps.
+  // flattened_count is the number of flattened meshes that the root keeps; flattened_meshes returns
+  // them in the order in which they were made.
   std::size_t flattened_count() const;
+  std::vector<DeviceMesh> flattened_meshes() const;
+
+  // preserve_rank_order returns the option that the root was made with.
+  bool preserve_rank_order() const;
 
   // layout says how the dims step over the positions of root_ranks.
   const MeshLayout& layout() const;
   const RankList& root_ranks() const;
 
-  // Meshes are equal that have equal root ranks, layout and names. Sibling slices are therefore
-  // equal, as in PyTorch.
+  // Meshes are equal that have equal root ranks, layout, names and options. Sibling slices are
+  // therefore equal, as in PyTorch.
   friend bool operator==(const DeviceMesh& a, const DeviceMesh& b);
   std::size_t hash() const;
 
@@ -189,7 +203,7 @@ class DeviceMesh {
   using DescriptionPtr = std::shared_ptr<const MeshDescription>;
   explicit DeviceMesh(std::shared_ptr<const MeshView> view) : view_(std::move(view)) {}
   static DeviceMesh make_root(MeshViewer viewer, RankList ranks, const Shape& shape,
-                              const DimNames& names);
+                              const DimNames& names, DeviceMeshOptions options = {});
   static DeviceMesh make_view(std::shared_ptr<MeshRoot> root, DescriptionPtr description);
   static DeviceMesh make_view(std::shared_ptr<MeshRoot> root, MeshLayout layout,
                               std::vector<std::string> names);

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "core/check/error.h"
+#include "core/engine/followed_release.h"
 #include "mesh/device_mesh.h"
 #include "mesh/device_mesh_state.h"
 
@@ -153,7 +154,8 @@ DeviceMesh DeviceMesh::concatenate(gsl::span<const DeviceMesh> meshes) {
             "Cannot concatenate a DeviceMesh without mesh_dim_names, got {}", to_string(mesh));
     if (mesh.get_rank() != root->viewer.rank || mesh.root_ranks() != root->ranks)
       raise(ErrorKind::runtime_error, where,
-            "Cannot concatenate DeviceMeshes derived from different device meshs: ranks {} and {}",
+            "Cannot concatenate DeviceMeshes derived from different device {}: ranks {} and {}",
+            follows(ReleaseChange::concatenate_refusal_text) ? "meshes" : "meshs",
             to_string(root->ranks), to_string(mesh.root_ranks()));
     layout.append(mesh.layout());
     names.insert(names.end(), mesh.names().begin(), mesh.names().end());
@@ -173,12 +175,18 @@ std::vector<DeviceMesh> DeviceMesh::get_all_submeshes(const MeshDim& dim) const 
   DimNames name = names().empty() ? DimNames() : names()[static_cast<std::size_t>(index)];
   std::vector<DeviceMesh> meshes;
   for (std::int64_t i = 0; i < starts.size(); ++i)
-    meshes.push_back(
-        make_root(viewer(), root_ranks().select(starts(i), line), {line.size()}, name));
+    meshes.push_back(make_root(viewer(), root_ranks().select(starts(i), line), {line.size()}, name,
+                               {.preserve_rank_order = preserve_rank_order()}));
   return meshes;
 }
 
 std::size_t DeviceMesh::flattened_count() const { return view_->root->flattened.size(); }
+
+std::vector<DeviceMesh> DeviceMesh::flattened_meshes() const {
+  std::vector<DeviceMesh> meshes;
+  for (const auto& [name, layout] : view_->root->flattened) meshes.push_back(*registered(name));
+  return meshes;
+}
 
 std::optional<DeviceMesh> DeviceMesh::find_flattened(DimSpan dims) const {
   Dims ascending(dims.begin(), dims.end());

@@ -18,6 +18,7 @@ struct MeshDescription {
   MeshLayout layout;
   std::vector<std::string> names;
   Shape shape;
+  bool preserve_rank_order = false;
 };
 using MeshDescriptionPtr = std::shared_ptr<const MeshDescription>;
 

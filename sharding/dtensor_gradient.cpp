@@ -3,11 +3,14 @@
 #include "core/autograd/function.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
+#include "core/engine/followed_release.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/number.h"
 #include "core/ops/shapes/op_views.h"
+#include "sharding/explicit_redistribution.h"
 
 namespace simmesh {
 
@@ -24,8 +27,11 @@ class DTensorDistribution final : public Distribution {
   Tensor local_part() const override { return value_.local(); }
   const AttachedViews& views() const override { return op_views(); }
 
-  // Gradients that meet on the tape are added: pieces with equal placements piece by piece.
+  // Gradients that meet on the tape are added: pieces with equal placements piece by piece. What
+  // converts them converts the pieces.
   std::vector<Tensor> dispatch(const OpCall& call) const override {
+    if (call.op.name == "_to_copy")
+      return {of_pieces(to(value_.local(), call.attributes.get<DType>("dtype")))};
     bool is_sum = call.op.name == "add" && call.inputs.size() == 2;
     for (const auto& [name, value] : call.attributes)
       is_sum = is_sum && (name != "alpha" || Number::of(value).as<double>() == 1.0);
@@ -49,10 +55,17 @@ class DTensorDistribution final : public Distribution {
                                   [](const Placement& one) { return one.is_pending(); });
     UnroundedSums scope(keeps_unrounded() || is_pending);
     Tensor sum = add(DTensor::of(call.inputs[0]).local(), DTensor::of(call.inputs[1]).local());
-    return {DTensor(value_.spec(), std::move(sum)).as_tensor()};
+    return {of_pieces(std::move(sum))};
   }
 
  private:
+  // A DTensor like this one of other pieces, in their dtype.
+  Tensor of_pieces(Tensor local) const {
+    DTensorSpec spec = value_.spec();
+    spec.dtype = local.dtype();
+    return DTensor(std::move(spec), std::move(local)).as_tensor();
+  }
+
   mutable DTensor value_;
 };
 
@@ -67,6 +80,14 @@ FunctionBackward of_dtensor(std::function<Tensor(const DTensor& gradient)> rule)
 DTensor brought_to(const DTensor& gradient, const Sharding& target) {
   if (gradient.spec().sharding == target) return gradient;
   return gradient.redistribute_local(target.placements, {.order = target.order});
+}
+
+void observe_from_local_backward(const DTensor& gradient, const Sharding& target) {
+  if (gradient.spec().sharding == target ||
+      !follows(ReleaseChange::explicit_context_sees_from_local))
+    return;
+  ExplicitRedistributionContext::observe_redistribution(
+      gradient, target, "Implicit redistribution occurred in DTensor.from_local backward");
 }
 
 }  // namespace
@@ -104,6 +125,7 @@ DTensor recorded_from_local(const Tensor& local, const DTensor& result,
   sharding.placements = options.grad_placements ? *options.grad_placements
                                                 : without_pending(std::move(sharding.placements));
   record_function("from_local", {local}, {&target}, of_dtensor([sharding](const DTensor& gradient) {
+                    observe_from_local_backward(gradient, sharding);
                     return brought_to(gradient, sharding).to_local();
                   }),
                   {.reduces_gradients = true});

@@ -14,14 +14,28 @@ namespace {
 
 constexpr std::size_t states_max = 4'000'000;
 
+// SearchCost is what the search pays for a step. Embedding a shard costs nothing here, for nothing
+// is communicated.
+struct SearchCost {
+  const RedistributeCost& cost;
+  bool embeds_shards;
+
+  double step_us(std::int64_t shards, std::size_t mesh_dim, const Placement& from,
+                 const Placement& to) const {
+    if (embeds_shards && embeds_shard(from, to)) return 0.0;
+    return cost.step_from_shards_us(shards, static_cast<std::int64_t>(mesh_dim), from, to);
+  }
+};
+
 // known_cost is the cost of some path from `from` to `to`, summed up as the search does.
 double known_cost(const Sharding& from, const Sharding& to, std::int64_t tensor_dims,
-                  DimSpan mesh_shape, const RedistributeCost& cost) {
+                  DimSpan mesh_shape, const SearchCost& cost) {
   const auto total_us = [&](const std::vector<PlanStep>& steps) {
     double us = 0.0;
     const Sharding* before = &from;
     for (const PlanStep& step : steps) {
-      us += cost.step_us(before->placements, step.mesh_dims.front(), step.from, step.to);
+      us += cost.step_us(shard_count(before->placements, mesh_shape),
+                         static_cast<std::size_t>(step.mesh_dims.front()), step.from, step.to);
       before = &step.after;
     }
     return us;
@@ -38,7 +52,7 @@ double known_cost(const Sharding& from, const Sharding& to, std::int64_t tensor_
 class Search {
  public:
   Search(const Sharding& from, const Sharding& to, std::int64_t tensor_dims, DimSpan mesh_shape,
-         const RedistributeCost& cost)
+         const SearchCost& cost)
       : codes_(from, to, tensor_dims),
         tensor_dims_(static_cast<std::size_t>(tensor_dims)),
         mesh_shape_(mesh_shape),
@@ -48,8 +62,11 @@ class Search {
     goal_state_ = codes_.encoded(to);
     goal_ = number(goal_state_);
     bound_us_ = with_slack(known_cost(from, to, tensor_dims, mesh_shape, cost));
-    for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape.size(); ++mesh_dim)
-      floor_us_.push_back(cost.floor_us(static_cast<std::int64_t>(mesh_dim)));
+    for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape.size(); ++mesh_dim) {
+      floor_us_.push_back(cost.cost.floor_us(static_cast<std::int64_t>(mesh_dim)));
+      takes_shard_.push_back(cost.embeds_shards &&
+                             to.placements[mesh_dim] == Partial(ReduceOp::sum));
+    }
   }
 
   // path returns the states from the start to the goal.
@@ -110,8 +127,7 @@ class Search {
   void reach(std::uint32_t from, ShardState next, std::size_t mesh_dim, std::uint8_t code) {
     const Placement& before = codes_.placement(next.at[mesh_dim].code);
     const double cost =
-        nodes_[from].cost + cost_.step_from_shards_us(shards_, static_cast<std::int64_t>(mesh_dim),
-                                                      before, codes_.placement(code));
+        nodes_[from].cost + cost_.step_us(shards_, mesh_dim, before, codes_.placement(code));
     next.at[mesh_dim] = {code, sharded(code) ? count_[code] : std::uint8_t{0}};
     if (cost + remaining_us(next) > bound_us_) return;
     const std::uint32_t state = number(next);
@@ -125,7 +141,7 @@ class Search {
 
   // remaining_us bounds from below what a path from the state to the goal costs: each pending mesh
   // dim that isn't in the goal is reduced, and in each tensor dim all shards leave that come after
-  // those at which the two orders agree.
+  // those at which the two orders agree. A shard that can be embedded leaves for nothing.
   double remaining_us(const ShardState& state) const {
     std::uint8_t agreed[dims_max + 1];
     std::fill_n(agreed, tensor_dims_ + 1, std::numeric_limits<std::uint8_t>::max());
@@ -140,7 +156,8 @@ class Search {
     }
     for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape_.size(); ++mesh_dim) {
       const ShardState::Entry entry = state.at[mesh_dim];
-      if (sharded(entry.code) && entry.place >= agreed[entry.code]) us += floor_us_[mesh_dim];
+      if (sharded(entry.code) && entry.place >= agreed[entry.code] && !takes_shard_[mesh_dim])
+        us += floor_us_[mesh_dim];
     }
     return us;
   }
@@ -169,7 +186,7 @@ class Search {
   PlacementCodes codes_;
   std::size_t tensor_dims_;
   DimSpan mesh_shape_;
-  const RedistributeCost& cost_;
+  SearchCost cost_;
   ShardStateTable states_;
   std::vector<Node> nodes_;
   std::vector<Entry> queue_;
@@ -178,8 +195,9 @@ class Search {
   std::uint32_t goal_ = 0;
 
   ShardState goal_state_{};
-  double bound_us_ = 0;                                 // no path that costs more is of interest
-  boost::container::small_vector<double, 4> floor_us_;  // of any collective, by mesh dim
+  double bound_us_ = 0;                                  // no path that costs more is of interest
+  boost::container::small_vector<double, 4> floor_us_;   // of any collective, by mesh dim
+  boost::container::small_vector<bool, 4> takes_shard_;  // by mesh dim: a shard can become its goal
 
   // What survey found in the state that is being expanded.
   std::int64_t shards_ = 1;
@@ -224,6 +242,9 @@ void Search::expand(std::uint32_t from) {
           !mixes(state, mesh_dim, codes_.placement(target)))
         reach(from, state, mesh_dim, static_cast<std::uint8_t>(target));
   }
+  for (std::uint8_t source = 1; source < shard_end; ++source)
+    if (count_[source] > 0 && takes_shard_[last_[source]])
+      reach(from, state, last_[source], goal_state_.at[last_[source]].code);
   if (states_.size() > states_max)
     raise(ErrorKind::runtime_error, "sharding/graph_planner",
           "expected a search over at most {} shardings, got more: use the greedy planner for a "
@@ -244,8 +265,8 @@ std::vector<ShardState> Search::path_to_goal() const {
 
 std::vector<PlanStep> graph_steps(const Sharding& from, const Sharding& to,
                                   std::int64_t tensor_dims, DimSpan mesh_shape,
-                                  const RedistributeCost& cost) {
-  Search search(from, to, tensor_dims, mesh_shape, cost);
+                                  const RedistributeCost& cost, bool embeds_shards) {
+  Search search(from, to, tensor_dims, mesh_shape, {cost, embeds_shards});
   const std::vector<ShardState> path = search.path();
   std::vector<PlanStep> steps;
   for (std::size_t index = 1; index < path.size(); ++index) {

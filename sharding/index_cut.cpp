@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/check/check.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
 
 namespace simmesh {
 
@@ -22,7 +24,7 @@ LocalRun locate(const IndexRuns& held, const IndexRun& wanted) {
       return {local + wanted.start - run.start, std::min(wanted.end(), run.end()) - wanted.start};
     local += run.length;
   }
-  SIMMESH_CHECK(false, "index {} is wanted but not held", wanted.start);
+  SIMMESH_CHECK(false, "index {} isn't there", wanted.start);
 }
 
 }  // namespace
@@ -37,6 +39,26 @@ Tensor cut_indices(const Tensor& tensor, const IndexCut& cut) {
       LocalRun local = locate(cut.held, rest);
       Tensor target = result.narrow({cut.dim, at, local.length});
       copy_(target, tensor.narrow({cut.dim, local.start, local.length}));
+      at += local.length;
+      rest.start += local.length;
+      rest.length -= local.length;
+    }
+  }
+  return result;
+}
+
+Tensor embed_indices(const Tensor& tensor, const IndexCut& cut) {
+  NoGrad mode;
+  Tensor added = add(zeros(tensor.shape(), tensor.dtype()), tensor);
+  Shape shape = tensor.shape();
+  shape[std::size_t(cut.dim)] = index_count(cut.wanted);
+  Tensor result = zeros(shape, tensor.dtype());
+  std::int64_t at = 0;
+  for (IndexRun rest : cut.held) {
+    while (rest.length > 0) {
+      LocalRun local = locate(cut.wanted, rest);
+      Tensor target = result.narrow({cut.dim, local.start, local.length});
+      copy_(target, added.narrow({cut.dim, at, local.length}));
       at += local.length;
       rest.start += local.length;
       rest.length -= local.length;

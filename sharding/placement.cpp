@@ -244,6 +244,10 @@ Placements normalized(PlacementSpan placements, std::int64_t tensor_dims) {
   return list;
 }
 
+bool embeds_shard(const Placement& from, const Placement& to) {
+  return from.is_shard() && to == Partial(ReduceOp::sum);
+}
+
 std::size_t hash_value(const Placement& placement) {
   std::uint64_t hash = 0;
   const auto mix = [&hash](std::uint64_t value) {

@@ -125,6 +125,10 @@ Placements parse_placements(std::string_view text);
 // is to be split.
 Placements normalized(PlacementSpan placements, std::int64_t tensor_dims);
 
+// embeds_shard says whether a step between two placements embeds a plain shard in zeros: S(d) to
+// P(sum). Release 2.15 can do so.
+bool embeds_shard(const Placement& from, const Placement& to);
+
 // hash_value depends on the value only and is the same in every process.
 std::size_t hash_value(const Placement& placement);
 

@@ -30,6 +30,7 @@ Collective collective_of(const PlanStep& step, DimSpan mesh_shape) {
   const bool alone = std::all_of(step.mesh_dims.begin(), step.mesh_dims.end(),
                                  [&](std::int64_t mesh_dim) { return mesh_shape[mesh_dim] == 1; });
   if (alone || step.from == step.to || step.from.is_replicate()) return Collective::none;
+  if (embeds_shard(step.from, step.to)) return Collective::none;
   if (step.from.is_pending())
     return step.to.is_shard() ? Collective::reduce_scatter : Collective::all_reduce;
   return step.from.is_shard() && step.to.is_shard() ? Collective::all_to_all

@@ -38,7 +38,7 @@ std::shared_ptr<const Planned> PlanCache::find_or_make(const PlanRequest& reques
   }
   ++misses_;
   auto planned = std::make_shared<const Planned>(Planned{request, make_plan(request)});
-  validate_steps(planned->plan, request.mesh_shape);
+  validate_steps(planned->plan, request);
   entries_.push_front({hash, planned});
   by_hash_.emplace(hash, entries_.begin());
   if (entries_.size() > plans_max) {
@@ -52,6 +52,12 @@ std::shared_ptr<const Planned> PlanCache::find_or_make(const PlanRequest& reques
     entries_.erase(oldest);
   }
   return planned;
+}
+
+std::vector<std::shared_ptr<const Planned>> PlanCache::plans() const {
+  std::vector<std::shared_ptr<const Planned>> plans;
+  for (const Entry& entry : entries_) plans.push_back(entry.planned);
+  return plans;
 }
 
 }  // namespace simmesh

@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "sharding/plan.h"
 #include "sharding/planner.h"
@@ -25,6 +26,9 @@ class PlanCache {
   // find_or_make returns the plan of a request, which any rank may keep and read. Throws what
   // make_plan and validate_steps throw; failures aren't kept.
   std::shared_ptr<const Planned> find_or_make(const PlanRequest& request);
+
+  // plans returns all plans that are kept, the newest first.
+  std::vector<std::shared_ptr<const Planned>> plans() const;
 
   std::uint64_t hits() const { return hits_; }
   std::uint64_t misses() const { return misses_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/clock/topology.h"
@@ -32,5 +33,8 @@ struct PlanRequest {
   Topology topology;
   Release release = newest_release;
 };
+
+// to_string returns "float32[16, 8] on mesh [2, 4]: S(0),R -> R,S(1)".
+std::string to_string(const PlanRequest& request);
 
 }  // namespace simmesh

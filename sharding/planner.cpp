@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/release/release_change.h"
 #include "sharding/graph_planner.h"
 #include "sharding/greedy_planner.h"
 #include "sharding/local_shape.h"
@@ -45,9 +46,16 @@ std::optional<Sharding> decoded_exactly(const Sharding& sharding, DimSpan shape,
   return decoded;
 }
 
-void price(Plan& plan, const RedistributeCost& cost) {
+bool embeds_shards(const PlanRequest& request) {
+  return has(request.release, ReleaseChange::shard_to_partial_sum);
+}
+
+// price gives steps the costs of the search, in which embedding a shard is free. The plan has the
+// cost by which strategies are chosen, and these must not come to embed shards.
+void price(Plan& plan, const PlanRequest& request, const RedistributeCost& cost) {
   for (std::size_t index = 0; index < plan.steps.size(); ++index) {
     PlanStep& step = plan.steps[index];
+    if (embeds_shards(request) && embeds_shard(step.from, step.to)) continue;
     step.cost_us =
         cost.step_us(plan.before(index).placements, step.mesh_dims.front(), step.from, step.to);
   }
@@ -90,7 +98,8 @@ void find_steps(Plan& plan, const PlanRequest& request, const RedistributeCost& 
   plan.planner = choose_planner(plan, request);
   if (plan.from == plan.to) return;
   if (plan.planner == PlannerKind::graph) {
-    plan.steps = graph_steps(plan.from, plan.to, tensor_dims, request.mesh_shape, cost);
+    plan.steps = graph_steps(plan.from, plan.to, tensor_dims, request.mesh_shape, cost,
+                             embeds_shards(request));
     return;
   }
   if (plan.planner == PlannerKind::greedy) {
@@ -117,7 +126,7 @@ Plan make_plan(const PlanRequest& request) {
                      static_cast<double>(bytes_per_element(request.dtype));
   const RedistributeCost cost(bytes, request.mesh_shape, request.topology);
   find_steps(plan, request, cost);
-  price(plan, cost);
+  price(plan, request, cost);
   if (!request.flattened.empty())
     plan.steps = merge_steps(std::move(plan.steps), plan.from, request.shape, request.mesh_shape,
                              request.flattened);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/release/release_change.h"
 
 namespace simmesh {
 namespace {
@@ -63,11 +64,13 @@ void validate_redistribute(const PlanRequest& request) {
   for (std::size_t mesh_dim = 0; mesh_dim < request.to.size(); ++mesh_dim) {
     const Placement& from = request.from[mesh_dim];
     const Placement& to = request.to[mesh_dim];
-    if (to.is_pending() && from != to)
-      raise(ErrorKind::runtime_error, redistribute_source,
-            "Can not redistribute from {} to {} on mesh dim {}, redistributing to Partial is for "
-            "internal use only!",
-            to_string(from), to_string(to), mesh_dim);
+    bool can_embed = has(request.release, ReleaseChange::shard_to_partial_sum);
+    if (!to.is_pending() || from == to || (can_embed && embeds_shard(from, to))) continue;
+    raise(ErrorKind::runtime_error, redistribute_source,
+          "Can not redistribute from {} to {} on mesh dim {}, {}!", to_string(from), to_string(to),
+          mesh_dim,
+          can_embed ? "only Shard to Partial(sum) redistribution is supported"
+                    : "redistributing to Partial is for internal use only");
   }
   validate_local_redistribute(request);
 }
@@ -84,10 +87,13 @@ void validate_local_redistribute(const PlanRequest& request) {
   check_order(request.to_order, to);
 }
 
-void validate_steps(const Plan& plan, DimSpan mesh_shape) {
+void validate_steps(const Plan& plan, const PlanRequest& request) {
+  bool can_embed = has(request.release, ReleaseChange::shard_to_partial_sum);
   for (const PlanStep& step : plan.steps) {
     const std::int64_t mesh_dim = step.mesh_dims.front();
-    if (!step.to.is_pending() || step.from == step.to || mesh_shape[mesh_dim] == 1) continue;
+    if (!step.to.is_pending() || step.from == step.to || request.mesh_shape[mesh_dim] == 1)
+      continue;
+    if (can_embed && embeds_shard(step.from, step.to)) continue;
     if (step.from.splits())
       raise(ErrorKind::runtime_error, redistribute_source,
             "redistributing mesh dim {} from {} to {} is not supported yet", mesh_dim,

@@ -12,7 +12,8 @@ namespace simmesh {
 // (make_plan does so by itself); then the plan is made, and validate_steps looks at its steps.
 
 // validate_redistribute throws a RuntimeError where the target has a pending placement that the
-// source doesn't have on the same mesh dim, and then what validate_local_redistribute throws.
+// source doesn't have on the same mesh dim (release 2.15: other than P(sum) for a plain shard), and
+// then what validate_local_redistribute throws.
 void validate_redistribute(const PlanRequest& request);
 
 // validate_local_redistribute throws
@@ -24,9 +25,9 @@ void validate_local_redistribute(const PlanRequest& request);
 
 // validate_steps throws for the first step in order of execution that can't be carried out; steps
 // on mesh dims of size 1 do nothing and always can.
-//   RuntimeError    a shard to a pending placement
+//   RuntimeError    a shard to a pending placement (release 2.15: other than a plain one to P(sum))
 //   AssertionError  a pending placement to another one
 //   ValueError      a replica to a pending placement other than sum, avg, min and max
-void validate_steps(const Plan& plan, DimSpan mesh_shape);
+void validate_steps(const Plan& plan, const PlanRequest& request);
 
 }  // namespace simmesh

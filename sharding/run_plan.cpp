@@ -60,6 +60,7 @@ class StepRun {
   [[gnu::noinline]] bool cuts_held_by_chunks() const;
   [[gnu::noinline]] Tensor placed(const Tensor& pieces) const;
   [[gnu::noinline]] Tensor cut(const Tensor& whole) const;
+  [[gnu::noinline]] Tensor embedded(const Tensor& piece) const;
   [[gnu::noinline]] Tensor as_operand(Tensor local) const;
   [[gnu::noinline]] Tensor finish_reduction(Tensor sum) const;
   [[gnu::noinline]] Tensor finished(const Tensor& operand, ReduceOp op,
@@ -240,7 +241,16 @@ Tensor StepRun::cut(const Tensor& whole) const {
   return cut_indices(whole, {dim, held, wanted});
 }
 
+// This rank's piece at its place among zeros.
+Tensor StepRun::embedded(const Tensor& piece) const {
+  if (has_no_elements(run_.global_shape)) return piece;
+  std::int64_t dim = step_.from.dim();
+  IndexRuns held = own_runs(before_, dim), wanted = own_runs(step_.after, dim);
+  return embed_indices(piece, {dim, held, wanted});
+}
+
 PlanResult StepRun::from_split(const Tensor& local, bool is_async) const {
+  if (embeds_shard(step_.from, step_.to)) return {embedded(local), {}};
   bool same_dim = step_.to.splits(step_.from.dim());
   if (same_dim || !gathers_in_order()) return gather_and_cut(local);
   if (step_.to.is_replicate()) {

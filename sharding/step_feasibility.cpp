@@ -34,6 +34,7 @@ struct DimCheck {
   DimSpan mesh_shape;
   std::int64_t tensor_dim;
   std::int64_t mesh_dim;  // of the step
+  bool embeds;            // each member only puts what it holds itself in its place
   const Sharding& before;
   const Sharding& after;
 
@@ -57,6 +58,10 @@ struct DimCheck {
       IndexRuns wanted = runs(after, coordinate);
       sort_runs(wanted);
       served = covers(held, wanted);
+      if (!served || !embeds) continue;
+      IndexRuns own = runs(before, coordinate);
+      sort_runs(own);
+      served = covers(wanted, own);
     }
     coordinate[mesh_dim] = 0;
     return served;
@@ -89,8 +94,13 @@ bool step_is_feasible(DimSpan global_shape, DimSpan mesh_shape, const Sharding& 
   if (element_count(global_shape) == 0) return true;
   for (const Placement* placement : {&step.from, &step.to}) {
     if (!placement->splits()) continue;
-    const DimCheck check{global_shape,           mesh_shape, placement->dim(),
-                         step.mesh_dims.front(), before,     step.after};
+    const DimCheck check{.global_shape = global_shape,
+                         .mesh_shape = mesh_shape,
+                         .tensor_dim = placement->dim(),
+                         .mesh_dim = step.mesh_dims.front(),
+                         .embeds = embeds_shard(step.from, step.to),
+                         .before = before,
+                         .after = step.after};
     if (!check.holds()) return false;
   }
   return true;

@@ -9,7 +9,8 @@ namespace simmesh {
 // step_is_feasible says whether a step on one mesh dim can be carried out exactly with data of the
 // step's own groups: at every coordinate and in every tensor dim, each index of the piece after the
 // step lies in the piece that some member of its group holds before. It fails where a step moves a
-// shard that is not the innermost one of its tensor dim.
+// shard that is not the innermost one of its tensor dim. Where a shard is embedded, each rank's
+// piece must also lie in its own piece after the step.
 //
 // A tensor without elements has nothing to misplace: every step of it is feasible. Time grows with
 // the number of ranks along the mesh dims that split a tensor dim of the step.

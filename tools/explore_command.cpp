@@ -6,7 +6,8 @@
 #include "core/check/write_file.h"
 #include "gate/explore_gate.h"
 #include "tools/commands.h"
-#include "tools/gate_options.h"
+#include "tools/gate_memory_check.h"
+#include "tools/run_options.h"
 #include "tools/watched_run.h"
 
 namespace simmesh {
@@ -27,21 +28,13 @@ std::string schedule_file(const ExploreArguments& arguments) {
 }
 
 // The line replays the file of the shortest failing schedule.
-std::string reproduce_line(const ExploreArguments& arguments, const GateRunOptions& options,
-                           const std::string& file) {
-  std::string line = fmt::format("simmesh run {} --schedule {}", shell_word(arguments.path),
-                                 shell_word("replay:" + file));
-  if (options.seed != 0) line += fmt::format(" --seed {}", options.seed);
-  if (arguments.run.threads != 1) line += fmt::format(" --threads {}", arguments.run.threads);
-  if (options.arithmetic) line += " --arithmetic " + shell_word(*options.arithmetic);
-  if (options.timeout_seconds != GateRunOptions().timeout_seconds)
-    line += fmt::format(" --timeout {}", options.timeout_seconds);
-  if (options.release) line += fmt::format(" --release {}", to_string(*options.release));
-  return line;
+std::string reproduce_line(const std::string& gate, RunWords words, const std::string& file) {
+  words.schedule = "replay:" + file;
+  return "simmesh run " + shell_word(gate) + flags(words);
 }
 
 // The result is printed before files are written, so that it isn't lost if they can't be.
-int run(ExploreArguments& arguments, const GateRunOptions& options) {
+int run(ExploreArguments& arguments, const RunWords& options) {
   GateFile gate = read_gate(arguments.path);
   expect_memory_of(gate, arguments.run.jobs);
   if (!arguments.output_file.empty())
@@ -53,7 +46,7 @@ int run(ExploreArguments& arguments, const GateRunOptions& options) {
   watched.end(found.interrupted);
   ExploreTextOptions text{.quiet = arguments.output.quiet};
   std::string file = schedule_file(arguments);
-  if (!found.choices.empty()) text.reproduce = reproduce_line(arguments, options, file);
+  if (!found.choices.empty()) text.reproduce = reproduce_line(arguments.path, options, file);
   print_report(arguments.output.json ? to_json(found, text) : to_text(found, text));
   if (!found.choices.empty())
     write_file(file, choices_to_string(found.choices) + "\n", "the failing schedule");
@@ -78,8 +71,7 @@ void add_explore_command(CLI::App& program, int& status) {
                   "file for a failing schedule; default: GATE.schedule");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "schedules");
   arguments->output.add_to(*app);
-  app->callback(
-      [arguments, app, &status] { status = run(*arguments, gate_options(arguments->run, *app)); });
+  app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
 }
 
 }  // namespace simmesh

@@ -1,4 +1,5 @@
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <fmt/core.h>
 #include <memory>
@@ -70,6 +71,11 @@ PlanRequest request_of(const PlanArguments& arguments) {
   return request;
 }
 
+// An infinite cost is written as in the recorded cases, for JSON has no number for it.
+nlohmann::ordered_json to_json(double us) {
+  return std::isinf(us) ? nlohmann::ordered_json("inf") : nlohmann::ordered_json(us);
+}
+
 nlohmann::ordered_json to_json(const PlanReport& report) {
   nlohmann::ordered_json steps = nlohmann::ordered_json::array();
   for (const PlanReport::Step& step : report.steps)
@@ -78,8 +84,8 @@ nlohmann::ordered_json to_json(const PlanReport& report) {
                      {"after", step.after},
                      {"bytes_per_rank", step.bytes_per_rank},
                      {"bytes_per_link", step.bytes_per_link},
-                     {"cost_us", step.cost_us}});
-  return {{"planner", report.planner}, {"steps", steps}, {"cost_us", report.cost_us}};
+                     {"cost_us", to_json(step.cost_us)}});
+  return {{"planner", report.planner}, {"steps", steps}, {"cost_us", to_json(report.cost_us)}};
 }
 
 void print(const PlanReport& report, bool quiet) {
@@ -113,7 +119,7 @@ void run(const PlanArguments& arguments) {
     request.planner = choice;
     validate_local_redistribute(request);
     Plan plan = make_plan(request);
-    validate_steps(plan, request.mesh_shape);
+    validate_steps(plan, request);
     if (!arguments.picture.empty())
       write_file(arguments.picture, picture_of(plan, request, arguments.picture), "the picture");
     PlanReport report = report_plan(plan, request);

@@ -8,7 +8,8 @@
 #include "gate/gate_explain.h"
 #include "gate/gate_report.h"
 #include "tools/commands.h"
-#include "tools/gate_options.h"
+#include "tools/gate_memory_check.h"
+#include "tools/run_options.h"
 #include "tools/terminal.h"
 
 namespace simmesh {
@@ -23,7 +24,7 @@ struct RunArguments {
 };
 
 // All files are read before the first gate runs, and nothing is printed before the last has run.
-int run(const RunArguments& arguments, const GateRunOptions& options) {
+int run(const RunArguments& arguments, const RunWords& options) {
   std::vector<GateFile> gates;
   for (const std::string& path : arguments.paths) gates.push_back(read_gate(path));
   if (arguments.explain) {
@@ -69,8 +70,7 @@ void add_run_command(CLI::App& program, int& status) {
                 "print the gate with all defaults as TOML, without running it");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->output.add_to(*app);
-  app->callback(
-      [arguments, app, &status] { status = run(*arguments, gate_options(arguments->run, *app)); });
+  app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
 }
 
 }  // namespace simmesh

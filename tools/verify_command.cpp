@@ -2,9 +2,6 @@
 #include <memory>
 
 #include "core/check/error.h"
-#include "core/check/write_file.h"
-#include "core/engine/arithmetic.h"
-#include "core/engine/schedule.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
 #include "tools/watched_run.h"
@@ -30,9 +27,6 @@ struct VerifyArguments {
 };
 
 VerifyRequest request_of(const VerifyArguments& arguments) {
-  // An unknown schedule or arithmetic is refused before any case runs.
-  Schedule::parse(arguments.run.schedule);
-  Arithmetic::parse(arguments.run.arithmetic);
   VerifyRequest request;
   request.paths = arguments.paths;
   if (!arguments.kinds.empty()) request.filter.kinds = CaseFilter::split(arguments.kinds);
@@ -43,14 +37,7 @@ VerifyRequest request_of(const VerifyArguments& arguments) {
   request.filter.id = arguments.id;
   if (arguments.has_limit) request.limit = arguments.limit;
   request.fail_fast = arguments.fail_fast;
-  request.options = {.seed = arguments.run.seed,
-                     .schedule = arguments.run.schedule,
-                     .threads = arguments.run.threads,
-                     .arithmetic = arguments.run.arithmetic,
-                     .release = arguments.run.followed_release(),
-                     .timeout_seconds = arguments.run.timeout_seconds,
-                     .trace_file = arguments.run.trace_file};
-  if (!arguments.run.trace_file.empty()) expect_writable(arguments.run.trace_file, "the trace");
+  request.options = arguments.run.words();
   request.jobs = std::size_t(arguments.run.jobs);
   return request;
 }

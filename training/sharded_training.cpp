@@ -1,6 +1,7 @@
 #include "training/sharded_training.h"
 
 #include "collectives/collectives.h"
+#include "core/autograd/variable.h"
 #include "core/ops/compute_mode.h"
 #include "fsdp/fsdp_module.h"
 #include "fsdp/named_params.h"
@@ -34,6 +35,18 @@ std::optional<SyncMode> sync_from_string(std::string_view name) {
 
 std::string_view to_string(SyncMode mode) {
   return mode == SyncMode::every ? "every" : mode == SyncMode::last ? "last" : "all_reduce_last";
+}
+
+std::optional<BackwardEnd> backward_end_from_string(std::string_view name) {
+  for (BackwardEnd end : {BackwardEnd::automatic, BackwardEnd::manual, BackwardEnd::async})
+    if (to_string(end) == name) return end;
+  return std::nullopt;
+}
+
+std::string_view to_string(BackwardEnd end) {
+  return end == BackwardEnd::automatic ? "automatic"
+         : end == BackwardEnd::manual  ? "manual"
+                                       : "async";
 }
 
 ShardedTraining::ShardedTraining(const FsdpPlan& plan, const ShardedSettings& settings)
@@ -71,7 +84,20 @@ void ShardedTraining::set_up(nn::Module& model) const {
     if (settings_.force_sum_reduction) module.set_force_sum_reduction_for_comms(true);
     if (settings_.reduces_unused_params) module.set_reduce_scatter_unused_params(true, false);
   }
+  fsdp::FSDPModule root(model);
+  if (settings_.keeps_unsharded_storage) root.set_keep_unsharded_storage(true);
+  if (settings_.backward_end != BackwardEnd::automatic) root.set_manual_backward_finalization(true);
+  if (settings_.grad_dtype.is_set())
+    for (Tensor& parameter : model.parameters())
+      if (parameter.distribution()) set_grad_dtype(parameter, settings_.grad_dtype);
   set_prefetch(model);
+}
+
+void ShardedTraining::end_backward(nn::Module& model) const {
+  if (settings_.backward_end == BackwardEnd::automatic) return;
+  auto handle =
+      fsdp::FSDPModule(model).finalize_backward(settings_.backward_end == BackwardEnd::async);
+  if (handle) handle->wait();
 }
 
 void ShardedTraining::before_micro_batch(nn::Module& model, bool is_last) const {
@@ -101,6 +127,10 @@ ParallelForm ShardedTraining::form(ParallelForm given) {
   };
   form.before_micro_batch = [this](nn::Module& model, bool is_last) {
     before_micro_batch(model, is_last);
+  };
+  form.after_backward = [this, next = std::move(form.after_backward)](nn::Module& model) {
+    end_backward(model);
+    if (next) next(model);
   };
   form.all_sum = [group](const Tensor& value) { return all_reduce(value, ReduceOp::sum, group); };
   return form;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "core/autograd/grad_dtype.h"
 #include "training/fsdp_plan.h"
 #include "training/training.h"
 
@@ -13,6 +15,12 @@ namespace simmesh {
 enum class SyncMode : std::uint8_t { every, last, all_reduce_last };
 std::optional<SyncMode> sync_from_string(std::string_view name);
 std::string_view to_string(SyncMode mode);
+
+// BackwardEnd says what ends the backward of a step: its last pass, or a call of finalize_backward
+// after that, which may be waited for later. The latter two exist since PyTorch 2.15.
+enum class BackwardEnd : std::uint8_t { automatic, manual, async };
+std::optional<BackwardEnd> backward_end_from_string(std::string_view name);
+std::string_view to_string(BackwardEnd end);
 
 // ShardedSettings are settings of fully_shard that are the same for all sharded modules.
 struct ShardedSettings {
@@ -29,6 +37,10 @@ struct ShardedSettings {
   std::optional<double> gradient_divide_factor = {};
   bool force_sum_reduction = false;
   bool reduces_unused_params = false;
+  // Of all sharded parameters, since PyTorch 2.15.
+  GradDtype grad_dtype = {};
+  bool keeps_unsharded_storage = false;
+  BackwardEnd backward_end = BackwardEnd::automatic;
   // Cuts rows over the mesh dims that fully_shard gets, instead of over all ranks.
   bool cuts_over_mesh = false;
 };
@@ -47,6 +59,7 @@ class ShardedTraining {
   void set_up(nn::Module& model) const;
   void set_prefetch(nn::Module& model) const;
   void before_micro_batch(nn::Module& model, bool is_last) const;
+  void end_backward(nn::Module& model) const;
   bool sums_gradients() const;
 
   const FsdpPlan* plan_;

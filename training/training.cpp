@@ -3,19 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "core/arithmetic/unrounded.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
-#include "core/clock/clock.h"
-#include "core/ops/compute_mode.h"
-#include "core/ops/elementwise/pointwise.h"
-#include "core/ops/neural/losses.h"
-#include "core/ops/reductions/reductions.h"
-#include "core/ops/shapes/views.h"
-#include "core/tensor/chunk.h"
 #include "core/tensor/convert.h"
-#include "core/tensor/scalar_value.h"
-#include "training/training_engine.h"
 
 namespace simmesh {
 

@@ -7,7 +7,7 @@ WorldOptions world_options(const VerifyOptions& options, std::int64_t ranks) {
           .seed = options.seed,
           .schedule = Schedule::parse(options.schedule),
           .threads = std::size_t(options.threads),
-          .arithmetic = Arithmetic::parse(options.arithmetic),
+          .arithmetic = Arithmetic::parse(options.arithmetic.value_or("canonical")),
           .release = options.release.value_or(newest_release),
           .timeout_seconds = options.timeout_seconds,
           .trace_file = options.trace_file,

@@ -63,6 +63,7 @@ Schema number_in(double min, double max) {
 Schema figure() { return make({.type = Type::figure}); }
 Schema text() { return make({.type = Type::text}); }
 Schema any_text() { return make({.type = Type::any_text}); }
+Schema any() { return make({.type = Type::any}); }
 Schema hash() { return make({.type = Type::hash}); }
 
 Schema word(std::vector<std::string> words) {

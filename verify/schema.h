@@ -76,6 +76,7 @@ Schema number_in(double min, double max);
 Schema figure();
 Schema text();
 Schema any_text();  // may be empty
+Schema any();       // any JSON value
 Schema hash();
 // word is one of a list. A word that isn't in the list is well-formed but means nothing here.
 Schema word(std::vector<std::string> words);
@@ -130,6 +131,7 @@ struct SchemaNode {
     figure,
     text,
     any_text,
+    any,
     hash,
     word,
     spelled,

@@ -24,6 +24,7 @@ bool has_type(const CaseField& value, const SchemaNode& schema) {
     case Type::flag:
     case Type::yes: return value.is_boolean();
     case Type::null: return value.is_null();
+    case Type::any: return true;
     case Type::integer:
     case Type::seed: return value.is_integer();
     case Type::number: return value.is_number();
@@ -54,6 +55,7 @@ class Checker {
       case Type::yes:
         if (!value.boolean()) value.reject("true");
         return;
+      case Type::any: return;
       case Type::null:
         if (!value.is_null()) value.reject("null");
         return;

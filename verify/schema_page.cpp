@@ -78,6 +78,7 @@ std::string in_words(const SchemaNode& node) {
     case Type::figure: return "a number, inf, -inf or nan";
     case Type::text: return "a text";
     case Type::any_text: return "a text, which may be empty";
+    case Type::any: return "any value";
     case Type::hash: return "16 hex digits";
     case Type::word: return in_words(node.words);
     case Type::spelled: return node.name;

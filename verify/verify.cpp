@@ -15,19 +15,8 @@ namespace simmesh {
 namespace {
 
 std::string reproduce_line(const RecordedCase& recorded, const VerifyOptions& options) {
-  VerifyOptions usual;
-  std::string line = fmt::format("simmesh verify {} --id {}", shell_word(recorded.place().file),
-                                 shell_word(glob_literal(recorded.id())));
-  if (options.seed != usual.seed) line += fmt::format(" --seed {}", options.seed);
-  if (options.schedule != usual.schedule)
-    line += fmt::format(" --schedule {}", shell_word(options.schedule));
-  if (options.threads != usual.threads) line += fmt::format(" --threads {}", options.threads);
-  if (options.arithmetic != usual.arithmetic)
-    line += fmt::format(" --arithmetic {}", shell_word(options.arithmetic));
-  if (options.timeout_seconds != usual.timeout_seconds)
-    line += fmt::format(" --timeout {}", options.timeout_seconds);
-  if (options.release) line += fmt::format(" --release {}", to_string(*options.release));
-  return line;
+  return fmt::format("simmesh verify {} --id {}{}", shell_word(recorded.place().file),
+                     shell_word(glob_literal(recorded.id())), flags(options));
 }
 
 // Returns the release of PyTorch that a case was recorded from; the newest where its source names

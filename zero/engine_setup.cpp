@@ -51,8 +51,6 @@ void check_stage(const Config& config) {
       zero.offload_optimizer->device == OffloadDevice::nvme)
     refuse_key("zero_optimization.offload_optimizer.device", "none or cpu", zero);
   if (zero.zeropp_loco_param) refuse_key("zero_optimization.zeropp_loco_param", "null", zero);
-  if (zero.offload_param && zero.offload_param->device == OffloadDevice::nvme)
-    refuse_key("zero_optimization.offload_param.device", "none or cpu", zero);
   check_offload("offload_param", zero.offload_param, zero);
   check_offload("offload_optimizer", zero.offload_optimizer, zero);
 }

@@ -20,12 +20,11 @@ FlatGradients::FlatGradients(FlatPartition& partition, const Config& config,
       communication_dtype_(config.communication_data_type),
       accumulation_dtype_(config.data_types.grad_accum_dtype) {
   double ranks = double(group.size());
-  divisor_before_ = ranks;
+  mean_ = {.before = ranks, .is_sum = config.sum_gradients};
   if (!zero_.reduce_scatter && !config.prescale_gradients) {
-    divisor_before_ = config.gradient_predivide_factor;
-    divisor_after_ = ranks / config.gradient_predivide_factor;
+    mean_.before = config.gradient_predivide_factor;
+    mean_.after = ranks / config.gradient_predivide_factor;
   }
-  if (config.sum_gradients) divisor_before_ = divisor_after_ = 1.0;
 }
 
 DType FlatGradients::bucket_dtype(const Tensor& gradient) const {
@@ -119,7 +118,7 @@ void FlatGradients::reduce_to_owners(const Chunk& chunk) {
     }
   }
   for (const auto& [owner, part] : by_owner) {
-    Tensor sum = before_sum(flat_of(part));
+    Tensor sum = mean_.begin(flat_of(part));
     if (group_.size() > 1) sum = reduce(sum, ReduceOp::sum, owner, group_);
     if (owner == group_.rank()) take(part.segments, sum);
   }
@@ -131,8 +130,8 @@ Tensor FlatGradients::flat_of(const Chunk& chunk) const {
 }
 
 void FlatGradients::start(Chunk chunk) {
-  Tensor flat = before_sum(flat_of(chunk));
-  if (group_.size() == 1) return take(chunk.segments, after_sum(flat));
+  Tensor flat = mean_.begin(flat_of(chunk));
+  if (group_.size() == 1) return take(chunk.segments, mean_.end(flat));
   pending_.push_back({chunk.segments, all_reduce_async(flat, ReduceOp::sum, group_)});
   while (pending_.size() > (zero_.overlaps() ? 1 : 0)) finish_oldest();
 }
@@ -140,15 +139,7 @@ void FlatGradients::start(Chunk chunk) {
 void FlatGradients::finish_oldest() {
   Pending pending = std::move(pending_.front());
   pending_.pop_front();
-  take(pending.segments, after_sum(pending.work.wait()));
-}
-
-Tensor FlatGradients::before_sum(const Tensor& flat) const {
-  return divisor_before_ == 1.0 ? flat : div(flat, divisor_before_);
-}
-
-Tensor FlatGradients::after_sum(const Tensor& sum) const {
-  return divisor_after_ == 1.0 ? sum : div(sum, divisor_after_);
+  take(pending.segments, mean_.end(pending.work.wait()));
 }
 
 // Adds what this rank owns of a reduced chunk to its pieces. A segment holds all of a piece or

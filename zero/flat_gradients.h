@@ -9,6 +9,7 @@
 #include "collectives/work.h"
 #include "zero/config.h"
 #include "zero/flat_partition.h"
+#include "zero/mean.h"
 
 namespace simmesh::zero {
 
@@ -64,15 +65,13 @@ class FlatGradients {
   void finish_oldest();
   Tensor flat_of(const Chunk& chunk) const;
   void take(const std::vector<FlatSegment>& segments, const Tensor& reduced);
-  Tensor before_sum(const Tensor& flat) const;
-  Tensor after_sum(const Tensor& sum) const;
 
   FlatPartition& partition_;
   ProcessGroup group_;
   ZeroOptimization zero_;
   std::int64_t capacity_;  // of the bucket: no more than one gradient of each parameter
   std::optional<DType> communication_dtype_, accumulation_dtype_;
-  double divisor_before_ = 1.0, divisor_after_ = 1.0;
+  MeanOf mean_;
   std::optional<DType> dtype_;  // of the bucket, if it isn't empty
   Chunk bucket_;
   Tensor buffer_;  // with contiguous_gradients

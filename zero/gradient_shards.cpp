@@ -8,6 +8,7 @@
 #include "core/ops/elementwise/inplace.h"
 #include "core/tensor/convert.h"
 #include "zero/collective_record.h"
+#include "zero/mean.h"
 
 namespace simmesh::zero {
 
@@ -49,7 +50,7 @@ void GradientShards::flush() {
 
 void GradientShards::divide(Tensor& flat) const {
   std::int64_t ranks = params_.groups().all.size();
-  if (settings_.averages && ranks > 1) div_(flat, double(ranks));
+  if (ranks > 1) flat = MeanOf{.before = double(ranks), .is_sum = !settings_.averages}.begin(flat);
 }
 
 void GradientShards::reduce_quantized_ones() {

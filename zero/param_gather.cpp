@@ -62,8 +62,14 @@ const Tensor& ParamGather::input_of(const PartitionedParam& param) const {
   return from_secondary_ ? param.secondary() : param.shard();
 }
 
+// What a collective takes is taken at its start.
 void ParamGather::start(std::vector<PartitionedParam*> members) {
   Part& part = parts_.emplace_back(Part{.members = std::move(members)});
+  if (!from_secondary_) {
+    for (PartitionedParam* member : part.members) member->prefetch_shard();
+    if (group_.size() > 1)
+      for (PartitionedParam* member : part.members) member->fetch_shard();
+  }
   for (PartitionedParam* member : part.members) part.slot += input_of(*member).element_count();
   if (group_.size() == 1) return;
   part.is_reduced = part.members.size() > 1 && options_.by_all_reduce && !from_secondary_;
@@ -71,6 +77,8 @@ void ParamGather::start(std::vector<PartitionedParam*> members) {
     start_all_reduce(part);
   else
     start_all_gather(part);
+  if (from_secondary_) return;
+  for (PartitionedParam* member : part.members) member->park_shard();
 }
 
 void ParamGather::start_all_gather(Part& part) {
@@ -124,7 +132,11 @@ void ParamGather::finish() {
 
 void ParamGather::finish(Part& part) {
   if (group_.size() == 1) {
-    for (PartitionedParam* member : part.members) member->take(input_of(*member), 0);
+    for (PartitionedParam* member : part.members) {
+      member->fetch_shard();
+      member->take(input_of(*member), 0);
+      member->park_shard();
+    }
     return;
   }
   part.work.wait();

@@ -41,10 +41,7 @@ PartitionedParam::PartitionedParam(std::string name, const Tensor& whole,
   set_requires_grad(leaf_, whole.requires_grad());
   take_first(whole, groups.all);
   Ledger::Category category(MemoryCategory::parameter);
-  {
-    Ledger::Uncharged host(groups.is_offloaded);
-    shard_ = zeros({shard_numel_}, whole.dtype());
-  }
+  shard_ = zeros({shard_numel_}, whole.dtype());
   cut(shard_, rank_);
   cut_secondary();
   leaf_.storage()->free();
@@ -108,8 +105,30 @@ void PartitionedParam::drop() {
 }
 
 void PartitionedParam::update_shard() {
+  fetch_shard();
   cut(shard_, rank_);
+  park_shard();
   secondary_ = Tensor();
+}
+
+void PartitionedParam::offload(std::shared_ptr<FileStore> store) {
+  NoGrad mode;
+  Ledger::Uncharged host;
+  shard_ = shard_.clone();
+  store_ = std::move(store);
+  park_shard();
+}
+
+void PartitionedParam::prefetch_shard() const {
+  if (store_) store_->prefetch(shard_);
+}
+
+void PartitionedParam::fetch_shard() const {
+  if (store_) store_->fetch(shard_);
+}
+
+void PartitionedParam::park_shard() const {
+  if (store_) store_->park(shard_);
 }
 
 }  // namespace simmesh::zero

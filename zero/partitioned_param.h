@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "collectives/process_group.h"
 #include "core/nn/module.h"
+#include "zero/file_store.h"
 
 namespace simmesh::zero {
 
@@ -15,7 +17,6 @@ namespace simmesh::zero {
 struct PartitionGroups {
   ProcessGroup all;
   std::optional<ProcessGroup> secondary = {};
-  bool is_offloaded = false;  // shards are in the host's memory
 
   // of returns the groups of a rank: with a size above 1 the small groups are of so many
   // consecutive members, the last one of what is left.
@@ -53,6 +54,15 @@ class PartitionedParam {
   const Tensor& leaf() const { return leaf_; }
   Tensor& leaf() { return leaf_; }
 
+  // offload moves the shard to the host's memory, or to a file: then it has elements only between
+  // fetch_shard and park_shard, and prefetch_shard starts to read it. These three do nothing for a
+  // shard that lies elsewhere.
+  void offload(std::shared_ptr<FileStore> store);
+  bool is_in_file() const { return store_ != nullptr; }
+  void prefetch_shard() const;
+  void fetch_shard() const;
+  void park_shard() const;
+
   // shard is what this rank owns, flat; own_part of it without the padding.
   Tensor& shard() { return shard_; }
   const Tensor& shard() const { return shard_; }
@@ -84,6 +94,7 @@ class PartitionedParam {
   std::int64_t rank_;
   std::int64_t secondary_ranks_ = 0, secondary_rank_ = 0;
   Tensor leaf_, shard_, secondary_, held_;
+  std::shared_ptr<FileStore> store_;  // of the shard; null where it isn't in a file
 };
 
 }  // namespace simmesh::zero

@@ -73,10 +73,12 @@ void ShardedOptimizer::make_masters() {
     const PartitionedParam& param = params_[ParamId(i)];
     Tensor master = param.own_part();
     Ledger::Uncharged host(is_offloaded[i]);
+    param.fetch_shard();
     if (param.requires_grad() && param.dtype() != DType::float32)
       master = converted(master, DType::float32).clone();
     set_requires_grad(master, param.requires_grad());
     masters_.emplace_back(param.name(), master);
+    param.park_shard();
   }
 }
 
@@ -97,6 +99,7 @@ std::vector<Tensor> ShardedOptimizer::kept_of(std::size_t tile) const {
 
 void ShardedOptimizer::bring_back() {
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) offload_->bring_back(kept_of(tile));
+  for (std::size_t i = 0; i < params_.size(); ++i) params_[ParamId(i)].fetch_shard();
 }
 
 // A parameter without a gradient counts as zeros.
@@ -145,6 +148,8 @@ void ShardedOptimizer::step_tile(std::size_t index, const GradientShards& gradie
   const std::vector<ParamId>& tile = tiles_[index];
   Ledger::Uncharged host(offload_->is_offloaded(index));
   offload_->begin(index, kept_of(index), kept_of(index + 1));
+  for (ParamId id : tile) params_[id].prefetch_shard();
+  for (ParamId id : tile) params_[id].fetch_shard();
   for (ParamId id : tile) {
     Tensor gradient = gradient_of(id, gradients, loss_scale);
     set_grad(masters_[std::size_t(id)].second,
@@ -158,6 +163,7 @@ void ShardedOptimizer::step_tile(std::size_t index, const GradientShards& gradie
     if (own.storage() != master.storage()) copy_(own, converted(master.detach(), own.dtype()));
   }
   offload_->end(index, kept_of(index));
+  for (ParamId id : tile) params_[id].park_shard();
 }
 
 StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_scale) {

@@ -2,6 +2,7 @@
 
 #include "collectives/collectives.h"
 #include "core/autograd/variable.h"
+#include "core/clock/clock.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -9,6 +10,7 @@
 #include "core/optim/loss_scaler.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
+#include "zero/mean.h"
 #include "zero/stage.h"
 
 namespace simmesh::zero {
@@ -21,6 +23,13 @@ Tensor master_of(const Tensor& parameter) {
       parameter.dtype() == DType::float32 ? values : converted(values, DType::float32).clone();
   set_requires_grad(master, parameter.requires_grad());
   return master;
+}
+
+// A copy that is scaled in place of the original, which a device wouldn't make.
+Tensor copied_unseen(const Tensor& tensor) {
+  Ledger::Uncharged unseen;
+  Clock::Quiet no_launches;
+  return tensor.clone();
 }
 
 // Stage0 adds gradients up over micro-batches in float32 and all-reduces each at the boundary.
@@ -105,8 +114,9 @@ class Stage0 final : public Stage {
     UnroundedSums scope;
     Tensor own = gradients_[i].is_defined() ? gradients_[i]
                                             : zeros(masters_[i].second.shape(), DType::float32);
-    if (!config_.sum_gradients) own = div(own, double(group_.size()));
-    return all_reduce(own, ReduceOp::sum, group_);
+    MeanOf mean{.before = double(group_.size()), .is_sum = config_.sum_gradients};
+    if (mean.is_sum) own = copied_unseen(own);
+    return all_reduce(mean.begin(own), ReduceOp::sum, group_);
   }
 
   // Gives the masters the means of the gradients over the group, divided by the loss scale. Says

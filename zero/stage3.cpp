@@ -44,11 +44,20 @@ std::optional<NodeGroups> quantizing_nodes(const ProcessGroup& group,
   return NodeGroups::of(group, node);
 }
 
+// Moves the shards where offload_param says.
+void offload(PartitionedParams& params, const std::optional<OffloadParam>& options) {
+  if (!is_offloaded(options)) return;
+  std::shared_ptr<FileStore> store;
+  if (options->device == OffloadDevice::nvme)
+    store = std::make_shared<FileStore>(FileStore::Options{
+        .folder = options->nvme_path.value_or("."), .buffer_count = options->buffer_count});
+  for (std::size_t i = 0; i < params.size(); ++i) params[ParamId(i)].offload(store);
+}
+
 std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,
                                                const ZeroOptimization& zero) {
   NoGrad mode;
   PartitionGroups groups = PartitionGroups::of(group, zero.zero_hpz_partition_size);
-  groups.is_offloaded = is_offloaded(zero.offload_param);
   std::vector<std::shared_ptr<PartitionedParam>> params;
   for (const ModuleIndex::Param& param : index.params()) {
     std::shared_ptr<PartitionedParam> made = initialized(param);
@@ -77,6 +86,7 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
   params_ = partitioned(index_, group_, zero);
   for (std::size_t i = 0; i < params_->size(); ++i)
     index_.params()[i].tensor = (*params_)[ParamId(i)].leaf();
+  offload(*params_, zero.offload_param);
   FetchSettings settings = FetchSettings::of(zero, has_optimizer);
   settings.faults = faults;
   coordinator_ = std::make_unique<Coordinator>(std::move(graph), settings, *params_);

@@ -104,14 +104,17 @@ class Traversal {
   std::set<Node*> needed_;
 };
 
-// checked returns a gradient with the shape and dtype of what it is the gradient of.
-Tensor checked(const Tensor& gradient, const TensorType& type, const Node& from) {
+// checked returns a gradient with the shape of what it is the gradient of, in the dtype in which
+// the edge's node takes it.
+Tensor checked(const Tensor& gradient, const Edge& edge, const Node& from) {
   if (!gradient.is_defined()) return gradient;
+  const TensorType& type = edge.node->output_types()[edge.output];
   if (gradient.shape() != type.shape)
     raise(ErrorKind::runtime_error, backward_source,
           "Function {} returned an invalid gradient: got {} but expected shape compatible with {}",
           from.name(), to_string(DimSpan(gradient.shape())), to_string(DimSpan(type.shape)));
-  return gradient.dtype() == type.dtype ? gradient : to(gradient, type.dtype);
+  std::optional<DType> dtype = edge.node->gradient_dtype(edge.output);
+  return dtype ? to(gradient, *dtype) : gradient;
 }
 
 void Traversal::add_root(const Tensor& tensor, const Tensor& gradient) {
@@ -231,7 +234,7 @@ void Traversal::send(const Edge& edge, Tensor gradient, const Node& from) {
   Node& node = *edge.node;
   if (is_needed(&node)) {
     UnroundedSums scope(node.takes_unrounded());
-    gradient = checked(gradient, node.output_types()[edge.output], from);
+    gradient = checked(gradient, edge, from);
     if (node.passes_on()) {
       if (gradient.is_defined()) passing_[&node].push_back(gradient);
     } else {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,11 @@ class Node : public boost::intrusive_ref_counter<Node> {
   void add_edge(Edge edge) { edges_.push_back(std::move(edge)); }
   // output_types are what the gradients that reach the node look like.
   const TensorTypes& output_types() const { return output_types_; }
+  // gradient_dtype is the dtype that a gradient of an output is converted to when it reaches the
+  // node, before it is added to others; nothing where it stays as it is.
+  virtual std::optional<DType> gradient_dtype(std::uint32_t output) const {
+    return output_types_[output].dtype;
+  }
   void add_output(TensorType type) { output_types_.push_back(std::move(type)); }
 
   std::vector<PreHook>& pre_hooks() { return pre_hooks_; }

@@ -7,6 +7,7 @@
 #include "core/check/error.h"
 #include "core/gradients/gradient_of.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/shapes/op_views.h"
@@ -125,6 +126,7 @@ class AccumulateGrad final : public Node {
   const Tensor& leaf() const { return leaf_; }
   Gradients apply(Gradients gradients) override;
   bool takes_unrounded() const override { return true; }
+  std::optional<DType> gradient_dtype(std::uint32_t output) const override;
 
  private:
   Tensor leaf_;
@@ -136,6 +138,10 @@ AccumulateGrad::AccumulateGrad(const Tensor& leaf) : Node(Node::first), leaf_(le
 }
 
 AccumulateGrad::~AccumulateGrad() { Variable::of(leaf_)->accumulation_ = nullptr; }
+
+std::optional<DType> AccumulateGrad::gradient_dtype(std::uint32_t output) const {
+  return Variable::of(leaf_)->grad_dtype().dtype_for(output_types()[output].dtype);
+}
 
 Gradients AccumulateGrad::apply(Gradients gradients) {
   Variable& variable = *Variable::of(leaf_);
@@ -214,10 +220,12 @@ void Variable::set_grad(Tensor grad) { grad_ = std::move(grad); }
 
 void Variable::accumulate(const Tensor& gradient) {
   UnroundedSums scope;
-  if (grad_.is_defined())
-    grad_ = add(grad_, gradient);
-  else
+  if (!grad_.is_defined()) {
     grad_ = grad_enabled() ? gradient : gradient.detach();
+    return;
+  }
+  Tensor sum = add(grad_, gradient);
+  grad_ = grad_enabled() ? sum : to(sum, grad_.dtype());
 }
 
 void set_requires_grad(Tensor& tensor, bool value) {
@@ -243,7 +251,35 @@ Tensor grad_of(const Tensor& tensor) {
 
 void set_grad(Tensor& tensor, Tensor grad) {
   if (!tensor.tracking()) tensor.set_tracking(new Variable(false));
-  Variable::of(tensor)->set_grad(std::move(grad));
+  Variable& variable = *Variable::of(tensor);
+  const GradDtype& policy = variable.grad_dtype();
+  if (grad.is_defined() && policy.is_set() &&
+      policy.dtype_for(tensor.dtype()).value_or(grad.dtype()) != grad.dtype())
+    raise(ErrorKind::runtime_error, "autograd/set_grad",
+          "expected a gradient of the tensor's grad_dtype {}, got one of dtype {}",
+          to_string(*policy.dtype_for(tensor.dtype())), to_string(grad.dtype()));
+  variable.set_grad(std::move(grad));
+}
+
+GradDtype grad_dtype_of(const Tensor& leaf) {
+  Variable* variable = Variable::of(leaf);
+  return variable ? variable->grad_dtype() : GradDtype();
+}
+
+void set_grad_dtype(Tensor& leaf, GradDtype policy) {
+  if (!leaf.tracking()) leaf.set_tracking(new Variable(false));
+  Variable& variable = *Variable::of(leaf);
+  if (!variable.is_leaf())
+    raise(ErrorKind::runtime_error, "autograd/set_grad_dtype",
+          "grad_dtype can only be set on leaf tensors, got the result of {}",
+          variable.node()->name());
+  Tensor gradient = variable.grad();
+  std::optional<DType> dtype = policy.dtype_for(leaf.dtype());
+  if (gradient.is_defined() && dtype && gradient.dtype() != *dtype)
+    raise(ErrorKind::runtime_error, "autograd/set_grad_dtype",
+          "cannot set grad_dtype to {} because there is already a gradient with dtype {}",
+          to_string(*dtype), to_string(gradient.dtype()));
+  variable.set_grad_dtype(policy);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/autograd/grad_dtype.h"
 #include "core/autograd/node.h"
 #include "core/ops/op.h"
 
@@ -52,9 +53,12 @@ class Variable final : public Tracking {
   // The gradient of a leaf, or of a tensor that retains it.
   Tensor grad() const;
   void set_grad(Tensor grad);
-  // accumulate adds to the gradient: in exact arithmetic unrounded, as long as nothing else writes
-  // it.
+  // accumulate adds to the gradient, which keeps its dtype unless the pass is recorded: in exact
+  // arithmetic unrounded, as long as nothing else writes it.
   void accumulate(const Tensor& gradient);
+  // The dtype policy of a leaf's gradient.
+  const GradDtype& grad_dtype() const { return grad_dtype_; }
+  void set_grad_dtype(GradDtype policy) { grad_dtype_ = policy; }
   // retained is where a hook keeps the gradient of a tensor that is no leaf.
   const std::shared_ptr<Tensor>& retained();
 
@@ -65,6 +69,7 @@ class Variable final : public Tracking {
   friend class AccumulateGrad;
 
   bool requires_grad_;
+  GradDtype grad_dtype_;
   NodePtr node_;
   std::uint32_t output_ = 0;
   AccumulateGrad* accumulation_ = nullptr;  // not owned: it owns the leaf
@@ -77,9 +82,16 @@ class Variable final : public Tracking {
 void set_requires_grad(Tensor& tensor, bool value = true);
 
 // grad_of returns the gradient of a leaf, or of a tensor that retains it; undefined where there is
-// none. set_grad replaces it; an undefined tensor drops it.
+// none. set_grad replaces it; an undefined tensor drops it. Raises a RuntimeError for a gradient of
+// another dtype than the one that set_grad_dtype set.
 Tensor grad_of(const Tensor& tensor);
 void set_grad(Tensor& tensor, Tensor grad);
+
+// grad_dtype_of returns the policy of a leaf. set_grad_dtype sets it: from then on each gradient is
+// converted when it reaches the leaf, before gradients of several uses add up. Raises a
+// RuntimeError for a tensor that is no leaf, and where the leaf has a gradient of another dtype.
+GradDtype grad_dtype_of(const Tensor& leaf);
+void set_grad_dtype(Tensor& leaf, GradDtype policy);
 
 // retain_grad lets a tensor that is no leaf keep the gradient that passes it.
 void retain_grad(Tensor& tensor);

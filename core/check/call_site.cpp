@@ -41,6 +41,11 @@ class Labels {
 
 }  // namespace
 
+std::string_view file_name(const CallSite& site) {
+  std::string_view path = site.file;
+  return path.substr(path.rfind('/') + 1);
+}
+
 CallSite labelled(const CallSite& site, std::string_view what_for) {
   CallSite result = site;
   result.label = what_for.empty() ? 0 : Labels::of_process().number_of(what_for);
@@ -48,9 +53,7 @@ CallSite labelled(const CallSite& site, std::string_view what_for) {
 }
 
 std::string to_string(const CallSite& site) {
-  std::string_view path = site.file;
-  if (auto slash = path.rfind('/'); slash != path.npos) path.remove_prefix(slash + 1);
-  std::string text = fmt::format("{}:{}", path, site.line);
+  std::string text = fmt::format("{}:{}", file_name(site), site.line);
   if (site.label != 0) text += fmt::format(" ({})", Labels::of_process().text_of(site.label));
   return text;
 }

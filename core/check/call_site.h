@@ -19,12 +19,15 @@ struct CallSite {
   }
 };
 
+// file_name returns the last part of a site's path, a view of it. Reports show no more of it, so
+// that they don't depend on where a tree lies. Safe in a signal handler.
+std::string_view file_name(const CallSite& site);
+
 // labelled returns a site whose text also says what the call is for: "fully_shard of layers.0".
 // Texts are kept until the process ends, each once, so take few. Any thread may call it.
 CallSite labelled(const CallSite& site, std::string_view what_for);
 
-// to_string returns "train.cpp:42": the last component of the path, so that reports don't depend on
-// where a tree lies. A label follows in parentheses.
+// to_string returns "train.cpp:42". A label follows in parentheses.
 std::string to_string(const CallSite& site);
 
 }  // namespace simmesh

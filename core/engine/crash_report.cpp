@@ -50,18 +50,12 @@ class Line {
   std::size_t size_ = 0;
 };
 
-std::string_view file_name(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 void add_last_operation(Line& line, const ReportedRun& run, RankId rank) {
   const LastOperation& last = run.last_operation(rank);
   if (!last.name)
     line.add("  before its first operation\n");
   else
-    line.add("  after it began {} at {}:{}\n", last.name, file_name(last.site.file),
-             last.site.line);
+    line.add("  after it began {} at {}:{}\n", last.name, file_name(last.site), last.site.line);
 }
 
 // What needs memory is left out if there is none.

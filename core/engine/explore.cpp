@@ -161,7 +161,7 @@ Exploration explore(const WorldOptions& options, const std::function<void(Rank&)
   for (std::uint64_t run = 0; run < limits.runs_max; ++run) {
     if (limits.goes_on && !limits.goes_on(found)) break;
     Outcome outcome = world.run(body);
-    if (outcome.failure && outcome.failure->kind == Failure::Kind::interrupt) {
+    if (outcome.was_interrupted()) {
       if (limits.goes_on) limits.goes_on(found);
       break;
     }

@@ -5,6 +5,7 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/optim/element_update.h"
+#include "core/tensor/convert.h"
 
 namespace simmesh::optim {
 
@@ -29,6 +30,13 @@ void update(SgdTensors& tensors, const SgdOptions& options) {
     b = is_first ? decayed : T(options.momentum) * b + T(1.0 - options.dampening) * decayed;
     p -= T(options.lr) * (options.nesterov ? decayed + T(options.momentum) * b : b);
   });
+}
+
+// A narrower gradient is added as it is in the parameter's dtype. A momentum buffer would have the
+// gradient's dtype.
+Tensor widened(const Tensor& gradient, const Tensor& parameter, const SgdOptions& options) {
+  bool is_narrower = bytes_per_element(gradient.dtype()) < bytes_per_element(parameter.dtype());
+  return is_narrower && options.momentum == 0.0 ? converted(gradient, parameter.dtype()) : gradient;
 }
 
 }  // namespace
@@ -56,8 +64,8 @@ void Sgd::step() {
       Tensor gradient = grad_of(parameters()[index]);
       if (!gradient.is_defined()) continue;
       State& state = state_of(index);
-      SgdTensors tensors{
-          parameters()[index].local_part(), gradient.local_part(), {}, state.steps == 0};
+      Tensor parameter = parameters()[index].local_part(), local = gradient.local_part();
+      SgdTensors tensors{parameter, widened(local, parameter, group.options), {}, state.steps == 0};
       if (group.options.momentum != 0.0)
         tensors.momentum_buffer = state_tensor(index, "momentum_buffer");
       sgd_(gsl::span<SgdTensors>(&tensors, 1), group.options);

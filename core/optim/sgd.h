@@ -29,7 +29,8 @@ struct SgdTensors {
 // p -= lr * g. Computed in float32 (float64 for float64) and rounded once a tensor.
 void sgd_(gsl::span<SgdTensors> list, const SgdOptions& options);
 
-// Sgd is stochastic gradient descent.
+// Sgd is stochastic gradient descent. Without momentum a gradient may have a narrower dtype than
+// its parameter; any other dtype is a ValueError.
 class Sgd final : public Optimizer {
  public:
   struct Group {

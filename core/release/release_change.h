@@ -15,6 +15,28 @@ namespace simmesh {
 enum class ReleaseChange : std::uint8_t {
   // Gradients of ops
   clamp_gradient_at_bounds,
+  // Redistribution
+  shard_to_partial_sum,
+  explicit_context_sees_from_local,
+  // Collectives
+  all_reduce_gradients,
+  negative_gather_dim,
+  all_to_all_mismatch_class,
+  // Meshes
+  preserve_rank_order,
+  mesh_abort,
+  concatenate_refusal_text,
+  // FSDP2
+  reduce_in_original_dtype,
+  grad_dtype_of_parameters,
+  accumulate_on_parameter,
+  reduce_for_partial_sums_alone,
+  finalize_after_post_backward,
+  release_gather_after_backward,
+  manual_backward_finalization,
+  reset_clears_gradients,
+  keep_unsharded_storage,
+  param_dtype_override,
 };
 
 // ReleaseChangeRow is a row of the table: all that is known about a change.

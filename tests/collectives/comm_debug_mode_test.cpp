@@ -61,6 +61,21 @@ TEST(CommDebugMode, ScopesLieInEachOtherAndEnd) {
 }
 
 // Only one rank counts, and it counts its own calls.
+// A sum in another dtype has other bits and another cost, though the number of calls is the same.
+TEST(CommDebugMode, TellsReductionsApart) {
+  run_every_schedule(2, [](Rank&) {
+    ProcessGroup world = ProcessGroup::world();
+    CommDebugMode mode;
+    for (DType dtype : {DType::float32, DType::bfloat16, DType::float32})
+      reduce_scatter(full({4}, dtype, 1), ReduceOp::avg, {}, world);
+    all_reduce(full({4}, DType::float32, 1), ReduceOp::max, world);
+    all_gather(full({4}, DType::float32, 1), {}, world);
+    EXPECT_THAT(mode.get_reduction_counts(), ElementsAre(Pair("all_reduce max float32", 1u),
+                                                         Pair("reduce_scatter avg bfloat16", 1u),
+                                                         Pair("reduce_scatter avg float32", 2u)));
+  });
+}
+
 TEST(CommDebugMode, BelongsToItsRank) {
   run_every_schedule(3, [](Rank& rank) {
     ProcessGroup world = ProcessGroup::world();

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "collectives/collectives.h"
+#include "collectives/point_to_point.h"
 #include "core/check/error.h"
 #include "tests/every_schedule.h"
 
@@ -91,6 +92,74 @@ TEST(ProcessGroup, IsRefusedOnAThreadThatRunsNoRank) {
   EXPECT_THAT(
       outcome.failure->message,
       HasSubstr("expected a rank to use its process group, got a thread that runs no rank"));
+}
+
+// What a rank is told when it aborts a mesh, and a slice of it.
+std::vector<std::string> told_of_abort(Release release) {
+  std::vector<std::string> told;
+  World world({.ranks = 1, .release = release});
+  Outcome outcome = world.run([&](Rank&) {
+    DeviceMesh mesh = init_device_mesh({1, 1}, {"dp", "tp"});
+    for (const DeviceMesh& aborted : {mesh["tp"], mesh}) {
+      try {
+        abort(aborted);
+        told.push_back("");
+      } catch (const Error& error) {
+        told.push_back(fmt::format("{}: {}", to_string(error.kind()), error.message()));
+      }
+    }
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+  return told;
+}
+
+TEST(ReleaseChanges, MeshAbort) {
+  const std::string missing =
+      "AttributeError: 'DeviceMesh' object has no attribute 'abort' under release 2.13; expected "
+      "2.15";
+  EXPECT_EQ(told_of_abort(Release::v2_13), (std::vector<std::string>{missing, missing}));
+  EXPECT_EQ(told_of_abort(Release::v2_15),
+            (std::vector<std::string>{
+                "RuntimeError: abort() is not supported on a submesh, got DeviceMesh((tp=1), ranks "
+                "[0]): call it on the root mesh DeviceMesh((dp=1, tp=1), ranks [0])",
+                ""}));
+}
+
+template <class F>
+std::string class_of_refusal(F call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return std::string(to_string(error.kind()));
+  }
+  return "none";
+}
+
+// A rank that aborts must not wait for one that never comes, nor go on in the group.
+TEST(ProcessGroup, AbortTakesARankOut) {
+  run_every_schedule(4, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2, 2}, {"dp", "tp"});
+    DeviceMesh flat = mesh.flatten("all");
+    ProcessGroup tp = process_group(mesh, "tp"), all = process_group(flat);
+    Tensor x = full({2}, DType::float32, 1);
+    Work complete = all_reduce_async(x, ReduceOp::sum, tp);
+    barrier(ProcessGroup::world());
+    Work pending;
+    if (rank.id() % 2 == 0) pending = all_reduce_async(x, ReduceOp::sum, tp);
+    abort(mesh);
+    if (rank.id() % 2 == 0) {
+      EXPECT_EQ(class_of_refusal([&] { pending.wait(); }), "RuntimeError");
+    }
+    rank.expect_same_bits(complete.wait(), full({2}, DType::float32, 2));
+    for (const ProcessGroup& group : {tp, all}) {
+      EXPECT_EQ(class_of_refusal([&] { barrier(group); }), "ValueError");
+      EXPECT_EQ(class_of_refusal([&] { send(x, {.peer = 0}, group); }), "ValueError");
+    }
+    EXPECT_EQ(class_of_refusal([&] { process_group(mesh, "dp"); }), "RuntimeError");
+    EXPECT_EQ(class_of_refusal([&] { process_group(flat); }), "RuntimeError");
+    EXPECT_EQ(class_of_refusal([&] { abort(mesh); }), "RuntimeError");
+    barrier(ProcessGroup::world());
+  });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/comm_debug_mode.h"
+#include "collectives/functional_collectives.h"
 #include "core/autograd/backward.h"
 #include "core/engine/stack_arena.h"
 #include "core/engine/world.h"
@@ -28,6 +29,7 @@
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
 #include "sharding/dtensor.h"
+#include "sharding/explicit_redistribution.h"
 #include "verify/case_kind.h"
 #include "zero/engine.h"
 #include "zero/stage3.h"

@@ -87,7 +87,9 @@ inline std::string race_in(std::size_t ranks, const std::function<void(Rank&)>& 
 
 // casting_policy reduces gradients in another dtype than the shards', so that they are cast at the
 // end of a reduction.
-inline MixedPrecisionPolicy casting_policy() { return {.param_dtype = DType::bfloat16}; }
+inline MixedPrecisionPolicy casting_policy() {
+  return {.param_dtype = DType::bfloat16, .reduce_dtype = DType::bfloat16};
+}
 
 inline std::size_t ranks_of(const Trial& trial) { return std::size_t(element_count(trial.mesh)); }
 

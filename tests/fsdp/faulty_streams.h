@@ -45,7 +45,7 @@ struct NoWaitForReduceInput final : CommStreams {
 
 // The input of a reduction is given up while it is read.
 struct DropsReduceInput final : CommStreams {
-  void hold_reduce_input(Tensor, StreamEvent) override {}
+  void hold_reduce_input(ReduceInput) override {}
 };
 
 // Backward ends without a wait for the reductions.

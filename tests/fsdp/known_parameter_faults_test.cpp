@@ -5,6 +5,7 @@
 #include "collectives/collectives.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/optim/sgd.h"
@@ -124,7 +125,8 @@ struct SequenceScale final : nn::Module {
     Tensor weight = parameter("weight");
     if (sums_early) {
       register_hook(weight, [](const Tensor& gradient) {
-        return DTensor::of(gradient).redistribute({Replicate()}).as_tensor();
+        Tensor narrow = simmesh::to(gradient, DType::bfloat16);
+        return DTensor::of(narrow).redistribute({Replicate()}).as_tensor();
       });
     }
     Placements parts = {Partial(ReduceOp::sum)};
@@ -249,12 +251,13 @@ TEST(KnownParameterFaults, AccumulatedGradientsTakeTheDtypeOfFreshOnes) {
   EXPECT_EQ(failure_of(2, body(false)), "");
 }
 
-// Without a reduce_dtype a rank on which one gradient is wider reduces in another dtype than the
-// others.
+// With neither a reduce_dtype nor a grad_dtype, a rank on which one gradient is wider reduces in
+// another dtype than the others.
 TEST(KnownParameterFaults, RanksReduceInDifferentDtypes) {
   auto body = [](bool widens) {
     return [widens](Rank& rank) {
       nn::ModulePtr model = fan_of_pq();
+      for (Tensor& parameter : model->parameters()) set_grad_dtype(parameter, GradDtype::any());
       fully_shard(*model, {.mp_policy = {.param_dtype = DType::bfloat16}});
       nn::Tensors outputs = model->call({full({1, 4}, DType::float32, 1)});
       Tensor weight = model->child("q").parameter("weight");

@@ -2,12 +2,17 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/autograd/variable.h"
+#include "core/engine/followed_release.h"
 #include "core/engine/random_stream.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
 #include "tests/fsdp/sharded_worlds.h"
 #include "training/sharded_training.h"
 
 // A sharded run in exact arithmetic has the bits of one device, or, where those are mixed, of one
-// rank: whatever model, mesh, reshard mode, precision, number of micro-batches and schedule.
+// rank: whatever model, mesh, reshard mode, precision, number of micro-batches, schedule and
+// release.
 namespace simmesh::fsdp {
 namespace {
 
@@ -18,6 +23,8 @@ struct Draw {
   FsdpPlan plan;
   TrainingTask task;
   SyncMode sync = SyncMode::every;
+  // What only the newest release has; drawn for one in two, and left out under others.
+  ShardedSettings newest;
   bool on_devices = false;
   bool is_mixed = false;
   bool has_experts = false;
@@ -28,7 +35,15 @@ struct Draw {
 
   // One device has other gradients than a sharded rank: not the dtypes of a policy, and none where
   // a token chose no expert.
-  bool is_compared_with_one_rank() const { return is_mixed || has_experts; }
+  bool is_compared_with_one_rank() const {
+    return is_mixed || has_experts || newest.grad_dtype.is_set();
+  }
+  ShardedSettings settings(Release release) const {
+    ShardedSettings result = release == newest_release ? newest : ShardedSettings();
+    result.sync = sync;
+    result.reduces_unused_params = has_experts;
+    return result;
+  }
 };
 
 bool with_probability_1_in(std::size_t n, RandomStream& random) { return random.below(n) == 0; }
@@ -66,6 +81,16 @@ fsdp::MixedPrecisionPolicy drawn_precision(RandomStream& random) {
   policy.param_dtype = params[random.below(3)];
   policy.reduce_dtype = reduced[random.below(3)];
   return policy;
+}
+
+// Zeros of any dtype are refused, and so are partial sums at a manual end.
+ShardedSettings drawn_newest(const Draw& draw, RandomStream& random) {
+  const GradDtype policies[] = {{}, DType::bfloat16, DType::float64, GradDtype::any()};
+  ShardedSettings settings;
+  settings.keeps_unsharded_storage = with_probability_1_in(2, random);
+  settings.grad_dtype = policies[random.below(draw.has_experts ? 3 : 4)];
+  if (draw.sync != SyncMode::all_reduce_last) settings.backward_end = BackwardEnd(random.below(3));
+  return settings;
 }
 
 // The first layer becomes a mixture of experts, some of which may have no token.
@@ -154,6 +179,7 @@ Draw draw(std::uint64_t seed) {
   plan.wraps = drawn_wraps(result, layers, random);
   plan.offload = with_probability_1_in(3, random);
   result.sync = SyncMode(random.below(3));
+  if (with_probability_1_in(2, random)) result.newest = drawn_newest(result, random);
   result.on_devices = seed % 2 == 0;
   result.task = drawn_task(plan.model, world, random);
   result.schedule = ScheduleKind(random.below(4));
@@ -184,9 +210,23 @@ void expect_equal(const TrainingResult& expected, const TrainingResult& actual) 
   expect_equal(expected.optimizer_state, actual.optimizer_state, "optimiser state");
 }
 
+// Optimisers take gradients of the parameters' dtype. What widening leaves is what was rounded.
+void widen_gradients(nn::Module& model) {
+  NoGrad mode;
+  for (Tensor& parameter : model.parameters()) {
+    Tensor gradient = grad_of(parameter);
+    if (!gradient.is_defined() || gradient.dtype() == parameter.dtype()) continue;
+    set_grad(parameter, Tensor());
+    set_grad_dtype(parameter, GradDtype::any());
+    set_grad(parameter, simmesh::to(gradient, parameter.dtype()));
+  }
+}
+
 TrainingResult train_sharded(const Draw& draw, const FsdpPlan& plan) {
-  ShardedTraining training(plan, {.sync = draw.sync, .reduces_unused_params = draw.has_experts});
-  return train(draw.task, training.form());
+  ShardedTraining training(plan, draw.settings(followed_release()));
+  ParallelForm form;
+  form.after_backward = widen_gradients;
+  return train(draw.task, training.form(form));
 }
 
 // The same calls on one rank, where a number of ranks to reshard over has no meaning.
@@ -203,32 +243,39 @@ Schedule first_schedule(const Draw& draw) {
   return Schedule::seeded(draw.seed);
 }
 
-Outcome run_draw(const Draw& draw, const Schedule& schedule, const TrainingResult& expected) {
+struct ReleasedRun {
+  Release release;
+  TrainingResult expected;
+};
+
+Outcome run_draw(const Draw& draw, const Schedule& schedule, const ReleasedRun& run) {
   WorldOptions options{.ranks = std::size_t(draw.plan.world),
                        .schedule = schedule,
                        .threads = draw.schedule == ScheduleKind::replayed ? 1 : draw.threads,
-                       .arithmetic = Arithmetic::exact()};
+                       .arithmetic = Arithmetic::exact(),
+                       .release = run.release};
   options.record_choices = draw.schedule == ScheduleKind::replayed;
   // Streams that race would fail the run.
   if (draw.on_devices) options.device = DeviceModel{};
-  Outcome outcome =
-      World(options).run([&](Rank&) { expect_equal(expected, train_sharded(draw, draw.plan)); });
+  Outcome outcome = World(options).run(
+      [&](Rank&) { expect_equal(run.expected, train_sharded(draw, draw.plan)); });
   EXPECT_TRUE(outcome.ok()) << draw.text << ": "
                             << (outcome.failure ? outcome.failure->message : "");
   EXPECT_EQ(outcome.live_storages, 0) << draw.text;
   return outcome;
 }
 
-void expect_bits(const Draw& draw) {
-  TrainingResult expected;
-  Outcome alone = World({.arithmetic = Arithmetic::exact()}).run([&](Rank&) {
-    expected = draw.is_compared_with_one_rank() ? train_sharded(draw, on_one_rank(draw.plan))
-                                                : train(draw.task);
+void expect_bits(const Draw& draw, Release release) {
+  ReleasedRun run{release, {}};
+  WorldOptions one_rank{.arithmetic = Arithmetic::exact(), .release = release};
+  Outcome alone = World(one_rank).run([&](Rank&) {
+    run.expected = draw.is_compared_with_one_rank() ? train_sharded(draw, on_one_rank(draw.plan))
+                                                    : train(draw.task);
   });
   ASSERT_TRUE(alone.ok()) << draw.text << ": " << report(alone);
-  Outcome outcome = run_draw(draw, first_schedule(draw), expected);
+  Outcome outcome = run_draw(draw, first_schedule(draw), run);
   if (draw.schedule == ScheduleKind::replayed && outcome.ok())
-    run_draw(draw, Schedule::replay(choices_to_string(outcome.choices)), expected);
+    run_draw(draw, Schedule::replay(choices_to_string(outcome.choices)), run);
 }
 
 // Gradients that were rounded on a rank, added in another order or counted twice would show, and so
@@ -239,16 +286,18 @@ TEST(Swarm, HasTheBitsOfOneDeviceInExactArithmetic) {
 #else
   constexpr std::uint64_t draws = 1000;
 #endif
-  std::size_t mixed = 0, experts = 0, tied = 0, frozen = 0;
+  std::size_t mixed = 0, experts = 0, tied = 0, frozen = 0, newest = 0;
   for (std::uint64_t seed = 1; seed <= draws && !HasFailure(); ++seed) {
     Draw drawn = draw(seed);
     mixed += drawn.is_mixed;
     experts += drawn.has_experts;
     tied += !drawn.plan.model.tied.empty();
     frozen += !drawn.plan.model.frozen.empty();
-    expect_bits(drawn);
+    newest += drawn.newest.grad_dtype.is_set() && drawn.newest.keeps_unsharded_storage &&
+              drawn.newest.backward_end != BackwardEnd::automatic;
+    for (Release release : releases) expect_bits(drawn, release);
   }
-  for (std::size_t count : {mixed, experts, tied, frozen}) EXPECT_GE(count, draws / 20);
+  for (std::size_t count : {mixed, experts, tied, frozen, newest}) EXPECT_GE(count, draws / 20);
 }
 
 }  // namespace

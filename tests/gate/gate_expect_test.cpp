@@ -83,7 +83,7 @@ TEST(GateExpect, RefusesEventsThatCanNotBe) {
   refused("events = { file = \"a\", list = [] }\n", "a file or a list");
   refused("events = { lists = [] }\n", "the nearest known key is 'expect.events.list'");
   refused("unused_gathers = -2\n", "from -1");
-  refused("same_as = [\"zero3\"]\n", "'fsdp' or a table with mesh and parallel, got 'zero3'");
+  refused("same_as = [\"zero4\"]\n", "'zero3' or a table with mesh and parallel, got 'zero4'");
   refused("same_as = [{ mesh = [2], parallel = { fdsp = {} } }]\n",
           "the nearest known key is 'expect.same_as.parallel.fsdp'");
   refused("same_as = [{ mesh = [16], parallel = { fsdp = {} } }]\n",

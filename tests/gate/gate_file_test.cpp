@@ -105,12 +105,11 @@ TEST(GateFile, UnknownKeysNameTheNearest) {
 
 // Keys for features that this program doesn't have are refused by name.
 TEST(GateFile, RefusesWhatItDoesNotHave) {
-  expect_bad("[parallel]\nzero = { stage = 3 }\n", 2, "the key 'parallel.zero' needs");
   expect_bad("[parallel]\ntensor = {}\n", 2, "the key 'parallel.tensor' needs");
   expect_bad("[parallel]\npipeline = {}\n", 2, "the key 'parallel.pipeline' needs");
   expect_bad("[checkpoint]\nsave_at = 1\n", 1, "the key 'checkpoint' needs");
-  expect_bad("[expect]\nsame_as = [\"zero3\"]\n", 2,
-             "'fsdp' or a table with mesh and parallel, got 'zero3'");
+  expect_bad("[expect]\nsame_as = [\"zero4\"]\n", 2,
+             "'zero3' or a table with mesh and parallel, got 'zero4'");
 }
 
 TEST(GateFile, RefusesWrongTypesAndRanges) {

@@ -96,7 +96,9 @@ TEST(GateFsdp, EveryOptionGivesTheBitsOfOneDevice) {
         "reshard_after_forward = false", "reshard_after_forward = 2", "offload = \"cpu\"",
         "shard_placement = \"largest\"", "sync = \"every\"", "sync = \"all_reduce_last\"",
         "forward_prefetch = 1, backward_prefetch = 2", "reshard_after_backward = false",
-        "force_sum_reduction_for_comms = true", "reduce_scatter_unused_params = true"})
+        "force_sum_reduction_for_comms = true", "reduce_scatter_unused_params = true",
+        "keep_unsharded_storage = true", "finalize_backward = \"manual\"",
+        "sync = \"every\", finalize_backward = \"async\"", "grad_dtype = \"any\""})
     for (const char* mesh : {"[mesh]\nshape = [4]\n[train]\nmicro_batches = 2\nsteps = 2\n",
                              "[mesh]\nshape = [2, 2]\nnames = [\"a\", \"b\"]\n[train]\n"
                              "micro_batches = 2\nsteps = 2\noptimizer = { kind = \"adamw\" }\n"}) {
@@ -124,9 +126,9 @@ TEST(GateFsdp, EveryModelTrains) {
 // changes the loss of the first step.
 TEST(GateFsdp, MixedPrecisionAndFactorsRun) {
   double loss = run_sharded(perceptron("", "[mesh]\nshape = [2]\n")).losses.at(0);
-  for (const char* options :
-       {"param_dtype = \"bfloat16\", reduce_dtype = \"float32\"",
-        "param_dtype = \"float16\", output_dtype = \"float32\"", "gradient_divide_factor = 3.0"}) {
+  for (const char* options : {"param_dtype = \"bfloat16\", reduce_dtype = \"float32\"",
+                              "param_dtype = \"float16\", output_dtype = \"float32\"",
+                              "gradient_divide_factor = 3.0", "grad_dtype = \"bfloat16\""}) {
     GateResult result = run_sharded(perceptron(options, "[mesh]\nshape = [2]\n"));
     EXPECT_EQ(result.failed(), 0) << checks_of(result);
     EXPECT_NEAR(result.losses.at(0), loss, 0.02 * loss) << options;
@@ -176,6 +178,11 @@ TEST(GateFsdp, RefusesWhatTheMeshAndTheModelLack) {
                  "the nearest one is 'fc0.weight'");
   expect_refused(perceptron("param_dtype = \"int64\"", ""), "one of none, float64");
   expect_refused(perceptron("sync = \"never\"", ""), "one of every, last, all_reduce_last");
+  expect_refused(perceptron("grad_dtype = \"int64\"", ""), "one of default, any, float64");
+  expect_refused(perceptron("mesh = [\"dp\", \"tp\"], sync = \"all_reduce_last\", "
+                            "finalize_backward = \"manual\"",
+                            mesh),
+                 "expected automatic where sync is all_reduce_last, got manual");
   expect_refused(perceptron("reshard_afterforward = true", ""),
                  "the nearest known key is 'parallel.fsdp.reshard_after_forward'");
   expect_refused(perceptron("", "") + "replicate = {}\n", "either fsdp or replicate");

@@ -51,6 +51,21 @@ TEST(GateWorld, ShapesOnlyHasTheFiguresOfTheRunWithData) {
   }
 }
 
+// A gate is judged by the release that it names, unless the command line names another.
+TEST(GateWorld, NamesTheReleaseThatIsFollowed) {
+  auto followed = [](const std::string& text, std::optional<Release> asked) {
+    GateFile gate = gate_with(text);
+    return GateRunner(gate, {.release = asked}).world_options({}).release;
+  };
+  const std::string older = "[world]\nrelease = \"2.13\"\n";
+  EXPECT_EQ(followed("", {}), Release::v2_15);
+  EXPECT_EQ(followed(older, {}), Release::v2_13);
+  EXPECT_EQ(followed(older, Release::v2_15), Release::v2_15);
+  EXPECT_EQ(followed("", Release::v2_13), Release::v2_13);
+  expect_bad("[world]\nrelease = \"2.14\"\n", "key 'world.release'");
+  expect_bad("[world]\nrelease = 2.13\n", "key 'world.release'");
+}
+
 // The largest world must not cost what its ranks would cost one by one.
 TEST(GateWorld, AFoldedWorldHasAMillionRanks) {
   GateFile gate = gate_with(
@@ -106,7 +121,7 @@ TEST(GateWorld, RefusesWhatNeedsData) {
 
 TEST(GateWorld, IsExplained) {
   std::string text = explain(gate_with(sharded("shapes_only = true\nfold = true\n", "[4]", "")));
-  EXPECT_THAT(text, HasSubstr("[world]\nshapes_only = true\nfold = true\n"));
+  EXPECT_THAT(text, HasSubstr("[world]\nrelease = \"2.15\"\nshapes_only = true\nfold = true\n"));
   EXPECT_EQ(explain(gate_with(text)), text);
 }
 

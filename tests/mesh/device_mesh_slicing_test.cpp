@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <set>
 
+#include "core/check/error.h"
+#include "core/engine/world.h"
 #include "mesh/device_mesh.h"
+#include "mesh/rank_list.h"
 #include "tests/expect_error.h"
 #include "tests/mesh/enumerate_meshes.h"
 
@@ -143,7 +146,7 @@ TEST(DeviceMeshSlicing, ConcatenatePutsDimsSideBySide) {
       [&] {
         DeviceMesh::concatenate({mesh["dp"], other["y"]});
       },
-      runtime, "Cannot concatenate DeviceMeshes derived from different device meshs");
+      runtime, "Cannot concatenate DeviceMeshes derived from different device meshes");
   expect_error([&] { DeviceMesh::concatenate({}); }, ErrorKind::value_error, "at least one");
 }
 
@@ -289,6 +292,32 @@ TEST(DeviceMeshSlicing, AllSubmeshesOfADim) {
   EXPECT_THAT(*rows[1].get_coordinate(), ElementsAre(0));
   EXPECT_EQ(rows[1].names(), std::vector<std::string>{"tp"});
   EXPECT_EQ(mesh.get_all_submeshes(0).size(), 3u);
+}
+
+std::string refusal_of_two_roots(Release release) {
+  std::string text;
+  World world({.ranks = 1, .release = release});
+  Outcome outcome = world.run([&](Rank&) {
+    MeshViewer viewer{.rank = 0, .world_size = 2};
+    DeviceMesh forward = DeviceMesh::from_ranks(viewer, RankList::of({0, 1}), {2}, {"a"});
+    DeviceMesh backward = DeviceMesh::from_ranks(viewer, RankList::of({1, 0}), {2}, {"b"});
+    try {
+      DeviceMesh::concatenate({forward, backward});
+    } catch (const Error& error) {
+      text = fmt::format("{}: {}", to_string(error.kind()), error.message());
+    }
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+  return text;
+}
+
+TEST(ReleaseChanges, ConcatenateRefusalText) {
+  EXPECT_EQ(refusal_of_two_roots(Release::v2_13),
+            "RuntimeError: Cannot concatenate DeviceMeshes derived from different device meshs: "
+            "ranks [0, 1] and [1, 0]");
+  EXPECT_EQ(refusal_of_two_roots(Release::v2_15),
+            "RuntimeError: Cannot concatenate DeviceMeshes derived from different device meshes: "
+            "ranks [0, 1] and [1, 0]");
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "core/check/error.h"
+#include "core/engine/world.h"
+#include "mesh/rank_list.h"
 #include "tests/expect_error.h"
 #include "tests/mesh/enumerate_meshes.h"
 
@@ -211,6 +213,48 @@ TEST(DeviceMesh, MillionRanksCostNoWalk) {
     sum += mesh.flatten().get_local_rank();
   }
   EXPECT_EQ(sum, std::int64_t{100'000} * (1'000'000 - 10) / 2);
+}
+
+// Makes a mesh with the option under a release, and returns whether that is refused, and with what.
+std::string with_rank_order(Release release) {
+  std::string text;
+  World world({.ranks = 1, .release = release});
+  Outcome outcome = world.run([&](Rank&) {
+    try {
+      DeviceMesh::from_ranks({.rank = 0, .world_size = 2}, RankList::of({1, 0}), {2}, {"dp"},
+                             {.preserve_rank_order = true});
+      text = "a mesh";
+    } catch (const Error& error) {
+      text = std::string(to_string(error.kind()));
+    }
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+  return text;
+}
+
+TEST(ReleaseChanges, PreserveRankOrder) {
+  EXPECT_EQ(with_rank_order(Release::v2_13), "TypeError");
+  EXPECT_EQ(with_rank_order(Release::v2_15), "a mesh");
+}
+
+// A mesh with the option must not be taken for one without, and no cut of it loses the option.
+TEST(DeviceMesh, RankOrderIsInherited) {
+  MeshViewer viewer{.rank = 1, .world_size = 4};
+  RankList ranks = RankList::of({3, 1, 0, 2});
+  DeviceMesh plain = DeviceMesh::from_ranks(viewer, ranks, {2, 2}, {"dp", "tp"});
+  DeviceMesh ordered =
+      DeviceMesh::from_ranks(viewer, ranks, {2, 2}, {"dp", "tp"}, {.preserve_rank_order = true});
+  EXPECT_NE(plain, ordered);
+  EXPECT_NE(plain.hash(), ordered.hash());
+  EXPECT_NE(plain["tp"], ordered["tp"]);
+  EXPECT_FALSE(plain["tp"].preserve_rank_order());
+  EXPECT_TRUE(ordered["tp"].preserve_rank_order());
+  EXPECT_TRUE(ordered.flatten().preserve_rank_order());
+  EXPECT_TRUE(ordered.flatten().unflatten(0, {2, 2}, {"a", "b"}).preserve_rank_order());
+  EXPECT_TRUE(DeviceMesh::concatenate({ordered["dp"], ordered["tp"]}).preserve_rank_order());
+  EXPECT_TRUE(ordered.get_all_submeshes("dp")[0].preserve_rank_order());
+  for (const DeviceMesh& mesh : {plain, ordered})
+    EXPECT_EQ(to_string(mesh.get_group_ranks("tp")), "[3, 1]");
 }
 
 }  // namespace

@@ -140,7 +140,7 @@ TEST(DTensor, TheLastRouteIsTakenOnlyWhereItLeads) {
     Placements pending = {Partial(), Replicate()};
     copy.redistribute_local(pending);
     testing::expect_error([&] { copy.redistribute(pending); }, ErrorKind::runtime_error,
-                          "internal use only");
+                          "only Shard to Partial(sum)");
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }

@@ -15,8 +15,11 @@ namespace {
 // no pruning.
 class Reference {
  public:
-  Reference(Dims mesh, std::int64_t tensor_dims, RedistributeCost cost)
-      : mesh_(std::move(mesh)), tensor_dims_(tensor_dims), cost_(std::move(cost)) {}
+  Reference(Dims mesh, std::int64_t tensor_dims, RedistributeCost cost, bool embeds_shards)
+      : mesh_(std::move(mesh)),
+        tensor_dims_(tensor_dims),
+        cost_(std::move(cost)),
+        embeds_shards_(embeds_shards) {}
 
   std::vector<std::string> path(const Sharding& from, const Sharding& to) {
     std::map<std::string, Placement> ops;
@@ -38,7 +41,9 @@ class Reference {
       path.push_back(to_string(state));
       if (state == to) return path;
       if (!closed.insert(to_string(state)).second) continue;
-      for (const auto& [next, us] : neighbours(state, ops))
+      Neighbours all = neighbours(state, ops);
+      if (embeds_shards_) add_embeddings(all, state, to);
+      for (const auto& [next, us] : all)
         if (!closed.contains(to_string(next))) queue.push({cost + us, counter++, next, path});
     }
   }
@@ -58,7 +63,17 @@ class Reference {
       entries.push_back({dim, order});
     }
     next.order = ShardOrder::of(entries, next.placements);
-    list.push_back({next, cost_.step_us(state.placements, mesh_dim, from, to)});
+    double us = embeds_shard(from, to) ? 0.0 : cost_.step_us(state.placements, mesh_dim, from, to);
+    list.push_back({next, us});
+  }
+
+  void add_embeddings(Neighbours& list, const Sharding& state, const Sharding& goal) {
+    for (std::int64_t a = 0; a < tensor_dims_; ++a) {
+      const Dims order = state.order.mesh_dims(a, state.placements);
+      if (order.empty()) continue;
+      const Placement& wanted = goal.placements[static_cast<std::size_t>(order.back())];
+      if (embeds_shard(Shard(a), wanted)) add(list, state, order.back(), wanted);
+    }
   }
 
   Neighbours neighbours(const Sharding& state, const std::map<std::string, Placement>& ops) {
@@ -100,12 +115,14 @@ class Reference {
   Dims mesh_;
   std::int64_t tensor_dims_;
   RedistributeCost cost_;
+  bool embeds_shards_;
 };
 
 std::vector<std::string> planned(const Sharding& from, const Sharding& to, std::int64_t tensor_dims,
-                                 const Dims& mesh, const RedistributeCost& cost) {
+                                 const Dims& mesh, const RedistributeCost& cost,
+                                 bool embeds_shards) {
   std::vector<std::string> path = {to_string(from)};
-  for (const PlanStep& step : graph_steps(from, to, tensor_dims, mesh, cost))
+  for (const PlanStep& step : graph_steps(from, to, tensor_dims, mesh, cost, embeds_shards))
     path.push_back(to_string(step.after));
   return path;
 }
@@ -121,7 +138,9 @@ void expect_reference_paths(const Dims& mesh, const char* alphabet, std::size_t 
     const double bytes = turn % 3 == 0 ? 64 : turn % 3 == 1 ? 1e6 : 1e9;
     const Topology topology{.devices_per_host = turn++ % 2 == 0 ? 1 : 4};
     const RedistributeCost cost(bytes, mesh, topology);
-    EXPECT_EQ(planned(from, to, 2, mesh, cost), Reference(mesh, 2, cost).path(from, to));
+    for (const bool embeds_shards : {false, true})
+      EXPECT_EQ(planned(from, to, 2, mesh, cost, embeds_shards),
+                Reference(mesh, 2, cost, embeds_shards).path(from, to));
   }
 }
 
@@ -143,9 +162,11 @@ TEST(GraphPlanner, EveryStepIsFeasible) {
   for (std::size_t pair = 0; pair < shardings.size() * shardings.size(); pair += 7) {
     const Sharding& from = shardings[pair / shardings.size()];
     const Sharding& to = shardings[pair % shardings.size()];
-    const auto steps = graph_steps(from, to, 2, mesh, cost);
-    EXPECT_TRUE(plan_is_feasible(Dims{7, 5}, mesh, from, steps))
-        << to_string(from) << " > " << to_string(to);
+    for (const bool embeds_shards : {false, true}) {
+      const auto steps = graph_steps(from, to, 2, mesh, cost, embeds_shards);
+      EXPECT_TRUE(plan_is_feasible(Dims{7, 5}, mesh, from, steps))
+          << to_string(from) << " > " << to_string(to);
+    }
   }
 }
 
@@ -155,7 +176,7 @@ TEST(GraphPlanner, MaskAndNormAreReducedLikeAnyOther) {
   const RedistributeCost cost(1024, mesh, {});
   const Sharding from{parse_placements("MaskP,NormP(2)"), {}};
   const Sharding to{parse_placements("R,S(0)"), {}};
-  EXPECT_EQ(planned(from, to, 1, mesh, cost),
+  EXPECT_EQ(planned(from, to, 1, mesh, cost, true),
             (std::vector<std::string>{"MaskP,NormP(2)", "MaskP,S(0)", "R,S(0)"}));
 }
 
@@ -165,7 +186,7 @@ TEST(GraphPlanner, ManyDimsWork) {
   const RedistributeCost cost(1 << 20, mesh, {});
   const Sharding from{parse_placements("S(0),S(0),R,R,P(sum),R"), {}};
   const Sharding to{parse_placements("S(0),S(1),R,R,S(30),R"), {}};
-  const auto steps = graph_steps(from, to, 31, mesh, cost);
+  const auto steps = graph_steps(from, to, 31, mesh, cost, true);
   ASSERT_FALSE(steps.empty());
   EXPECT_EQ(steps.back().after, to);
 }

@@ -31,5 +31,16 @@ TEST(IndexCut, CutsInnerDims) {
                         tensor_of<std::int64_t>({2, 2}, {2, 0, 12, 10})));
 }
 
+// What is held is added to zeros at its place, whatever the order on both sides.
+TEST(IndexCut, EmbedsWhatIsHeld) {
+  IndexRuns held = runs({{4, 2}, {1, 1}}), wanted = runs({{5, 1}, {0, 3}, {3, 2}});
+  EXPECT_TRUE(same_bits(embed_indices(column({40, 50, 10}), {0, held, wanted}),
+                        column({50, 0, 10, 0, 0, 40})));
+  Tensor rows = tensor_of<float>({1, 2}, {-0.0f, 2});
+  IndexRuns row = runs({{1, 1}}), both = runs({{0, 2}});
+  EXPECT_TRUE(
+      same_bits(embed_indices(rows, {0, row, both}), tensor_of<float>({2, 2}, {0, 0, 0, 2})));
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -25,7 +25,7 @@ std::vector<PlanRequest> requests() {
           request.planner = planner;
           try {
             validate_redistribute(request);
-            validate_steps(make_plan(request), request.mesh_shape);
+            validate_steps(make_plan(request), request);
           } catch (const Error&) {
             continue;
           }
@@ -57,7 +57,7 @@ TEST(PlanCache, TellsEveryFieldApart) {
   PlanRequest base{.shape = {8, 6}, .mesh_shape = {2, 2}};
   base.from = {Shard(0), Shard(0)};
   base.to = {Replicate(), Replicate()};
-  std::vector<PlanRequest> changed(9, base);
+  std::vector<PlanRequest> changed(10, base);
   changed[1].shape = {6, 8};
   changed[2].dtype = DType::int64;
   changed[3].mesh_shape = {4, 2};
@@ -66,20 +66,23 @@ TEST(PlanCache, TellsEveryFieldApart) {
   changed[6].from_order = ShardOrder::of({{0, {1, 0}}}, base.from);
   changed[7].flattened = {Dims{0, 1}};
   changed[8].topology.devices_per_host = 8;
+  changed[9].release = Release::v2_13;
   PlanCache cache;
   for (const PlanRequest& request : changed) cache.find_or_make(request);
-  EXPECT_EQ(cache.misses(), 9u);
+  EXPECT_EQ(cache.misses(), 10u);
   for (const PlanRequest& request : changed)
     EXPECT_EQ(cache.find_or_make(request)->plan, make_plan(request));
-  EXPECT_EQ(cache.hits(), 9u);
-  EXPECT_EQ(cache.misses(), 9u);
+  EXPECT_EQ(cache.hits(), 10u);
+  EXPECT_EQ(cache.misses(), 10u);
+  ASSERT_EQ(cache.plans().size(), 10u);
+  EXPECT_EQ(cache.plans().front()->request.release, Release::v2_13);
 }
 
 // A kept failure would grow the cache, or answer later without an error.
 TEST(PlanCache, KeepsNoFailures) {
   PlanRequest request{.shape = {8}, .mesh_shape = {2}};
   request.from = {Shard(0)};
-  request.to = {Partial()};
+  request.to = {Partial(ReduceOp::max)};
   PlanCache cache;
   for (int i = 0; i < 2; ++i)
     testing::expect_error([&] { cache.find_or_make(request); }, ErrorKind::runtime_error, "");

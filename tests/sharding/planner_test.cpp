@@ -35,7 +35,7 @@ Json collectives(const Plan& plan, DimSpan mesh_shape) {
 Plan planned(const Json& record, const PlanRequest& request) {
   if (!record.contains("api")) validate_redistribute(request);
   Plan plan = make_plan(request);
-  validate_steps(plan, request.mesh_shape);
+  validate_steps(plan, request);
   return plan;
 }
 

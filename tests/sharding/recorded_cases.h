@@ -49,6 +49,7 @@ inline ShardOrder order(const Json& entries, PlacementSpan list) {
 // requests returns what a plan or redistribute case asks for: once for each planner that it names.
 inline std::vector<PlanRequest> requests(const Json& record) {
   PlanRequest request;
+  request.release = Release::v2_13;
   request.shape = dims(record["tensor"]["shape"]);
   request.dtype = dtype_from_string(record["tensor"]["dtype"].get<std::string>());
   request.mesh_shape = dims(record["mesh"]["shape"]);

@@ -21,7 +21,7 @@ std::string refusal(Api api, Shape shape, Dims mesh, const char* from, const cha
                             .planner = planner};
   try {
     if (api == Api::redistribute) validate_redistribute(request);
-    validate_steps(make_plan(request), request.mesh_shape);
+    validate_steps(make_plan(request), request);
   } catch (const Error& error) {
     return fmt::format("{}: {}", to_string(error.kind()), error.message());
   }
@@ -33,7 +33,7 @@ using ::testing::ContainsRegex;
 // If this fails, the public call lets a Partial target through, or refuses one that stays as it is.
 TEST(RedistributeRefusals, ThePublicCallMakesNoPartial) {
   const Api api = Api::redistribute;
-  const char* phrase = "^RuntimeError: .*redistributing to Partial is for internal use only";
+  const char* phrase = "^RuntimeError: .*only Shard to Partial.sum. redistribution is supported";
   EXPECT_THAT(refusal(api, {8}, {2}, "R", "P(sum)"), ContainsRegex(phrase));
   EXPECT_THAT(refusal(api, {8}, {2}, "R", "P(product)"), ContainsRegex(phrase));
   EXPECT_THAT(refusal(api, {8}, {2}, "P(sum)", "P(avg)"), ContainsRegex(phrase));
@@ -58,7 +58,7 @@ TEST(RedistributeRefusals, PendingOpsAreNotMixed) {
 // run in.
 TEST(RedistributeRefusals, StepsThatNoRankCanDoAreRefusedInOrder) {
   const Api api = Api::local;
-  EXPECT_THAT(refusal(api, {8}, {2}, "S(0)", "P(sum)"),
+  EXPECT_THAT(refusal(api, {8}, {2}, "S(0)", "P(max)"),
               ContainsRegex("^RuntimeError: .*not supported yet"));
   EXPECT_THAT(refusal(api, {8}, {2}, "P(sum)", "P(max)"),
               ContainsRegex("^AssertionError: Redistribution from one partial type"));

@@ -1,5 +1,6 @@
 #include "sharding/step_feasibility.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -29,8 +30,11 @@ bool by_sets(std::int64_t size, const Dims& mesh, const Sharding& before, const 
       member[mesh_dim] = index;
       group.merge(held(size, mesh, member, before));
     }
-    for (std::int64_t index : held(size, mesh, coordinate, step.after))
-      if (!group.contains(index)) return false;
+    const std::set<std::int64_t> wanted = held(size, mesh, coordinate, step.after);
+    if (!std::includes(group.begin(), group.end(), wanted.begin(), wanted.end())) return false;
+    if (!embeds_shard(step.from, step.to)) continue;
+    const std::set<std::int64_t> own = held(size, mesh, coordinate, before);
+    if (!std::includes(wanted.begin(), wanted.end(), own.begin(), own.end())) return false;
   } while (next_index(coordinate, mesh));
   return true;
 }
@@ -39,11 +43,13 @@ bool by_sets(std::int64_t size, const Dims& mesh, const Sharding& before, const 
 // given up.
 TEST(StepFeasibility, AgreesWithSetsOfIndices) {
   const Placements alphabet = parse_placements("R,S(0),_S(0,2),_S(0,3)");
+  Placements targets = alphabet;
+  targets.push_back(Partial(ReduceOp::sum));
   std::size_t feasible = 0, infeasible = 0;
   for (const Dims& mesh : {Dims{2, 3}, Dims{3, 2}, Dims{2, 2, 2}}) {
     for (const Placements& list : small_worlds::lists(mesh.size(), alphabet)) {
       for (std::size_t mesh_dim = 0; mesh_dim < mesh.size(); ++mesh_dim) {
-        for (const Placement& to : alphabet) {
+        for (const Placement& to : targets) {
           PlanStep step;
           step.mesh_dims = {static_cast<std::int64_t>(mesh_dim)};
           step.from = list[mesh_dim];

@@ -31,6 +31,14 @@ TEST(PlanCommand, PrintsBothPlanners) {
   EXPECT_EQ(plans[0]["steps"][1]["collective"], "all_gather");
 }
 
+// JSON has no infinite number.
+TEST(PlanCommand, WritesAnInfiniteCostAsText) {
+  auto run = run_program("plan --mesh 2 --shape 4 --from 'S(0)' --to 'P(sum)' --json");
+  auto plan = nlohmann::json::parse(run.output)["plans"][0];
+  EXPECT_EQ(plan["cost_us"], "inf");
+  EXPECT_EQ(plan["steps"][0]["cost_us"], 0.0);
+}
+
 // --flattened and --devices-per-host change what is printed.
 TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
   const std::string gather = "plan --mesh 2x4 --shape 16x8 --from 'S(0),S(0)' --to R,R";
@@ -38,6 +46,16 @@ TEST(PlanCommand, TakesFlattenedMeshesAndHosts) {
             std::string::npos);
   EXPECT_NE(run_program(gather + " --devices-per-host 8").last_line(),
             run_program(gather).last_line());
+}
+
+// P(avg) -> P(sum) is reduced to a shard first and embedded since 2.15, and was reduced whole
+// before.
+TEST(PlanCommand, FollowsARelease) {
+  const std::string reduce =
+      "plan --planner graph --mesh 2x2 --shape 4 --from 'P(avg),R' --to 'P(sum),R'";
+  expect_refused(reduce + " --release 2.14", "expected 2.13 or 2.15");
+  EXPECT_EQ(run_program(reduce + " --release 2.15").output, run_program(reduce).output);
+  EXPECT_NE(run_program(reduce + " --release 2.13").output, run_program(reduce).output);
 }
 
 // The whole file is written and nothing is left beside it. A file that can't be written is an
@@ -70,7 +88,7 @@ TEST(PlanCommand, RefusesWhatMakesNoSense) {
   expect_refused("plan --mesh 2 --shape 4 --from Q --to R", "Q");
   expect_refused("plan --mesh 2 --shape 4 --from 'S(3)' --to R", "3");
   expect_refused("plan --mesh 2 --shape 4 --from 'R,R' --to R", "one placement a mesh dim");
-  expect_refused("plan --mesh 2 --shape 4 --from 'S(0)' --to 'P(sum)'", "");
+  expect_refused("plan --mesh 2 --shape 4 --from 'S(0)' --to 'P(max)'", "not supported yet");
   expect_refused("plan --mesh 2 --shape 4 --from R --to R --planner best", "got 'best'");
   expect_refused("plan --mesh 2 --shape 4 --dtype float8 --from R --to R", "float8");
   expect_refused("plan --mesh 0 --shape 4 --from R --to R", "");

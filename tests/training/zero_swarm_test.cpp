@@ -70,7 +70,7 @@ TrainingTask drawn_task(Draw& draw, std::int64_t ranks) {
   std::int64_t rows = ranks * draw.between(1, 2);
   TrainingTask task;
   task.model = drawn_model(draw, inputs, outputs);
-  task.steps = 3;
+  task.steps = 2;
   task.micro_batches = draw.between(1, 3);
   task.terms = double(rows * outputs * task.micro_batches);
   task.batch = [=](std::int64_t step, std::int64_t micro) {

@@ -1,5 +1,7 @@
 #include "verify/verify.h"
 
+#include <fmt/format.h>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
@@ -63,6 +65,42 @@ TEST(Verify, SaysHowToReproduceAFailure) {
   again.paths = {file};
   again.filter.id = "a/S(0)\\*";
   EXPECT_EQ(verify(again).total.failed, 1);
+}
+
+// One recorded case that the other release refuses in other words. The source may be replaced.
+constexpr std::string_view refused_id = "redistribute/2150/10/8x3/float32/R>P(avg)/both";
+
+VerifyResult verify_refusal(std::optional<Release> release, const std::string& source) {
+  TemporaryFolder folder;
+  std::ifstream file(SIMMESH_SOURCE_DIR "/tests/cases/pytorch_2_15/redistribute.jsonl");
+  std::string line, id = fmt::format("\"id\":\"{}\"", refused_id);
+  while (std::getline(file, line) && line.find(id) == line.npos) {
+  }
+  const std::string own = "pytorch 2.15.0";
+  line.replace(line.find(own), own.size(), source);
+  VerifyRequest request;
+  request.options.release = release;
+  return verify_text(folder, line + "\n", request);
+}
+
+// A case must be judged by the behaviour of the release that it was recorded from.
+TEST(Verify, FollowsTheReleaseOfTheSource) {
+  EXPECT_TRUE(verify_refusal({}, "pytorch 2.15.0").ok());
+  EXPECT_FALSE(verify_refusal({}, "pytorch 2.13.0").ok());
+  EXPECT_TRUE(verify_refusal({}, "another tool 1.0").ok());
+  EXPECT_TRUE(verify_refusal(Release::v2_15, "pytorch 2.13.0").ok());
+  VerifyResult result = verify_refusal(Release::v2_13, "pytorch 2.15.0");
+  EXPECT_FALSE(result.ok());
+  EXPECT_THAT(to_text(result), HasSubstr(" --release 2.13\n"));
+}
+
+// A release that isn't known can't be followed, and following another one would prove nothing.
+TEST(Verify, UnknownReleasesFail) {
+  for (const char* source : {"pytorch 2.14.1", "pytorch 2", "pytorch main"}) {
+    VerifyResult result = verify_refusal({}, source);
+    ASSERT_THAT(result.failures, SizeIs(1)) << source;
+    EXPECT_THAT(result.failures[0].mismatches[0], HasSubstr("expected 2.13 or 2.15")) << source;
+  }
 }
 
 TEST(Verify, UnknownKindsAndFieldsFail) {

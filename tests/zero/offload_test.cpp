@@ -30,9 +30,12 @@ SIMMESH_TEST(ZeroOffload, ChangesNoBit,
       expect_same_run(run_zero(three_linears, offloading(device, ratio)), expected);
       expect_same_run(run_zero(three_linears, offloading(device, ratio, true)), expected);
     }
-  Config config = offloading(OffloadDevice::nvme);
-  config.zero_optimization.offload_param = OffloadParam{.device = OffloadDevice::cpu};
-  expect_same_run(run_zero(three_linears, config), expected);
+  for (OffloadDevice device : {OffloadDevice::cpu, OffloadDevice::nvme}) {
+    Config config = offloading(OffloadDevice::nvme);
+    config.zero_optimization.offload_param =
+        OffloadParam{.device = device, .nvme_path = ::testing::TempDir(), .buffer_count = 3};
+    expect_same_run(run_zero(three_linears, config), expected);
+  }
 }
 
 struct Charged {
@@ -59,8 +62,11 @@ SIMMESH_TEST(ZeroOffload, IsNotCharged, {.mesh = {2}, .schedules = 2}) {
   EXPECT_EQ(on_device.parameters, 128 * 2);
   for (OffloadDevice device : {OffloadDevice::cpu, OffloadDevice::nvme})
     EXPECT_EQ(charged_with(offloading(device)).state, 0);
-  config.zero_optimization.offload_param = OffloadParam{.device = OffloadDevice::cpu};
-  EXPECT_EQ(charged_with(config).parameters, 0);
+  for (OffloadDevice device : {OffloadDevice::cpu, OffloadDevice::nvme}) {
+    config.zero_optimization.offload_param =
+        OffloadParam{.device = device, .nvme_path = ::testing::TempDir()};
+    EXPECT_EQ(charged_with(config).parameters, 0);
+  }
 }
 
 // With a ratio of 0.5 the first of two tiles stays on the device.

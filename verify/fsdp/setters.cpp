@@ -52,6 +52,7 @@ const std::map<std::string, Recursive>& recursive_setters() {
       {"reshard_after_forward", &FSDPModule::set_reshard_after_forward},
       {"reshard_after_backward", &FSDPModule::set_reshard_after_backward},
       {"reduce_scatter_unused_params", &FSDPModule::set_reduce_scatter_unused_params},
+      {"keep_unsharded_storage", &FSDPModule::set_keep_unsharded_storage},
       {"separate_reduce_scatter_group", &FSDPModule::set_separate_reduce_scatter_group}};
   return setters;
 }
@@ -60,6 +61,7 @@ const std::map<std::string, Own>& own_setters() {
   static const std::map<std::string, Own> setters = {
       {"is_last_backward", &FSDPModule::set_is_last_backward},
       {"unshard_async_op", &FSDPModule::set_unshard_async_op},
+      {"manual_backward_finalization", &FSDPModule::set_manual_backward_finalization},
       {"force_sum_reduction_for_comms", &FSDPModule::set_force_sum_reduction_for_comms},
       {"unshard_in_backward", &FSDPModule::set_unshard_in_backward},
       {"allocate_memory_from_process_group_for_comm",

@@ -14,6 +14,7 @@
 #include "verify/case_tensor.h"
 #include "verify/case_work.h"
 #include "verify/case_world.h"
+#include "zero/config_keys.h"
 
 namespace simmesh {
 
@@ -63,7 +64,11 @@ Schema scaler_schema() {
 // The keys are read as DeepSpeed's.
 Schema zero_keys_schema() {
   using namespace schema;
-  return map(either({flag(), number()}));
+  Fields fields;
+  for (const auto& key : zero::config_keys<zero::ZeroOptimization>())
+    for (const std::string& name : {key.name, key.alias})
+      if (!name.empty() && name != "stage") fields.push_back(optional(name, any()));
+  return object(std::move(fields));
 }
 
 Schema final_schema(bool has_sum) {

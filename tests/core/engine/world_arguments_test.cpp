@@ -24,14 +24,15 @@ std::string error_of(const Words& words) {
 TEST(WorldArguments, SetOptionsAndTheProgramOfTheReproLine) {
   WorldOptions options =
       checked_world_options(Words{"./my program", "--seed", "7", "--schedule=seeded:42",
-                                  "--threads", "2", "--timeout=1.5"},
+                                  "--threads", "2", "--timeout=1.5", "--release", "2.13"},
                             {.ranks = 3});
   EXPECT_EQ(options.ranks, 3u);
   EXPECT_EQ(options.seed, 7u);
   EXPECT_EQ(options.schedule.name(), "seeded:42");
   EXPECT_EQ(options.threads, 2u);
   EXPECT_EQ(options.timeout_seconds, 1.5);
-  EXPECT_EQ(options.program, "'./my program' --threads 2 --timeout 1.5");
+  EXPECT_EQ(options.release, Release::v2_13);
+  EXPECT_EQ(options.program, "'./my program' --threads 2 --timeout 1.5 --release 2.13");
 }
 
 TEST(WorldArguments, LeaveDefaultsAlone) {
@@ -58,9 +59,10 @@ TEST(WorldArguments, ReadTheReproLineOfAFailedRun) {
 }
 
 TEST(WorldArguments, RefuseWhatTheyDoNotKnow) {
-  EXPECT_EQ(error_of({"./a", "--sead", "7"}),
-            "[engine/arguments] expected --seed N, --schedule S, --threads N or --timeout S, got "
-            "'--sead'");
+  EXPECT_EQ(
+      error_of({"./a", "--sead", "7"}),
+      "[engine/arguments] expected --seed N, --schedule S, --threads N, --timeout S or --release "
+      "R, got '--sead'");
   EXPECT_EQ(error_of({"./a", "--seed"}),
             "[engine/arguments] expected a value after --seed, got the end of the line");
   EXPECT_EQ(error_of({"./a", "--seed=-1"}),

@@ -48,6 +48,16 @@ TEST(Sgd, WithNesterovLooksAhead) {
   EXPECT_THROW(Sgd({p}, {.nesterov = true}), Error);
 }
 
+// As in PyTorch: 1 - 2^-9 * (256 + 0.5 * 1) in float32. The buffer of a momentum would be bfloat16.
+TEST(Sgd, AddsANarrowerGradient) {
+  Tensor p = full({1}, DType::float32, 1.0);
+  set_requires_grad(p);
+  set_grad(p, full({1}, DType::bfloat16, 256.0));
+  Sgd({p}, {.lr = 0.001953125, .weight_decay = 0.5}).step();
+  EXPECT_EQ(p.values<float>()[0], 0.4990234375f);
+  EXPECT_THROW(Sgd({p}, {.lr = 1.0, .momentum = 0.5}).step(), Error);
+}
+
 TEST(Adam, FollowsItsFormula) {
   for (WeightDecay decay : {WeightDecay::added, WeightDecay::decoupled}) {
     Tensor p = parameter({2.0}, {0.5});

@@ -19,7 +19,9 @@ TEST(VerifyZeroConfig, PassesRecordedCases) {
 TEST(VerifyZeroConfig, NamesWhatDiffers) {
   json value = config_case("stage3_defaults");
   testing::expect_fails(value, "/expect/values/stage", 2, "stage: expected 2, got 3");
-  testing::expect_fails(value, "/expect/values/unheard_of", 2, "got no such value");
+  testing::expect_fails(value, "/expect/values/unheard_of", 2, "unheard_of' is not known");
+  testing::expect_fails(value, "/expect/values/offload_param", json{{"device", "cpu"}},
+                        "offload_param: expected");
   testing::expect_fails(value, "/config/zero_optimization/stage", 7, "expected no error, got");
   json refused = config_case("float_fraction");
   testing::expect_fails(refused, "/expect/field", "sub_group_size", "names sub_group_size");

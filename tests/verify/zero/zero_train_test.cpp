@@ -35,6 +35,7 @@ TEST(VerifyZeroTrain, NamesWordsThatItDoesNotKnow) {
   testing::expect_fails(value, "/layers/0/op", "conv", "expected linear, embedding or relu");
   testing::expect_fails(value, "/optimizer/type", "Lamb", "expected SGD, Adam or AdamW");
   testing::expect_fails(value, "/compare/mode", "close", "bits, params_bits or tolerance");
+  testing::expect_fails(value, "/zero/bucket", 1, "zero.bucket' is not known");
 }
 
 // A record of which no hash can be met must at least agree with itself.
@@ -66,7 +67,8 @@ TEST(VerifyZeroTrain, BadCasesSayWhere) {
   testing::expect_bad(value, "/input_factor", json::array(), "one factor a step");
   testing::expect_bad(value, "/init/0/trainable", false, "what the layers say");
   testing::expect_bad(value, "/fp16", json{{"loss_scale", 128}}, "fp16 for the dtype float16");
-  testing::expect_bad(value, "/zero/bucket", 1, "zero_optimization.bucket: expected a known key");
+  testing::expect_bad(value, "/zero/reduce_bucket_size", 0,
+                      "reduce_bucket_size: expected a number");
   testing::expect_bad(value, "/expect/steps/0/loss/0", json::array({1.0}), "one loss for each of");
 }
 

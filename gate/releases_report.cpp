@@ -1,0 +1,78 @@
+#include "gate/releases_report.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+namespace simmesh {
+
+namespace {
+
+std::size_t count_of(gsl::span<const ReleaseComparison> comparisons) {
+  std::size_t count = 0;
+  for (const ReleaseComparison& comparison : comparisons) count += comparison.differences.size();
+  return count;
+}
+
+// The cells of a row are padded to the widest of their column, but for the last.
+std::string table_of(const std::vector<ReleaseDifference>& differences) {
+  std::vector<std::vector<std::string>> rows = {{""}};
+  for (Release release : releases) rows.front().emplace_back(to_string(release));
+  for (const ReleaseDifference& difference : differences) {
+    rows.push_back({difference.what});
+    rows.back().insert(rows.back().end(), difference.values.begin(), difference.values.end());
+  }
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i)
+      text += fmt::format("{}{:<{}}", i == 0 ? "  " : "   ", row[i], widths[i]);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string text_of(const ReleaseComparison& comparison) {
+  std::string text = fmt::format("gate {}{}{}\n", comparison.file,
+                                 comparison.title.empty() ? "" : ": ", comparison.title);
+  if (comparison.differences.empty())
+    return text + fmt::format("nothing differs: {}\n", fmt::join(comparison.same, ", "));
+  text += table_of(comparison.differences);
+  if (!comparison.same.empty())
+    text += fmt::format("the same: {}\n", fmt::join(comparison.same, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(gsl::span<const ReleaseComparison> comparisons, ReleasesTextOptions options) {
+  std::string text;
+  if (!options.quiet)
+    for (const ReleaseComparison& comparison : comparisons) text += text_of(comparison);
+  return text + fmt::format("{} differences\n", count_of(comparisons));
+}
+
+std::string to_json(gsl::span<const ReleaseComparison> comparisons) {
+  using Json = nlohmann::ordered_json;
+  Json gates = Json::array();
+  for (const ReleaseComparison& comparison : comparisons) {
+    Json differences = Json::array();
+    for (const ReleaseDifference& difference : comparison.differences) {
+      Json row = {{"what", difference.what}};
+      for (std::size_t i = 0; i < releases.size(); ++i)
+        row[std::string(to_string(releases[i]))] = difference.values[i];
+      differences.push_back(std::move(row));
+    }
+    gates.push_back({{"file", comparison.file},
+                     {"title", comparison.title},
+                     {"differences", std::move(differences)},
+                     {"same", comparison.same}});
+  }
+  Json json = {{"differences", count_of(comparisons)}, {"gates", std::move(gates)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace simmesh

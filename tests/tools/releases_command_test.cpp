@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/run_program.h"
+
+namespace simmesh {
+namespace {
+
+using testing::expect_refused;
+using testing::run_program;
+using testing::TemporaryFolder;
+
+const std::string plain = "[mesh]\nshape = [2]\n[parallel]\nreplicate = {}\n";
+const std::string mixed =
+    "[mesh]\nshape = [2]\n[parallel]\nfsdp = { param_dtype = \"bfloat16\" }\n";
+
+// The page tells people what an upgrade changes, so it must say what the code asks for.
+TEST(ReleasesCommand, PrintsThePageOfAllChanges) {
+  auto run = run_program("releases --changes");
+  EXPECT_EQ(run.status, 0);
+  std::ifstream page(SIMMESH_SOURCE_DIR "/docs/releases.md");
+  std::ostringstream text;
+  text << page.rdbuf();
+  EXPECT_EQ(run.output, text.str())
+      << "write it anew: simmesh releases --changes > docs/releases.md";
+}
+
+TEST(ReleasesCommand, SaysWhatDiffers) {
+  TemporaryFolder folder;
+  std::string a = folder.write("a.toml", plain), b = folder.write("b.toml", mixed);
+  auto run = run_program("releases " + a + " " + b);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_NE(run.output.find("gate " + a + "\nnothing differs: checks, plans, events"),
+            run.output.npos)
+      << run.output;
+  EXPECT_NE(run.output.find("calls of reduce_scatter avg bfloat16"), run.output.npos) << run.output;
+  EXPECT_EQ(run_program("releases --quiet " + a).output, "0 differences\n");
+  auto json = nlohmann::json::parse(run_program("releases --json " + a + " " + b).output);
+  EXPECT_EQ(fmt::format("{} differences", json["differences"].get<int>()), run.last_line());
+  EXPECT_EQ(json["gates"][0]["differences"].size(), 0u);
+  EXPECT_EQ(run_program("releases --jobs 2 " + a + " " + b).output, run.output);
+}
+
+TEST(ReleasesCommand, RefusesWhatHasNoMeaning) {
+  TemporaryFolder folder;
+  std::string gate = folder.write("a.toml", plain);
+  expect_refused("releases", "GATE");
+  expect_refused("releases " + gate + " --release 2.13", "expected no --release");
+  expect_refused("releases " + gate + " --trace t.json", "expected no --trace");
+  expect_refused("releases missing.toml", "missing.toml");
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdio>
+#include <fmt/format.h>
+
+#include "gate/gate_memory.h"
+
+namespace simmesh {
+
+// expect_memory_of throws for a gate that needs more memory than there is, if `worlds` runs are
+// made at a time, and says on standard error what a large one needs.
+inline void expect_memory_of(const GateFile& gate, std::int64_t worlds) {
+  constexpr std::int64_t gibi = std::int64_t(1) << 30;
+  std::int64_t bytes = expect_memory(gate, worlds);
+  if (bytes >= gibi)
+    std::fputs(fmt::format("simmesh: {} needs about {:.1f} GiB of memory\n", gate.file,
+                           double(bytes) / double(gibi))
+                   .c_str(),
+               stderr);
+}
+
+}  // namespace simmesh

@@ -25,6 +25,8 @@ class PartitionedParams final : public FetchSink {
   void release(ParamId param) override;
   void agree(std::string_view what, gsl::span<const std::int64_t> values) override;
   bool has_secondary(ParamId param) const override;
+  // read_ahead starts to read as many elements as twice those in flight.
+  void read_ahead(gsl::span<const FetchTrace::Need> ahead) override;
 
   // gather_blocking gathers over all ranks, each parameter by its own collective, and waits:
   // launched back to back, or one after the other where gathers are sequential.
@@ -38,7 +40,9 @@ class PartitionedParams final : public FetchSink {
   std::vector<std::shared_ptr<PartitionedParam>> params_;
   PartitionGroups groups_;
   GatherOptions options_;
-  std::vector<std::shared_ptr<ParamGather>> pending_;
+  // The gathers of one handle.
+  using Handle = std::vector<std::unique_ptr<PendingGather>>;
+  std::vector<std::shared_ptr<Handle>> pending_;
 };
 
 }  // namespace simmesh::zero

@@ -25,7 +25,12 @@ nn::ModulePtr block() {
       {"norm", norm}, {"up", linear(64, 256)}, {"act", act}, {"down", linear(256, 64)}});
 }
 
-void measure(const std::string& words, const zero::ZeroOptimization& zero) {
+struct Setting {
+  std::string words;
+  zero::ZeroOptimization zero;
+};
+
+void measure(const Setting& setting) {
   std::int64_t peak = 0, gathers = 0, bytes = 0;
   Outcome outcome = World({.ranks = 2}).run([&](Rank& rank) {
     auto embedding = std::make_shared<nn::Embedding>(nn::Embedding::Options{197, 64});
@@ -35,7 +40,7 @@ void measure(const std::string& words, const zero::ZeroOptimization& zero) {
     nn::Sequential model(parts);
     for (const Tensor& parameter : model.parameters())
       if (rank.id() == 0) bytes += std::int64_t(parameter.bytes());
-    zero::Config config{.zero_optimization = zero};
+    zero::Config config{.zero_optimization = setting.zero};
     config.optimizer = zero::OptimizerConfig{};
     config.train_micro_batch_size_per_gpu = 1;
     config.zero_optimization.stage = 3;
@@ -55,8 +60,8 @@ void measure(const std::string& words, const zero::ZeroOptimization& zero) {
       if (rank.id() == 0) std::tie(peak, gathers) = std::pair(most, count);
     }
   });
-  fmt::print("| {} | {} | {} % | {} |\n", words, zero::pretty_count(peak), 100 * peak / bytes,
-             gathers);
+  fmt::print("| {} | {} | {} % | {} |\n", setting.words, zero::pretty_count(peak),
+             100 * peak / bytes, gathers);
   if (!outcome.ok()) fmt::print("{}\n", report(outcome));
 }
 
@@ -74,5 +79,5 @@ int main() {
                              .use_all_reduce_for_fetch_params = true}},
                             {"bucket 40,000", {.prefetch_bucket_size = 40'000}},
                             {"bucket 200,000", {.prefetch_bucket_size = 200'000}}})
-    measure(words, zero);
+    measure(setting);
 }

@@ -35,6 +35,11 @@ void GradientShards::flush() {
   NoGrad mode;
   UnroundedSums scope;
   Ledger::Category category(MemoryCategory::gradient);
+  if (settings_.quantizing_nodes) reduce_quantized_ones();
+  if (bucket_.empty()) {
+    bucket_numel_ = 0;
+    return;
+  }
   if (settings_.reduce_scatter || bucket_numel_ > settings_.bucket_size)
     reduce_scatter_bucket();
   else
@@ -46,6 +51,24 @@ void GradientShards::flush() {
 void GradientShards::divide(Tensor& flat) const {
   std::int64_t ranks = params_.groups().all.size();
   if (ranks > 1) flat = MeanOf{.before = double(ranks), .is_sum = !settings_.averages}.begin(flat);
+}
+
+void GradientShards::reduce_quantized_ones() {
+  std::int64_t ranks = params_.groups().all.size();
+  auto exact = std::stable_partition(bucket_.begin(), bucket_.end(), [&](const Entry& entry) {
+    return can_reduce_quantized(params_[entry.param].shape(), ranks);
+  });
+  std::sort(bucket_.begin(), exact,
+            [](const Entry& a, const Entry& b) { return a.param < b.param; });
+  for (auto entry = bucket_.begin(); entry != exact; ++entry) {
+    const PartitionedParam& param = params_[entry->param];
+    Tensor gradient = entry->gradient.is_defined()
+                          ? to(entry->gradient.detach(), communication_dtype(entry->param))
+                          : zeros(param.shape(), communication_dtype(entry->param));
+    Tensor mean = reduce_quantized(gradient, *settings_.quantizing_nodes);
+    add_to_shard(entry->param, settings_.averages ? mean : mul(mean, double(ranks)));
+  }
+  bucket_.erase(bucket_.begin(), exact);
 }
 
 // Rank r's row has its shards of all parameters.

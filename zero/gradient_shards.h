@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "zero/partitioned_params.h"
+#include "zero/quantized_reduce.h"
 
 namespace simmesh::zero {
 
@@ -11,7 +12,10 @@ namespace simmesh::zero {
 struct ReduceSettings {
   std::int64_t bucket_size = 500'000'000;  // elements
   bool reduce_scatter = true;
-  bool averages = true;                     // divides by the number of ranks before the sum
+  bool averages = true;  // divides by the number of ranks before the sum
+  // Where given, zero_quantized_gradients: gradients for which it can be done are reduced in 4
+  // bits, in two hops, each by itself.
+  std::optional<NodeGroups> quantizing_nodes = {};
   std::optional<DType> communication = {};  // by default the parameter's dtype
   std::optional<DType> accumulation = {};   // over micro-batches; by default the parameter's dtype
   bool is_offloaded = false;                // shards of gradients are in the host's memory
@@ -52,6 +56,7 @@ class GradientShards {
   };
 
   DType communication_dtype(ParamId param) const;
+  void reduce_quantized_ones();
   void reduce_scatter_bucket();
   void all_reduce_bucket();
   void put_shards(Tensor& flat, const Entry& entry, std::int64_t row, std::int64_t offset) const;

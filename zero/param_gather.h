@@ -13,6 +13,18 @@ namespace simmesh::zero {
 struct GatherOptions {
   bool one_by_one = false;     // allgather_sequential: a collective for each
   bool by_all_reduce = false;  // use_all_reduce_for_fetch_params: several by one all-reduce
+  // zero_quantized_weights and zero_quantized_nontrainable_weights: all, or those that require no
+  // gradient, in 8 bits, whatever else is asked for.
+  bool quantizes_all = false;
+  bool quantizes_frozen = false;
+};
+
+// PendingGather is a gather that was started.
+class PendingGather {
+ public:
+  virtual ~PendingGather() = default;
+  // finish waits and gives all members their elements. A second time it does nothing.
+  virtual void finish() = 0;
 };
 
 // ParamGather is one gather of parameters that were not available, from start to the last use.
@@ -25,15 +37,14 @@ struct GatherOptions {
 //
 // Parameters of different dtypes have buffers and collectives of their own. In a group of one rank
 // there is no communication: the shard is the parameter.
-class ParamGather {
+class ParamGather final : public PendingGather {
  public:
   // Starts the collectives in the order of the members. All members have a current secondary shard,
   // which is gathered in the small group, or are gathered from their shards in the whole one.
   ParamGather(std::vector<PartitionedParam*> members, const PartitionGroups& groups,
               bool from_secondary, const GatherOptions& options);
 
-  // finish waits and gives all members their elements. A second time it does nothing.
-  void finish();
+  void finish() override;
 
  private:
   // One collective and the parameters that it gathers.

@@ -5,6 +5,7 @@
 #include "collectives/collectives.h"
 #include "core/check/error.h"
 #include "zero/collective_record.h"
+#include "zero/quantized_gather.h"
 
 namespace simmesh::zero {
 
@@ -13,16 +14,27 @@ PartitionedParams::PartitionedParams(std::vector<std::shared_ptr<PartitionedPara
     : params_(std::move(params)), groups_(groups), options_(options), pending_(params_.size()) {}
 
 void PartitionedParams::gather(gsl::span<const ParamId> ids) {
-  std::vector<PartitionedParam*> members;
-  for (ParamId id : ids) members.push_back(params_[std::size_t(id)].get());
-  auto pending =
-      std::make_shared<ParamGather>(std::move(members), groups_, has_secondary(ids[0]), options_);
-  for (ParamId id : ids) pending_[std::size_t(id)] = pending;
+  bool from_secondary = has_secondary(ids[0]);
+  std::vector<PartitionedParam*> plain, quantized;
+  for (ParamId id : ids) {
+    PartitionedParam* param = params_[std::size_t(id)].get();
+    bool in_8_bits =
+        options_.quantizes_all || (options_.quantizes_frozen && !param->requires_grad());
+    (in_8_bits ? quantized : plain).push_back(param);
+  }
+  auto handle = std::make_shared<Handle>();
+  if (!quantized.empty())
+    handle->push_back(
+        std::make_unique<QuantizedGather>(std::move(quantized), groups_, from_secondary));
+  if (!plain.empty())
+    handle->push_back(
+        std::make_unique<ParamGather>(std::move(plain), groups_, from_secondary, options_));
+  for (ParamId id : ids) pending_[std::size_t(id)] = handle;
 }
 
 void PartitionedParams::wait(ParamId param) {
-  std::shared_ptr<ParamGather> pending = std::exchange(pending_[std::size_t(param)], nullptr);
-  pending->finish();
+  std::shared_ptr<Handle> handle = std::exchange(pending_[std::size_t(param)], nullptr);
+  for (auto& gather : *handle) gather->finish();
 }
 
 void PartitionedParams::release(ParamId param) { params_[std::size_t(param)]->drop(); }

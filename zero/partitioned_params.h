@@ -38,7 +38,9 @@ class PartitionedParams final : public FetchSink {
   std::vector<std::shared_ptr<PartitionedParam>> params_;
   PartitionGroups groups_;
   GatherOptions options_;
-  std::vector<std::shared_ptr<ParamGather>> pending_;
+  // The gathers of one handle.
+  using Handle = std::vector<std::unique_ptr<PendingGather>>;
+  std::vector<std::shared_ptr<Handle>> pending_;
 };
 
 }  // namespace simmesh::zero

@@ -45,6 +45,15 @@ void offload(PartitionedParams& params, const std::optional<OffloadParam>& optio
   for (std::size_t i = 0; i < params.size(); ++i) params[ParamId(i)].offload(store);
 }
 
+// Gradients are quantised between nodes only: the small groups of hpZ are taken as nodes.
+std::optional<NodeGroups> quantizing_nodes(const ProcessGroup& group,
+                                           const ZeroOptimization& zero) {
+  std::int64_t node = zero.zero_hpz_partition_size;
+  bool has_nodes = node > 1 && node < group.size() && group.size() % node == 0;
+  if (!zero.zero_quantized_gradients || !zero.reduce_scatter || !has_nodes) return std::nullopt;
+  return NodeGroups::of(group, node);
+}
+
 std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,
                                                const ZeroOptimization& zero) {
   NoGrad mode;
@@ -58,7 +67,9 @@ std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const P
     params.push_back(std::move(made));
   }
   GatherOptions options{.one_by_one = zero.allgather_sequential,
-                        .by_all_reduce = zero.use_all_reduce_for_fetch_params};
+                        .by_all_reduce = zero.use_all_reduce_for_fetch_params,
+                        .quantizes_all = zero.zero_quantized_weights,
+                        .quantizes_frozen = zero.zero_quantized_nontrainable_weights};
   return std::make_unique<PartitionedParams>(std::move(params), groups, options);
 }
 
@@ -83,6 +94,7 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
       *params_, ReduceSettings{.bucket_size = zero.reduce_bucket_size,
                                .reduce_scatter = zero.reduce_scatter,
                                .averages = !setup.config.sum_gradients,
+                               .quantizing_nodes = quantizing_nodes(group_, zero),
                                .communication = setup.config.communication_data_type,
                                .accumulation = setup.config.data_types.grad_accum_dtype,
                                .is_offloaded = is_offloaded(zero.offload_optimizer)});

@@ -10,7 +10,7 @@
 namespace simmesh {
 namespace {
 
-std::string gate_with(const std::string& zero, const std::string& expect = "schedules = 2") {
+std::string zero_gate(const std::string& zero, const std::string& expect = "schedules = 2") {
   return fmt::format(R"(
 [mesh]
 shape = [2]
@@ -33,9 +33,9 @@ mode = "exact"
                      zero, expect);
 }
 
-void expect_bad(const std::string& zero, const std::string& phrase) {
+void expect_bad_zero(const std::string& zero, const std::string& phrase) {
   try {
-    gate_from_text(gate_with(zero), "gate.toml");
+    gate_from_text(zero_gate(zero), "gate.toml");
     ADD_FAILURE() << "expected a BadGate for " << zero;
   } catch (const BadGate& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr(phrase));
@@ -45,7 +45,7 @@ void expect_bad(const std::string& zero, const std::string& phrase) {
 
 TEST(GateZero, ReadsTheKeysOfZeroOptimization) {
   GateFile gate = gate_from_text(
-      gate_with(
+      zero_gate(
           "mesh = \"dp\", stage = 2, reduce_bucket_size = 77, stage3_max_live_parameters = 5, "
           "offload_optimizer = { device = \"cpu\" }"),
       "gate.toml");
@@ -55,20 +55,20 @@ TEST(GateZero, ReadsTheKeysOfZeroOptimization) {
   EXPECT_EQ(zero.config.zero_optimization.reduce_bucket_size, 77);
   EXPECT_EQ(zero.config.zero_optimization.max_live_parameters, 5);
   EXPECT_EQ(zero.config.zero_optimization.offload_optimizer->device, zero::OffloadDevice::cpu);
-  EXPECT_EQ(gate_from_text(gate_with("mesh = \"dp\""), "gate.toml").parallel.form(), "zero3");
+  EXPECT_EQ(gate_from_text(zero_gate("mesh = \"dp\""), "gate.toml").parallel.form(), "zero3");
 }
 
 TEST(GateZero, ErrorsSayWhere) {
-  expect_bad("stage = 2, reduce_bucket = 3", "'reduce_bucket_size'");
-  expect_bad("stage = 5", "zero_optimization.stage: expected 0, 1, 2 or 3, got 5");
-  expect_bad("mesh = \"tp\"", "tp");
-  expect_bad("reduce_bucket_size = \"many\"", "unable to parse string as an integer");
+  expect_bad_zero("stage = 2, reduce_bucket = 3", "'reduce_bucket_size'");
+  expect_bad_zero("stage = 5", "zero_optimization.stage: expected 0, 1, 2 or 3, got 5");
+  expect_bad_zero("mesh = \"tp\"", "tp");
+  expect_bad_zero("reduce_bucket_size = \"many\"", "unable to parse string as an integer");
 }
 
 // What --explain prints is a gate that reads as the same.
 TEST(GateZero, ExplainsItself) {
   GateFile gate = gate_from_text(
-      gate_with("stage = 3, stage3_prefetch_bucket_size = 7, offload_param = { device = \"cpu\" }",
+      zero_gate("stage = 3, stage3_prefetch_bucket_size = 7, offload_param = { device = \"cpu\" }",
                 "same_as = [\"zero1\", \"single_device\"]"),
       "gate.toml");
   std::string text = explain(gate);
@@ -80,7 +80,7 @@ TEST(GateZero, ExplainsItself) {
 TEST(GateZero, EqualsOtherFormsAndShowsWhatItHolds) {
   for (int stage = 0; stage <= 3; ++stage) {
     GateFile gate = gate_from_text(
-        gate_with(fmt::format("stage = {}, stage3_param_persistence_threshold = 4", stage),
+        zero_gate(fmt::format("stage = {}, stage3_param_persistence_threshold = 4", stage),
                   "same_as = [\"single_device\", \"fsdp\", \"zero0\", \"zero3\"]"),
         "gate.toml");
     GateResult result = run_gate(gate);

@@ -25,12 +25,10 @@ nn::ModulePtr block() {
       {"norm", norm}, {"up", linear(64, 256)}, {"act", act}, {"down", linear(256, 64)}});
 }
 
-struct Setting {
-  std::string words;
-  zero::ZeroOptimization zero;
-};
+using Setting = std::pair<std::string, zero::ZeroOptimization>;
 
 void measure(const Setting& setting) {
+  const auto& [words, zero] = setting;
   std::int64_t peak = 0, gathers = 0, bytes = 0;
   Outcome outcome = World({.ranks = 2}).run([&](Rank& rank) {
     auto embedding = std::make_shared<nn::Embedding>(nn::Embedding::Options{197, 64});
@@ -40,7 +38,7 @@ void measure(const Setting& setting) {
     nn::Sequential model(parts);
     for (const Tensor& parameter : model.parameters())
       if (rank.id() == 0) bytes += std::int64_t(parameter.bytes());
-    zero::Config config{.zero_optimization = setting.zero};
+    zero::Config config{.zero_optimization = zero};
     config.optimizer = zero::OptimizerConfig{};
     config.train_micro_batch_size_per_gpu = 1;
     config.zero_optimization.stage = 3;
@@ -60,7 +58,7 @@ void measure(const Setting& setting) {
       if (rank.id() == 0) std::tie(peak, gathers) = std::pair(most, count);
     }
   });
-  fmt::print("| {} | {} | {} % | {} |\n", setting.words, zero::pretty_count(peak),
+  fmt::print("| {} | {} | {} % | {} |\n", words, zero::pretty_count(peak),
              100 * peak / bytes, gathers);
   if (!outcome.ok()) fmt::print("{}\n", report(outcome));
 }

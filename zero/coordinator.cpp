@@ -153,7 +153,6 @@ void Coordinator::prefetch() {
   for (; queue_head_ < needs.size() && numel < limit; ++queue_head_) {
     const FetchTrace::Need& need = needs[queue_head_];
     auto index = std::size_t(need.param);
-    if (!sink_.has_shard(need.param)) break;
     recent_[index] = std::max(recent_[index], need.step);
     if (statuses_.of(need.param) != ParamStatus::not_available || was_asked_for(need.param))
       continue;

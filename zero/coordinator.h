@@ -35,9 +35,8 @@ class FetchSink {
 
   // has_secondary says whether a parameter has a current secondary shard.
   virtual bool has_secondary(ParamId) const { return false; }
-  // has_shard says whether a shard lies in memory, and not in a file.
-  virtual bool has_shard(ParamId) const { return true; }
-  // read_ahead may start to read the shards of what the queue holds after what was prefetched.
+  // read_ahead may start to read the shards of what the queue holds after what was prefetched,
+  // where they lie in files. Decisions don't depend on how far reads are.
   virtual void read_ahead(gsl::span<const FetchTrace::Need>) {}
 };
 

@@ -58,6 +58,7 @@ class PartitionedParam {
   // fetch_shard and park_shard, and prefetch_shard starts to read it. These three do nothing for a
   // shard that lies elsewhere.
   void offload(std::shared_ptr<FileStore> store);
+  bool is_in_file() const { return store_ != nullptr; }
   void prefetch_shard() const;
   void fetch_shard() const;
   void park_shard() const;

@@ -43,6 +43,19 @@ bool PartitionedParams::has_secondary(ParamId param) const {
   return params_[std::size_t(param)]->secondary().is_defined();
 }
 
+void PartitionedParams::read_ahead(gsl::span<const FetchTrace::Need> ahead) {
+  if (params_.empty() || !params_[0]->is_in_file()) return;
+  std::int64_t in_flight = 0, considered = 0;
+  for (std::size_t i = 0; i < params_.size(); ++i)
+    if (pending_[i]) in_flight += params_[i]->numel();
+  for (const FetchTrace::Need& need : ahead) {
+    if (considered > 2 * in_flight) return;
+    const PartitionedParam& param = *params_[std::size_t(need.param)];
+    param.prefetch_shard();
+    considered += param.numel();
+  }
+}
+
 void PartitionedParams::agree(std::string_view what, gsl::span<const std::int64_t> values) {
   const ProcessGroup& group = groups_.all;
   Ledger::Category category(MemoryCategory::other);

@@ -25,6 +25,8 @@ class PartitionedParams final : public FetchSink {
   void release(ParamId param) override;
   void agree(std::string_view what, gsl::span<const std::int64_t> values) override;
   bool has_secondary(ParamId param) const override;
+  // read_ahead starts to read as many elements as twice those in flight.
+  void read_ahead(gsl::span<const FetchTrace::Need> ahead) override;
 
   // gather_blocking gathers over all ranks, each parameter by its own collective, and waits:
   // launched back to back, or one after the other where gathers are sequential.

@@ -49,11 +49,13 @@ void QuantizedGather::start(const ProcessGroup& all) {
     Ledger::Uncharged in_outputs;
     std::vector<Tensor> codes, scales;
     for (PartitionedParam* member : members_) {
+      if (!from_secondary_) member->fetch_shard();
       const Tensor& input = from_secondary_ ? member->secondary() : member->shard();
       Place& place =
           places_.emplace_back(Place{input.element_count(), slot_codes_, 0, slot_scales_, 0});
       if (place.numel == 0) continue;
       Quantized values = quantized_weights(filled_up(input));
+      if (!from_secondary_) member->park_shard();
       place.codes = values.codes.element_count();
       place.scales = values.scales.element_count();
       slot_codes_ += place.codes;
@@ -75,7 +77,11 @@ void QuantizedGather::finish() {
   is_finished_ = true;
   NoGrad mode;
   if (group_.size() == 1) {
-    for (PartitionedParam* member : members_) member->take(member->shard(), 0);
+    for (PartitionedParam* member : members_) {
+      member->fetch_shard();
+      member->take(member->shard(), 0);
+      member->park_shard();
+    }
     return;
   }
   Ledger::Category category(MemoryCategory::communication);

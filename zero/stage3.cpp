@@ -35,6 +35,15 @@ std::shared_ptr<PartitionedParam> initialized(const ModuleIndex::Param& param) {
   return nullptr;
 }
 
+// Gradients are quantised between nodes only: the small groups of hpZ are taken as nodes.
+std::optional<NodeGroups> quantizing_nodes(const ProcessGroup& group,
+                                           const ZeroOptimization& zero) {
+  std::int64_t node = zero.zero_hpz_partition_size;
+  bool has_nodes = node > 1 && node < group.size() && group.size() % node == 0;
+  if (!zero.zero_quantized_gradients || !zero.reduce_scatter || !has_nodes) return std::nullopt;
+  return NodeGroups::of(group, node);
+}
+
 // Moves the shards where offload_param says.
 void offload(PartitionedParams& params, const std::optional<OffloadParam>& options) {
   if (!is_offloaded(options)) return;
@@ -43,15 +52,6 @@ void offload(PartitionedParams& params, const std::optional<OffloadParam>& optio
     store = std::make_shared<FileStore>(FileStore::Options{
         .folder = options->nvme_path.value_or("."), .buffer_count = options->buffer_count});
   for (std::size_t i = 0; i < params.size(); ++i) params[ParamId(i)].offload(store);
-}
-
-// Gradients are quantised between nodes only: the small groups of hpZ are taken as nodes.
-std::optional<NodeGroups> quantizing_nodes(const ProcessGroup& group,
-                                           const ZeroOptimization& zero) {
-  std::int64_t node = zero.zero_hpz_partition_size;
-  bool has_nodes = node > 1 && node < group.size() && group.size() % node == 0;
-  if (!zero.zero_quantized_gradients || !zero.reduce_scatter || !has_nodes) return std::nullopt;
-  return NodeGroups::of(group, node);
 }
 
 std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,

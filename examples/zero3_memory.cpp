@@ -58,8 +58,8 @@ void measure(const Setting& setting) {
       if (rank.id() == 0) std::tie(peak, gathers) = std::pair(most, count);
     }
   });
-  fmt::print("| {} | {} | {} % | {} |\n", words, zero::pretty_count(peak),
-             100 * peak / bytes, gathers);
+  fmt::print("| {} | {} | {} % | {} |\n", words, zero::pretty_count(peak), 100 * peak / bytes,
+             gathers);
   if (!outcome.ok()) fmt::print("{}\n", report(outcome));
 }
 

@@ -10,7 +10,7 @@
 namespace simmesh {
 namespace {
 
-std::string zero_gate(const std::string& zero, const std::string& expect = "schedules = 2") {
+std::string zero_gate_with(const std::string& zero, const std::string& expect = "schedules = 2") {
   return fmt::format(R"(
 [mesh]
 shape = [2]
@@ -35,7 +35,7 @@ mode = "exact"
 
 void expect_bad_zero(const std::string& zero, const std::string& phrase) {
   try {
-    gate_from_text(zero_gate(zero), "gate.toml");
+    gate_from_text(zero_gate_with(zero), "gate.toml");
     ADD_FAILURE() << "expected a BadGate for " << zero;
   } catch (const BadGate& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr(phrase));
@@ -45,7 +45,7 @@ void expect_bad_zero(const std::string& zero, const std::string& phrase) {
 
 TEST(GateZero, ReadsTheKeysOfZeroOptimization) {
   GateFile gate = gate_from_text(
-      zero_gate(
+      zero_gate_with(
           "mesh = \"dp\", stage = 2, reduce_bucket_size = 77, stage3_max_live_parameters = 5, "
           "offload_optimizer = { device = \"cpu\" }"),
       "gate.toml");
@@ -55,7 +55,7 @@ TEST(GateZero, ReadsTheKeysOfZeroOptimization) {
   EXPECT_EQ(zero.config.zero_optimization.reduce_bucket_size, 77);
   EXPECT_EQ(zero.config.zero_optimization.max_live_parameters, 5);
   EXPECT_EQ(zero.config.zero_optimization.offload_optimizer->device, zero::OffloadDevice::cpu);
-  EXPECT_EQ(gate_from_text(zero_gate("mesh = \"dp\""), "gate.toml").parallel.form(), "zero3");
+  EXPECT_EQ(gate_from_text(zero_gate_with("mesh = \"dp\""), "gate.toml").parallel.form(), "zero3");
 }
 
 TEST(GateZero, ErrorsSayWhere) {
@@ -68,8 +68,9 @@ TEST(GateZero, ErrorsSayWhere) {
 // What --explain prints is a gate that reads as the same.
 TEST(GateZero, ExplainsItself) {
   GateFile gate = gate_from_text(
-      zero_gate("stage = 3, stage3_prefetch_bucket_size = 7, offload_param = { device = \"cpu\" }",
-                "same_as = [\"zero1\", \"single_device\"]"),
+      zero_gate_with(
+          "stage = 3, stage3_prefetch_bucket_size = 7, offload_param = { device = \"cpu\" }",
+          "same_as = [\"zero1\", \"single_device\"]"),
       "gate.toml");
   std::string text = explain(gate);
   EXPECT_EQ(explain(gate_from_text(text, "gate.toml")), text);
@@ -80,8 +81,8 @@ TEST(GateZero, ExplainsItself) {
 TEST(GateZero, EqualsOtherFormsAndShowsWhatItHolds) {
   for (int stage = 0; stage <= 3; ++stage) {
     GateFile gate = gate_from_text(
-        zero_gate(fmt::format("stage = {}, stage3_param_persistence_threshold = 4", stage),
-                  "same_as = [\"single_device\", \"fsdp\", \"zero0\", \"zero3\"]"),
+        zero_gate_with(fmt::format("stage = {}, stage3_param_persistence_threshold = 4", stage),
+                       "same_as = [\"single_device\", \"fsdp\", \"zero0\", \"zero3\"]"),
         "gate.toml");
     GateResult result = run_gate(gate);
     EXPECT_EQ(result.failed(), 0) << to_text(std::vector<GateResult>{result});

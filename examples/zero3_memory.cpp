@@ -65,17 +65,17 @@ void measure(const Setting& setting) {
 
 int main() {
   fmt::print("| setting | peak bytes | of the model | gathers |\n| --- | --- | --- | --- |\n");
-  for (const Setting& setting :
-       std::vector<Setting>{{"bucket 0", {.prefetch_bucket_size = 0}},
-                            {"bucket 1", {.prefetch_bucket_size = 1}},
-                            {"sequential", {.allgather_sequential = true}},
-                            {"bucket 40,000, live 60,000",
-                             {.prefetch_bucket_size = 40'000, .max_live_parameters = 60'000}},
-                            {"the same, by all-reduce",
-                             {.prefetch_bucket_size = 40'000,
-                             .max_live_parameters = 60'000,
-                             .use_all_reduce_for_fetch_params = true}},
-                            {"bucket 40,000", {.prefetch_bucket_size = 40'000}},
-                            {"bucket 200,000", {.prefetch_bucket_size = 200'000}}})
-    measure(setting);
+  std::vector<Setting> settings = {
+      {"bucket 0", {.prefetch_bucket_size = 0}},
+      {"bucket 1", {.prefetch_bucket_size = 1}},
+      {"sequential", {.allgather_sequential = true}},
+      {"bucket 40,000, live 60,000",
+       {.prefetch_bucket_size = 40'000, .max_live_parameters = 60'000}},
+      {"the same, by all-reduce",
+       {.prefetch_bucket_size = 40'000,
+        .max_live_parameters = 60'000,
+        .use_all_reduce_for_fetch_params = true}},
+      {"bucket 40,000", {.prefetch_bucket_size = 40'000}},
+      {"bucket 200,000", {.prefetch_bucket_size = 200'000}}};
+  for (const Setting& setting : settings) measure(setting);
 }

@@ -81,7 +81,7 @@ TEST(GateZero, ExplainsItself) {
 TEST(GateZero, EqualsOtherFormsAndShowsWhatItHolds) {
   for (int stage = 0; stage <= 3; ++stage) {
     GateFile gate = gate_from_text(
-        zero_gate_with(fmt::format("stage = {}, stage3_param_persistence_threshold = 4", stage),
+        zero_gate_with(fmt::format("stage = {}, stage3_param_persistence_threshold = 8", stage),
                        "same_as = [\"single_device\", \"fsdp\", \"zero0\", \"zero3\"]"),
         "gate.toml");
     GateResult result = run_gate(gate);

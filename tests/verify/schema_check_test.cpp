@@ -84,6 +84,15 @@ TEST(SchemaCheck, LooksIntoLists) {
   EXPECT_THAT(check(pair, R"([1,1])"), ElementsAre(HasSubstr("field 'v.0': expected a string")));
 }
 
+TEST(SchemaCheck, TheFirstEntryOfATupleMayChooseTheOthers) {
+  Schema event = tuple_by({{"begin", {integer()}}, {"end", {integer(), text()}, 1}, {"stop", {}}});
+  expect_holds(event, {R"(["begin",1])", R"(["end",1])", R"(["end",1,"a"])", R"(["stop"])"});
+  expect_refused(event, {R"(["begin"])", R"(["begin",1,2])"}, "[begin; an integer]");
+  expect_refused(event, {R"(["end"])", R"(["end",1,"a",2])"}, "[end; an integer; a text]");
+  expect_refused(event, {"[]", "[1]"}, "a list that begins with begin, end or stop");
+  EXPECT_THAT(check(event, R"(["go",1])"), ElementsAre(HasSubstr("'go' is not known")));
+}
+
 // What is well-formed and means nothing here is named, at every depth, and the case goes on to be
 // counted.
 TEST(SchemaCheck, NamesWhatIsNotKnown) {

@@ -220,6 +220,13 @@ TEST_F(StorageTest, GivesBytesBackAndTakesThemAgain) {
   EXPECT_EQ(storage->id(), id);
   EXPECT_EQ(storage->changes(), changes);
   std::memset(storage->mutable_data(), 1, 64);
+  // A freed one that adopts bytes has those.
+  storage->free();
+  StoragePtr other = Storage::make(64);
+  storage->adopt(other->buffer(), 0);
+  EXPECT_FALSE(storage->is_freed());
+  EXPECT_EQ(storage->data(), other->data());
+  EXPECT_EQ(ledger.total().current, 128);
 }
 
 }  // namespace

@@ -114,6 +114,34 @@ TEST(Module, GradientsCanBeSwitchedOffAndDropped) {
   EXPECT_FALSE((*model)(formula({2, 3}, {.seed = 1})).requires_grad());
 }
 
+// If this fails, what extends a module doesn't see that its parameters are used, or what is
+// registered in a scope isn't what the scope says.
+TEST(Module, ParametersAreReadAndAdopted) {
+  struct Reads final : ModuleExtension {
+    void parameter_read(const Module&, const ParameterSlot& slot) override {
+      names.push_back(slot.name);
+    }
+    Names names;
+  };
+  std::vector<std::string> adopted;
+  ModulePtr made;
+  {
+    ParameterAdoption outer([](Module&, const std::string&, const Tensor&) { return Tensor(); });
+    ParameterAdoption scope([&](Module&, const std::string& name, const Tensor& parameter) {
+      EXPECT_TRUE(parameter.requires_grad());
+      adopted.push_back(name);
+      return name == "bias" ? zeros(parameter.shape(), parameter.dtype()) : parameter;
+    });
+    made = std::make_shared<Linear>(Linear::Options{3, 4});
+  }
+  EXPECT_EQ(adopted, (Names{"weight", "bias"}));
+  auto reads = std::make_shared<Reads>();
+  made->set_extension(reads);
+  EXPECT_TRUE(same_bits(made->parameter("bias"), zeros({4}, DType::float32)));
+  EXPECT_EQ(reads->names, Names{"bias"});
+  EXPECT_TRUE(std::make_shared<Linear>(Linear::Options{3, 4})->parameter("bias").requires_grad());
+}
+
 // If this fails, a rank's memory isn't told apart into what forward and backward make.
 TEST(Module, ChargesActivationsAndGradients) {
   World world({});

@@ -25,10 +25,7 @@ nn::ModulePtr block() {
       {"norm", norm}, {"up", linear(64, 256)}, {"act", act}, {"down", linear(256, 64)}});
 }
 
-using Setting = std::pair<std::string, zero::ZeroOptimization>;
-
-void measure(const Setting& setting) {
-  const auto& [words, zero] = setting;
+void measure(const std::string& words, const zero::ZeroOptimization& zero) {
   std::int64_t peak = 0, gathers = 0, bytes = 0;
   Outcome outcome = World({.ranks = 2}).run([&](Rank& rank) {
     auto embedding = std::make_shared<nn::Embedding>(nn::Embedding::Options{197, 64});
@@ -65,7 +62,7 @@ void measure(const Setting& setting) {
 
 int main() {
   fmt::print("| setting | peak bytes | of the model | gathers |\n| --- | --- | --- | --- |\n");
-  std::vector<Setting> settings = {
+  std::vector<std::pair<std::string, zero::ZeroOptimization>> settings = {
       {"bucket 0", {.prefetch_bucket_size = 0}},
       {"bucket 1", {.prefetch_bucket_size = 1}},
       {"sequential", {.allgather_sequential = true}},
@@ -77,5 +74,5 @@ int main() {
         .use_all_reduce_for_fetch_params = true}},
       {"bucket 40,000", {.prefetch_bucket_size = 40'000}},
       {"bucket 200,000", {.prefetch_bucket_size = 200'000}}};
-  for (const Setting& setting : settings) measure(setting);
+  for (const auto& [words, zero] : settings) measure(words, zero);
 }

@@ -66,6 +66,7 @@ optim::LossScaler::Options Fp16::scaler() const {
           .hysteresis = hysteresis,
           .consecutive_hysteresis = consecutive_hysteresis,
           .scale_min = double(min_loss_scale),
+          .raises_at_min = true,
           .is_dynamic = !(loss_scale > 0)};
 }
 

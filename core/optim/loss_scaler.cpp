@@ -40,6 +40,9 @@ bool LossScaler::update(bool is_finite) {
   if (!options_.is_dynamic) return is_finite;
   std::int64_t step = steps_ - 1;
   if (!is_finite) {
+    if (left_ == 1 && options_.raises_at_min && scale_ <= options_.scale_min)
+      raise(ErrorKind::runtime_error, "optim/loss_scaler",
+            "expected finite gradients at the smallest loss scale, {}, got others", scale_);
     if (left_ == 1)
       scale_ = std::max(scale_ * options_.backoff_factor, options_.scale_min);
     else

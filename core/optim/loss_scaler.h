@@ -24,6 +24,8 @@ class LossScaler {
     // A good step counts up to the hysteresis again.
     bool consecutive_hysteresis = false;
     double scale_min = 1.0;
+    // A bad step at which the scale can't fall any more is a RuntimeError, as in DeepSpeed.
+    bool raises_at_min = false;
     // A fixed scale neither falls nor grows.
     bool is_dynamic = true;
   };

@@ -81,19 +81,21 @@ TEST(Mutants, EachKindHasCases) {
 // A field that nobody knows fails the case at every depth: it may change what the case means.
 TEST(Mutants, FailByAFieldThatIsNotKnown) {
   std::size_t count = 0;
-  for_each_mutation([](const Spot& spot) { return spot.value.is_object(); },
-                    [&](json mutant, const Spot& spot) {
-                      mutant[spot.at]["nonsense"] = 1;
-                      MutantEnding ending = ending_of(mutant);
-                      ++count;
-                      EXPECT_NE(ending, MutantEnding::passed) << mutant["id"] << " " << spot.at;
-                      if (spot.schema->type == Type::object && !spot.schema->choices.empty() &&
-                          spot.schema->tag.empty())
-                        return;
-                      if (spot.schema->type == Type::object) {
-                        EXPECT_EQ(ending, MutantEnding::failed) << mutant["id"] << " " << spot.at;
-                      }
-                    });
+  // What may be any value is given to a parser of its own.
+  for_each_mutation(
+      [](const Spot& spot) { return spot.value.is_object() && spot.schema->type != Type::any; },
+      [&](json mutant, const Spot& spot) {
+        mutant[spot.at]["nonsense"] = 1;
+        MutantEnding ending = ending_of(mutant);
+        ++count;
+        EXPECT_NE(ending, MutantEnding::passed) << mutant["id"] << " " << spot.at;
+        if (spot.schema->type == Type::object && !spot.schema->choices.empty() &&
+            spot.schema->tag.empty())
+          return;
+        if (spot.schema->type == Type::object) {
+          EXPECT_EQ(ending, MutantEnding::failed) << mutant["id"] << " " << spot.at;
+        }
+      });
   EXPECT_GT(count, 1000u);
 }
 

@@ -91,6 +91,50 @@ SIMMESH_TEST(ZeroEngine, SkipsAStepWhoseGradientsAreNotFinite, {.mesh = {2}, .sc
                    to(engine.masters()[0].second.detach(), DType::float16));
 }
 
+Config fp16_config(std::int64_t stage, const Fp16& fp16) {
+  Config config{.gradient_clipping = 0, .zero_allow_untested_optimizer = true, .fp16 = fp16};
+  config.zero_optimization.stage = stage;
+  return config;
+}
+
+// Bug: on the step on which the loss scale doubles, the update was halved.
+SIMMESH_TEST(ZeroEngine, AGrowingScaleDoesNotChangeTheUpdate, {.mesh = {2}, .schedules = 4}) {
+  for (std::int64_t stage = 0; stage <= 2; ++stage) {
+    std::unique_ptr<nn::Linear> fixed = small_linear(DType::float16);
+    std::unique_ptr<nn::Linear> growing = small_linear(DType::float16);
+    Engine expected =
+        initialize(*fixed, make_sgd, fp16_config(stage, {.enabled = true, .loss_scale = 8}),
+                   ProcessGroup::world());
+    Engine actual = initialize(
+        *growing, make_sgd,
+        fp16_config(stage, {.enabled = true, .initial_scale_power = 3, .loss_scale_window = 2}),
+        ProcessGroup::world());
+    for (std::int64_t step = 0; step < 4; ++step)
+      for (Engine* engine : {&expected, &actual}) {
+        engine->backward(loss_of((*engine)(rows(2 * mesh.get_rank(), 2, DType::float16))));
+        engine->step();
+      }
+    EXPECT_EQ(actual.loss_scale(), 32.0);
+    EXPECT_SAME_BITS(growing->parameter("weight").detach(), fixed->parameter("weight").detach());
+    EXPECT_EQ(actual.get_global_grad_norm(), expected.get_global_grad_norm());
+  }
+}
+
+SIMMESH_TEST(ZeroEngine, StopsWhereTheScaleCanNotFall, {.mesh = {1}, .schedules = 1}) {
+  std::unique_ptr<nn::Linear> model = small_linear(DType::float16);
+  Engine engine =
+      initialize(*model, make_sgd,
+                 fp16_config(1, {.enabled = true, .initial_scale_power = 1, .hysteresis = 1}),
+                 ProcessGroup::world());
+  Tensor input = rows(0, 2, DType::float16).clone();
+  input.mutable_values<Half>()[0] = Half(INFINITY);
+  engine.backward(loss_of(engine(input)));
+  engine.step();
+  EXPECT_EQ(engine.loss_scale(), 1.0);
+  engine.backward(loss_of(engine(input)));
+  expect_error([&] { engine.step(); }, ErrorKind::runtime_error, "the smallest loss scale, 1");
+}
+
 // Clipping limits the step, and the reported norm is the one before clipping.
 SIMMESH_TEST(ZeroEngine, Clips, {.mesh = {2}, .schedules = 4}) {
   std::unique_ptr<nn::Linear> model = small_linear(DType::float32);

@@ -169,7 +169,6 @@ void ShardedOptimizer::step_tile(std::size_t index, const GradientShards& gradie
 StepResult ShardedOptimizer::step(const GradientShards& gradients, double loss_scale) {
   NoGrad mode;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  StepResult result;
   if (is_fp16_ && has_overflow(gradients)) return {false, false, infinity};
   Tensor norm = norm_of(gradients, loss_scale);
   double value = host_value(norm);

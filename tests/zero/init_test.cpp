@@ -31,7 +31,7 @@ SIMMESH_TEST(ZeroInit, EqualsPartitioningAfterwards, {.mesh = {3}, .schedules = 
   ProcessGroup world = ProcessGroup::world();
   std::vector<Tensor> of_ways[2];
   for (bool in_scope : {false, true}) {
-    default_generator() = Generator(5);
+    default_generator() = Generator{.seed = 5};
     nn::ModulePtr model = constructed(world, in_scope);
     Engine engine = initialize(*model, make_adamw, small_stage3(), world);
     Tensor output = engine(rank_input(mesh.get_rank(), 0, {2, 16}));
@@ -60,10 +60,10 @@ SIMMESH_TEST(ZeroInit, ConvertsAndTakesTheFirstRanksValues, {.mesh = {2}, .sched
   ProcessGroup world = ProcessGroup::world();
   std::optional<Init> scope;
   scope.emplace(world, Init::Options{.dtype = DType::bfloat16});
-  default_generator() = Generator(std::uint64_t(mesh.get_rank()));
+  default_generator() = Generator{.seed = std::uint64_t(mesh.get_rank())};
   nn::ModulePtr model = new_linear(3, 5);
   scope.reset();
-  default_generator() = Generator(0);
+  default_generator() = Generator{.seed = 0};
   nn::ModulePtr first = new_linear(3, 5);
   Engine engine = initialize(*model, make_adamw, small_stage3(), world);
   GatheredParameters whole(*model);

@@ -2,6 +2,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/check/edit_distance.h"
 #include "core/check/error.h"
 #include "zero/config_keys.h"
 
@@ -144,6 +145,22 @@ void refuse_missing_features(const JsonValue& object) {
   take_default_only(copy, "", "sparse_gradients", JsonValue::of(false));
 }
 
+// DeepSpeed leaves top-level keys alone that it doesn't know. A misspelt one would train something
+// else without a word, so a key that is nearly one of ours is refused. Short ones are too alike.
+void refuse_misspelt_keys(const JsonValue& object) {
+  constexpr std::size_t edits_max = 2, letters_min = 8;
+  std::vector<std::string_view> known = {"zero_optimization", "data_types", "optimizer"};
+  for (const ConfigKey<Config>& key : config_keys<Config>()) known.emplace_back(key.name);
+  for (const auto& [name, value] : *object.get<JsonValue::Object>()) {
+    std::string_view written = std::string_view(name).substr(0, 100);
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    for (std::string_view key : known)
+      if (key.size() >= letters_min && edit_distance(written, key) <= edits_max)
+        raise(ErrorKind::value_error, file_source, "{}: expected a known key such as {}", written,
+              key);
+  }
+}
+
 void read_top_level(JsonValue& object, const AutoValues& autos, Config& config) {
   resolve_auto(object, "", "train_batch_size", autos.train_batch_size);
   resolve_auto(object, "", "train_micro_batch_size_per_gpu", autos.train_micro_batch_size_per_gpu);
@@ -162,6 +179,7 @@ void read_named(const JsonValue& object, const char* name, const AutoValues& aut
 Config read_config(JsonValue object, const AutoValues& autos) {
   expect_object({object, "the configuration"});
   refuse_missing_features(object);
+  refuse_misspelt_keys(object);
   Config config;
   read_top_level(object, autos, config);
   read_named(object, "zero_optimization", autos, config.zero_optimization, read_zero);

@@ -120,6 +120,16 @@ TEST(ZeroConfig, RefusesWhatItDoesNotHave) {
 }
 
 // What is written reads as the same, so nothing is lost.
+// A key that is only nearly known would be left alone, and another batch would train.
+TEST(ZeroConfig, RefusesMisspeltKeys) {
+  for (const char* key : {"gradient_acumulation_steps", "gradient_cliping", "zero_optimisation",
+                          "train_microbatch_size_per_gpu", "optimiser"})
+    expect_error(
+        [&] { Config::from_json(fmt::format(R"({{"train_batch_size": 1, "{}": 1}})", key)); },
+        ErrorKind::value_error, fmt::format("{}: expected a known key such as ", key));
+  Config::from_json(R"({"train_batch_size": 1, "steps_per_print": 10, "wandb": {}, "aio": {}})");
+}
+
 TEST(ZeroConfig, WritesWhatItReads) {
   Config config{.train_batch_size = 4, .gradient_clipping = 0.25, .sum_gradients = true};
   config.zero_optimization = {.stage = 2, .reduce_bucket_size = 77, .round_robin_gradients = true};

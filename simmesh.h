@@ -50,4 +50,8 @@
 #include "sharding/dtensor.h"
 #include "sharding/explicit_redistribution.h"
 #include "zero/engine.h"
+#include "zero/external_parameters.h"
+#include "zero/gathered_parameters.h"
+#include "zero/init.h"
+#include "zero/leaf_modules.h"
 #include "zero/replicate.h"

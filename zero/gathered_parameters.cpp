@@ -5,20 +5,9 @@
 
 #include "core/check/error.h"
 #include "zero/module_hooks.h"
-#include "zero/module_state.h"
 #include "zero/stage3.h"
 
 namespace simmesh::zero {
-
-namespace {
-
-Stage3* stage_of(const nn::Module& module) {
-  const ModuleState* state = ModuleState::find(module);
-  auto hooks = state ? state->hooks.lock() : nullptr;
-  return hooks ? &hooks->stage() : nullptr;
-}
-
-}  // namespace
 
 GatheredParameters::GatheredParameters(nn::Module& module,
                                        std::optional<std::int64_t> modifier_rank)
@@ -56,6 +45,10 @@ void GatheredParameters::open(std::vector<ParamId> ids) {
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   stage_->open_scope(ids);
   params_ = std::move(ids);
+}
+
+void empty_partition_cache(nn::Module& module) {
+  if (Stage3* stage = stage_of(module)) stage->coordinator().release_all();
 }
 
 GatheredParameters::~GatheredParameters() noexcept(false) {

@@ -43,4 +43,8 @@ class GatheredParameters {
   int exceptions_;
 };
 
+// empty_partition_cache gives up all that stage 3 has gathered of the model that a module belongs
+// to, between iterations; modules gather it again when they need it.
+void empty_partition_cache(nn::Module& module);
+
 }  // namespace simmesh::zero

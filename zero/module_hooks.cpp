@@ -193,6 +193,12 @@ void ModuleHooks::end_backward() {
   }
 }
 
+Stage3* stage_of(const nn::Module& module) {
+  const ModuleState* state = ModuleState::find(module);
+  auto hooks = state ? state->hooks.lock() : nullptr;
+  return hooks ? &hooks->stage() : nullptr;
+}
+
 std::unique_ptr<Stage> make_stage3(const StageSetup& setup) {
   auto stage = std::make_unique<Stage3>(setup);
   ModuleHooks::install(*stage);

@@ -58,4 +58,7 @@ class ModuleHooks : public std::enable_shared_from_this<ModuleHooks> {
   std::vector<Tensor> kept_;       // gradients of leaf modules, by parameter
 };
 
+// stage_of returns the stage 3 that a module belongs to; null for none.
+Stage3* stage_of(const nn::Module& module);
+
 }  // namespace simmesh::zero

@@ -235,6 +235,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"verify/zero/schedule_replay", "tests/verify/zero/zero_schedule_test.cpp"},
     {"verify/zero/zero_memory", "tests/verify/zero/zero_schedule_test.cpp"},
     {"zero/collective_record", "tests/zero/known_stage3_faults_test.cpp"},
+    {"zero/external_parameters", "tests/zero/stage3_test.cpp"},
     {"zero/fetch_graph", "tests/zero/coordinator_test.cpp"},
     {"zero/fetch_settings", "tests/zero/coordinator_test.cpp"},
     {"zero/fetch_trace", "tests/zero/release_rule_test.cpp"},

@@ -11,6 +11,7 @@
 #include "core/tensor/convert.h"
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
+#include "zero/external_parameters.h"
 #include "zero/leaf_modules.h"
 
 namespace simmesh::zero {
@@ -93,6 +94,34 @@ struct Tied final : nn::Module {
 SIMMESH_TEST(Stage3, GathersExternalParametersOnAccess,
              {.mesh = {2}, .schedules = 4, .arithmetic = exact}) {
   expect_equals_stage0([] { return std::make_shared<Tied>(); }, small_stage3());
+}
+
+// If this fails, a registered parameter isn't gathered with its module, or an unregistered one is.
+SIMMESH_TEST(Stage3, GathersRegisteredParametersWithTheModule, {.mesh = {2}, .schedules = 4}) {
+  Tied model;
+  set_by_formula(model);
+  Engine engine = initialize(model, make_adamw, small_stage3(), ProcessGroup::world());
+  nn::Module& second = model.child("second");
+  Tensor weight = model.child("first").slots()[0].tensor;
+  register_external_parameter(second, weight);
+  EXPECT_FALSE(weight.storage()->is_freed());
+  empty_partition_cache(model);
+  EXPECT_TRUE(weight.storage()->is_freed());
+  bool is_there = false;
+  second.add_hook([&](nn::Module&, const nn::Tensors&, nn::Tensors outputs) {
+    is_there = !weight.storage()->is_freed();
+    return outputs;
+  });
+  second(full({2, 5}, DType::float32, 1.0));
+  EXPECT_FALSE(is_there) << "it was released with the module";
+  unregister_external_parameter(second, weight);
+  expect_error([&] { unregister_external_parameter(second, weight); }, ErrorKind::runtime_error,
+               "expected an external parameter of module 2, got parameter 0");
+  expect_error([&] { register_external_parameter(second, full({2}, DType::float32, 1.0)); },
+               ErrorKind::runtime_error, "expected a parameter of the engine's model");
+  Tied other;
+  expect_error([&] { register_external_parameter(other, weight); }, ErrorKind::runtime_error,
+               "expected a module that an engine of stage 3 fetches");
 }
 
 // A module that returns a parameter, which its caller uses.

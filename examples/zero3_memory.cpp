@@ -62,17 +62,17 @@ void measure(const std::string& words, const zero::ZeroOptimization& zero) {
 
 int main() {
   fmt::print("| setting | peak bytes | of the model | gathers |\n| --- | --- | --- | --- |\n");
-  for (const Setting& setting :
-       std::vector<Setting>{{"bucket 0", {.prefetch_bucket_size = 0}},
-                            {"bucket 1", {.prefetch_bucket_size = 1}},
-                            {"sequential", {.allgather_sequential = true}},
-                            {"bucket 40,000, live 60,000",
-                             {.prefetch_bucket_size = 40'000, .max_live_parameters = 60'000}},
-                            {"the same, by all-reduce",
-                             {.prefetch_bucket_size = 40'000,
-                             .max_live_parameters = 60'000,
-                             .use_all_reduce_for_fetch_params = true}},
-                            {"bucket 40,000", {.prefetch_bucket_size = 40'000}},
-                            {"bucket 200,000", {.prefetch_bucket_size = 200'000}}})
-    measure(words, zero);
+  std::vector<std::pair<std::string, zero::ZeroOptimization>> settings = {
+      {"bucket 0", {.prefetch_bucket_size = 0}},
+      {"bucket 1", {.prefetch_bucket_size = 1}},
+      {"sequential", {.allgather_sequential = true}},
+      {"bucket 40,000, live 60,000",
+       {.prefetch_bucket_size = 40'000, .max_live_parameters = 60'000}},
+      {"the same, by all-reduce",
+       {.prefetch_bucket_size = 40'000,
+        .max_live_parameters = 60'000,
+        .use_all_reduce_for_fetch_params = true}},
+      {"bucket 40,000", {.prefetch_bucket_size = 40'000}},
+      {"bucket 200,000", {.prefetch_bucket_size = 200'000}}};
+  for (const auto& [words, zero] : settings) measure(words, zero);
 }

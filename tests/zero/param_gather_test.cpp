@@ -103,10 +103,10 @@ TEST(PartitionedParams, NameTheEntryInWhichRanksDiffer) {
        {std::pair(std::vector<std::int64_t>{1, 5, 3}, "entry 1 is 2 there, 5 here"),
         std::pair(std::vector<std::int64_t>{1, 2}, "3 entries there, 2 here")}) {
     World world({.ranks = 2});
-    Outcome outcome = world.run([&, own = second](Rank& rank) {
+    std::vector<std::int64_t> of_ranks[] = {{1, 2, 3}, second};
+    Outcome outcome = world.run([&](Rank& rank) {
       Cut cut({4}, {});
-      cut.params->agree("modules in the trace",
-                        rank.id() == 0 ? std::vector<std::int64_t>{1, 2, 3} : own);
+      cut.params->agree("modules in the trace", of_ranks[rank.id()]);
     });
     EXPECT_FALSE(outcome.ok());
     EXPECT_THAT(report(outcome), HasSubstr("rank 1: expected the modules in the trace of rank 0"));

@@ -18,6 +18,7 @@ ASKED = [
     ("all_reduce_256_floats/ranks:64", 100),
     ("all_reduce_256_floats/ranks:1024", 1000),
     ("fsdp_three_layers/", 500),
+    ("zero3_three_steps/", 500),
 ]
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 # Google Benchmark adds these to a name if a benchmark chooses its clock or its length.

@@ -5,14 +5,9 @@ last one, the least of several runs. The work is that of bench/fsdp/three_layers
 by fully_shard, train three steps, and losses and parameters must be those of an unsharded model.
 """
 
-import argparse
-import json
-import os
-import socket
-import subprocess
-import sys
-import time
 import warnings
+
+import gloo_ranks
 
 RANKS, STEPS, BATCH, WIDTH = 4, 3, 8, 16
 
@@ -62,36 +57,5 @@ def run_rank(rank, port):
     dist.destroy_process_group()
 
 
-def free_port():
-    """Returns a port that is free."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
-
-
-def time_processes():
-    """Returns the seconds from the start of the ranks to their end."""
-    port = free_port()
-    started = time.perf_counter()
-    ranks = [subprocess.Popen([sys.executable, os.path.abspath(__file__), "--rank", str(rank),
-                               "--port", str(port)]) for rank in range(RANKS)]
-    statuses = [process.wait() for process in ranks]
-    if any(statuses):
-        sys.exit(f"fsdp_gloo.py: ranks ended with {statuses}")
-    return time.perf_counter() - started
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rank", type=int, help="be this rank; without it, all are started")
-    parser.add_argument("--port", type=int, help="where the ranks meet")
-    parser.add_argument("--runs", type=int, default=3)
-    options = parser.parse_args()
-    if options.rank is not None:
-        return run_rank(options.rank, options.port)
-    seconds = min(time_processes() for _ in range(options.runs))
-    print(json.dumps({"name": f"fsdp_three_layers/ranks:{RANKS}", "us": round(seconds * 1e6)}))
-
-
 if __name__ == "__main__":
-    main()
+    gloo_ranks.main(__file__, __doc__.splitlines()[0], "fsdp_three_layers", RANKS, run_rank)

@@ -1,0 +1,42 @@
+"""Starts one process per rank of a peer's benchmark, which meet over gloo, and times them."""
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+
+def free_port():
+    """Returns a port that is free."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def time_processes(script, ranks):
+    """Returns the seconds from the start of the ranks to the end of the last one."""
+    port = free_port()
+    started = time.perf_counter()
+    processes = [subprocess.Popen([sys.executable, os.path.abspath(script), "--rank", str(rank),
+                                   "--port", str(port)], stdout=subprocess.DEVNULL)
+                 for rank in range(ranks)]
+    statuses = [process.wait() for process in processes]
+    if any(statuses):
+        sys.exit(f"{os.path.basename(script)}: ranks ended with {statuses}")
+    return time.perf_counter() - started
+
+
+def main(script, summary, name, ranks, run_rank):
+    """Is one rank if the command line says which; else times all of them and prints the least of several runs."""
+    parser = argparse.ArgumentParser(description=summary)
+    parser.add_argument("--rank", type=int, help="be this rank; without it, all are started")
+    parser.add_argument("--port", type=int, help="where the ranks meet")
+    parser.add_argument("--runs", type=int, default=3)
+    options = parser.parse_args()
+    if options.rank is not None:
+        return run_rank(options.rank, options.port)
+    seconds = min(time_processes(script, ranks) for _ in range(options.runs))
+    print(json.dumps({"name": f"{name}/ranks:{ranks}", "us": round(seconds * 1e6)}))

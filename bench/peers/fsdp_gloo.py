@@ -8,16 +8,9 @@ by fully_shard, train three steps, and losses and parameters must be those of an
 import warnings
 
 import gloo_ranks
+from gloo_ranks import three_layers
 
 RANKS, STEPS, BATCH, WIDTH = 4, 3, 8, 16
-
-
-def make_model(torch):
-    """Returns three layers with the same values on every rank."""
-    torch.manual_seed(0)
-    linear, relu = torch.nn.Linear, torch.nn.ReLU
-    return torch.nn.Sequential(linear(WIDTH, WIDTH), relu(), linear(WIDTH, WIDTH), relu(),
-                               linear(WIDTH, WIDTH))
 
 
 def run_rank(rank, port):
@@ -32,7 +25,7 @@ def run_rank(rank, port):
     dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank,
                             world_size=RANKS)
     mesh = init_device_mesh("cpu", (RANKS,))
-    whole, sharded = make_model(torch), make_model(torch)
+    whole, sharded = three_layers(torch, WIDTH), three_layers(torch, WIDTH)
     for layer in sharded:
         if isinstance(layer, torch.nn.Linear):
             fully_shard(layer, mesh=mesh)

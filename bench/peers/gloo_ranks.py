@@ -1,4 +1,4 @@
-"""Starts one process per rank of a peer's benchmark, which meet over gloo, and times them."""
+"""The model of the peers' benchmarks with one process per rank, which meet over gloo, and their time."""
 
 import argparse
 import json
@@ -7,6 +7,14 @@ import socket
 import subprocess
 import sys
 import time
+
+
+def three_layers(torch, width):
+    """Returns three linear layers with the same values on every rank."""
+    torch.manual_seed(0)
+    linear, relu = torch.nn.Linear, torch.nn.ReLU
+    return torch.nn.Sequential(linear(width, width), relu(), linear(width, width), relu(),
+                               linear(width, width))
 
 
 def free_port():

@@ -10,6 +10,7 @@ import os
 import warnings
 
 import gloo_ranks
+from gloo_ranks import three_layers
 
 RANKS, STEPS, BATCH, WIDTH = 2, 3, 8, 16
 CONFIG = {
@@ -19,14 +20,6 @@ CONFIG = {
                           "reduce_bucket_size": 4096, "stage3_prefetch_bucket_size": 4096},
     "zero_allow_untested_optimizer": True,
 }
-
-
-def make_model(torch):
-    """Returns three layers with the same values on every rank."""
-    torch.manual_seed(0)
-    linear, relu = torch.nn.Linear, torch.nn.ReLU
-    return torch.nn.Sequential(linear(WIDTH, WIDTH), relu(), linear(WIDTH, WIDTH), relu(),
-                               linear(WIDTH, WIDTH))
 
 
 def run_rank(rank, port):
@@ -40,7 +33,7 @@ def run_rank(rank, port):
 
     torch.set_num_threads(1)
     deepspeed.init_distributed("gloo", verbose=False)
-    whole, sharded = make_model(torch), make_model(torch)
+    whole, sharded = three_layers(torch, WIDTH), three_layers(torch, WIDTH)
     optimizer = torch.optim.AdamW(whole.parameters(), lr=0.01)
     engine, *_ = deepspeed.initialize(model=sharded, config=CONFIG,
                                       optimizer=torch.optim.AdamW(sharded.parameters(), lr=0.01))

@@ -1,20 +1,6 @@
 #include "fsdp/event.h"
 
-#include <vector>
-
-#include "core/engine/rank.h"
-
 namespace simmesh::fsdp {
-
-namespace {
-
-struct Observers {
-  std::vector<Observer> list;
-};
-
-std::vector<Observer>& observers() { return this_rank().state<Observers>().list; }
-
-}  // namespace
 
 std::string_view to_string(TrainingState state) {
   static constexpr std::string_view names[] = {"idle", "forward", "pre_backward", "post_backward"};
@@ -46,15 +32,6 @@ std::string_view to_string(EventKind kind) {
                                                "root_callback",
                                                "finalize"};
   return names[std::size_t(kind)];
-}
-
-ObserverScope::ObserverScope(Observer observer) { observers().push_back(std::move(observer)); }
-
-ObserverScope::~ObserverScope() { observers().pop_back(); }
-
-void emit(const Event& event) {
-  if (!in_rank() || observers().empty()) return;
-  for (const Observer& observer : std::vector(observers())) observer(event);
 }
 
 }  // namespace simmesh::fsdp

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 
 #include "core/arithmetic/reduce_op.h"
+#include "core/engine/observer_scope.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh::fsdp {
@@ -71,20 +71,8 @@ struct Event {
   std::int64_t output_numel = 0;
 };
 
-// Observer sees the events of the rank that it was set on, in their order.
-using Observer = std::function<void(const Event& event)>;
-
-// ObserverScope lets an observer see what its rank does in the scope, besides the observers of the
-// scopes around it.
-class ObserverScope {
- public:
-  explicit ObserverScope(Observer observer);
-  ~ObserverScope();
-  ObserverScope(const ObserverScope&) = delete;
-  ObserverScope& operator=(const ObserverScope&) = delete;
-};
-
-// emit tells all observers of the rank.
-void emit(const Event& event);
+// An ObserverScope lets an observer see the events of its rank; emit tells all observers.
+using ObserverScope = simmesh::ObserverScope<Event>;
+inline void emit(const Event& event) { ObserverScope::emit(event); }
 
 }  // namespace simmesh::fsdp

@@ -2,18 +2,11 @@
 
 #include <fmt/core.h>
 
-#include "core/engine/local_state.h"
 #include "zero/pretty.h"
 
 namespace simmesh::zero {
 
 namespace {
-
-struct Observers {
-  std::vector<Observer> list;
-};
-
-std::vector<Observer>& observers() { return local_state<Observers>().list; }
 
 template <class Ids>
 std::string listed(const char* what, const Ids& ids) {
@@ -76,17 +69,6 @@ std::string to_string(const Event& event) {
   std::string text = fmt::format("{} at step {}", to_string(event.kind), event.step);
   std::string more = details(event);
   return more.empty() ? text : text + ": " + more;
-}
-
-ObserverScope::ObserverScope(Observer observer) { observers().push_back(std::move(observer)); }
-
-ObserverScope::~ObserverScope() { observers().pop_back(); }
-
-bool is_observed() { return !observers().empty(); }
-
-void emit(const Event& event) {
-  if (observers().empty()) return;
-  for (const Observer& observer : std::vector(observers())) observer(event);
 }
 
 }  // namespace simmesh::zero

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/engine/observer_scope.h"
 #include "zero/param_status.h"
 
 namespace simmesh::zero {
@@ -63,21 +63,10 @@ struct Event {
 // commas. It never fails, whatever the event carries.
 std::string to_string(const Event& event);
 
-// Observer sees the events of the rank that it was set on, in their order.
-using Observer = std::function<void(const Event& event)>;
-
-// ObserverScope lets an observer see what its rank does in the scope, besides the observers of the
-// scopes around it.
-class ObserverScope {
- public:
-  explicit ObserverScope(Observer observer);
-  ~ObserverScope();
-  ObserverScope(const ObserverScope&) = delete;
-  ObserverScope& operator=(const ObserverScope&) = delete;
-};
-
-// is_observed says whether anybody sees the events of this rank; emit tells all observers.
-bool is_observed();
-void emit(const Event& event);
+// An ObserverScope lets an observer see the events of its rank. is_observed says whether anybody
+// does; emit tells all observers.
+using ObserverScope = simmesh::ObserverScope<Event>;
+inline bool is_observed() { return ObserverScope::is_observed(); }
+inline void emit(const Event& event) { ObserverScope::emit(event); }
 
 }  // namespace simmesh::zero

@@ -44,7 +44,8 @@ std::vector<std::string> gradients_of(ReduceWith reduce, DType dtype, Release re
       found[rank.id()] = fmt::format("{}: {}", to_string(error.kind()), error.message());
       return;
     }
-    for (float value : to(grad_of(x), DType::float32).values<float>())
+    Tensor gradient = to(grad_of(x), DType::float32);
+    for (float value : gradient.values<float>())
       found[rank.id()] += fmt::format("{} ", value);
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);

@@ -84,7 +84,7 @@ void FlatGradients::reduce_bucket() {
   if (zero_.reduce_scatter && !zero_.use_multi_rank_bucket_allreduce)
     reduce_to_owners(chunk);
   else
-    start(std::move(chunk));
+    start(chunk);
 }
 
 // What each rank owns of it is a piece of its own; a chunk closes after it exceeded the size of a
@@ -93,7 +93,7 @@ void FlatGradients::reduce_large(std::size_t parameter, const Tensor& gradient) 
   if (!zero_.reduce_scatter) {
     Chunk whole;
     put({parameter, 0, gradient.element_count(), 0}, gradient, whole);
-    return start(std::move(whole));
+    return start(whole);
   }
   Chunk chunk;
   for (const FlatSegment& segment : partition_.segments_of(parameter)) {
@@ -104,7 +104,7 @@ void FlatGradients::reduce_large(std::size_t parameter, const Tensor& gradient) 
   if (!zero_.use_multi_rank_bucket_allreduce)
     reduce_to_owners(chunk);
   else if (!chunk.segments.empty())
-    start(std::move(chunk));
+    start(chunk);
 }
 
 void FlatGradients::reduce_to_owners(const Chunk& chunk) {
@@ -129,7 +129,7 @@ Tensor FlatGradients::flat_of(const Chunk& chunk) const {
   return flattened(chunk.parts, *dtype_);
 }
 
-void FlatGradients::start(Chunk chunk) {
+void FlatGradients::start(const Chunk& chunk) {
   Tensor flat = mean_.begin(flat_of(chunk));
   if (group_.size() == 1) return take(chunk.segments, mean_.end(flat));
   pending_.push_back({chunk.segments, all_reduce_async(flat, ReduceOp::sum, group_)});

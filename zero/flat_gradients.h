@@ -61,7 +61,7 @@ class FlatGradients {
   void reduce_bucket();
   void reduce_large(std::size_t parameter, const Tensor& gradient);
   void reduce_to_owners(const Chunk& chunk);
-  void start(Chunk chunk);
+  void start(const Chunk& chunk);
   void finish_oldest();
   Tensor flat_of(const Chunk& chunk) const;
   void take(const std::vector<FlatSegment>& segments, const Tensor& reduced);

@@ -1,6 +1,7 @@
 #include "zero/module_index.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "core/check/error.h"
 #include "zero/leaf_modules.h"
@@ -29,7 +30,7 @@ void ModuleIndex::number(nn::Module& module, const std::string& name) {
   modules_.emplace_back(name, &module);
   if (z3_leaf_module(module)) return;
   for (const auto& [child_name, child] : module.children())
-    number(*child, name.empty() ? child_name : name + "." + child_name);
+    number(*child, name.empty() ? child_name : fmt::format("{}.{}", name, child_name));
 }
 
 ModuleId ModuleIndex::module_id(const nn::Module& module) const {

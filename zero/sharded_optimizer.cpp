@@ -195,11 +195,6 @@ std::int64_t ShardedOptimizer::master_bytes() const {
   return bytes;
 }
 
-std::int64_t ShardedOptimizer::state_bytes() const {
-  std::int64_t bytes = 0;
-  for (std::size_t i = 0; i < optimizer_->parameters().size(); ++i)
-    for (const auto& [key, tensor] : optimizer_->state(i)) bytes += std::int64_t(tensor.bytes());
-  return bytes;
-}
+std::int64_t ShardedOptimizer::state_bytes() const { return zero::state_bytes(*optimizer_); }
 
 }  // namespace simmesh::zero

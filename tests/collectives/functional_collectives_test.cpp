@@ -45,8 +45,7 @@ std::vector<std::string> gradients_of(ReduceWith reduce, DType dtype, Release re
       return;
     }
     Tensor gradient = to(grad_of(x), DType::float32);
-    for (float value : gradient.values<float>())
-      found[rank.id()] += fmt::format("{} ", value);
+    for (float value : gradient.values<float>()) found[rank.id()] += fmt::format("{} ", value);
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
   return found;

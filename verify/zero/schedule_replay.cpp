@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/optim/sgd.h"
+#include "core/tensor/formula.h"
 #include "verify/case_world.h"
 #include "zero/leaf_modules.h"
 #include "zero/stage3.h"

@@ -21,6 +21,28 @@ const Op new_zeros_op = {
         },
 };
 
+void fill_with_value(gsl::span<const Tensor>, const Attributes& attributes,
+                     gsl::span<Tensor> outputs) {
+  Tensor& out = outputs[0];
+  adopt_(out, full(out.shape(), out.dtype(), attributes.get<double>("value")));
+}
+
+const Op full_like_op = {
+    .name = "full_like",
+    .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
+      return {{inputs[0].shape, attributes.get<DType>("dtype")}};
+    },
+    .kernel = fill_with_value,
+};
+
+const Op new_full_op = {
+    .name = "new_full",
+    .shape = [](gsl::span<const TensorType>, const Attributes& attributes) -> TensorTypes {
+      return {{attributes.get<Dims>("size"), attributes.get<DType>("dtype")}};
+    },
+    .kernel = fill_with_value,
+};
+
 // A value whose fraction an integer dtype drops, as converted does.
 template <class T>
 T element_of(double value) {
@@ -53,13 +75,23 @@ Tensor empty_like(const Tensor& x, std::optional<DType> dtype) {
 }
 
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype) {
+  if (x.distribution()) return full_like(x, 0, dtype);
   return zeros(x.shape(), dtype.value_or(x.dtype()));
 }
 
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
 
 Tensor full_like(const Tensor& x, double value, std::optional<DType> dtype) {
-  return full(x.shape(), dtype.value_or(x.dtype()), value);
+  DType wanted = dtype.value_or(x.dtype());
+  if (!x.distribution()) return full(x.shape(), wanted, value);
+  return call_one(full_like_op, {x.detach()}, {{"value", value}, {"dtype", wanted}});
+}
+
+Tensor new_full(const Tensor& x, DimSpan shape, double value, std::optional<DType> dtype) {
+  return call_one(new_full_op, {x.detach()},
+                  {{"size", Dims(shape.begin(), shape.end())},
+                   {"value", value},
+                   {"dtype", dtype.value_or(x.dtype())}});
 }
 
 Tensor new_zeros(const Tensor& x, DimSpan shape) {
@@ -104,7 +136,7 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) 
 }
 
 gsl::span<const Op* const> factory_ops() {
-  static const Op* const ops[] = {&new_zeros_op};
+  static const Op* const ops[] = {&new_zeros_op, &full_like_op, &new_full_op};
   return ops;
 }
 

@@ -7,8 +7,9 @@
 
 namespace simmesh {
 
-// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. Distributed arguments
-// of the functions that end in _like give a plain tensor of the logical shape.
+// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. Those that are made
+// like a distributed tensor, or of one with new_, are distributed, but for empty_like: it gives a
+// plain tensor of the logical shape.
 
 // ones returns a contiguous tensor of ones.
 Tensor ones(DimSpan shape, DType dtype);
@@ -28,6 +29,9 @@ Tensor full_like(const Tensor& x, double value, std::optional<DType> dtype = {})
 
 // new_zeros returns zeros of the dtype of x, distributed if x is: what gradients are made of.
 Tensor new_zeros(const Tensor& x, DimSpan shape);
+
+// new_full returns a tensor of one value, of the dtype of x where none is given.
+Tensor new_full(const Tensor& x, DimSpan shape, double value, std::optional<DType> dtype = {});
 
 // Range is start, start + step, ... below end, or above it for a negative step.
 struct Range {

@@ -1,5 +1,7 @@
 #include "sharding/strategies/pointwise_rows.h"
 
+#include <algorithm>
+
 namespace simmesh {
 
 namespace {
@@ -27,6 +29,16 @@ StrategyRow split_row(const StrategyRequest& call, std::int64_t dim) {
   return row;
 }
 
+// An average of integers drops its fraction when it is made: to compute with the parts first gives
+// another one.
+bool averages_integers(const StrategyRow& row, const StrategyRequest& call) {
+  for (std::size_t i = 0; i < row.inputs.size(); ++i)
+    if (row.inputs[i] && *row.inputs[i] == Partial(ReduceOp::avg) &&
+        !is_floating_point(call.inputs[i].dtype))
+      return true;
+  return false;
+}
+
 // A pending row for the tensors of a call, the absent ones having no placement.
 StrategyRow spread_row(const StrategyRow& pending, const StrategyRequest& call) {
   StrategyRow row{{}, {}, pending.cost_us};
@@ -52,7 +64,13 @@ StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& p
 ShardingStrategy elementwise(StrategyRows pending) {
   return {.rows =
               [pending = std::move(pending)](const StrategyRequest& call) {
-                return elementwise_rows(call, pending);
+                StrategyRows rows = elementwise_rows(call, pending);
+                rows.erase(std::remove_if(rows.begin(), rows.end(),
+                                          [&](const StrategyRow& row) {
+                                            return averages_integers(row, call);
+                                          }),
+                           rows.end());
+                return rows;
               },
           .accepts_short_dims = true};
 }

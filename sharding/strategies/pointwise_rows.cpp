@@ -62,17 +62,13 @@ StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& p
 }
 
 ShardingStrategy elementwise(StrategyRows pending) {
-  return {.rows =
-              [pending = std::move(pending)](const StrategyRequest& call) {
-                StrategyRows rows = elementwise_rows(call, pending);
-                rows.erase(std::remove_if(rows.begin(), rows.end(),
-                                          [&](const StrategyRow& row) {
-                                            return averages_integers(row, call);
-                                          }),
-                           rows.end());
-                return rows;
-              },
-          .accepts_short_dims = true};
+  auto rows = [pending = std::move(pending)](const StrategyRequest& call) {
+    StrategyRows all = elementwise_rows(call, pending);
+    auto is_wrong = [&](const StrategyRow& row) { return averages_integers(row, call); };
+    all.erase(std::remove_if(all.begin(), all.end(), is_wrong), all.end());
+    return all;
+  };
+  return {.rows = std::move(rows), .accepts_short_dims = true};
 }
 
 }  // namespace simmesh

@@ -18,21 +18,29 @@ bool adds(const std::optional<Placement>& entry) {
          (entry->reduce_op() == ReduceOp::sum || entry->reduce_op() == ReduceOp::avg);
 }
 
-// A pending sum that is computed with before it is rounded isn't what one device computes with.
-bool loses_bits(const StrategyRow& row, const PropagationRequest& request) {
-  for (std::size_t i = 0; i < row.inputs.size(); ++i)
-    if (adds(row.inputs[i]) && is_floating_point(request.inputs[i].dtype)) return true;
+// A pending sum that is computed with before it is rounded isn't what one device computes with, and
+// the ranks' parts of a sum of integers round where their results are floating. What moves elements
+// takes along what is behind a floating sum.
+bool loses_bits(const StrategyRow& row, const PropagationRequest& request,
+                const TensorTypes& outputs) {
+  bool moves = request.op->moves || request.op->view;
+  for (std::size_t i = 0; i < row.inputs.size(); ++i) {
+    if (!adds(row.inputs[i])) continue;
+    if (is_floating_point(request.inputs[i].dtype) ? !moves : is_floating_point(outputs[0].dtype))
+      return true;
+  }
   return false;
 }
 
 StrategyRows rows_of(const PropagationRequest& request, const MeshRequest& mesh_request,
-                     const ShardingStrategy& strategy) {
+                     const ShardingStrategy& strategy, const TensorTypes& outputs) {
   StrategyRows rows = strategy.rows ? strategy.rows(mesh_request.call) : StrategyRows();
   rows = filled_rows(std::move(rows), mesh_request.call, mesh_request.given);
-  if (request.keeps_bits && !request.op->moves && !request.op->view)
-    rows.erase(std::remove_if(rows.begin(), rows.end(),
-                              [&](const StrategyRow& row) { return loses_bits(row, request); }),
-               rows.end());
+  if (request.keeps_bits)
+    rows.erase(
+        std::remove_if(rows.begin(), rows.end(),
+                       [&](const StrategyRow& row) { return loses_bits(row, request, outputs); }),
+        rows.end());
   return rows;
 }
 
@@ -76,7 +84,8 @@ Propagation propagate(const PropagationRequest& request) {
   std::optional<MeshCandidate> chosen =
       strategy.over_mesh
           ? choose_candidate(request, mesh_request, strategy.over_mesh(mesh_request), strategy)
-          : choose_rows(request, mesh_request, rows_of(request, mesh_request, strategy), strategy);
+          : choose_rows(request, mesh_request,
+                        rows_of(request, mesh_request, strategy, result.output_types), strategy);
   if (!chosen) refuse(request);
   result.inputs = shardings_of(chosen->inputs, request);
   result.outputs = shardings_of(chosen->outputs, request);

@@ -7,8 +7,25 @@ namespace simmesh {
 const ShardingStrategy* strategy_of(const Op& op) {
   if (op.strategy) return op.strategy.get();
   static const OpTable<ShardingStrategy> table({
+      batch_normalization_strategies(),
+      convolution_strategies(),
+      extreme_strategies(),
+      flash_attention_strategies(),
+      linear_algebra_strategies(),
+      logcumsumexp_strategies(),
+      loss_strategies(),
+      normalization_strategies(),
+      order_statistics_strategies(),
       pointwise_strategies(),
+      pooling_strategies(),
       product_strategies(),
+      running_extreme_strategies(),
+      scan_strategies(),
+      softmax_strategies(),
+      sorting_strategies(),
+      spectral_strategies(),
+      statistics_strategies(),
+      sum_strategies(),
   });
   return table.find(op);
 }

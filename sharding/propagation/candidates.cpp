@@ -56,7 +56,6 @@ CandidateCosts::CandidateCosts(const PropagationRequest& request)
 
 double CandidateCosts::cost_us(std::size_t input, const Placements& target) {
   const Sharding& from = *request_.given[input];
-  if (from.placements == target && from.order.is_ascending()) return 0.0;
   for (const Known& known : known_[input])
     if (known.target == target) return known.cost_us;
   Sharding to = sharding_of(target, request_);

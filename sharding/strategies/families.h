@@ -14,6 +14,7 @@ using OpStrategy = OfOp<ShardingStrategy>;
 // file of the same name below sharding/strategies defines its function. strategy_of joins them in
 // one table.
 
+// The families of core/ops/elementwise.
 gsl::span<const OpStrategy> pointwise_strategies();
 
 // The families of core/ops/matrices.

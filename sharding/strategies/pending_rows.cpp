@@ -25,7 +25,7 @@ StrategyRows decreasing_rows() {
 // An average, a least or a largest value moves by what every rank adds; a sum would move by that
 // once a rank. A factor of the second operand may be negative.
 StrategyRows additive_rows() {
-  return {rule({sum_of, sum_of}, sum_of),     rule({average_of, average_of}, average_of),
+  return {rule({sum_of, sum_of}, sum_of),      rule({average_of, average_of}, average_of),
           rule({average_of, all}, average_of), rule({largest_of, all}, largest_of),
           rule({least_of, all}, least_of),     rule({all, average_of}, average_of)};
 }

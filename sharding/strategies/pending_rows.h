@@ -8,8 +8,8 @@ namespace simmesh {
 
 // linear_rows are those of f(a + b) = f(a) + f(b).
 StrategyRows linear_rows();
-// increasing_rows are those of an op that is nowhere decreasing on all numbers: the largest argument
-// gives the largest result; decreasing_rows those of one that is nowhere increasing.
+// increasing_rows are those of an op that is nowhere decreasing on all numbers: the largest
+// argument gives the largest result; decreasing_rows those of one that is nowhere increasing.
 StrategyRows increasing_rows();
 StrategyRows decreasing_rows();
 // additive_rows are those of a + b, product_rows those of a * b, quotient_rows those of a / b.

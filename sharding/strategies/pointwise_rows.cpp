@@ -50,10 +50,8 @@ StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& p
 }
 
 ShardingStrategy elementwise(StrategyRows pending) {
-  return {.rows =
-              [pending = std::move(pending)](const StrategyRequest& call) {
-                return elementwise_rows(call, pending);
-              },
+  return {.rows = [pending = std::move(pending)](
+                      const StrategyRequest& call) { return elementwise_rows(call, pending); },
           .accepts_short_dims = true};
 }
 

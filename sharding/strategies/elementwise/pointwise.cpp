@@ -13,8 +13,7 @@ gsl::span<const OpStrategy> pointwise_strategies() {
       {"mul", elementwise(joined({linear_rows(), product_rows()}))},
       {"div", elementwise(joined({linear_rows(), quotient_rows()}))},
       {"neg", elementwise(joined({linear_rows(), decreasing_rows()}))},
-      {"_to_copy",
-       elementwise(joined({linear_rows(), increasing_rows()}))},
+      {"_to_copy", elementwise(joined({linear_rows(), increasing_rows()}))},
   };
   return strategies;
 }

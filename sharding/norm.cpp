@@ -34,9 +34,8 @@ Tensor mapped(const Tensor& tensor, F f) {
 }
 
 Tensor raised(const Tensor& tensor, double exponent) {
-  return mapped(tensor, [=]<class T>(T x) {
-    return rounded_to<T>(power(double(widened(x)), exponent));
-  });
+  return mapped(tensor,
+                [=]<class T>(T x) { return rounded_to<T>(power(double(widened(x)), exponent)); });
 }
 
 }  // namespace

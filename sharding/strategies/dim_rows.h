@@ -30,7 +30,8 @@ StrategyRows reduction_rows(const StrategyRequest& call,
 ShardingStrategy reduction();
 
 // linear_in returns those of the rows that hold for the dtypes of a call: an average of integers is
-// rounded, and a sum of truth values is their disjunction, so an op on parts of either isn't linear.
+// rounded, and a sum of truth values is their disjunction, so an op on parts of either isn't
+// linear.
 StrategyRows linear_in(const StrategyRequest& call, StrategyRows rows);
 
 }  // namespace simmesh

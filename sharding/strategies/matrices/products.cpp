@@ -97,9 +97,7 @@ gsl::span<const OpStrategy> product_strategies() {
       {"dot", product_strategy({"k", "k", ""})},
       {"addmm", addend_strategy(matrices)},
       {"baddbmm", addend_strategy(batches)},
-      {"linear",
-       {.decomposition =
-            [](const OpCall& call) -> std::vector<Tensor> {
+      {"linear", {.decomposition = [](const OpCall& call) -> std::vector<Tensor> {
          return {linear(call.inputs[0], call.inputs[1],
                         call.inputs.size() > 2 ? call.inputs[2] : Tensor())};
        }}},

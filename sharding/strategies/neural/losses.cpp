@@ -26,8 +26,8 @@ StrategyRows class_loss_rows(const StrategyRequest& call) {
   for (std::int64_t dim = 0; dim < dims; ++dim) {
     if (dim == classes) continue;
     Placement target = Shard(dim < classes ? dim : dim - 1), pending = Partial(ReduceOp::sum);
-    StrategyRow row = rule({Shard(dim), target},
-                           {is_sum ? pending : target, is_sum ? pending : Placement()});
+    StrategyRow row =
+        rule({Shard(dim), target}, {is_sum ? pending : target, is_sum ? pending : Placement()});
     for (const TensorType& weight : call.inputs.subspan(2))
       row.inputs.push_back(of_optional(weight, Replicate()));
     rows.push_back(std::move(row));
@@ -60,8 +60,8 @@ StrategyRows element_loss_rows(const StrategyRequest& call) {
   for (std::int64_t dim = 0; dim < std::int64_t(shape.size()); ++dim) {
     StrategyRow row;
     for (const TensorType& input : call.inputs)
-      row.inputs.push_back(of_optional(
-          input, input.is_defined ? split_input(input, shape, dim) : Placement()));
+      row.inputs.push_back(
+          of_optional(input, input.is_defined ? split_input(input, shape, dim) : Placement()));
     row.outputs.push_back(reduced_shard(reduction_of(call.attributes), dim));
     rows.push_back(std::move(row));
   }

@@ -69,10 +69,10 @@ ShardingStrategy index_of_extreme() {
 
 gsl::span<const OpStrategy> extreme_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"amax", extreme(ReduceOp::max)},  {"amin", extreme(ReduceOp::min)},
-      {"max", extreme(ReduceOp::max)},   {"min", extreme(ReduceOp::min)},
-      {"argmax", index_of_extreme()},    {"argmin", index_of_extreme()},
-      {"max.dim", reduction()},          {"min.dim", reduction()},
+      {"amax", extreme(ReduceOp::max)}, {"amin", extreme(ReduceOp::min)},
+      {"max", extreme(ReduceOp::max)},  {"min", extreme(ReduceOp::min)},
+      {"argmax", index_of_extreme()},   {"argmin", index_of_extreme()},
+      {"max.dim", reduction()},         {"min.dim", reduction()},
   };
   return strategies;
 }

@@ -21,9 +21,9 @@ StrategyRows combining_rows(const StrategyRequest& call, ReduceOp op, bool passe
 }
 
 ShardingStrategy combining(ReduceOp op, bool passes_pending = true) {
-  return {.rows =
-              [=](const StrategyRequest& call) { return combining_rows(call, op, passes_pending); },
-          .accepts_short_dims = true};
+  return {
+      .rows = [=](const StrategyRequest& call) { return combining_rows(call, op, passes_pending); },
+      .accepts_short_dims = true};
 }
 
 std::int64_t shards_of(PlacementSpan placements, std::int64_t dim, DimSpan mesh_shape) {
@@ -39,7 +39,9 @@ bool has_even_shards(const MeshRequest& request, const MeshCandidate& candidate)
   const Placements& placements = *candidate.inputs[0];
   for (std::int64_t dim : reduced_dims(request.call.attributes, shape.size())) {
     if (dim >= std::int64_t(shape.size())) continue;
-    auto is_ragged = [dim](const Placement& one) { return one.is_ragged_shard() && one.splits(dim); };
+    auto is_ragged = [dim](const Placement& one) {
+      return one.is_ragged_shard() && one.splits(dim);
+    };
     if (std::any_of(placements.begin(), placements.end(), is_ragged)) return false;
     if (shape[std::size_t(dim)] % shards_of(placements, dim, request.mesh_shape) != 0) return false;
   }
@@ -47,8 +49,9 @@ bool has_even_shards(const MeshRequest& request, const MeshCandidate& candidate)
 }
 
 ShardingStrategy average() {
-  return {.rows = [](const StrategyRequest& call) { return combining_rows(call, ReduceOp::avg, true); },
-          .filter = has_even_shards};
+  return {
+      .rows = [](const StrategyRequest& call) { return combining_rows(call, ReduceOp::avg, true); },
+      .filter = has_even_shards};
 }
 
 }  // namespace

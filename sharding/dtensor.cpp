@@ -12,6 +12,20 @@ DTensor::DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Wor
     : place_(std::move(place)),
       value_(std::make_shared<Value>(std::move(local), std::move(pending))) {}
 
+DTensor DTensor::with_local(Tensor local, Tensor mask) const {
+  DTensor result(place_, std::move(local), {});
+  if (mask.is_defined()) result.mask_ = std::make_shared<const Tensor>(std::move(mask));
+  return result;
+}
+
+bool DTensor::lies_like(const DTensor& other) const {
+  if (place_ == other.place_) return true;
+  const DTensorSpec& a = spec();
+  const DTensorSpec& b = other.spec();
+  return a.shape == b.shape && a.dtype == b.dtype && a.sharding == b.sharding &&
+         (a.groups == b.groups || a.mesh() == b.mesh());
+}
+
 const Tensor& DTensor::local() const {
   if (value_->pending) {
     value_->local = value_->pending->wait();

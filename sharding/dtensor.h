@@ -34,15 +34,30 @@ struct ToLocalOptions {
 //   Tensor again = y.full_tensor();
 //
 // Gradients flow back through from_local, redistribute, to_local and full_tensor, as PyTorch's do.
+//
+// Ops take distributed tensors as they take plain ones, and return such: see propagate for where
+// they run and what comes out.
+//
+//   DTensor y = matmul(x, weight);
 class DTensor {
  public:
   DTensor(DTensorSpec spec, Tensor local, Tensor mask = {});
+
+  // A tensor of ops that is distributed; raises a TypeError for one that isn't.
+  DTensor(const Tensor& tensor) : DTensor(of(tensor)) {}
+  operator Tensor() const { return as_tensor(); }
 
   const DTensorSpec& spec() const { return place_->spec; }
   const DeviceMesh& mesh() const { return spec().mesh(); }
   const Placements& placements() const { return spec().placements(); }
   const Shape& shape() const { return spec().shape; }
   DType dtype() const { return spec().dtype; }
+
+  // with_local returns a tensor that lies as this one does and holds other elements; it is not on
+  // the tape. lies_like says whether two tensors have the same shape, dtype and sharding on one
+  // mesh.
+  DTensor with_local(Tensor local, Tensor mask = {}) const;
+  bool lies_like(const DTensor& other) const;
 
   // local returns this rank's piece, apart from the tape; waits for a redistribution that is under
   // way.

@@ -4,13 +4,9 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/engine/followed_release.h"
-#include "core/ops/call.h"
-#include "core/ops/compute_mode.h"
-#include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/pointwise.h"
-#include "core/ops/number.h"
 #include "core/ops/shapes/op_views.h"
 #include "sharding/explicit_redistribution.h"
+#include "sharding/propagation/dispatch.h"
 
 namespace simmesh {
 
@@ -27,45 +23,11 @@ class DTensorDistribution final : public Distribution {
   Tensor local_part() const override { return value_.local(); }
   const AttachedViews& views() const override { return op_views(); }
 
-  // Gradients that meet on the tape are added: pieces with equal placements piece by piece. What
-  // converts them converts the pieces.
   std::vector<Tensor> dispatch(const OpCall& call) const override {
-    if (call.op.name == "_to_copy")
-      return {of_pieces(to(value_.local(), call.attributes.get<DType>("dtype")))};
-    bool is_sum = call.op.name == "add" && call.inputs.size() == 2;
-    for (const auto& [name, value] : call.attributes)
-      is_sum = is_sum && (name != "alpha" || Number::of(value).as<double>() == 1.0);
-    for (const Tensor& input : call.inputs)
-      if (input.is_defined() && !input.distribution())
-        raise(ErrorKind::runtime_error, "sharding/dispatch",
-              "Operator {} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
-              "DTensor before calling distributed operators, got {} beside a plain tensor",
-              call.op.name, to_string(value_.spec()));
-    for (const Tensor& input : call.inputs)
-      is_sum = is_sum && input.distribution() &&
-               DTensor::of(input).spec().sharding == value_.spec().sharding;
-    if (!is_sum)
-      raise(ErrorKind::not_implemented_error, "sharding/dispatch",
-            "Operator {} does not have a sharding strategy registered; expected plain tensors, got "
-            "{}",
-            call.op.name, to_string(value_.spec()));
-    NoGrad mode;
-    const Placements& placements = value_.placements();
-    bool is_pending = std::any_of(placements.begin(), placements.end(),
-                                  [](const Placement& one) { return one.is_pending(); });
-    UnroundedSums scope(keeps_unrounded() || is_pending);
-    Tensor sum = add(DTensor::of(call.inputs[0]).local(), DTensor::of(call.inputs[1]).local());
-    return {of_pieces(std::move(sum))};
+    return simmesh::dispatch(call);
   }
 
  private:
-  // A DTensor like this one of other pieces, in their dtype.
-  Tensor of_pieces(Tensor local) const {
-    DTensorSpec spec = value_.spec();
-    spec.dtype = local.dtype();
-    return DTensor(std::move(spec), std::move(local)).as_tensor();
-  }
-
   mutable DTensor value_;
 };
 

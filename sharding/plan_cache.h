@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
+#include "sharding/bounded_cache.h"
 #include "sharding/plan.h"
 #include "sharding/planner.h"
 
@@ -28,22 +27,14 @@ class PlanCache {
   std::shared_ptr<const Planned> find_or_make(const PlanRequest& request);
 
   // plans returns all plans that are kept, the newest first.
-  std::vector<std::shared_ptr<const Planned>> plans() const;
+  std::vector<std::shared_ptr<const Planned>> plans() const { return cache_.entries(); }
 
-  std::uint64_t hits() const { return hits_; }
-  std::uint64_t misses() const { return misses_; }
-  std::size_t size() const { return entries_.size(); }
+  std::uint64_t hits() const { return cache_.hits(); }
+  std::uint64_t misses() const { return cache_.misses(); }
+  std::size_t size() const { return cache_.size(); }
 
  private:
-  struct Entry {
-    std::size_t hash;
-    std::shared_ptr<const Planned> planned;
-  };
-
-  std::list<Entry> entries_;  // newest first
-  std::unordered_multimap<std::size_t, std::list<Entry>::iterator> by_hash_;
-  std::uint64_t hits_ = 0;
-  std::uint64_t misses_ = 0;
+  BoundedCache<Planned> cache_{plans_max};
 };
 
 }  // namespace simmesh

@@ -32,6 +32,8 @@ struct PlanRequest {
   std::vector<Dims> flattened;
   Topology topology;
   Release release = newest_release;
+
+  bool operator==(const PlanRequest&) const = default;
 };
 
 // to_string returns "float32[16, 8] on mesh [2, 4]: S(0),R -> R,S(1)".

@@ -13,6 +13,11 @@ struct HookStack {
 
 HookStack& hooks() { return local_state<HookStack>(); }
 
+// What a rank holds of the tensor: changes are counted there.
+StoragePtr storage_of(const Tensor& tensor) {
+  return tensor.distribution() ? tensor.local_part().storage() : tensor.storage();
+}
+
 }  // namespace
 
 SavedTensorHooks::SavedTensorHooks(Pack pack) { hooks().packs.push_back(std::move(pack)); }
@@ -33,17 +38,18 @@ SavedTensor::SavedTensor(const Tensor& tensor) {
     return;
   }
   tensor_ = tensor.detach();
-  if (tensor_.storage()) changes_ = tensor_.storage()->changes();
+  if (StoragePtr storage = storage_of(tensor_)) changes_ = storage->changes();
 }
 
 Tensor SavedTensor::unpack(const Node& owner) const {
   Tensor result = unpack_ ? unpack_().detach() : tensor_;
-  if (!unpack_ && result.storage() && result.storage()->changes() != changes_)
+  StoragePtr storage = unpack_ ? nullptr : storage_of(result);
+  if (storage && storage->changes() != changes_)
     raise(ErrorKind::runtime_error, "autograd/backward",
           "one of the variables needed for gradient computation has been modified by an inplace "
           "operation: {}{}, saved by {}, is at version {}; expected version {}",
           to_string(result.dtype()), to_string(DimSpan(result.shape())), owner.name(),
-          result.storage()->changes(), changes_);
+          storage->changes(), changes_);
   result.set_tracking(tracking_);
   return result;
 }

@@ -87,10 +87,13 @@ std::vector<Tensor> run_plain(const OpCall& call) {
 }
 
 std::vector<Tensor> compute(const OpCall& call) {
-  if (const Tensor* distributed = first_distributed(call.inputs))
-    return distributed->distribution()->dispatch(call);
-  return run_plain(call);
+  const Tensor* distributed = first_distributed(call.inputs);
+  if (!distributed && call.out && call.out->distribution()) distributed = call.out;
+  return distributed ? distributed->distribution()->dispatch(call) : run_plain(call);
 }
+
+// What of a tensor a call writes: all of a plain one, the rank's piece of a distributed one.
+Tensor written_part(const Tensor& tensor) { return tensor.local_part(); }
 
 bool share_memory(const Tensor& a, const Tensor& b) {
   if (!a.has_elements() || !b.has_elements()) return a.storage() == b.storage();
@@ -147,17 +150,17 @@ Tensor& call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
     raise(ErrorKind::runtime_error, op.name,
           "expected no tensor that requires a gradient with an out argument, which the tape can't "
           "record");
-  OpCall call{op, inputs, attributes};
-  std::uint32_t changes = out.storage()->changes();
+  OpCall call{op, inputs, attributes, Destination::out, &out};
+  Tensor plain = written_part(out);
+  std::uint32_t changes = plain.storage()->changes();
   if (writes_directly(call, out)) {
-    Tensor plain = out.detach();
     run_kernel(call, detached(inputs), {&plain, 1});
   } else {
     std::vector<Tensor> outputs = compute(call);
     SIMMESH_CHECK(outputs.size() == 1, "{} has {} outputs", op.name, outputs.size());
-    copy_(out, outputs.front());
+    copy_(plain, written_part(outputs.front()));
   }
-  out.storage()->set_changes(changes + 1);
+  plain.storage()->set_changes(changes + 1);
   return out;
 }
 
@@ -167,7 +170,7 @@ Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs
   const Tensor* tracked = grad_enabled() ? first_tracked(inputs) : nullptr;
   if (tracked && self.tracking()) self.tracking()->check_in_place(op);
   std::vector<Tensor> before(inputs.begin(), inputs.end());
-  OpCall call{op, before, attributes};
+  OpCall call{op, before, attributes, Destination::in_place};
   Tensor result = compute(call).front();
   if (result.shape() != self.shape())
     raise(ErrorKind::runtime_error, op.name,
@@ -175,15 +178,14 @@ Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs
           to_string(DimSpan(self.shape())), to_string(DimSpan(result.shape())));
   // The tape may save what the tensor was: that keeps its bytes, and self takes others.
   if (tracked) before.front() = kept(self);
-  Tensor plain = self.detach();
+  Tensor plain = written_part(self);
+  Tensor part = written_part(result);
   // The result would have been written there at once.
-  if (!self.distribution())
-    launch(
-        {.name = op.name.c_str(), .reads = {&result, 1}, .writes = {&plain, 1}, .device_bytes = 0});
+  launch({.name = op.name.c_str(), .reads = {&part, 1}, .writes = {&plain, 1}, .device_bytes = 0});
   Clock::Quiet parts;
-  std::uint32_t changes = self.storage()->changes();
-  adopt_(plain, converted(result, self.dtype()));
-  self.storage()->set_changes(changes + 1);
+  std::uint32_t changes = plain.storage()->changes();
+  adopt_(plain, converted(part, self.dtype()));
+  plain.storage()->set_changes(changes + 1);
   if (tracked) tracked->tracking()->rebase(call, self);
   return self;
 }

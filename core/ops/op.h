@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <gsl/span>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,23 @@ using TensorTypes = std::vector<TensorType>;
 TensorType type_of(const Tensor& tensor);
 TensorTypes types_of(gsl::span<const Tensor> tensors);
 
-// OpCall is one call of an op: its tensors, absent optional ones undefined, and its other
-// arguments.
+// Destination says where the output of a call goes: into a new tensor, into its first input, or
+// into a tensor that is given.
+enum class Destination : std::uint8_t { fresh, in_place, out };
+
+// OpCall is one call of an op: its tensors, absent optional ones undefined, its other arguments,
+// and where its output goes.
 struct OpCall {
   const struct Op& op;
   gsl::span<const Tensor> inputs;
   const Attributes& attributes;
+  Destination destination = Destination::fresh;
+  const Tensor* out = nullptr;  // for Destination::out
 };
+
+// ShardingStrategy is how an op runs on distributed tensors: sharding/propagation says what that
+// is.
+struct ShardingStrategy;
 
 // Gradients are what a gradient rule returns: one tensor of the input's type for each input,
 // undefined where the input gets none.
@@ -76,7 +87,8 @@ struct Gradient {
 // mesh, reads it from here. An op must outlive the tapes it is recorded on.
 //
 // An op of one's own brings its gradient along. Those of the library's ops stand above all of them,
-// in core/gradients, since they are made of ops of any family; gradient_of finds either.
+// in core/gradients, since they are made of ops of any family; gradient_of finds either. So it is
+// with sharding strategies, which stand in sharding/strategies.
 //
 //   inline const Op scale_rows = {
 //       .name = "my::scale_rows",
@@ -98,6 +110,7 @@ struct Op {
   // moves says that elements of the outputs are elements of the inputs, as those of a view are: a
   // gradient that is a sum goes through its gradient rule unrounded.
   bool moves = false;
+  std::shared_ptr<const ShardingStrategy> strategy = {};
 };
 
 }  // namespace simmesh

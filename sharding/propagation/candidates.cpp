@@ -1,0 +1,102 @@
+#include "sharding/propagation/candidates.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/check/error.h"
+#include "core/engine/followed_release.h"
+#include "sharding/planner.h"
+#include "sharding/redistribute_cost.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr double unreachable_us = std::numeric_limits<double>::infinity();
+
+bool same_dims(const Dims& order, Dims dims) {
+  Dims sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted == dims;
+}
+
+// The order in which some mesh dims split a tensor dim of an input; null where it is ascending in
+// all of them.
+const Dims* order_seen(const PropagationRequest& request, const Dims& mesh_dims) {
+  for (const auto& given : request.given)
+    if (given)
+      for (const ShardOrder::Entry& entry : given->order.entries())
+        if (same_dims(entry.mesh_dims, mesh_dims)) return &entry.mesh_dims;
+  return nullptr;
+}
+
+// Whether integers would have to be cut into equal parts of a sum.
+bool divides_integers(DType dtype, const Placements& from, const Placements& to,
+                      const Dims& mesh_shape) {
+  if (is_floating_point(dtype)) return false;
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (from[i].is_replicate() && to[i] == Partial(ReduceOp::sum) && mesh_shape[i] > 1) return true;
+  return false;
+}
+
+}  // namespace
+
+Sharding sharding_of(const Placements& placements, const PropagationRequest& request) {
+  bool is_ascending = std::all_of(request.given.begin(), request.given.end(), [](const auto& one) {
+    return !one || one->order.is_ascending();
+  });
+  if (is_ascending) return {placements, {}};
+  std::vector<ShardOrder::Entry> entries;
+  for (const Placement& placement : placements) {
+    if (!placement.is_shard()) continue;
+    std::int64_t dim = placement.dim();
+    bool is_listed = std::any_of(entries.begin(), entries.end(),
+                                 [dim](const auto& entry) { return entry.tensor_dim == dim; });
+    if (is_listed) continue;
+    Dims mesh_dims = ShardOrder().mesh_dims(dim, placements);
+    if (mesh_dims.size() < 2) continue;
+    if (const Dims* order = order_seen(request, mesh_dims)) entries.push_back({dim, *order});
+  }
+  return {placements, ShardOrder::of(std::move(entries), placements)};
+}
+
+CandidateCosts::CandidateCosts(const PropagationRequest& request)
+    : request_(request), known_(request.inputs.size()) {}
+
+double CandidateCosts::cost_us(std::size_t input, const Placements& target) {
+  const Sharding& from = *request_.given[input];
+  for (const Known& known : known_[input])
+    if (known.target == target) return known.cost_us;
+  Sharding to = sharding_of(target, request_);
+  double cost = 0.0;
+  if (divides_integers(request_.inputs[input].dtype, from.placements, target,
+                       request_.mesh_shape)) {
+    cost = unreachable_us;
+  } else if (!(to == from)) {
+    try {
+      cost = make_plan({.shape = request_.inputs[input].shape,
+                        .dtype = request_.inputs[input].dtype,
+                        .mesh_shape = request_.mesh_shape,
+                        .from = from.placements,
+                        .to = to.placements,
+                        .from_order = from.order,
+                        .to_order = to.order,
+                        .topology = request_.topology})
+                 .cost_us;
+    } catch (const Error&) {
+      cost = unreachable_us;  // there is no way there
+    }
+  }
+  known_[input].push_back({target, cost});
+  return cost;
+}
+
+double CandidateCosts::floor_us(std::size_t input, std::size_t mesh_dim,
+                                const Placement& target) const {
+  const Placement& from = request_.given[input]->placements[mesh_dim];
+  if (from == target || from.is_replicate() || request_.mesh_shape[mesh_dim] == 1) return 0.0;
+  return RedistributeCost(0.0, request_.mesh_shape, request_.topology)
+      .floor_us(std::int64_t(mesh_dim));
+}
+
+}  // namespace simmesh

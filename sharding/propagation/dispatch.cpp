@@ -1,0 +1,142 @@
+#include "sharding/propagation/dispatch.h"
+
+#include <algorithm>
+
+#include "core/check/error.h"
+#include "core/ops/call.h"
+#include "core/ops/compute_mode.h"
+#include "sharding/dispatched_op.h"
+#include "sharding/implicit_replication.h"
+#include "sharding/propagation/propagation_cache.h"
+#include "sharding/strategies/strategy_of.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::string_view source = "sharding/dispatch";
+
+using Inputs = boost::container::small_vector<std::optional<DTensor>, 4>;
+
+const Tensor& first_distributed(const OpCall& call) {
+  for (const Tensor& input : call.inputs)
+    if (input.distribution()) return input;
+  return *call.out;
+}
+
+DTensor replicated(const Tensor& plain, const DTensor& beside, const OpCall& call) {
+  if (plain.element_count() != 1 && !ImplicitReplication::is_on())
+    raise(ErrorKind::runtime_error, source,
+          "Operator {} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
+          "DTensor before calling distributed operators, got {} beside a plain {}{}",
+          call.op.name, to_string(beside.spec()), to_string(plain.dtype()),
+          to_string(DimSpan(plain.shape())));
+  Placements placements(beside.placements().size(), Replicate());
+  return DTensor({beside.spec().groups, {std::move(placements), {}}, plain.shape(), plain.dtype()},
+                 plain.detach());
+}
+
+void check_mesh(const DTensor& tensor, const DTensor& first, const OpCall& call) {
+  if (tensor.spec().groups == first.spec().groups || tensor.mesh() == first.mesh()) return;
+  raise(ErrorKind::runtime_error, source,
+        "Operator {} got inputs on different meshes: expected all on {}, got {}",
+        call.op.name, to_string(first.spec()), to_string(tensor.spec()));
+}
+
+Inputs distributed_inputs(const OpCall& call, const DTensor& first) {
+  Inputs inputs;
+  for (const Tensor& input : call.inputs) {
+    if (!input.is_defined()) {
+      inputs.emplace_back();
+    } else if (input.distribution()) {
+      inputs.push_back(DTensor::of(input));
+      check_mesh(*inputs.back(), first, call);
+    } else {
+      inputs.push_back(replicated(input, first, call));
+    }
+  }
+  return inputs;
+}
+
+void observe(const OpCall& call, const Inputs& given, const PropagatedCall& known) {
+  DispatchedOp seen{.op = call.op, .given = {}, .used = {}, .outputs = {}};
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    bool is_plain = !call.inputs[i].distribution();
+    const auto& target = known.propagation->inputs[i];
+    using Entry = std::optional<Placements>;
+    seen.given.push_back(is_plain || !given[i] ? Entry() : given[i]->placements());
+    seen.used.push_back(is_plain || !target ? Entry() : target->placements);
+  }
+  for (const auto& output : known.propagation->outputs)
+    seen.outputs.push_back(output ? output->placements : Placements());
+  seen.redistribute_cost_us = known.propagation->cost_us;
+  DispatchScope::emit(seen);
+}
+
+void bring_inputs(Inputs& inputs, const Propagation& propagation) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i] || inputs[i]->spec().sharding == *propagation.inputs[i]) continue;
+    const Sharding& target = *propagation.inputs[i];
+    inputs[i] = inputs[i]->redistribute_local(target.placements, {.order = target.order});
+  }
+}
+
+bool is_pending_sum(const std::optional<Sharding>& sharding) {
+  return sharding && std::any_of(sharding->placements.begin(), sharding->placements.end(),
+                                 [](const Placement& one) { return one.is_pending(); });
+}
+
+std::vector<Tensor> run_on_pieces(const OpCall& call, const Inputs& inputs, PropagatedCall& known,
+                                  Tensor& mask) {
+  const ShardingStrategy& strategy = *known.propagation->strategy;
+  boost::container::small_vector<Tensor, 4> pieces;
+  for (const auto& input : inputs) pieces.push_back(input ? input->local() : Tensor());
+  UnroundedSums scope(keeps_unrounded() ||
+                      std::any_of(known.propagation->outputs.begin(),
+                                  known.propagation->outputs.end(), is_pending_sum));
+  if (!strategy.compute && !strategy.local_attributes)
+    return simmesh::call(call.op, pieces, call.attributes);
+  std::vector<const DTensorSpec*> input_specs, output_specs;
+  for (const auto& input : inputs) input_specs.push_back(input ? &input->spec() : nullptr);
+  for (const auto& output : known.outputs)
+    output_specs.push_back(output ? &output->spec() : nullptr);
+  if (strategy.local_attributes && !known.local_attributes)
+    known.local_attributes = strategy.local_attributes(
+        {call.op, pieces, call.attributes, input_specs, output_specs, mask});
+  const Attributes& attributes = known.local_attributes ? *known.local_attributes : call.attributes;
+  if (!strategy.compute) return simmesh::call(call.op, pieces, attributes);
+  return strategy.compute({call.op, pieces, attributes, input_specs, output_specs, mask});
+}
+
+std::vector<Tensor> empty_pieces(const PropagatedCall& known) {
+  std::vector<Tensor> pieces;
+  for (const TensorType& type : known.propagation->output_types)
+    pieces.push_back(type.is_defined ? empty({0}, type.dtype) : Tensor());
+  return pieces;
+}
+
+}  // namespace
+
+std::vector<Tensor> dispatch(const OpCall& call) {
+  NoGrad mode;
+  const ShardingStrategy* strategy = strategy_of(call.op);
+  if (strategy && strategy->decomposition) return strategy->decomposition(call);
+  DTensor first = DTensor::of(first_distributed(call));
+  Inputs inputs = distributed_inputs(call, first);
+  std::optional<DTensor> out;
+  if (call.out) out = DTensor::of(*call.out);
+  bool keeps_bits = current_arithmetic().is_exact() && !keeps_unrounded();
+  PropagatedCall& known = propagated(call, inputs, out, keeps_bits);
+  if (DispatchScope::is_observed()) [[unlikely]]
+    observe(call, inputs, known);
+  if (known.propagation->moves_inputs) bring_inputs(inputs, *known.propagation);
+  Tensor mask;
+  std::vector<Tensor> pieces = first.spec().groups->is_member()
+                                   ? run_on_pieces(call, inputs, known, mask)
+                                   : empty_pieces(known);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    if (known.outputs[i]) pieces[i] = known.outputs[i]->with_local(pieces[i], mask).as_tensor();
+  return pieces;
+}
+
+}  // namespace simmesh

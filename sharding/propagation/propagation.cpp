@@ -1,0 +1,106 @@
+#include "sharding/propagation/propagation.h"
+
+#include <algorithm>
+
+#include "core/check/error.h"
+#include "core/ops/call.h"
+#include "sharding/propagation/candidates.h"
+#include "sharding/propagation/choose.h"
+#include "sharding/propagation/filled_rows.h"
+#include "sharding/strategies/strategy_of.h"
+
+namespace simmesh {
+
+namespace {
+
+bool adds(const std::optional<Placement>& entry) {
+  return entry && entry->is_pending() &&
+         (entry->reduce_op() == ReduceOp::sum || entry->reduce_op() == ReduceOp::avg);
+}
+
+// A pending sum that is computed with before it is rounded isn't what one device computes with, and
+// the ranks' parts of a sum of integers round where their results are floating. What moves elements
+// takes along what is behind a floating sum.
+bool loses_bits(const StrategyRow& row, const PropagationRequest& request,
+                const TensorTypes& outputs) {
+  bool moves = request.op->moves || request.op->view;
+  for (std::size_t i = 0; i < row.inputs.size(); ++i) {
+    if (!adds(row.inputs[i])) continue;
+    if (is_floating_point(request.inputs[i].dtype) ? !moves : is_floating_point(outputs[0].dtype))
+      return true;
+  }
+  return false;
+}
+
+StrategyRows rows_of(const PropagationRequest& request, const MeshRequest& mesh_request,
+                     const ShardingStrategy& strategy, const TensorTypes& outputs) {
+  StrategyRows rows = strategy.rows ? strategy.rows(mesh_request.call) : StrategyRows();
+  rows = filled_rows(std::move(rows), mesh_request.call, mesh_request.given);
+  if (request.keeps_bits)
+    rows.erase(
+        std::remove_if(rows.begin(), rows.end(),
+                       [&](const StrategyRow& row) { return loses_bits(row, request, outputs); }),
+        rows.end());
+  return rows;
+}
+
+[[noreturn]] void refuse(const PropagationRequest& request) {
+  if (request.destination == Destination::in_place)
+    raise(ErrorKind::runtime_error, "sharding/propagation",
+          "{}: in-place operations that require placement changes are not supported. The input has "
+          "placement {}, but no valid strategy preserves this placement. Please use the "
+          "out-of-place version of this operation instead.",
+          request.op->name, to_string(*request.given[0]));
+  raise(ErrorKind::runtime_error, "sharding/propagation",
+        "{}: no valid sharding strategy for the input placements, got {}", request.op->name,
+        to_string(request));
+}
+
+std::vector<std::optional<Sharding>> shardings_of(
+    const std::vector<std::optional<Placements>>& lists, const PropagationRequest& request) {
+  std::vector<std::optional<Sharding>> result(lists.size());
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    if (lists[i]) result[i] = sharding_of(*lists[i], request);
+  return result;
+}
+
+}  // namespace
+
+Propagation propagate(const PropagationRequest& request) {
+  Propagation result;
+  result.strategy = strategy_of(*request.op);
+  if (!result.strategy)
+    raise(ErrorKind::not_implemented_error, "sharding/propagation",
+          "Operator {} does not have a sharding strategy registered; expected plain tensors, got "
+          "{}",
+          request.op->name, to_string(request));
+  result.output_types = infer_types(*request.op, request.inputs, request.attributes);
+  std::vector<std::optional<Placements>> given(request.given.size());
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (request.given[i]) given[i] = request.given[i]->placements;
+  MeshRequest mesh_request{
+      {request.inputs, result.output_types, request.attributes}, given, request.mesh_shape};
+  const ShardingStrategy& strategy = *result.strategy;
+  std::optional<MeshCandidate> chosen =
+      strategy.over_mesh
+          ? choose_candidate(request, mesh_request, strategy.over_mesh(mesh_request), strategy)
+          : choose_rows(request, mesh_request,
+                        rows_of(request, mesh_request, strategy, result.output_types), strategy);
+  if (!chosen) refuse(request);
+  result.inputs = shardings_of(chosen->inputs, request);
+  result.outputs = shardings_of(chosen->outputs, request);
+  CandidateCosts costs(request);
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    if (!request.given[i]) {
+      result.inputs[i].reset();
+      continue;
+    }
+    if (!result.inputs[i]) result.inputs[i] = request.given[i];
+    if (*result.inputs[i] == *request.given[i]) continue;
+    result.moves_inputs = true;
+    result.cost_us += costs.cost_us(i, result.inputs[i]->placements);
+  }
+  return result;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,185 @@
+#include "sharding/propagation/propagation_cache.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/check/fold_hash.h"
+#include "core/engine/local_state.h"
+#include "core/engine/run.h"
+#include "core/engine/world.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::size_t world_calls_max = 1024;
+constexpr std::size_t set_size = 4;
+constexpr std::size_t set_count = 64;
+
+struct Known {
+  PropagationRequest request;
+  std::shared_ptr<const Propagation> propagation;
+};
+
+// What all ranks of a World share.
+struct WorldPropagations {
+  BoundedCache<Known> cache{world_calls_max};
+};
+
+// What a rank has, so that a call that it has made before touches nothing shared. A call has its
+// place in one of the sets, the newest of which replaces the oldest.
+struct RankPropagations {
+  struct Set {
+    std::array<std::unique_ptr<PropagatedCall>, set_size> calls;
+    std::size_t oldest = 0;
+  };
+  std::array<Set, set_count> sets;
+  PropagationCacheInfo info;
+};
+
+std::size_t mixed(std::size_t hash, std::size_t word) {
+  return (hash ^ word) * 0x9e3779b97f4a7c15ull + (hash >> 29);
+}
+
+struct ValueHash {
+  std::size_t operator()(const Dims& dims) const {
+    std::size_t hash = dims.size();
+    for (std::int64_t one : dims) hash = mixed(hash, std::size_t(one));
+    return hash;
+  }
+  template <class T>
+  std::size_t operator()(const T& value) const {
+    return std::hash<T>()(value);
+  }
+};
+
+std::size_t hash_of(const DTensor& tensor) {
+  std::size_t hash = std::size_t(tensor.dtype());
+  for (std::int64_t size : tensor.shape()) hash = mixed(hash, std::size_t(size));
+  for (const Placement& placement : tensor.placements())
+    hash = mixed(hash, std::size_t(placement.kind()) * 64 + std::size_t(placement.dim()));
+  return hash;
+}
+
+std::size_t hash_of(const OpCall& call, gsl::span<const std::optional<DTensor>> inputs) {
+  std::size_t hash = reinterpret_cast<std::uintptr_t>(&call.op) + std::size_t(call.destination);
+  for (const auto& input : inputs) hash = mixed(hash, input ? hash_of(*input) : 1);
+  for (const auto& [name, value] : call.attributes)
+    hash = mixed(hash, std::visit(ValueHash(), value));
+  return hash ^ (hash >> 32);
+}
+
+bool lie_alike(const std::optional<DTensor>& a, const std::optional<DTensor>& b) {
+  return a ? b && a->lies_like(*b) : !b;
+}
+
+bool answers(const PropagatedCall& known, const OpCall& call,
+             gsl::span<const std::optional<DTensor>> inputs, const std::optional<DTensor>& out,
+             bool keeps_bits) {
+  return known.op == &call.op && known.destination == call.destination &&
+         known.keeps_bits == keeps_bits &&
+         std::equal(known.inputs.begin(), known.inputs.end(), inputs.begin(), inputs.end(),
+                    lie_alike) &&
+         lie_alike(known.out, out) &&
+         std::equal(known.attributes.begin(), known.attributes.end(), call.attributes.begin(),
+                    call.attributes.end());
+}
+
+PropagationRequest request_of(const OpCall& call, gsl::span<const std::optional<DTensor>> inputs,
+                              const std::optional<DTensor>& out, bool keeps_bits) {
+  PropagationRequest request{.op = &call.op,
+                             .attributes = call.attributes,
+                             .destination = call.destination,
+                             .keeps_bits = keeps_bits};
+  for (const auto& input : inputs) {
+    if (input) {
+      request.inputs.push_back({input->shape(), input->dtype()});
+      request.given.push_back(input->spec().sharding);
+      request.mesh_shape = input->mesh().shape();
+    } else {
+      request.inputs.push_back({{}, DType::float32, false});
+      request.given.push_back(std::nullopt);
+    }
+  }
+  if (out) {
+    request.out = out->spec().sharding;
+    request.mesh_shape = out->mesh().shape();
+  }
+  return request;
+}
+
+std::shared_ptr<const Propagation> found_in_world(const PropagationRequest& request,
+                                                  std::size_t hash) {
+  Rank& rank = this_rank();
+  rank.run().take_turn(rank);
+  auto& cache = rank.world().state<WorldPropagations>().cache;
+  if (auto known = cache.find(request, hash)) return known->propagation;
+  auto propagation = std::make_shared<const Propagation>(propagate(request));
+  cache.keep(std::make_shared<const Known>(Known{request, propagation}), hash);
+  return propagation;
+}
+
+// The group of ranks is that of the first tensor.
+std::shared_ptr<MeshGroups> groups_of(gsl::span<const std::optional<DTensor>> inputs,
+                                      const std::optional<DTensor>& out) {
+  for (const auto& input : inputs)
+    if (input) return input->spec().groups;
+  return out->spec().groups;
+}
+
+std::unique_ptr<PropagatedCall> made(const OpCall& call,
+                                     gsl::span<const std::optional<DTensor>> inputs,
+                                     const std::optional<DTensor>& out, bool keeps_bits,
+                                     std::size_t hash) {
+  auto result = std::make_unique<PropagatedCall>(PropagatedCall{
+      .hash = hash,
+      .op = &call.op,
+      .attributes = call.attributes,
+      .destination = call.destination,
+      .keeps_bits = keeps_bits,
+      .propagation = found_in_world(request_of(call, inputs, out, keeps_bits), hash)});
+  for (const auto& input : inputs)
+    result->inputs.push_back(input ? std::optional(input->with_local({})) : std::nullopt);
+  if (out) result->out = out->with_local({});
+  const Propagation& propagation = *result->propagation;
+  auto groups = groups_of(inputs, out);
+  for (std::size_t i = 0; i < propagation.outputs.size(); ++i) {
+    auto& output = result->outputs.emplace_back();
+    if (!propagation.outputs[i]) continue;
+    const TensorType& type = propagation.output_types[i];
+    output.emplace(DTensorSpec{groups, *propagation.outputs[i], type.shape, type.dtype}, Tensor());
+  }
+  return result;
+}
+
+}  // namespace
+
+PropagationCacheInfo propagation_cache_info() { return local_state<RankPropagations>().info; }
+
+PropagationCacheInfo world_propagation_cache_info() {
+  Rank& rank = this_rank();
+  rank.run().take_turn(rank);
+  const auto& cache = rank.world().state<WorldPropagations>().cache;
+  return {cache.hits(), cache.misses(), cache.size()};
+}
+
+PropagatedCall& propagated(const OpCall& call, gsl::span<const std::optional<DTensor>> inputs,
+                           const std::optional<DTensor>& out, bool keeps_bits) {
+  RankPropagations& known = this_rank().state<RankPropagations>();
+  std::size_t hash = hash_of(call, inputs);
+  RankPropagations::Set& set = known.sets[hash % set_count];
+  for (const auto& one : set.calls) {
+    if (!one) break;
+    if (one->hash != hash || !answers(*one, call, inputs, out, keeps_bits)) continue;
+    ++known.info.hits;
+    return *one;
+  }
+  ++known.info.misses;
+  std::unique_ptr<PropagatedCall> result = made(call, inputs, out, keeps_bits, hash);
+  std::unique_ptr<PropagatedCall>& place = set.calls[set.oldest++ % set_size];
+  if (!place) ++known.info.size;
+  place = std::move(result);
+  return *place;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+
+#include "sharding/bounded_cache.h"
+#include "sharding/dtensor.h"
+#include "sharding/propagation/propagation.h"
+
+namespace simmesh {
+
+// PropagationCacheInfo counts how often ops on distributed tensors were answered from the cache.
+struct PropagationCacheInfo {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::size_t size = 0;
+
+  bool operator==(const PropagationCacheInfo&) const = default;
+};
+
+// propagation_cache_info counts this rank's calls: hits of its own cache, and misses, which went to
+// the World's.
+PropagationCacheInfo propagation_cache_info();
+
+// world_propagation_cache_info counts those of all ranks of the World that went there. The least
+// recently used of more than 1,024 answers are forgotten.
+PropagationCacheInfo world_propagation_cache_info();
+
+// PropagatedCall is what a rank knows of a call that it has made before.
+struct PropagatedCall {
+  std::size_t hash = 0;
+  const Op* op = nullptr;
+  Attributes attributes;
+  Destination destination = Destination::fresh;
+  bool keeps_bits = false;
+  std::vector<std::optional<DTensor>> inputs;  // any that lay so, without elements
+  std::optional<DTensor> out;
+  std::shared_ptr<const Propagation> propagation;
+  std::vector<std::optional<DTensor>> outputs;  // what the outputs lie like
+  std::optional<Attributes> local_attributes;   // once they are known
+};
+
+// propagated returns what propagate says of a call on distributed tensors; nothing stands for
+// inputs that are absent. The answer is valid until the rank's next call.
+PropagatedCall& propagated(const OpCall& call, gsl::span<const std::optional<DTensor>> inputs,
+                           const std::optional<DTensor>& out, bool keeps_bits);
+
+}  // namespace simmesh

@@ -1,0 +1,15 @@
+#include "sharding/propagation/strategy.h"
+
+namespace simmesh {
+
+std::shared_ptr<const ShardingStrategy> strategy(StrategyRows rows) {
+  return strategy(
+      ShardingStrategy{.rows = [rows = std::move(rows)](const StrategyRequest&) { return rows; },
+                       .accepts_short_dims = true});
+}
+
+std::shared_ptr<const ShardingStrategy> strategy(ShardingStrategy value) {
+  return std::make_shared<const ShardingStrategy>(std::move(value));
+}
+
+}  // namespace simmesh

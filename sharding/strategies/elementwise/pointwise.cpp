@@ -1,0 +1,30 @@
+#include "core/ops/elementwise/pointwise.h"
+
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/pointwise_rows.h"
+
+namespace simmesh {
+
+gsl::span<const OpStrategy> pointwise_strategies() {
+  static const OpStrategy strategies[] = {
+      {"add", elementwise(additive_rows())},
+      {"sub", elementwise(additive_rows())},
+      {"rsub", elementwise()},
+      {"mul", elementwise(joined({linear_rows(), product_rows()}))},
+      {"div", elementwise(joined({linear_rows(), quotient_rows()}))},
+      {"div.Tensor_mode", elementwise()},
+      {"remainder", elementwise()},
+      {"fmod", elementwise()},
+      {"pow", elementwise()},
+      {"pow.Tensor_Tensor", elementwise()},
+      {"neg", elementwise(joined({linear_rows(), decreasing_rows()}))},
+      {"abs", elementwise()},
+      {"sign", elementwise(increasing_rows())},
+      {"sgn", elementwise(increasing_rows())},
+      {"reciprocal", elementwise()},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

@@ -10,8 +10,8 @@ namespace simmesh {
 
 namespace {
 
-// An op that makes a tensor of one value, of the shape of its input or of a size of its own. Without
-// a value it makes zeros.
+// An op that makes a tensor of one value, of the shape of its input or of a size of its own.
+// Without a value it makes zeros.
 Op filled_op(std::string name, std::optional<double> value) {
   auto shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
     return {{attributes.get_or("size", Dims(inputs[0].shape.begin(), inputs[0].shape.end())),

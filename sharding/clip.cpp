@@ -13,6 +13,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/factories.h"
+#include "core/optim/clip.h"
 #include "sharding/dtensor.h"
 #include "sharding/dtensor_gradient.h"
 
@@ -29,7 +30,7 @@ struct Family {
   bool lies_like(const Family& other) const {
     if (spec && other.spec)
       return spec->mesh() == other.spec->mesh() && spec->sharding == other.spec->sharding;
-    if (owners && other.owners) return owners->id() == other.owners->id();
+    if (owners && other.owners) return owners->members() == other.owners->members();
     return !spec && !other.spec && !owners && !other.owners;
   }
 };
@@ -146,13 +147,13 @@ Tensor total_norm(gsl::span<const Tensor> parameters, double p, gsl::span<const 
   return to(p == 1.0 ? total : p == 2.0 ? sqrt(total) : pow(total, 1.0 / p), dtype);
 }
 
-Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const optim::ClipOptions& options,
-                       gsl::span<const OwnParameters> own, CallSite site) {
+Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& options,
+                       CallSite site) {
   NoGrad mode;
-  Tensor norm = total_norm(parameters, options.norm_type, own, site);
+  Tensor norm = total_norm(parameters, options.norm_type, options.own, site);
   Tensor divisor = add(norm, options.eps);
   Tensor scale = clamp_max(div(full_like(norm, options.max_norm), divisor), 1.0);
-  for (const Listed& one : listed(parameters, own)) {
+  for (const Listed& one : listed(parameters, options.own)) {
     Tensor gradient = grad_of(one.parameter);
     if (!gradient.is_defined()) continue;
     Tensor local = gradient.local_part();

@@ -5,7 +5,7 @@
 
 #include "collectives/process_group.h"
 #include "core/check/call_site.h"
-#include "core/optim/clip.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh {
 
@@ -28,9 +28,17 @@ struct OwnParameters {
 Tensor total_norm(gsl::span<const Tensor> parameters, double p = 2.0,
                   gsl::span<const OwnParameters> own = {}, CallSite site = CallSite::here());
 
+// ClipOptions say to which norm gradients are clipped, and which parameters are a rank's own.
+struct ClipOptions {
+  double max_norm = 1.0;
+  double norm_type = 2.0;
+  double eps = 1e-6;
+  gsl::span<const OwnParameters> own = {};
+};
+
 // clip_grad_norm_ multiplies all gradients by min(1, max_norm / (norm + eps)) and returns the norm
 // before.
-Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const optim::ClipOptions& options,
-                       gsl::span<const OwnParameters> own = {}, CallSite site = CallSite::here());
+Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& options,
+                       CallSite site = CallSite::here());
 
 }  // namespace simmesh

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/autograd/variable.h"
-#include "core/ops/elementwise/pointwise.h"
+#include "core/optim/clip.h"
 #include "core/tensor/formula.h"
 #include "mesh/device_mesh.h"
 #include "sharding/dtensor.h"
@@ -70,7 +70,7 @@ SIMMESH_TEST(Clip, ExpertsBesideDataParallelismCountOnce,
   all.push_back(shared);
   for (double p : norms)
     EXPECT_SAME_BITS(total_norm(parameters, p, {&own, 1}), optim::total_norm(all, p));
-  clip_grad_norm_(parameters, {.max_norm = 0.5}, {&own, 1});
+  clip_grad_norm_(parameters, {.max_norm = 0.5, .own = {&own, 1}});
   std::vector<Tensor> leaves;
   for (const Tensor& gradient : all) leaves.push_back(leaf_with(gradient));
   optim::clip_grad_norm_(leaves, {.max_norm = 0.5});

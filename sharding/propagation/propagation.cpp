@@ -114,7 +114,8 @@ Propagation propagate(const PropagationRequest& request) {
     if (request.given[i]) given[i] = request.given[i]->placements;
   MeshRequest mesh_request{{request.inputs, result.output_types, request.attributes},
                            given,
-                           request.mesh_shape};
+                           request.mesh_shape,
+                           request.given};
   const ShardingStrategy& strategy = *result.strategy;
   std::optional<MeshCandidate> chosen =
       strategy.over_mesh

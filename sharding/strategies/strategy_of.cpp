@@ -9,6 +9,14 @@ const ShardingStrategy* strategy_of(const Op& op) {
   static const OpTable<ShardingStrategy> table({
       pointwise_strategies(),
       product_strategies(),
+      gathering_strategies(),
+      indexing_strategies(),
+      joining_strategies(),
+      rearranging_strategies(),
+      scatter_reduce_strategies(),
+      scattering_strategies(),
+      unfolding_strategies(),
+      view_strategies(),
   });
   return table.find(op);
 }

@@ -42,6 +42,8 @@ class Judge {
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
       if (!request_.given[i] || !candidate.inputs[i]) continue;
       const Placements& placements = *candidate.inputs[i];
+      // A rule over all mesh dims has looked at the sizes itself.
+      if (strategy_.over_mesh) continue;
       bool may_stay = strategy_.accepts_short_dims && placements == request_.given[i]->placements;
       if (!may_stay && !is_shardable(request_.inputs[i].shape, placements, request_.mesh_shape))
         return false;

@@ -38,6 +38,14 @@ const ShardingStrategy* strategy_of(const Op& op) {
       spectral_strategies(),
       statistics_strategies(),
       sum_strategies(),
+      gathering_strategies(),
+      indexing_strategies(),
+      joining_strategies(),
+      rearranging_strategies(),
+      scatter_reduce_strategies(),
+      scattering_strategies(),
+      unfolding_strategies(),
+      view_strategies(),
   });
   return table.find(op);
 }

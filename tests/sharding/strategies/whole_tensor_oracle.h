@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/check/error.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/formula.h"
@@ -33,6 +35,20 @@ struct Call {
   std::function<std::vector<Tensor>(gsl::span<const Tensor>)> function;
   bool has_gradient = true;
 };
+
+using Tensors = std::vector<Tensor>;
+
+// of_one is a call of a function of one tensor.
+inline Call of_one(const char* name, const Input& x,
+                   const std::function<Tensors(const Tensor&)>& function,
+                   bool has_gradient = true) {
+  return {
+      name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
+}
+
+inline const Placement pending_sum = Partial(ReduceOp::sum),
+                       pending_average = Partial(ReduceOp::avg);
+inline const Placement pending_max = Partial(ReduceOp::max), pending_min = Partial(ReduceOp::min);
 
 // Worlds are those in which a call is tried.
 struct Worlds {
@@ -142,11 +158,29 @@ class Trial {
   std::vector<const Placements*> placements_;
 };
 
+// is_mixed says whether pending reductions of unlike ops meet in one list, which no tensor may
+// have.
+inline bool is_mixed(const Placements& placements) {
+  const Placement* first = nullptr;
+  for (const Placement& one : placements) {
+    if (!one.is_pending()) continue;
+    if (first && !(one == *first)) return true;
+    first = &one;
+  }
+  return false;
+}
+
+// lists_of enumerates the placements of an input.
+inline std::vector<Placements> lists_of(const Input& input, std::size_t mesh_dims) {
+  std::vector<Placements> lists = small_worlds::lists(mesh_dims, input.alphabet);
+  lists.erase(std::remove_if(lists.begin(), lists.end(), is_mixed), lists.end());
+  return lists;
+}
+
 // try_all_placements runs a call for every combination of placements of its inputs.
 inline void try_all_placements(const Call& call, const DeviceMesh& mesh) {
   std::vector<std::vector<Placements>> lists;
-  for (const Input& input : call.inputs)
-    lists.push_back(small_worlds::lists(mesh.shape().size(), input.alphabet));
+  for (const Input& input : call.inputs) lists.push_back(lists_of(input, mesh.shape().size()));
   std::vector<std::size_t> choice(lists.size(), 0);
   for (bool is_done = false; !is_done && !::testing::Test::HasFailure();) {
     std::vector<const Placements*> placements;

@@ -17,8 +17,8 @@ void distribute_parameter(nn::Module& module, std::string_view name, const Devic
 // distributed yet by a replicated one of the values that every rank has.
 void replicate_parameters(nn::Module& module, const DeviceMesh& mesh);
 
-// TensorLayout says how an input or output lies: the placement that a plain tensor is taken to have, and
-// the one that it is brought to, where that is another.
+// TensorLayout says how an input or output lies: the placement that a plain tensor is taken to
+// have, and the one that it is brought to, where that is another.
 struct TensorLayout {
   Placement from;
   std::optional<Placement> to = {};

@@ -1,6 +1,7 @@
 #include "sharding/propagation/propagation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
@@ -13,25 +14,34 @@ namespace simmesh {
 
 namespace {
 
-bool adds(const std::optional<Placement>& entry) {
-  return entry && entry->is_pending() &&
-         (entry->reduce_op() == ReduceOp::sum || entry->reduce_op() == ReduceOp::avg);
+// Parts of a product, or of a norm, are rounded before they are combined.
+bool is_rounded_in_parts(const std::optional<Placement>& entry) {
+  if (!entry) return false;
+  if (entry->kind() == Placement::Kind::norm_partial) return !std::isinf(entry->norm());
+  return entry->is_partial() && entry->reduce_op() == ReduceOp::product;
 }
 
 // A pending sum that is computed with before it is rounded isn't what one device computes with.
-bool loses_bits(const StrategyRow& row, const PropagationRequest& request) {
+bool loses_bits(const StrategyRow& row, const PropagationRequest& request,
+                const TensorTypes& outputs, const ShardingStrategy& strategy) {
   for (std::size_t i = 0; i < row.inputs.size(); ++i)
-    if (adds(row.inputs[i]) && is_floating_point(request.inputs[i].dtype)) return true;
+    if (row.inputs[i] && adds_up(*row.inputs[i]) && !strategy.adds_unrounded(i) &&
+        is_floating_point(request.inputs[i].dtype))
+      return true;
+  for (std::size_t i = 0; i < row.outputs.size(); ++i)
+    if (is_rounded_in_parts(row.outputs[i]) && is_floating_point(outputs[i].dtype)) return true;
   return false;
 }
 
 StrategyRows rows_of(const PropagationRequest& request, const MeshRequest& mesh_request,
-                     const ShardingStrategy& strategy) {
+                     const TensorTypes& outputs, const ShardingStrategy& strategy) {
   StrategyRows rows = strategy.rows ? strategy.rows(mesh_request.call) : StrategyRows();
   rows = filled_rows(std::move(rows), mesh_request.call, mesh_request.given);
   if (request.keeps_bits && !request.op->moves && !request.op->view)
     rows.erase(std::remove_if(rows.begin(), rows.end(),
-                              [&](const StrategyRow& row) { return loses_bits(row, request); }),
+                              [&](const StrategyRow& row) {
+                                return loses_bits(row, request, outputs, strategy);
+                              }),
                rows.end());
   return rows;
 }
@@ -76,7 +86,8 @@ Propagation propagate(const PropagationRequest& request) {
   std::optional<MeshCandidate> chosen =
       strategy.over_mesh
           ? choose_candidate(request, mesh_request, strategy.over_mesh(mesh_request), strategy)
-          : choose_rows(request, mesh_request, rows_of(request, mesh_request, strategy), strategy);
+          : choose_rows(request, mesh_request,
+                        rows_of(request, mesh_request, result.output_types, strategy), strategy);
   if (!chosen) refuse(request);
   result.inputs = shardings_of(chosen->inputs, request);
   result.outputs = shardings_of(chosen->outputs, request);

@@ -12,7 +12,9 @@ const Placement all = Replicate();
 
 }  // namespace
 
-StrategyRows linear_rows() { return {rule({pending_sum}, pending_sum), rule({pending_average}, pending_average)}; }
+StrategyRows linear_rows() {
+  return {rule({pending_sum}, pending_sum), rule({pending_average}, pending_average)};
+}
 
 StrategyRows increasing_rows() {
   return {rule({pending_max}, pending_max), rule({pending_min}, pending_min)};
@@ -25,9 +27,12 @@ StrategyRows decreasing_rows() {
 // An average, a least or a largest value moves by what every rank adds; a sum would move by that
 // once a rank. A factor of the second operand may be negative.
 StrategyRows additive_rows() {
-  return {rule({pending_sum, pending_sum}, pending_sum),      rule({pending_average, pending_average}, pending_average),
-          rule({pending_average, all}, pending_average), rule({pending_max, all}, pending_max),
-          rule({pending_min, all}, pending_min),     rule({all, pending_average}, pending_average)};
+  return {rule({pending_sum, pending_sum}, pending_sum),
+          rule({pending_average, pending_average}, pending_average),
+          rule({pending_average, all}, pending_average),
+          rule({pending_max, all}, pending_max),
+          rule({pending_min, all}, pending_min),
+          rule({all, pending_average}, pending_average)};
 }
 
 StrategyRows product_rows() {

@@ -25,6 +25,7 @@ Tensor identities(ReduceOp op, const Shape& shape, DType dtype) {
     return full(shape, dtype, is_max ? -greatest : greatest);
   }
   Tensor result = empty(shape, dtype);
+  if (!result.has_elements()) return result;
   visit_dtype(dtype, [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>) {
       T identity = is_max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();

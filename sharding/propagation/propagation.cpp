@@ -21,23 +21,27 @@ bool is_rounded_in_parts(const std::optional<Placement>& entry) {
   return entry->is_partial() && entry->reduce_op() == ReduceOp::product;
 }
 
-// A pending sum that is computed with before it is rounded isn't what one device computes with.
+// A pending sum that is computed with before it is rounded isn't what one device computes with, and
+// the ranks' parts of a sum of integers round where their results are floating. What moves elements
+// takes along what is behind a floating sum.
 bool loses_bits(const StrategyRow& row, const PropagationRequest& request,
                 const TensorTypes& outputs, const ShardingStrategy& strategy) {
-  for (std::size_t i = 0; i < row.inputs.size(); ++i)
-    if (row.inputs[i] && adds_up(*row.inputs[i]) && !strategy.adds_unrounded(i) &&
-        is_floating_point(request.inputs[i].dtype))
+  bool moves = request.op->moves || request.op->view;
+  for (std::size_t i = 0; i < row.inputs.size(); ++i) {
+    if (!row.inputs[i] || !adds_up(*row.inputs[i]) || strategy.adds_unrounded(i)) continue;
+    if (is_floating_point(request.inputs[i].dtype) ? !moves : is_floating_point(outputs[0].dtype))
       return true;
-  for (std::size_t i = 0; i < row.outputs.size(); ++i)
+  }
+  for (std::size_t i = 0; i < row.outputs.size() && !moves; ++i)
     if (is_rounded_in_parts(row.outputs[i]) && is_floating_point(outputs[i].dtype)) return true;
   return false;
 }
 
 StrategyRows rows_of(const PropagationRequest& request, const MeshRequest& mesh_request,
-                     const TensorTypes& outputs, const ShardingStrategy& strategy) {
+                     const ShardingStrategy& strategy, const TensorTypes& outputs) {
   StrategyRows rows = strategy.rows ? strategy.rows(mesh_request.call) : StrategyRows();
   rows = filled_rows(std::move(rows), mesh_request.call, mesh_request.given);
-  if (request.keeps_bits && !request.op->moves && !request.op->view)
+  if (request.keeps_bits)
     rows.erase(std::remove_if(rows.begin(), rows.end(),
                               [&](const StrategyRow& row) {
                                 return loses_bits(row, request, outputs, strategy);
@@ -87,7 +91,7 @@ Propagation propagate(const PropagationRequest& request) {
       strategy.over_mesh
           ? choose_candidate(request, mesh_request, strategy.over_mesh(mesh_request), strategy)
           : choose_rows(request, mesh_request,
-                        rows_of(request, mesh_request, result.output_types, strategy), strategy);
+                        rows_of(request, mesh_request, strategy, result.output_types), strategy);
   if (!chosen) refuse(request);
   result.inputs = shardings_of(chosen->inputs, request);
   result.outputs = shardings_of(chosen->outputs, request);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check/fold_hash.h"
+#include "core/engine/local_state.h"
 #include "core/engine/run.h"
 #include "core/engine/world.h"
 

@@ -15,7 +15,17 @@ using OpStrategy = OfOp<ShardingStrategy>;
 // one table.
 
 // The families of core/ops/elementwise.
+gsl::span<const OpStrategy> activation_strategies();
+gsl::span<const OpStrategy> comparison_strategies();
+gsl::span<const OpStrategy> complex_strategies();
+gsl::span<const OpStrategy> conversion_strategies();
+gsl::span<const OpStrategy> elementary_strategies();
+gsl::span<const OpStrategy> inplace_strategies();
+gsl::span<const OpStrategy> interpolation_strategies();
+gsl::span<const OpStrategy> logic_strategies();
 gsl::span<const OpStrategy> pointwise_strategies();
+gsl::span<const OpStrategy> selection_strategies();
+gsl::span<const OpStrategy> trigonometry_strategies();
 
 // The families of core/ops/matrices.
 gsl::span<const OpStrategy> linear_algebra_strategies();
@@ -40,5 +50,11 @@ gsl::span<const OpStrategy> loss_strategies();
 gsl::span<const OpStrategy> normalization_strategies();
 gsl::span<const OpStrategy> pooling_strategies();
 gsl::span<const OpStrategy> softmax_strategies();
+
+// The families of core/ops/random.
+gsl::span<const OpStrategy> random_strategies();
+
+// The families of core/ops/shapes.
+gsl::span<const OpStrategy> factory_strategies();
 
 }  // namespace simmesh

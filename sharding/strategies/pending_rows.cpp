@@ -24,6 +24,8 @@ StrategyRows decreasing_rows() {
   return {rule({pending_max}, pending_min), rule({pending_min}, pending_max)};
 }
 
+StrategyRows passing_rows() { return joined({linear_rows(), increasing_rows()}); }
+
 // An average, a least or a largest value moves by what every rank adds; a sum would move by that
 // once a rank. A factor of the second operand may be negative.
 StrategyRows additive_rows() {
@@ -42,6 +44,19 @@ StrategyRows product_rows() {
 
 StrategyRows quotient_rows() {
   return {rule({pending_sum, all}, pending_sum), rule({pending_average, all}, pending_average)};
+}
+
+StrategyRows increasing_pair_rows() {
+  return {rule({largest_of, all}, largest_of), rule({all, largest_of}, largest_of),
+          rule({least_of, all}, least_of), rule({all, least_of}, least_of)};
+}
+
+StrategyRows largest_rows() {
+  return joined({increasing_pair_rows(), {rule({largest_of, largest_of}, largest_of)}});
+}
+
+StrategyRows least_rows() {
+  return joined({increasing_pair_rows(), {rule({least_of, least_of}, least_of)}});
 }
 
 StrategyRows joined(std::initializer_list<StrategyRows> lists) {

@@ -10,7 +10,8 @@ namespace simmesh {
 // their entry for an output stands for all outputs.
 StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& pending = {});
 
-// elementwise returns the strategy of such an op. Shards may be empty.
+// elementwise returns the strategy of such an op, which computes: without rows of pending averages
+// of integers. Shards may be empty.
 ShardingStrategy elementwise(StrategyRows pending = {});
 
 }  // namespace simmesh

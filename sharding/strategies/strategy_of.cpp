@@ -7,25 +7,37 @@ namespace simmesh {
 const ShardingStrategy* strategy_of(const Op& op) {
   if (op.strategy) return op.strategy.get();
   static const OpTable<ShardingStrategy> table({
+      activation_strategies(),
       batch_normalization_strategies(),
+      comparison_strategies(),
+      complex_strategies(),
+      conversion_strategies(),
       convolution_strategies(),
+      elementary_strategies(),
       extreme_strategies(),
+      factory_strategies(),
       flash_attention_strategies(),
+      inplace_strategies(),
+      interpolation_strategies(),
       linear_algebra_strategies(),
       logcumsumexp_strategies(),
+      logic_strategies(),
       loss_strategies(),
       normalization_strategies(),
       order_statistics_strategies(),
       pointwise_strategies(),
       pooling_strategies(),
       product_strategies(),
+      random_strategies(),
       running_extreme_strategies(),
       scan_strategies(),
+      selection_strategies(),
       softmax_strategies(),
       sorting_strategies(),
       spectral_strategies(),
       statistics_strategies(),
       sum_strategies(),
+      trigonometry_strategies(),
   });
   return table.find(op);
 }

@@ -34,6 +34,8 @@ const ShardingStrategy* strategy_of(const Op& op) {
 <<<<<<< HEAD
       random_strategies(),
       selection_strategies(),
+      slope_strategies(),
+      gamma_strategies(),
       trigonometry_strategies(),
 =======
       running_extreme_strategies(),

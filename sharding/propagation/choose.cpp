@@ -45,6 +45,8 @@ class Judge {
       if (!can_be_parts(i) && makes_parts_of_a_sum(request_.given[i]->placements, placements,
                                                    request_.mesh_shape))
         return false;
+      // A rule over all mesh dims has looked at the sizes itself.
+      if (strategy_.over_mesh) continue;
       bool may_stay = strategy_.accepts_short_dims && placements == request_.given[i]->placements;
       if (!may_stay && !is_shardable(request_.inputs[i].shape, placements, request_.mesh_shape))
         return false;

@@ -27,9 +27,9 @@ std::vector<LocalBox> crossed(const std::vector<LocalBox>& boxes, const IndexRun
 std::vector<LocalBox> local_boxes(const DTensorSpec& spec) {
   std::vector<LocalBox> boxes(1);
   for (std::size_t dim = 0; dim < spec.shape.size(); ++dim)
-    boxes = crossed(boxes, local_index_runs(spec.shape, std::int64_t(dim), spec.mesh().shape(),
-                                            spec.groups->coordinate(), spec.placements(),
-                                            spec.sharding.order));
+    boxes = crossed(
+        boxes, local_index_runs(spec.shape, std::int64_t(dim), spec.mesh().shape(),
+                                spec.groups->coordinate(), spec.placements(), spec.sharding.order));
   return boxes;
 }
 

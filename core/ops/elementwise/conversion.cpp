@@ -39,8 +39,10 @@ const Op item_op = {
               "a Tensor with {} elements cannot be converted to Scalar", count);
       return {{{}, inputs[0].dtype}};
     },
-    .kernel = [](gsl::span<const Tensor> inputs, const Attributes&,
-                 gsl::span<Tensor> outputs) { adopt_(outputs[0], inputs[0].contiguous().view({})); },
+    .kernel =
+        [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
+          adopt_(outputs[0], inputs[0].contiguous().view({}));
+        },
 };
 
 const Op* const conversion_list[] = {&to_copy_op, &item_op};

@@ -104,7 +104,7 @@ const Op dropout_op = {
 };
 
 const Op* const random_list[] = {&rand_op,       &randn_op,     &rand_like_op,
-                                  &randn_like_op, &bernoulli_op, &dropout_op};
+                                 &randn_like_op, &bernoulli_op, &dropout_op};
 
 Tensor drawn(const Op& op, DimSpan shape, const Generator& generator,
              const RandomOptions& options) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/arithmetic/functions.h"
 #include "core/check/error.h"
 #include "core/ops/call.h"
 
@@ -10,8 +11,8 @@ namespace simmesh {
 
 namespace {
 
-// An op that makes a tensor of one value, of the shape of its input or of a size of its own. Without
-// a value it makes zeros.
+// An op that makes a tensor of one value, of the shape of its input or of a size of its own.
+// Without a value it makes zeros.
 Op filled_op(std::string name, std::optional<double> value) {
   auto shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
     return {{attributes.get_or("size", Dims(inputs[0].shape.begin(), inputs[0].shape.end())),
@@ -69,6 +70,18 @@ Tensor filled_by(std::int64_t count, DType dtype, F&& f) {
     for (T& value : result.mutable_values<T>()) value = element_of<T>(f(i++));
   });
   return result;
+}
+
+void check_steps(std::string_view op, std::int64_t steps) {
+  if (steps < 0) raise(ErrorKind::runtime_error, op, "number of steps must be non-negative");
+}
+
+// The first half from the start, the second from the end.
+double point_of(const Linspace& values, std::int64_t i) {
+  double step = values.steps > 1 ? (values.end - values.start) / double(values.steps - 1) : 0;
+  return i < values.steps / 2 || values.steps == 1
+             ? values.start + step * double(i)
+             : values.end - step * double(values.steps - 1 - i);
 }
 
 }  // namespace
@@ -133,14 +146,15 @@ Tensor arange(const Range& range, DType dtype) {
 Tensor arange(std::int64_t end, DType dtype) { return arange({.end = double(end)}, dtype); }
 
 Tensor linspace(const Linspace& values, DType dtype) {
-  if (values.steps < 0)
-    raise(ErrorKind::runtime_error, "linspace", "number of steps must be non-negative");
-  double step = values.steps > 1 ? (values.end - values.start) / double(values.steps - 1) : 0;
-  return filled_by(values.steps, dtype, [&](std::int64_t i) {
-    return i < values.steps / 2 || values.steps == 1
-               ? values.start + step * double(i)
-               : values.end - step * double(values.steps - 1 - i);
-  });
+  check_steps("linspace", values.steps);
+  return filled_by(values.steps, dtype, [&](std::int64_t i) { return point_of(values, i); });
+}
+
+Tensor logspace(const Logspace& values, DType dtype) {
+  check_steps("logspace", values.steps);
+  Linspace exponents{values.start, values.end, values.steps};
+  return filled_by(values.steps, dtype,
+                   [&](std::int64_t i) { return power(values.base, point_of(exponents, i)); });
 }
 
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {

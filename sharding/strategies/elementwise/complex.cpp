@@ -15,11 +15,10 @@ ShardingStrategy of_pairs(StrategyRows pending) {
   auto rows = [pending = std::move(pending)](const StrategyRequest& call) {
     StrategyRows all = elementwise_rows(call, pending);
     std::int64_t last = std::int64_t(call.outputs[0].shape.size()) - 1;
-    all.erase(std::remove_if(all.begin(), all.end(),
-                             [last](const StrategyRow& row) {
-                               return row.outputs[0]->splits(last);
-                             }),
-              all.end());
+    all.erase(
+        std::remove_if(all.begin(), all.end(),
+                       [last](const StrategyRow& row) { return row.outputs[0]->splits(last); }),
+        all.end());
     return all;
   };
   return {.rows = std::move(rows), .accepts_short_dims = true};

@@ -23,8 +23,8 @@ ShardingStrategy of_size() {
 
 gsl::span<const OpStrategy> factory_strategies() {
   static const OpStrategy strategies[] = {
-      {"empty_like", like()}, {"full_like", like()}, {"ones_like", like()},
-      {"zeros_like", like()}, {"new_empty", of_size()}, {"new_full", of_size()},
+      {"empty_like", like()},  {"full_like", like()},    {"ones_like", like()},
+      {"zeros_like", like()},  {"new_empty", of_size()}, {"new_full", of_size()},
       {"new_ones", of_size()}, {"new_zeros", of_size()},
   };
   return strategies;

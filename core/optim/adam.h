@@ -27,6 +27,8 @@ struct AdamTensors {
   Tensor exp_avg;
   Tensor exp_avg_sq;
   std::int64_t step = 1;
+  // Where it is defined the root is of the largest second moment so far (AMSGrad), which it holds.
+  Tensor max_exp_avg_sq = {};
 };
 
 // adam_ makes one step of all parameters of a list: m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;

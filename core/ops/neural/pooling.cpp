@@ -8,6 +8,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/rearranging.h"
+#include "core/ops/indexing/scattering.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -133,16 +134,25 @@ struct WindowPlaces {
   std::vector<double> divisors;
 };
 
-// averages sums the windows' elements and divides; computed in float32 for 16-bit dtypes.
-Tensor averages(const Tensor& x, const WindowPlaces& windows) {
-  DType dtype = x.dtype() == DType::float64 ? x.dtype() : DType::float32;
+Tensor places_of(const WindowPlaces& windows) {
   Tensor places = empty({std::int64_t(windows.places.size())}, DType::int64);
   std::copy(windows.places.begin(), windows.places.end(),
             places.mutable_values<std::int64_t>().begin());
-  std::int64_t count = std::int64_t(windows.divisors.size());
-  Tensor divisors = empty({count}, DType::float64);
+  return places;
+}
+
+Tensor divisors_of(const WindowPlaces& windows) {
+  Tensor divisors = empty({std::int64_t(windows.divisors.size())}, DType::float64);
   std::copy(windows.divisors.begin(), windows.divisors.end(),
             divisors.mutable_values<double>().begin());
+  return divisors;
+}
+
+// averages sums the windows' elements and divides; computed in float32 for 16-bit dtypes.
+Tensor averages(const Tensor& x, const WindowPlaces& windows) {
+  DType dtype = x.dtype() == DType::float64 ? x.dtype() : DType::float32;
+  Tensor places = places_of(windows), divisors = divisors_of(windows);
+  std::int64_t count = divisors.size(0);
   Tensor padded = pad(flatten(to(x, dtype), -2), {0, 1});
   Tensor elements = unflatten(index_select(padded, -1, places), -1, {count, windows.window_size});
   Tensor result = div(sum(elements, -1), to(divisors, dtype));
@@ -170,6 +180,71 @@ Pooling2d in_one_row(const Pooling1d& options) {
           .count_include_pad = options.count_include_pad};
 }
 
+WindowPlaces average_windows(const Shape& shape, const Attributes& attributes) {
+  Pooling2d options = averages_of(attributes);
+  Windows geometry = windows_of(shape, options, "avg_pool2d");
+  WindowPlaces windows = {.count = geometry.count(),
+                          .window_size = geometry.kernel[0] * geometry.kernel[1]};
+  for (std::int64_t i = 0; i < windows.count[0]; ++i)
+    for (std::int64_t j = 0; j < windows.count[1]; ++j) {
+      Interval down = inside(geometry, 0, i), across = inside(geometry, 1, j);
+      add_window(windows, down, across, geometry.image);
+      windows.divisors.push_back(options.count_include_pad ? double(windows.window_size)
+                                                           : double((down.end - down.begin) *
+                                                                    (across.end - across.begin)));
+    }
+  return windows;
+}
+
+Attributes average_attributes(const Windows& windows, bool count_include_pad) {
+  return {{"kernel_size", Dims(windows.kernel.begin(), windows.kernel.end())},
+          {"stride", Dims(windows.stride.begin(), windows.stride.end())},
+          {"padding", Dims(windows.padding.begin(), windows.padding.end())},
+          {"count_include_pad", count_include_pad}};
+}
+
+const Op avg_pool_op = {
+    .name = "avg_pool2d",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      TensorType type = inputs[0];
+      RowsColumns count = windows_of(type.shape, averages_of(attributes), "avg_pool2d").count();
+      type.shape[type.shape.size() - 2] = count[0];
+      type.shape[type.shape.size() - 1] = count[1];
+      return {type};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          if (outputs[0].element_count() == 0) return;
+          copy_(outputs[0], averages(inputs[0], average_windows(inputs[0].shape(), attributes)));
+        },
+};
+
+// Adds the gradients of all windows of an element, in the order of the windows.
+void avg_pool_backward_kernel(Inputs inputs, const Attributes& attributes,
+                              gsl::span<Tensor> outputs) {
+  Tensor& out = outputs[0];
+  if (out.element_count() == 0) return;
+  DType dtype = out.dtype() == DType::float64 ? out.dtype() : DType::float32;
+  WindowPlaces windows = average_windows(out.shape(), attributes);
+  std::int64_t count = std::int64_t(windows.divisors.size());
+  std::int64_t size = out.size(-2) * out.size(-1), images = out.element_count() / size;
+  Tensor shares =
+      div(reshape(to(inputs[0], dtype), {images, count}), to(divisors_of(windows), dtype));
+  Tensor spread = reshape(expand(unsqueeze(shares, -1), {images, count, windows.window_size}),
+                          {images, count * windows.window_size});
+  Tensor sums = index_add(zeros({images, size + 1}, dtype), 1, places_of(windows), spread);
+  copy_(out, to(reshape(narrow(sums, {.dim = 1, .start = 0, .length = size}), out.shape()),
+                out.dtype()));
+}
+
+const Op avg_pool_backward_op = {
+    .name = "avg_pool2d_backward",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      return {{attributes.get<Dims>("input_sizes"), inputs[0].dtype}};
+    },
+    .kernel = avg_pool_backward_kernel,
+};
+
 }  // namespace
 
 Pooled max_pool2d_with_indices(const Tensor& x, const Pooling2d& options) {
@@ -190,18 +265,27 @@ Tensor max_pool1d(const Tensor& x, const Pooling1d& options) {
 }
 
 Tensor avg_pool2d(const Tensor& x, const Pooling2d& options) {
-  Windows geometry = windows_of(x.shape(), options, "avg_pool2d");
-  WindowPlaces windows = {.count = geometry.count(),
-                          .window_size = geometry.kernel[0] * geometry.kernel[1]};
-  for (std::int64_t i = 0; i < windows.count[0]; ++i)
-    for (std::int64_t j = 0; j < windows.count[1]; ++j) {
-      Interval down = inside(geometry, 0, i), across = inside(geometry, 1, j);
-      add_window(windows, down, across, geometry.image);
-      windows.divisors.push_back(options.count_include_pad ? double(windows.window_size)
-                                                           : double((down.end - down.begin) *
-                                                                    (across.end - across.begin)));
-    }
-  return averages(x, windows);
+  Windows windows = windows_of(x.shape(), options, "avg_pool2d");
+  return call_one(avg_pool_op, {x}, average_attributes(windows, options.count_include_pad));
+}
+
+Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, const Pooling2d& options) {
+  Windows windows =
+      windows_of(Shape(input_sizes.begin(), input_sizes.end()), options, "avg_pool2d_backward");
+  Attributes attributes = average_attributes(windows, options.count_include_pad);
+  attributes.set("input_sizes", Dims(input_sizes.begin(), input_sizes.end()));
+  return call_one(avg_pool_backward_op, {gradient}, attributes);
+}
+
+Pooling2d averages_of(const Attributes& attributes) {
+  auto pair = [&](std::string_view name) -> RowsColumns {
+    const Dims& dims = attributes.get<Dims>(name);
+    return {dims[0], dims[1]};
+  };
+  return {.kernel = pair("kernel_size"),
+          .stride = pair("stride"),
+          .padding = pair("padding"),
+          .count_include_pad = attributes.get<bool>("count_include_pad")};
 }
 
 Tensor avg_pool1d(const Tensor& x, const Pooling1d& options) {
@@ -232,7 +316,7 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size) {
 }
 
 gsl::span<const Op* const> pooling_ops() {
-  static const Op* const ops[] = {&max_pool_op};
+  static const Op* const ops[] = {&max_pool_op, &avg_pool_op, &avg_pool_backward_op};
   return ops;
 }
 

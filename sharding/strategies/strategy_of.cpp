@@ -18,8 +18,11 @@ const ShardingStrategy* strategy_of(const Op& op) {
       extreme_strategies(),
       factory_strategies(),
       flash_attention_strategies(),
+      gathering_strategies(),
+      indexing_strategies(),
       inplace_strategies(),
       interpolation_strategies(),
+      joining_strategies(),
       linear_algebra_strategies(),
       logcumsumexp_strategies(),
       logic_strategies(),
@@ -31,9 +34,12 @@ const ShardingStrategy* strategy_of(const Op& op) {
       pooling_strategies(),
       product_strategies(),
       random_strategies(),
+      rearranging_strategies(),
       resampling_strategies(),
       running_extreme_strategies(),
       scan_strategies(),
+      scatter_reduce_strategies(),
+      scattering_strategies(),
       selection_strategies(),
       softmax_strategies(),
       softmax_backward_strategies(),
@@ -42,6 +48,8 @@ const ShardingStrategy* strategy_of(const Op& op) {
       statistics_strategies(),
       sum_strategies(),
       trigonometry_strategies(),
+      unfolding_strategies(),
+      view_strategies(),
   });
   return table.find(op);
 }

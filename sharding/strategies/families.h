@@ -51,6 +51,7 @@ gsl::span<const OpStrategy> flash_attention_strategies();
 gsl::span<const OpStrategy> loss_strategies();
 gsl::span<const OpStrategy> normalization_strategies();
 gsl::span<const OpStrategy> pooling_strategies();
+gsl::span<const OpStrategy> rotary_strategies();
 gsl::span<const OpStrategy> softmax_backward_strategies();
 gsl::span<const OpStrategy> softmax_strategies();
 

@@ -36,6 +36,7 @@ const ShardingStrategy* strategy_of(const Op& op) {
       random_strategies(),
       rearranging_strategies(),
       resampling_strategies(),
+      rotary_strategies(),
       running_extreme_strategies(),
       scan_strategies(),
       scatter_reduce_strategies(),

@@ -1,9 +1,8 @@
 #include "core/ops/indexing/resampling.h"
 
-#include <algorithm>
-
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
+#include "sharding/strategies/local_sizes.h"
 #include "sharding/strategies/pending_rows.h"
 
 namespace simmesh {
@@ -17,14 +16,6 @@ StrategyRows image_batch_rows(const StrategyRequest& call) {
   return linear_in(call, std::move(rows));
 }
 
-// The sizes of the gradient are an argument.
-Attributes local_input_sizes(const LocalCall& call) {
-  Attributes attributes = call.attributes;
-  Shape shape = call.output_specs[0]->local_shape();
-  attributes.set("input_sizes", Dims(shape.begin(), shape.end()));
-  return attributes;
-}
-
 // Dims that don't turn stay as they are.
 StrategyRows turning_rows(const StrategyRequest& call) {
   return kept_dim_rows(call, call.attributes.get<Dims>("dims"));
@@ -36,7 +27,7 @@ gsl::span<const OpStrategy> resampling_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"upsample_nearest", {.rows = image_batch_rows}},
       {"upsample_nearest_backward",
-       {.rows = image_batch_rows, .local_attributes = local_input_sizes}},
+       {.rows = image_batch_rows, .local_attributes = local_sizes("input_sizes")}},
       {"rot90", {.rows = turning_rows}},
   };
   return strategies;

@@ -8,12 +8,11 @@ namespace simmesh {
 namespace {
 
 using namespace whole_tensor_oracle;
-using Tensors = gsl::span<const Tensor>;
 
 TEST(ResamplingStrategies, ImagesAndChannelsOneByOne) {
   expect_whole_bits({.name = "upsample_nearest",
                      .inputs = {values({3, 2, 2}, {Partial(), Partial(ReduceOp::max)})},
-                     .function = [](Tensors x) -> std::vector<Tensor> {
+                     .function = [](Given x) -> Tensors {
                        return {upsample_nearest(x[0], {.size = {5}})};
                      }});
 }
@@ -23,7 +22,7 @@ TEST(ResamplingStrategies, QuarterTurns) {
   for (std::int64_t k : {-1, 0, 1, 2})
     expect_whole_bits({.name = "rot90",
                        .inputs = {values({3, 4}, {Partial()})},
-                       .function = [=](Tensors x) -> std::vector<Tensor> {
+                       .function = [=](Given x) -> Tensors {
                          return {rot90(x[0], k, Dims{0, 1})};
                        }});
 }

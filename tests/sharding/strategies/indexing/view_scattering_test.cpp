@@ -8,19 +8,18 @@ namespace simmesh {
 namespace {
 
 using namespace whole_tensor_oracle;
-using Tensors = gsl::span<const Tensor>;
 
 TEST(ViewScatteringStrategies, EverySplit) {
   for (std::int64_t dim : {0, -1}) {
     expect_whole_bits({.name = "select_scatter",
                        .inputs = {values({4, 4, 2}), values({4, dim == 0 ? 2 : 4})},
-                       .function = [=](Tensors x) -> std::vector<Tensor> {
+                       .function = [=](Given x) -> Tensors {
                          return {select_scatter(x[0], x[1], dim, -1)};
                        }},
                       {.meshes = {{2}, {3}}, .schedules = {"fifo"}});
     expect_whole_bits({.name = "slice_scatter",
                        .inputs = {values({4, 4}), values({dim == 0 ? 2 : 4, dim == 0 ? 4 : 2})},
-                       .function = [=](Tensors x) -> std::vector<Tensor> {
+                       .function = [=](Given x) -> Tensors {
                          return {slice_scatter(x[0], x[1], {.dim = dim, .start = 1, .end = 3})};
                        }},
                       {.schedules = {"fifo"}});

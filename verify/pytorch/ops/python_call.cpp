@@ -170,7 +170,9 @@ double PythonSignature::largest_factor(gsl::span<const PythonValue> values) cons
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     // A place or a word of a loss, whatever its size.
-    if (parameter.name == "ignore_index" || parameter.name == "padding_idx") continue;
+    if (parameter.name == "ignore_index" || parameter.name == "padding_idx" ||
+        parameter.name == "start" || parameter.name == "end")
+      continue;
     bool is_factor = parameter.name == "scale_factor";
     if (parameter.type.find("int") == std::string::npos && !is_factor) continue;
     for (const PythonValue& entry : flat(values[i]))

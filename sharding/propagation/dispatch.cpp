@@ -59,8 +59,9 @@ Inputs distributed_inputs(const OpCall& call, const DTensor& first) {
   return inputs;
 }
 
-void observe(const OpCall& call, const Inputs& given, const PropagatedCall& known) {
-  DispatchedOp seen{.op = call.op, .given = {}, .used = {}, .outputs = {}};
+// What an observer is told; given are the inputs before they are brought where the op runs.
+DispatchedOp seen_call(const OpCall& call, const Inputs& given, const PropagatedCall& known) {
+  DispatchedOp seen{.op = call.op, .inputs = call.inputs, .given = {}, .used = {}, .outputs = {}};
   for (std::size_t i = 0; i < given.size(); ++i) {
     bool is_plain = !call.inputs[i].distribution();
     const auto& target = known.propagation->inputs[i];
@@ -71,14 +72,14 @@ void observe(const OpCall& call, const Inputs& given, const PropagatedCall& know
   for (const auto& output : known.propagation->outputs)
     seen.outputs.push_back(output ? output->placements : Placements());
   seen.redistribute_cost_us = known.propagation->cost_us;
-  DispatchScope::emit(seen);
+  return seen;
 }
 
 // An input that is to be cut into parts of a sum, in the dtype of the result where it is integer.
 DTensor with_parts(const DTensor& input, const Sharding& target, const TensorTypes& results) {
-  bool is_whole = is_floating_point(input.dtype()) || results.empty() ||
-                  !makes_parts_of_a_sum(input.placements(), target.placements,
-                                        input.mesh().shape());
+  bool is_whole =
+      is_floating_point(input.dtype()) || results.empty() ||
+      !makes_parts_of_a_sum(input.placements(), target.placements, input.mesh().shape());
   if (is_whole) return input;
   DTensorSpec spec = input.spec();
   spec.dtype = results[0].dtype;
@@ -140,8 +141,9 @@ std::vector<Tensor> dispatch(const OpCall& call) {
   if (call.out) out = DTensor::of(*call.out);
   bool keeps_bits = current_arithmetic().is_exact() && !keeps_unrounded();
   PropagatedCall& known = propagated(call, inputs, out, keeps_bits);
+  std::optional<DispatchedOp> seen;
   if (DispatchScope::is_observed()) [[unlikely]]
-    observe(call, inputs, known);
+    seen.emplace(seen_call(call, inputs, known));
   if (known.propagation->moves_inputs) bring_inputs(inputs, *known.propagation);
   Tensor mask;
   std::vector<Tensor> pieces = first.spec().groups->is_member()
@@ -149,6 +151,10 @@ std::vector<Tensor> dispatch(const OpCall& call) {
                                    : empty_pieces(known);
   for (std::size_t i = 0; i < pieces.size(); ++i)
     if (known.outputs[i]) pieces[i] = known.outputs[i]->with_local(pieces[i], mask).as_tensor();
+  if (seen) [[unlikely]] {
+    seen->results = pieces;
+    DispatchScope::emit(*seen);
+  }
   return pieces;
 }
 

@@ -38,7 +38,7 @@ class Judge {
     for (const auto* list : {&candidate.inputs, &candidate.outputs})
       for (const auto& placements : *list)
         if (placements && is_mixed(*placements)) return false;
-    if (!keeps_destination(candidate)) return false;
+    if (!keeps_destination(candidate) || !keeps_addends(candidate)) return false;
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
       if (!request_.given[i] || !candidate.inputs[i]) continue;
       const Placements& placements = *candidate.inputs[i];
@@ -77,6 +77,19 @@ class Judge {
   }
 
  private:
+  // A sum that is pending already would have been rounded before it is added.
+  bool keeps_addends(const MeshCandidate& candidate) const {
+    if (!request_.keeps_bits || strategy_.addends == 0) return true;
+    for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
+      if (!request_.given[i] || !candidate.inputs[i] || !strategy_.adds_unrounded(i)) continue;
+      for (std::size_t dim = 0; dim < candidate.inputs[i]->size(); ++dim)
+        if (adds_up((*candidate.inputs[i])[dim]) &&
+            !request_.given[i]->placements[dim].is_replicate())
+          return false;
+    }
+    return true;
+  }
+
   bool can_be_parts(std::size_t input) const {
     const auto& outputs = mesh_request_.call.outputs;
     return is_floating_point(request_.inputs[input].dtype) ||

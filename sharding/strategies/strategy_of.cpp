@@ -8,6 +8,7 @@ const ShardingStrategy* strategy_of(const Op& op) {
   if (op.strategy) return op.strategy.get();
   static const OpTable<ShardingStrategy> table({
       activation_strategies(),
+      alias_strategies(),
       batch_normalization_strategies(),
       comparison_strategies(),
       complex_strategies(),
@@ -34,6 +35,7 @@ const ShardingStrategy* strategy_of(const Op& op) {
       product_strategies(),
       random_strategies(),
       rearranging_strategies(),
+      resampling_strategies(),
       running_extreme_strategies(),
       scan_strategies(),
       scatter_reduce_strategies(),
@@ -47,6 +49,7 @@ const ShardingStrategy* strategy_of(const Op& op) {
       sum_strategies(),
       trigonometry_strategies(),
       unfolding_strategies(),
+      view_scattering_strategies(),
       view_strategies(),
   });
   return table.find(op);

@@ -17,7 +17,7 @@ void expect_moved(const char* name, const std::function<Tensor(const Tensor&)>& 
                    .alphabet = shards_and(std::int64_t(shape.size()),
                                           {Partial(), Partial(ReduceOp::avg),
                                            Partial(ReduceOp::max), StridedShard(0, 2)})}},
-       .function = [&](gsl::span<const Tensor> x) -> std::vector<Tensor> {
+       .function = [&](Given x) -> Tensors {
          return {function(x[0])};
        }});
 }
@@ -33,9 +33,12 @@ TEST(RearrangingStrategies, FlipAndRoll) {
 // Every rank would add the value to a pending sum.
 TEST(RearrangingStrategies, Pad) {
   expect_moved("pad", [](const Tensor& x) { return pad(x, {1, 2}); });
-  expect_moved("pad with a value",
-               [](const Tensor& x) { return pad(x, {0, 1}, PadMode::constant, 7); });
-  expect_moved("pad with the border", [](const Tensor& x) { return pad(x, {1, 1}, PadMode::replicate); });
+  expect_moved("pad with a value", [](const Tensor& x) {
+    return pad(x, {0, 1}, PadMode::constant, 7);
+  });
+  expect_moved("pad with the border", [](const Tensor& x) {
+    return pad(x, {1, 1}, PadMode::replicate);
+  });
 }
 
 TEST(RearrangingStrategies, RepeatAndTriangles) {

@@ -21,8 +21,8 @@ namespace {
 using Compare = Tensor (*)(const Tensor&, const Tensor&);
 constexpr double widest = std::numeric_limits<double>::infinity();
 
-// The winner gets the gradient; equals share it. Each of the two is found by itself, as PyTorch does:
-// on a mesh that is how often operands are compared, and so redistributed.
+// The winner gets the gradient; equals share it. Each of the two is found by itself, as PyTorch
+// does: on a mesh that is how often operands are compared, and so redistributed.
 GradientRule winner_gradient(Compare wins) {
   return [wins](const GradientCall& call) {
     Gradients result(2);

@@ -39,9 +39,11 @@ DTensor replicated(const Tensor& plain, const DTensor& beside, const OpCall& cal
 
 void check_mesh(const DTensor& tensor, const DTensor& first, const OpCall& call) {
   if (tensor.spec().groups == first.spec().groups || tensor.mesh() == first.mesh()) return;
-  raise(ErrorKind::runtime_error, source,
-        "Operator {} got inputs on different meshes: expected all on {}, got {}", call.op.name,
-        to_string(first.spec()), to_string(tensor.spec()));
+  const ShardingStrategy* strategy = strategy_of(call.op);
+  bool takes_list = strategy && strategy->takes_list;
+  raise(takes_list ? ErrorKind::not_implemented_error : ErrorKind::runtime_error, source,
+        "Operator {} on inputs on different meshes is not supported: expected all on {}, got {}",
+        call.op.name, to_string(first.spec()), to_string(tensor.spec()));
 }
 
 Inputs distributed_inputs(const OpCall& call, const DTensor& first) {

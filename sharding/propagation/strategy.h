@@ -121,6 +121,9 @@ struct ShardingStrategy {
   // Whether inputs that lie as a row says may stay there although a dim is shorter than the number
   // of ranks that split it, so that some of them hold nothing.
   bool accepts_short_dims = false;
+  // Whether the op takes a list of tensors. Such an op asks for a redistribution between meshes,
+  // which isn't implemented, where others take tensors of different meshes for a mistake.
+  bool takes_list = false;
   LocalAttributes local_attributes = {};
   LocalComputation compute = {};
   // Inputs, by position, that the op adds to its result without rounding in between: in exact

@@ -25,6 +25,12 @@ const ProcessGroup& MeshGroups::group(DimSpan mesh_dims) {
   return merged_.back().group;
 }
 
+const ProcessGroup& MeshGroups::whole() {
+  if (mesh_.ndim() == 1) return group(Dims{0});
+  if (!whole_) whole_ = ProcessGroup::of(mesh_.ranks(), "mesh");
+  return *whole_;
+}
+
 // Meshes have few dims: all sets of two or more are tried.
 std::vector<Dims> MeshGroups::flattened() const {
   std::vector<Dims> result;

@@ -23,6 +23,9 @@ class MeshGroups {
   // group returns the group along one mesh dim, or over the flattened mesh of several.
   const ProcessGroup& group(DimSpan mesh_dims);
 
+  // whole returns the group of all ranks of the mesh, in mesh order.
+  const ProcessGroup& whole();
+
   // flattened lists the mesh dims, two or more, for which a flattened mesh was made.
   std::vector<Dims> flattened() const;
 
@@ -35,6 +38,7 @@ class MeshGroups {
   DeviceMesh mesh_;
   std::vector<std::optional<ProcessGroup>> of_dim_;
   std::vector<Merged> merged_;
+  std::optional<ProcessGroup> whole_;
 };
 
 }  // namespace simmesh

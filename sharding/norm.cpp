@@ -1,7 +1,9 @@
 #include "sharding/norm.h"
 
 #include <cmath>
+#include <optional>
 
+#include "core/arithmetic/functions.h"
 #include "core/arithmetic/rounding.h"
 #include "core/check/error.h"
 
@@ -9,14 +11,13 @@ namespace simmesh {
 
 namespace {
 
-// How often a value is squared for the p-th power; -1 where nothing is to be done.
-int squarings_of(double p) {
-  if (p == 0 || std::isinf(p) || p == 1) return -1;
+// How often a value is squared for the p-th power; 0 where nothing is to be done.
+std::optional<int> squarings_of(double p) {
+  if (p == 0 || std::isinf(p) || p == 1) return 0;
   if (p == 2) return 1;
   if (p == 4) return 2;
   if (p == 8) return 3;
-  raise(ErrorKind::value_error, "sharding/norm", "expected p = 0, 1, 2, 4, 8 or infinity, got {}",
-        p);
+  return std::nullopt;
 }
 
 template <class F>
@@ -32,22 +33,29 @@ Tensor mapped(const Tensor& tensor, F f) {
   return result;
 }
 
+Tensor raised(const Tensor& tensor, double exponent) {
+  return mapped(tensor,
+                [=]<class T>(T x) { return rounded_to<T>(power(double(widened(x)), exponent)); });
+}
+
 }  // namespace
 
 Tensor norm_to_sum(const Tensor& norm, double p) {
-  int squarings = squarings_of(p);
-  if (squarings < 0) return norm;
+  std::optional<int> squarings = squarings_of(p);
+  if (!squarings) return raised(norm, p);
+  if (*squarings == 0) return norm;
   return mapped(norm, [=](auto x) {
-    for (int i = 0; i < squarings; ++i) x = x * x;
+    for (int i = 0; i < *squarings; ++i) x = x * x;
     return x;
   });
 }
 
 Tensor sum_to_norm(const Tensor& sum, double p) {
-  int roots = squarings_of(p);
-  if (roots < 0) return sum;
+  std::optional<int> roots = squarings_of(p);
+  if (!roots) return raised(sum, 1 / p);
+  if (*roots == 0) return sum;
   return mapped(sum, [=]<class T>(T x) {
-    for (int i = 0; i < roots; ++i) x = rounded_to<T>(std::sqrt(widened(x)));
+    for (int i = 0; i < *roots; ++i) x = rounded_to<T>(std::sqrt(widened(x)));
     return x;
   });
 }

@@ -6,9 +6,8 @@ namespace simmesh {
 
 // A pending p-norm is reduced as a sum of powers. norm_to_sum raises a rank's norm to the p-th
 // power, sum_to_norm takes the root of their sum; for p = 0 and for the infinities both return the
-// tensor as it is. Only multiplications and square roots are used, which round the same way
-// everywhere, so p is 0, 1, 2, 4, 8 or infinite; a ValueError otherwise. Floating dtypes only
-// (TypeError).
+// tensor as it is. Powers of 2, 4 and 8 are squares and square roots, each rounded; those of other
+// exponents are computed in double by `power` and rounded once. Floating dtypes only (TypeError).
 Tensor norm_to_sum(const Tensor& norm, double p);
 Tensor sum_to_norm(const Tensor& sum, double p);
 

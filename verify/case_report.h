@@ -48,6 +48,13 @@ class CaseReport {
   // expect_refusal compares an Error that was caught elsewhere; null where there was none.
   void expect_refusal(std::string_view who, const CaseField& error, const Error* actual);
 
+  // pass_as_cheaper says that the case holds by another plan that costs less than the recorded one,
+  // and names both; pass_as_beyond that it holds by a right result where a refusal is recorded.
+  void pass_as_cheaper(std::string plans) { cheaper_ = std::move(plans); }
+  void pass_as_beyond() { is_beyond_ = true; }
+  const std::optional<std::string>& cheaper() const { return cheaper_; }
+  bool is_beyond() const { return is_beyond_; }
+
   // fold_data and fold_schedule add the hashes of a run.
   void fold_data(std::uint64_t hash);
   void fold_schedule(std::uint64_t hash);
@@ -62,6 +69,8 @@ class CaseReport {
  private:
   std::vector<std::string> shown_;
   std::int64_t count_ = 0;
+  std::optional<std::string> cheaper_;
+  bool is_beyond_ = false;
   std::optional<FoldHash> data_;
   std::optional<FoldHash> schedule_;
 };

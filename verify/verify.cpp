@@ -85,7 +85,11 @@ VerifyResult verify(const VerifyRequest& request) {
     VerifyResult::Count& of_kind = result.by_kind[recorded.kind()];
     ++(report.failed() ? result.total.failed : result.total.passed);
     ++(report.failed() ? of_kind.failed : of_kind.passed);
-    if (!report.failed()) return true;
+    if (!report.failed()) {
+      if (report.cheaper()) result.cheaper.push_back({recorded.id(), *report.cheaper()});
+      result.beyond += report.is_beyond();
+      return true;
+    }
     result.failures.push_back({recorded.id(), recorded.place(), report.mismatches(),
                                report.mismatch_count(), reproduce_line(recorded, request.options)});
     return !request.fail_fast;
@@ -115,6 +119,10 @@ std::string to_text(const VerifyResult& result, TextOptions options) {
       text += fmt::format("{}: {} passed, {} failed\n", kind, count.passed, count.failed);
   if (result.data_hash) text += fmt::format("data hash {:016x}\n", *result.data_hash);
   if (result.schedule_hash) text += fmt::format("schedule hash {:016x}\n", *result.schedule_hash);
+  for (const CheaperCase& one : result.cheaper)
+    text += fmt::format("cheaper {}: {}\n", one.id, one.plans);
+  if (!result.cheaper.empty()) text += fmt::format("{} cheaper\n", result.cheaper.size());
+  if (result.beyond > 0) text += fmt::format("{} beyond\n", result.beyond);
   if (result.disputed_left_out > 0)
     text += fmt::format("{} disputed cases left out; name their file to run them\n",
                         result.disputed_left_out);
@@ -138,6 +146,11 @@ std::string to_json(const VerifyResult& result) {
   json["passed"] = result.total.passed;
   json["failed"] = result.total.failed;
   if (result.interrupted) json["interrupted"] = true;
+  Json cheaper = Json::array();
+  for (const CheaperCase& one : result.cheaper)
+    cheaper.push_back({{"id", one.id}, {"plans", one.plans}});
+  if (!cheaper.empty()) json["cheaper"] = std::move(cheaper);
+  if (result.beyond > 0) json["beyond"] = result.beyond;
   json["disputed_left_out"] = result.disputed_left_out;
   if (result.data_hash) json["data_hash"] = fmt::format("{:016x}", *result.data_hash);
   if (result.schedule_hash) json["schedule_hash"] = fmt::format("{:016x}", *result.schedule_hash);

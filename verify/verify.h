@@ -36,6 +36,12 @@ struct FailedCase {
   std::string reproduce;  // command line
 };
 
+// CheaperCase is a case that holds by a cheaper plan than the recorded one; `plans` names both.
+struct CheaperCase {
+  std::string id;
+  std::string plans;
+};
+
 // VerifyResult is the result of a request. It depends on the request and the files only.
 struct VerifyResult {
   struct Count {
@@ -47,6 +53,8 @@ struct VerifyResult {
   std::map<std::string, Count> by_kind;
   std::int64_t disputed_left_out = 0;
   std::vector<FailedCase> failures;
+  std::vector<CheaperCase> cheaper;  // of those that passed
+  std::int64_t beyond = 0;           // of those that passed: a result where a refusal is recorded
   std::optional<std::uint64_t> data_hash;  // over all cases in order
   std::optional<std::uint64_t> schedule_hash;
   bool interrupted = false;  // by VerifyRequest::goes_on; the rest is what was found until then

@@ -11,6 +11,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/shapes/factories.h"
 
 namespace simmesh {
 
@@ -262,6 +263,7 @@ Tensor root_gradient(const Tensor& tensor, const std::vector<Tensor>& given, std
     raise(ErrorKind::runtime_error, backward_source,
           "grad can be implicitly created only for scalar outputs, got the shape {}",
           to_string(DimSpan(tensor.shape())));
+  if (tensor.distribution()) return ones_like(tensor.detach());
   return full(tensor.shape(), tensor.dtype(), 1.0);
 }
 

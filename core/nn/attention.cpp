@@ -13,6 +13,7 @@ namespace simmesh::nn {
 Attention::Attention(const Options& options)
     : heads_(options.heads),
       kv_heads_(options.kv_heads.value_or(options.heads)),
+      head_size_(options.heads > 0 ? options.width / options.heads : 0),
       rotary_theta_(options.rotary_theta),
       causal_(options.causal),
       flash_(options.flash) {
@@ -32,15 +33,16 @@ Attention::Attention(const Options& options)
   register_child("wo", linear(options.width, options.width));
 }
 
-Tensor Attention::headed(const char* name, const Tensor& x, std::int64_t heads) const {
-  Shape shape = {x.size(0), x.size(1), heads, x.size(2) / heads_};
-  return transpose(view(child(name)(x), shape), 1, 2);
+// As many heads as the layer has columns for: a rank of tensor parallelism has only some.
+Tensor Attention::headed(const char* name, const Tensor& x) const {
+  Tensor y = child(name)(x);
+  Shape shape = {y.size(0), y.size(1), y.size(2) / head_size_, head_size_};
+  return transpose(view(y, shape), 1, 2);
 }
 
 Tensors Attention::forward(const Tensors& inputs) {
   const Tensor& x = inputs[0];
-  Tensor q = headed("wq", x, heads_), k = headed("wk", x, kv_heads_);
-  Tensor v = headed("wv", x, kv_heads_);
+  Tensor q = headed("wq", x), k = headed("wk", x), v = headed("wv", x);
   if (rotary_theta_) {
     q = rotary_embedding(q, *rotary_theta_);
     k = rotary_embedding(k, *rotary_theta_);
@@ -55,7 +57,8 @@ Tensors Attention::forward(const Tensors& inputs) {
     }
     mixed = scaled_dot_product_attention(q, k, v, {.is_causal = causal_});
   }
-  return {child("wo")(reshape(transpose(mixed, 1, 2), x.shape()))};
+  Shape joined = {mixed.size(0), mixed.size(2), mixed.size(1) * head_size_};
+  return {child("wo")(reshape(transpose(mixed, 1, 2), joined))};
 }
 
 }  // namespace simmesh::nn

@@ -33,9 +33,9 @@ class Attention final : public Module {
   Tensors forward(const Tensors& inputs) override;
 
  private:
-  Tensor headed(const char* name, const Tensor& x, std::int64_t heads) const;
+  Tensor headed(const char* name, const Tensor& x) const;
 
-  std::int64_t heads_, kv_heads_;
+  std::int64_t heads_, kv_heads_, head_size_;
   std::optional<double> rotary_theta_;
   bool causal_, flash_;
 };

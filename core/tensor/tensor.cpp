@@ -9,6 +9,7 @@
 #include "core/check/fold_hash.h"
 #include "core/clock/kernel_launch.h"
 #include "core/memory/data_mode.h"
+#include "core/tensor/elements_hash.h"
 #include "core/tensor/strided_copy.h"
 
 namespace simmesh {

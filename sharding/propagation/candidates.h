@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sharding/propagation/propagation.h"
+#include "sharding/propagation/propagation_request.h"
 
 namespace simmesh {
 

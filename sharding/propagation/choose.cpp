@@ -60,16 +60,14 @@ class Judge {
   double cost_us(const MeshCandidate& candidate) {
     double cost = 0.0;
     for (std::size_t i = 0; i < request_.inputs.size(); ++i)
-      if (request_.given[i] && candidate.inputs[i])
-        cost += costs_.cost_us(i, *candidate.inputs[i]);
+      if (request_.given[i] && candidate.inputs[i]) cost += costs_.cost_us(i, *candidate.inputs[i]);
     return cost + candidate.cost_us;
   }
 
   double floor_us(const StrategyRow& row, std::size_t mesh_dim) const {
     double cost = row.cost_us;
     for (std::size_t i = 0; i < request_.inputs.size(); ++i)
-      if (request_.given[i] && row.inputs[i])
-        cost += costs_.floor_us(i, mesh_dim, *row.inputs[i]);
+      if (request_.given[i] && row.inputs[i]) cost += costs_.floor_us(i, mesh_dim, *row.inputs[i]);
     return cost;
   }
 
@@ -137,9 +135,8 @@ class RowSearch {
     has_any_ = false;
     std::vector<std::vector<Branch>> in_order = branches_;
     for (auto& branches : branches_)
-      std::stable_sort(branches.begin(), branches.end(), [](const Branch& a, const Branch& b) {
-        return a.floor_us < b.floor_us;
-      });
+      std::stable_sort(branches.begin(), branches.end(),
+                       [](const Branch& a, const Branch& b) { return a.floor_us < b.floor_us; });
     find_price(0, 0.0);
     branches_ = std::move(in_order);
     cost_us = best_;

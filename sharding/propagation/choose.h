@@ -1,6 +1,7 @@
 #pragma once
 
-#include "sharding/propagation/propagation.h"
+#include "sharding/propagation/propagation_request.h"
+#include "sharding/propagation/strategy.h"
 
 namespace simmesh {
 

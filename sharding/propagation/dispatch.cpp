@@ -39,8 +39,8 @@ DTensor replicated(const Tensor& plain, const DTensor& beside, const OpCall& cal
 void check_mesh(const DTensor& tensor, const DTensor& first, const OpCall& call) {
   if (tensor.spec().groups == first.spec().groups || tensor.mesh() == first.mesh()) return;
   raise(ErrorKind::runtime_error, source,
-        "Operator {} got tensors on different device meshes: expected all on {}, got {}",
-        call.op.name, to_string(first.spec()), to_string(tensor.spec()));
+        "Operator {} got inputs on different meshes: expected all on {}, got {}", call.op.name,
+        to_string(first.spec()), to_string(tensor.spec()));
 }
 
 Inputs distributed_inputs(const OpCall& call, const DTensor& first) {

@@ -7,8 +7,8 @@
 namespace simmesh {
 
 // dispatch runs an op on distributed tensors: it brings the inputs to where the op's strategy wants
-// them, runs the op on the rank's pieces, and returns distributed outputs. Not recorded on the tape,
-// for the call is.
+// them, runs the op on the rank's pieces, and returns distributed outputs. Not recorded on the
+// tape, for the call is.
 //
 // A plain tensor of one element counts as replicated; any other beside a distributed one is refused
 // with a RuntimeError, unless ImplicitReplication is on. Throws a RuntimeError for tensors on

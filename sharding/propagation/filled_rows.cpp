@@ -71,10 +71,10 @@ void fill(StrategyRow::Entries& entries, const Placement& kind) {
 StrategyRows filled_rows(StrategyRows rows, const StrategyRequest& call,
                          gsl::span<const std::optional<Placements>> given) {
   for (const StrategyRow& row : rows)
-    SIMMESH_CHECK(row.inputs.size() == call.inputs.size() &&
-                      row.outputs.size() == call.outputs.size(),
-                  "a row of {} inputs and {} outputs for a call of {} and {}", row.inputs.size(),
-                  row.outputs.size(), call.inputs.size(), call.outputs.size());
+    SIMMESH_CHECK(
+        row.inputs.size() == call.inputs.size() && row.outputs.size() == call.outputs.size(),
+        "a row of {} inputs and {} outputs for a call of {} and {}", row.inputs.size(),
+        row.outputs.size(), call.inputs.size(), call.outputs.size());
   bool has_replicated = std::any_of(rows.begin(), rows.end(), [](const StrategyRow& row) {
     return holds_replicated(row.inputs) && holds_replicated(row.outputs);
   });

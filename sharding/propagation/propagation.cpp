@@ -1,8 +1,6 @@
 #include "sharding/propagation/propagation.h"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <iterator>
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
@@ -15,30 +13,34 @@ namespace simmesh {
 
 namespace {
 
-bool same_attributes(const Attributes& a, const Attributes& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
 bool adds(const std::optional<Placement>& entry) {
   return entry && entry->is_pending() &&
          (entry->reduce_op() == ReduceOp::sum || entry->reduce_op() == ReduceOp::avg);
 }
 
-// A pending sum that is computed with before it is rounded isn't what one device computes with.
-bool loses_bits(const StrategyRow& row, const PropagationRequest& request) {
-  for (std::size_t i = 0; i < row.inputs.size(); ++i)
-    if (adds(row.inputs[i]) && is_floating_point(request.inputs[i].dtype)) return true;
+// A pending sum that is computed with before it is rounded isn't what one device computes with, and
+// the ranks' parts of a sum of integers round where their results are floating. What moves elements
+// takes along what is behind a floating sum.
+bool loses_bits(const StrategyRow& row, const PropagationRequest& request,
+                const TensorTypes& outputs) {
+  bool moves = request.op->moves || request.op->view;
+  for (std::size_t i = 0; i < row.inputs.size(); ++i) {
+    if (!adds(row.inputs[i])) continue;
+    if (is_floating_point(request.inputs[i].dtype) ? !moves : is_floating_point(outputs[0].dtype))
+      return true;
+  }
   return false;
 }
 
 StrategyRows rows_of(const PropagationRequest& request, const MeshRequest& mesh_request,
-                     const ShardingStrategy& strategy) {
+                     const ShardingStrategy& strategy, const TensorTypes& outputs) {
   StrategyRows rows = strategy.rows ? strategy.rows(mesh_request.call) : StrategyRows();
   rows = filled_rows(std::move(rows), mesh_request.call, mesh_request.given);
-  if (request.keeps_bits && !request.op->moves && !request.op->view)
-    rows.erase(std::remove_if(rows.begin(), rows.end(),
-                              [&](const StrategyRow& row) { return loses_bits(row, request); }),
-               rows.end());
+  if (request.keeps_bits)
+    rows.erase(
+        std::remove_if(rows.begin(), rows.end(),
+                       [&](const StrategyRow& row) { return loses_bits(row, request, outputs); }),
+        rows.end());
   return rows;
 }
 
@@ -64,42 +66,6 @@ std::vector<std::optional<Sharding>> shardings_of(
 
 }  // namespace
 
-bool PropagationRequest::operator==(const PropagationRequest& other) const {
-  return op == other.op && given == other.given && inputs == other.inputs &&
-         same_attributes(attributes, other.attributes) && mesh_shape == other.mesh_shape &&
-         destination == other.destination && out == other.out && keeps_bits == other.keeps_bits &&
-         topology == other.topology;
-}
-
-std::string to_string(const PropagationRequest& request) {
-  std::string text = request.op->name;
-  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
-    text += i == 0 ? " of " : ", ";
-    if (!request.inputs[i].is_defined) {
-      text += "nothing";
-      continue;
-    }
-    text += fmt::format("{}{}({})", to_string(request.inputs[i].dtype),
-                        to_string(DimSpan(request.inputs[i].shape)),
-                        request.given[i] ? to_string(*request.given[i]) : "plain");
-  }
-  return text + " on mesh " + to_string(DimSpan(request.mesh_shape));
-}
-
-bool is_shardable(DimSpan shape, PlacementSpan placements, DimSpan mesh_shape) {
-  Dims shards(shape.size(), 1);
-  for (std::size_t i = 0; i < placements.size(); ++i) {
-    const Placement& placement = placements[i];
-    if (!placement.splits()) continue;
-    std::size_t dim = std::size_t(placement.dim());
-    if (dim >= shape.size()) return false;
-    if (placement.is_ragged_shard()) continue;
-    shards[dim] *= mesh_shape[i];
-    if (shape[dim] < shards[dim] * placement.split_factor()) return false;
-  }
-  return true;
-}
-
 Propagation propagate(const PropagationRequest& request) {
   Propagation result;
   result.strategy = strategy_of(*request.op);
@@ -112,14 +78,14 @@ Propagation propagate(const PropagationRequest& request) {
   std::vector<std::optional<Placements>> given(request.given.size());
   for (std::size_t i = 0; i < given.size(); ++i)
     if (request.given[i]) given[i] = request.given[i]->placements;
-  MeshRequest mesh_request{{request.inputs, result.output_types, request.attributes},
-                           given,
-                           request.mesh_shape};
+  MeshRequest mesh_request{
+      {request.inputs, result.output_types, request.attributes}, given, request.mesh_shape};
   const ShardingStrategy& strategy = *result.strategy;
   std::optional<MeshCandidate> chosen =
       strategy.over_mesh
           ? choose_candidate(request, mesh_request, strategy.over_mesh(mesh_request), strategy)
-          : choose_rows(request, mesh_request, rows_of(request, mesh_request, strategy), strategy);
+          : choose_rows(request, mesh_request,
+                        rows_of(request, mesh_request, strategy, result.output_types), strategy);
   if (!chosen) refuse(request);
   result.inputs = shardings_of(chosen->inputs, request);
   result.outputs = shardings_of(chosen->outputs, request);

@@ -1,31 +1,12 @@
 #pragma once
 
-#include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "core/clock/topology.h"
+#include "sharding/propagation/propagation_request.h"
 #include "sharding/propagation/strategy.h"
 
 namespace simmesh {
-
-// PropagationRequest is all that the placements of a call depend on.
-struct PropagationRequest {
-  const Op* op = nullptr;
-  Attributes attributes;
-  TensorTypes inputs;                             // logical; absent ones are not defined
-  std::vector<std::optional<Sharding>> given;     // nothing for absent ones
-  Dims mesh_shape;
-  Destination destination = Destination::fresh;
-  std::optional<Sharding> out;  // of the tensor that is given
-  // keeps_bits leaves out rows that compute with a part of a pending floating sum or average: such
-  // a row is right up to rounding only, and in exact arithmetic nothing is.
-  bool keeps_bits = false;
-  Topology topology = {};
-
-  bool operator==(const PropagationRequest& other) const;
-};
 
 // Propagation says where an op runs: the shardings that its inputs are brought to, those of its
 // outputs, and what the redistributions cost.
@@ -46,11 +27,5 @@ struct Propagation {
 // Throws what the op's shape rule throws, a NotImplementedError where the op has no strategy, and a
 // RuntimeError where no candidate fits: in place where the tensor would have to move.
 Propagation propagate(const PropagationRequest& request);
-
-// to_string returns "mm: S(0),R and R,S(0) -> ...": the request in words.
-std::string to_string(const PropagationRequest& request);
-
-// is_shardable says whether each dim is at least as long as the number of ranks that split it.
-bool is_shardable(DimSpan shape, PlacementSpan placements, DimSpan mesh_shape);
 
 }  // namespace simmesh

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/check/fold_hash.h"
+#include "core/engine/local_state.h"
 #include "core/engine/run.h"
 #include "core/engine/world.h"
 
@@ -12,7 +13,8 @@ namespace simmesh {
 namespace {
 
 constexpr std::size_t world_calls_max = 1024;
-constexpr std::size_t rank_calls_max = 256;  // a power of two
+constexpr std::size_t set_size = 4;
+constexpr std::size_t set_count = 64;
 
 struct Known {
   PropagationRequest request;
@@ -24,9 +26,14 @@ struct WorldPropagations {
   BoundedCache<Known> cache{world_calls_max};
 };
 
-// What a rank has, so that a call that it has made before touches nothing shared.
+// What a rank has, so that a call that it has made before touches nothing shared. A call has its
+// place in one of the sets, the newest of which replaces the oldest.
 struct RankPropagations {
-  std::array<std::unique_ptr<PropagatedCall>, rank_calls_max> calls;
+  struct Set {
+    std::array<std::unique_ptr<PropagatedCall>, set_size> calls;
+    std::size_t oldest = 0;
+  };
+  std::array<Set, set_count> sets;
   PropagationCacheInfo info;
 };
 
@@ -124,13 +131,13 @@ std::unique_ptr<PropagatedCall> made(const OpCall& call,
                                      gsl::span<const std::optional<DTensor>> inputs,
                                      const std::optional<DTensor>& out, bool keeps_bits,
                                      std::size_t hash) {
-  auto result = std::make_unique<PropagatedCall>(
-      PropagatedCall{.hash = hash,
-                     .op = &call.op,
-                     .attributes = call.attributes,
-                     .destination = call.destination,
-                     .keeps_bits = keeps_bits,
-                     .propagation = found_in_world(request_of(call, inputs, out, keeps_bits), hash)});
+  auto result = std::make_unique<PropagatedCall>(PropagatedCall{
+      .hash = hash,
+      .op = &call.op,
+      .attributes = call.attributes,
+      .destination = call.destination,
+      .keeps_bits = keeps_bits,
+      .propagation = found_in_world(request_of(call, inputs, out, keeps_bits), hash)});
   for (const auto& input : inputs)
     result->inputs.push_back(input ? std::optional(input->with_local({})) : std::nullopt);
   if (out) result->out = out->with_local({});
@@ -160,14 +167,18 @@ PropagatedCall& propagated(const OpCall& call, gsl::span<const std::optional<DTe
                            const std::optional<DTensor>& out, bool keeps_bits) {
   RankPropagations& known = this_rank().state<RankPropagations>();
   std::size_t hash = hash_of(call, inputs);
-  std::unique_ptr<PropagatedCall>& place = known.calls[hash % rank_calls_max];
-  if (place && place->hash == hash && answers(*place, call, inputs, out, keeps_bits)) {
+  RankPropagations::Set& set = known.sets[hash % set_count];
+  for (const auto& one : set.calls) {
+    if (!one) break;
+    if (one->hash != hash || !answers(*one, call, inputs, out, keeps_bits)) continue;
     ++known.info.hits;
-    return *place;
+    return *one;
   }
   ++known.info.misses;
+  std::unique_ptr<PropagatedCall> result = made(call, inputs, out, keeps_bits, hash);
+  std::unique_ptr<PropagatedCall>& place = set.calls[set.oldest++ % set_size];
   if (!place) ++known.info.size;
-  place = made(call, inputs, out, keeps_bits, hash);
+  place = std::move(result);
   return *place;
 }
 

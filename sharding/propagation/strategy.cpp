@@ -3,9 +3,9 @@
 namespace simmesh {
 
 std::shared_ptr<const ShardingStrategy> strategy(StrategyRows rows) {
-  return strategy(ShardingStrategy{
-      .rows = [rows = std::move(rows)](const StrategyRequest&) { return rows; },
-      .accepts_short_dims = true});
+  return strategy(
+      ShardingStrategy{.rows = [rows = std::move(rows)](const StrategyRequest&) { return rows; },
+                       .accepts_short_dims = true});
 }
 
 std::shared_ptr<const ShardingStrategy> strategy(ShardingStrategy value) {

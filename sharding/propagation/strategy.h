@@ -102,9 +102,9 @@ using Decomposition = std::function<std::vector<Tensor>(const OpCall& call)>;
 // decomposition it runs on replicated tensors only.
 struct ShardingStrategy {
   RowRule rows = {};
-  MeshRule over_mesh = {};            // instead of rows
-  Decomposition decomposition = {};   // instead of both
-  CandidateFilter filter = {};        // of candidates made of rows
+  MeshRule over_mesh = {};           // instead of rows
+  Decomposition decomposition = {};  // instead of both
+  CandidateFilter filter = {};       // of candidates made of rows
   // Whether inputs that lie as a row says may stay there although a dim is shorter than the number
   // of ranks that split it, so that some of them hold nothing.
   bool accepts_short_dims = false;

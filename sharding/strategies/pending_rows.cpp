@@ -4,39 +4,59 @@ namespace simmesh {
 
 namespace {
 
-const Placement sum_of = Partial(ReduceOp::sum);
-const Placement average_of = Partial(ReduceOp::avg);
-const Placement largest_of = Partial(ReduceOp::max);
-const Placement least_of = Partial(ReduceOp::min);
+const Placement pending_sum = Partial(ReduceOp::sum);
+const Placement pending_average = Partial(ReduceOp::avg);
+const Placement pending_max = Partial(ReduceOp::max);
+const Placement pending_min = Partial(ReduceOp::min);
 const Placement all = Replicate();
 
 }  // namespace
 
-StrategyRows linear_rows() { return {rule({sum_of}, sum_of), rule({average_of}, average_of)}; }
+StrategyRows linear_rows() {
+  return {rule({pending_sum}, pending_sum), rule({pending_average}, pending_average)};
+}
 
 StrategyRows increasing_rows() {
-  return {rule({largest_of}, largest_of), rule({least_of}, least_of)};
+  return {rule({pending_max}, pending_max), rule({pending_min}, pending_min)};
 }
 
 StrategyRows decreasing_rows() {
-  return {rule({largest_of}, least_of), rule({least_of}, largest_of)};
+  return {rule({pending_max}, pending_min), rule({pending_min}, pending_max)};
 }
+
+StrategyRows passing_rows() { return joined({linear_rows(), increasing_rows()}); }
 
 // An average, a least or a largest value moves by what every rank adds; a sum would move by that
 // once a rank. A factor of the second operand may be negative.
 StrategyRows additive_rows() {
-  return {rule({sum_of, sum_of}, sum_of),     rule({average_of, average_of}, average_of),
-          rule({average_of, all}, average_of), rule({largest_of, all}, largest_of),
-          rule({least_of, all}, least_of),     rule({all, average_of}, average_of)};
+  return {rule({pending_sum, pending_sum}, pending_sum),
+          rule({pending_average, pending_average}, pending_average),
+          rule({pending_average, all}, pending_average),
+          rule({pending_max, all}, pending_max),
+          rule({pending_min, all}, pending_min),
+          rule({all, pending_average}, pending_average)};
 }
 
 StrategyRows product_rows() {
-  return {rule({sum_of, all}, sum_of), rule({average_of, all}, average_of),
-          rule({all, sum_of}, sum_of), rule({all, average_of}, average_of)};
+  return {rule({pending_sum, all}, pending_sum), rule({pending_average, all}, pending_average),
+          rule({all, pending_sum}, pending_sum), rule({all, pending_average}, pending_average)};
 }
 
 StrategyRows quotient_rows() {
-  return {rule({sum_of, all}, sum_of), rule({average_of, all}, average_of)};
+  return {rule({pending_sum, all}, pending_sum), rule({pending_average, all}, pending_average)};
+}
+
+StrategyRows increasing_pair_rows() {
+  return {rule({largest_of, all}, largest_of), rule({all, largest_of}, largest_of),
+          rule({least_of, all}, least_of), rule({all, least_of}, least_of)};
+}
+
+StrategyRows largest_rows() {
+  return joined({increasing_pair_rows(), {rule({largest_of, largest_of}, largest_of)}});
+}
+
+StrategyRows least_rows() {
+  return joined({increasing_pair_rows(), {rule({least_of, least_of}, least_of)}});
 }
 
 StrategyRows joined(std::initializer_list<StrategyRows> lists) {

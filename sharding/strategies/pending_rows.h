@@ -4,18 +4,25 @@
 
 namespace simmesh {
 
-// Rows of pending tensors that many ops share, for ops of one tensor or two.
+// Rows of pending tensors that many ops share, for ops of one tensor or two, in PyTorch's order.
 
 // linear_rows are those of f(a + b) = f(a) + f(b).
 StrategyRows linear_rows();
-// increasing_rows are those of an op that is nowhere decreasing on all numbers: the largest argument
-// gives the largest result; decreasing_rows those of one that is nowhere increasing.
+// increasing_rows are those of an op that is nowhere decreasing on all numbers: the largest
+// argument gives the largest result; decreasing_rows those of one that is nowhere increasing.
 StrategyRows increasing_rows();
 StrategyRows decreasing_rows();
+// passing_rows are those of an op that returns what it gets.
+StrategyRows passing_rows();
 // additive_rows are those of a + b, product_rows those of a * b, quotient_rows those of a / b.
 StrategyRows additive_rows();
 StrategyRows product_rows();
 StrategyRows quotient_rows();
+// increasing_pair_rows are those of an op of two tensors that is nowhere decreasing in either;
+// largest_rows and least_rows those of the larger and the lesser of two.
+StrategyRows increasing_pair_rows();
+StrategyRows largest_rows();
+StrategyRows least_rows();
 
 // joined returns the rows of all lists, in their order.
 StrategyRows joined(std::initializer_list<StrategyRows> lists);

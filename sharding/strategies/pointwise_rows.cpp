@@ -1,5 +1,7 @@
 #include "sharding/strategies/pointwise_rows.h"
 
+#include <algorithm>
+
 namespace simmesh {
 
 namespace {
@@ -27,6 +29,16 @@ StrategyRow split_row(const StrategyRequest& call, std::int64_t dim) {
   return row;
 }
 
+// An average of integers drops its fraction when it is made: to compute with the parts first gives
+// another one.
+bool averages_integers(const StrategyRow& row, const StrategyRequest& call) {
+  for (std::size_t i = 0; i < row.inputs.size(); ++i)
+    if (row.inputs[i] && *row.inputs[i] == Partial(ReduceOp::avg) &&
+        !is_floating_point(call.inputs[i].dtype))
+      return true;
+  return false;
+}
+
 // A pending row for the tensors of a call, the absent ones having no placement.
 StrategyRow spread_row(const StrategyRow& pending, const StrategyRequest& call) {
   StrategyRow row{{}, {}, pending.cost_us};
@@ -50,11 +62,13 @@ StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& p
 }
 
 ShardingStrategy elementwise(StrategyRows pending) {
-  return {.rows =
-              [pending = std::move(pending)](const StrategyRequest& call) {
-                return elementwise_rows(call, pending);
-              },
-          .accepts_short_dims = true};
+  auto rows = [pending = std::move(pending)](const StrategyRequest& call) {
+    StrategyRows all = elementwise_rows(call, pending);
+    auto is_wrong = [&](const StrategyRow& row) { return averages_integers(row, call); };
+    all.erase(std::remove_if(all.begin(), all.end(), is_wrong), all.end());
+    return all;
+  };
+  return {.rows = std::move(rows), .accepts_short_dims = true};
 }
 
 }  // namespace simmesh

@@ -4,13 +4,14 @@
 
 namespace simmesh {
 
-// elementwise_rows returns the rows of an op whose inputs are broadcast to its outputs: every dim of
-// the result may be split where each input that has the dim is split along it, the others being
+// elementwise_rows returns the rows of an op whose inputs are broadcast to its outputs: every dim
+// of the result may be split where each input that has the dim is split along it, the others being
 // replicated. Then come those of the pending rows that have as many inputs as the call has tensors;
 // their entry for an output stands for all outputs.
 StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& pending = {});
 
-// elementwise returns the strategy of such an op. Shards may be empty.
+// elementwise returns the strategy of such an op, which computes: without rows of pending averages
+// of integers. Shards may be empty.
 ShardingStrategy elementwise(StrategyRows pending = {});
 
 }  // namespace simmesh

@@ -1,5 +1,6 @@
 #include "sharding/norm.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -37,10 +38,23 @@ TEST(Norm, DoesNotChangeItsOperand) {
   EXPECT_TRUE(same_bits(values, tensor_of<float>({2}, {5, 7})));
 }
 
-TEST(Norm, RefusesOtherExponentsAndIntegers) {
-  testing::expect_error([] { norm_to_sum(zeros({1}, DType::float32), 3); }, ErrorKind::value_error,
-                        "expected p = 0, 1, 2, 4, 8 or infinity, got 3");
+// Other exponents are powers in double, rounded once; what has no magnitude stays out of the sum.
+TEST(Norm, RaisesToAnyExponent) {
+  Tensor values = tensor_of<double>({4}, {0, 1, 2, 4});
+  EXPECT_TRUE(same_bits(norm_to_sum(values, 3), tensor_of<double>({4}, {0, 1, 8, 64})));
+  EXPECT_TRUE(same_bits(sum_to_norm(norm_to_sum(values, 3), 3), values));
+  EXPECT_TRUE(same_bits(norm_to_sum(values, -1), tensor_of<double>({4}, {infinity, 1, 0.5, 0.25})));
+  EXPECT_TRUE(same_bits(sum_to_norm(tensor_of<double>({2}, {infinity, 0.5}), -1),
+                        tensor_of<double>({2}, {0, 2})));
+  EXPECT_TRUE(
+      same_bits(norm_to_sum(values, 0.5), tensor_of<double>({4}, {0, 1, std::sqrt(2.0), 2})));
+  EXPECT_TRUE(same_bits(sum_to_norm(tensor_of<float>({1}, {3}), 0.5), tensor_of<float>({1}, {9})));
+}
+
+TEST(Norm, RefusesIntegers) {
   testing::expect_error([] { sum_to_norm(zeros({1}, DType::int32), 2); }, ErrorKind::type_error,
+                        "expected a floating dtype, got int32");
+  testing::expect_error([] { norm_to_sum(zeros({1}, DType::int32), 3); }, ErrorKind::type_error,
                         "expected a floating dtype, got int32");
 }
 

@@ -1,9 +1,9 @@
 #include "core/ops/elementwise/activations.h"
 
 #include "core/gradients/families.h"
+#include "core/ops/elementwise/backward.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/elementary.h"
-#include "core/ops/elementwise/gelu_constants.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
@@ -22,7 +22,7 @@ double number_of(const GradientCall& call, std::string_view name) {
 }
 
 Gradients relu_gradient(const GradientCall& call) {
-  return {where(gt(call.output(), 0), call.gradient(), 0)};
+  return {threshold_backward(call.gradient(), call.output(), 0)};
 }
 
 Gradients hardtanh_gradient(const GradientCall& call) {
@@ -37,33 +37,17 @@ Gradients leaky_relu_gradient(const GradientCall& call) {
 }
 
 Gradients threshold_gradient(const GradientCall& call) {
-  Tensor below = le(call.input(0), number_of(call, "threshold"));
-  return {masked_fill(call.gradient(), below, 0)};
+  return {threshold_backward(call.gradient(), call.input(0),
+                             *number_in(call.attributes(), "threshold"))};
 }
 
 Gradients silu_gradient(const GradientCall& call) {
-  const Tensor& x = call.input(0);
-  Tensor s = sigmoid(x);
-  return {call.gradient() * (s * (1 + x * (1 - s)))};
-}
-
-Tensor gelu_derivative(const Tensor& x) {
-  Tensor normal = (erf(x * sqrt_half) + 1) * 0.5;
-  Tensor density = exp(x * x * -0.5) * (0.5 * gelu_slope);
-  return normal + x * density;
-}
-
-Tensor gelu_tanh_derivative(const Tensor& x) {
-  Tensor square = x * x;
-  Tensor t = tanh((x + x * square * gelu_cubic) * gelu_slope);
-  Tensor inner = (square * (3 * gelu_cubic) + 1) * gelu_slope;
-  return (t + 1) * 0.5 + x * (1 - t * t) * inner * 0.5;
+  return {silu_backward(call.gradient(), call.input(0))};
 }
 
 Gradients gelu_gradient(const GradientCall& call) {
   bool is_tanh = call.attributes().get<std::string>("approximate") == "tanh";
-  const Tensor& x = call.input(0);
-  return {call.gradient() * (is_tanh ? gelu_tanh_derivative(x) : gelu_derivative(x))};
+  return {gelu_backward(call.gradient(), call.input(0), is_tanh ? Gelu::tanh : Gelu::none)};
 }
 
 Gradients softplus_gradient(const GradientCall& call) {

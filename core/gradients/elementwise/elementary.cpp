@@ -5,7 +5,9 @@
 #include "core/gradients/elementwise/slopes.h"
 #include "core/gradients/families.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/elementwise/backward.h"
 #include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
@@ -40,10 +42,13 @@ Gradients sqrt_gradient(const GradientCall& call) {
 Tensor exp_slope(const Tensor& y) { return y; }
 Tensor exp2_slope(const Tensor& y) { return y * ln2; }
 Tensor expm1_slope(const Tensor& y) { return y + 1; }
-Tensor sigmoid_slope(const Tensor& y) { return (1 - y) * y; }
 Tensor rsqrt_slope(const Tensor& y) { return y * y * y * -0.5; }
 Tensor slope_of_erf(const Tensor& x) { return exp(neg(x * x)) * erf_slope; }
 Tensor slope_of_erfc(const Tensor& x) { return exp(neg(x * x)) * -erf_slope; }
+
+Gradients sigmoid_gradient(const GradientCall& call) {
+  return {to(sigmoid_backward(call.gradient(), call.output()), call.input_type(0).dtype)};
+}
 
 Gradients logaddexp_gradient(const GradientCall& call) {
   Gradients result(2);
@@ -86,7 +91,7 @@ gsl::span<const OpGradient> elementary_gradients() {
       {"rsqrt", slope_of_output(rsqrt_slope)},
       {"erf", slope_of_input(slope_of_erf)},
       {"erfc", slope_of_input(slope_of_erfc)},
-      {"sigmoid", slope_of_output(sigmoid_slope)},
+      {"sigmoid", {sigmoid_gradient, {.outputs = 1}}},
       {"floor", {rounding_gradient}},
       {"ceil", {rounding_gradient}},
       {"round", {rounding_gradient}},

@@ -3,6 +3,8 @@
 #include "core/gradients/elementwise/slopes.h"
 #include "core/gradients/families.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/elementwise/backward.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
@@ -16,10 +18,13 @@ Tensor tan_slope(const Tensor& y) { return y * y + 1; }
 Tensor asin_slope(const Tensor& x) { return rsqrt(1 - x * x); }
 Tensor acos_slope(const Tensor& x) { return neg(asin_slope(x)); }
 Tensor atan_slope(const Tensor& x) { return reciprocal(x * x + 1); }
-Tensor tanh_slope(const Tensor& y) { return 1 - y * y; }
 Tensor asinh_slope(const Tensor& x) { return rsqrt(x * x + 1); }
 Tensor acosh_slope(const Tensor& x) { return rsqrt(x * x - 1); }
 Tensor atanh_slope(const Tensor& x) { return reciprocal(1 - x * x); }
+
+Gradients tanh_gradient(const GradientCall& call) {
+  return {to(tanh_backward(call.gradient(), call.output()), call.input_type(0).dtype)};
+}
 
 Gradients atan2_gradient(const GradientCall& call) {
   Gradients result(2);
@@ -50,7 +55,7 @@ gsl::span<const OpGradient> trigonometry_gradients() {
       {"atan", slope_of_input(atan_slope)},
       {"sinh", slope_of_input(cosh)},
       {"cosh", slope_of_input(sinh)},
-      {"tanh", slope_of_output(tanh_slope)},
+      {"tanh", {tanh_gradient, {.outputs = 1}}},
       {"asinh", slope_of_input(asinh_slope)},
       {"acosh", slope_of_input(acosh_slope)},
       {"atanh", slope_of_input(atanh_slope)},

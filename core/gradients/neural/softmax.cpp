@@ -1,27 +1,19 @@
 #include "core/gradients/families.h"
-#include "core/ops/elementwise/elementary.h"
-#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/reductions/sums.h"
+#include "core/ops/neural/softmax_backward.h"
 
 namespace simmesh {
 
 namespace {
 
 Gradients softmax_gradient(const GradientCall& call) {
-  const Tensor& y = call.output();
-  Tensor weighted = call.gradient() * y;
-  if (y.element_count() == 0) return {weighted};
-  return {weighted - y * sum(weighted, call.attributes().get<std::int64_t>("dim"), true)};
+  return {
+      softmax_backward(call.gradient(), call.output(), call.attributes().get<std::int64_t>("dim"))};
 }
 
 Gradients log_softmax_gradient(const GradientCall& call) {
-  const Tensor& y = call.output();
-  Tensor g = call.gradient();
-  if (y.element_count() == 0) return {g};
-  // In a statement of its own, because compilers evaluate operands in different orders.
-  Tensor total = sum(g, call.attributes().get<std::int64_t>("dim"), true);
-  return {g - exp(y) * total};
+  return {log_softmax_backward(call.gradient(), call.output(),
+                               call.attributes().get<std::int64_t>("dim"))};
 }
 
 }  // namespace

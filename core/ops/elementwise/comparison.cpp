@@ -61,7 +61,7 @@ Tensor ge(const Tensor& a, const Tensor& b) { return call_one(ge_op, {a, b}); }
 Tensor ge(const Tensor& a, Number b) { return call_one(ge_op, {a}, with_other(b)); }
 
 bool equal(const Tensor& a, const Tensor& b) {
-  return call_one(equal_op, {a.detach(), b.detach()}).values<bool>()[0];
+  return call_one(equal_op, {a.detach(), b.detach()}).local_part().values<bool>()[0];
 }
 
 gsl::span<const Op* const> comparison_ops() { return comparison_list; }

@@ -21,7 +21,7 @@ Tensor ge(const Tensor& a, const Tensor& b);
 Tensor ge(const Tensor& a, Number b);
 
 // equal says whether two tensors have the same shape and equal elements; NaN equals nothing.
-// Raises a RuntimeError for different dtypes.
+// Of distributed tensors all ranks say the same. Raises a RuntimeError for different dtypes.
 bool equal(const Tensor& a, const Tensor& b);
 
 // comparison_ops returns the ops of this family.

@@ -1,6 +1,9 @@
 #include "core/ops/elementwise/conversion.h"
 
+#include <type_traits>
+
 #include "core/arithmetic/unrounded.h"
+#include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
@@ -26,13 +29,39 @@ const Op to_copy_op = {
     .moves = true,
 };
 
-const Op* const conversion_list[] = {&to_copy_op};
+// The element as a tensor without dims: where the tensor is cut over a mesh, every rank gets it.
+const Op item_op = {
+    .name = "_local_scalar_dense",
+    .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
+      std::int64_t count = element_count(inputs[0].shape);
+      if (count != 1)
+        raise(ErrorKind::runtime_error, "item",
+              "a Tensor with {} elements cannot be converted to Scalar", count);
+      return {{{}, inputs[0].dtype}};
+    },
+    .kernel =
+        [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
+          adopt_(outputs[0], inputs[0].contiguous().view({}));
+        },
+};
+
+const Op* const conversion_list[] = {&to_copy_op, &item_op};
 
 }  // namespace
 
 Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return call_one(to_copy_op, {x}, {{"dtype", dtype}});
+}
+
+Number item(const Tensor& x) {
+  Tensor element = call_one(item_op, {x.detach()}).local_part();
+  return visit_dtype(element.dtype(), [&]<class T>(T) -> Number {
+    if constexpr (std::is_integral_v<T>)
+      return element.values<T>()[0];
+    else
+      return double(element.values<T>()[0]);
+  });
 }
 
 Tensor converted_unrounded(const Tensor& tensor, DType dtype) {

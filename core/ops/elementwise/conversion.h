@@ -2,6 +2,7 @@
 
 #include <gsl/span>
 
+#include "core/ops/number.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
@@ -9,6 +10,10 @@ namespace simmesh {
 // to returns the elements in another dtype, rounded once as converted does (aten::_to_copy); the
 // tensor itself where it has that dtype.
 Tensor to(const Tensor& x, DType dtype);
+
+// item returns the one element of a tensor of any shape, of a distributed one on every rank of its
+// mesh. Raises a RuntimeError for a tensor of more elements or none.
+Number item(const Tensor& x);
 
 // converted_unrounded is converted(), and in a scope of UnroundedSums takes along what is behind
 // the elements: these are then rounded from it, once.

@@ -81,16 +81,6 @@ const Tensor& checked_condition(const Tensor& condition) {
   return condition;
 }
 
-// The largest finite number of a dtype.
-double largest(DType dtype) {
-  switch (dtype) {
-    case DType::float64: return std::numeric_limits<double>::max();
-    case DType::bfloat16: return std::numeric_limits<BFloat16>::max();
-    case DType::float16: return 65504;
-    default: return double(std::numeric_limits<float>::max());
-  }
-}
-
 // The bound that leaves everything as it is, of the kind that doesn't promote.
 Number no_bound(const Tensor& x, bool is_min) {
   if (is_floating_point(x.dtype())) return is_min ? -unbounded : unbounded;
@@ -167,8 +157,18 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   return call_one(masked_fill_op, {x, checked_mask(mask), value});
 }
 Tensor copysign(const Tensor& a, const Tensor& b) { return call_one(copysign_op, {a, b}); }
+
+double largest_finite(DType dtype) {
+  switch (dtype) {
+    case DType::float64: return std::numeric_limits<double>::max();
+    case DType::bfloat16: return std::numeric_limits<BFloat16>::max();
+    case DType::float16: return 65504;
+    default: return double(std::numeric_limits<float>::max());
+  }
+}
+
 Tensor nan_to_num(const Tensor& x, const NanToNum& options) {
-  double most = largest(x.dtype());
+  double most = largest_finite(x.dtype());
   return call_one(nan_to_num_op, {x},
                   {{"nan", options.nan},
                    {"posinf", options.positive_infinity.value_or(most)},

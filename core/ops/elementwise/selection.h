@@ -48,6 +48,8 @@ struct NanToNum {
   std::optional<double> positive_infinity;
   std::optional<double> negative_infinity;
 };
+// largest_finite returns the largest finite number of a floating dtype.
+double largest_finite(DType dtype);
 Tensor nan_to_num(const Tensor& x, const NanToNum& options = {});
 
 // clamp_ and masked_fill_ do so in place.

@@ -183,6 +183,10 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
   if (mask.dtype() != DType::boolean)
     raise(ErrorKind::runtime_error, "masked_select",
           "masked_select: expected BoolTensor for mask, got {}", to_string(mask.dtype()));
+  if (x.distribution() || mask.distribution())
+    raise(ErrorKind::runtime_error, "masked_select",
+          "Sharding propagation failed: expected plain tensors, since the shape of the result "
+          "depends on the elements");
   TensorType types[] = {type_of(x), type_of(mask)};
   Shape shape = broadcast_shapes(types);
   Tensor flat = reshape(expand(x, shape), Shape{element_count(shape)});
@@ -192,7 +196,8 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
 Tensor nonzero(const Tensor& x) {
   if (x.distribution())
     raise(ErrorKind::runtime_error, "nonzero",
-          "expected a plain tensor, since the shape of the result depends on the elements");
+          "Sharding propagation failed: expected a plain tensor, since the shape of the result "
+          "depends on the elements");
   Tensor flags = converted(x.detach(), DType::boolean).contiguous();
   Places found;
   std::int64_t at = 0;

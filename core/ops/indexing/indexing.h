@@ -29,7 +29,8 @@ inline Tensor index_put(const Tensor& x, std::initializer_list<Tensor> indices,
   return index_put(x, gsl::span<const Tensor>(indices.begin(), indices.size()), values, accumulate);
 }
 
-// masked_select returns the elements where a bool mask, broadcast with x, is true: a vector.
+// masked_select returns the elements where a bool mask, broadcast with x, is true: a vector. Its
+// shape depends on the data, so a distributed tensor raises a RuntimeError.
 Tensor masked_select(const Tensor& x, const Tensor& mask);
 
 // nonzero returns the indices of the elements other than zero, in order: int64 [count, x.dim()].

@@ -210,6 +210,15 @@ Tensor matmul_batches(const Tensor& a, const Tensor& b) {
   return reshape(bmm(batched(left, leading), batched(right, leading)), shape);
 }
 
+// Of distributed tensors a linear layer is a product, whose factors choose where they lie.
+Tensor linear_in_parts(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  TensorType types[] = {type_of(x), type_of(weight), type_of(bias)};
+  Shape shape = linear_type(types, {})[0].shape;
+  Tensor rows = rows_of(x), factors = t(weight);
+  Tensor result = bias.is_defined() ? addmm(bias, rows, factors) : mm(rows, factors);
+  return x.dim() == 2 ? result : reshape(result, shape);
+}
+
 }  // namespace
 
 Tensor mm(const Tensor& a, const Tensor& b) { return call_one(mm_op, {a, b}); }
@@ -255,6 +264,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  if (x.distribution() || weight.distribution()) return linear_in_parts(x, weight, bias);
   if (bias.is_defined()) return call_one(linear_op, {x, weight, bias});
   return call_one(linear_op, {x, weight});
 }

@@ -34,13 +34,15 @@ ShardOfTensor shard_of(const Attributes& attributes, const Shape& shape) {
   return {attributes.get<Dims>("global_shape"), attributes.get<Dims>("offset")};
 }
 
+// A draw of a shape that is given, or of that of its input.
 Op draw_op(std::string name, RandomKind kind) {
-  auto shape = [name](gsl::span<const TensorType>, const Attributes& attributes) -> TensorTypes {
+  auto shape = [name](gsl::span<const TensorType> inputs,
+                      const Attributes& attributes) -> TensorTypes {
     DType dtype = attributes.get<DType>("dtype");
     if (!is_floating_point(dtype))
       raise(ErrorKind::not_implemented_error, name, "\"{}\" not implemented for '{}'", name,
             to_string(dtype));
-    return {{attributes.get<Dims>("shape"), dtype}};
+    return {{inputs.empty() ? attributes.get<Dims>("shape") : inputs[0].shape, dtype}};
   };
   auto kernel = [kind](gsl::span<const Tensor>, const Attributes& attributes,
                        gsl::span<Tensor> outputs) {
@@ -51,6 +53,8 @@ Op draw_op(std::string name, RandomKind kind) {
 }
 const Op rand_op = draw_op("rand", RandomKind::uniform);
 const Op randn_op = draw_op("randn", RandomKind::normal);
+const Op rand_like_op = draw_op("rand_like", RandomKind::uniform);
+const Op randn_like_op = draw_op("randn_like", RandomKind::normal);
 
 // Uniform numbers in [0, 1), one for each element.
 Tensor uniform(const Shape& shape, const Attributes& attributes) {
@@ -99,7 +103,8 @@ const Op dropout_op = {
         },
 };
 
-const Op* const random_list[] = {&rand_op, &randn_op, &bernoulli_op, &dropout_op};
+const Op* const random_list[] = {&rand_op,       &randn_op,     &rand_like_op,
+                                 &randn_like_op, &bernoulli_op, &dropout_op};
 
 Tensor drawn(const Op& op, DimSpan shape, const Generator& generator,
              const RandomOptions& options) {
@@ -109,6 +114,13 @@ Tensor drawn(const Op& op, DimSpan shape, const Generator& generator,
   return call_one(op, {}, attributes);
 }
 
+Tensor drawn_like(const Op& op, const Tensor& x, const Generator& generator,
+                  std::optional<DType> dtype) {
+  Attributes attributes = draw_attributes(generator, {});
+  attributes.set("dtype", dtype.value_or(x.dtype()));
+  return call_one(op, {x.detach()}, attributes);
+}
+
 }  // namespace
 
 Tensor rand(DimSpan shape, const Generator& generator, const RandomOptions& options) {
@@ -116,6 +128,12 @@ Tensor rand(DimSpan shape, const Generator& generator, const RandomOptions& opti
 }
 Tensor randn(DimSpan shape, const Generator& generator, const RandomOptions& options) {
   return drawn(randn_op, shape, generator, options);
+}
+Tensor rand_like(const Tensor& x, const Generator& generator, std::optional<DType> dtype) {
+  return drawn_like(rand_like_op, x, generator, dtype);
+}
+Tensor randn_like(const Tensor& x, const Generator& generator, std::optional<DType> dtype) {
+  return drawn_like(randn_like_op, x, generator, dtype);
 }
 Tensor bernoulli(const Tensor& probabilities, const Generator& generator,
                  const ShardOfTensor& shard) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/arithmetic/philox.h"
 #include "core/ops/op.h"
@@ -22,6 +23,9 @@ struct Generator {
   PhiloxKey key() const { return {seed, stream}; }
 };
 
+// Of distributed tensors every rank draws for its piece what one device draws there, so all ranks
+// must hold equal generators.
+//
 // RandomOptions say what a draw makes. A shard with a global shape draws the part of the logical
 // tensor at its offset.
 struct RandomOptions {
@@ -41,6 +45,11 @@ inline Tensor randn(std::initializer_list<std::int64_t> shape, const Generator& 
                     const RandomOptions& options = {}) {
   return randn(DimSpan(shape.begin(), shape.size()), generator, options);
 }
+
+// rand_like and randn_like draw a tensor of the shape of x, and of its dtype where none is given,
+// distributed as x is, replicated where that is pending.
+Tensor rand_like(const Tensor& x, const Generator& generator, std::optional<DType> dtype = {});
+Tensor randn_like(const Tensor& x, const Generator& generator, std::optional<DType> dtype = {});
 
 // bernoulli draws 1 with the probability of each element, else 0, in the dtype of the
 // probabilities. Raises a RuntimeError for elements outside [0, 1].

@@ -275,7 +275,8 @@ Tensor histc(const Tensor& x, const Bins& bins) {
 Unique unique(const Tensor& x) {
   if (x.distribution())
     raise(ErrorKind::runtime_error, "unique",
-          "expected a plain tensor, since the shape of the result depends on the elements");
+          "Sharding propagation failed: expected a plain tensor, since the shape of the result "
+          "depends on the elements");
   Tensor flat = x.detach().contiguous();
   Tensor keys = as_keys(flat);
   std::int64_t count = x.element_count();

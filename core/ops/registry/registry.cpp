@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "core/ops/elementwise/activations.h"
+#include "core/ops/elementwise/backward.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/complex.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/elementary.h"
+#include "core/ops/elementwise/gamma.h"
 #include "core/ops/elementwise/inplace.h"
 #include "core/ops/elementwise/interpolation.h"
 #include "core/ops/elementwise/logic.h"
@@ -17,7 +19,10 @@
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/indexing.h"
 #include "core/ops/indexing/rearranging.h"
+#include "core/ops/indexing/resampling.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/indexing/view_scattering.h"
+#include "core/ops/matrices/compositions.h"
 #include "core/ops/matrices/linear_algebra.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/matrices/spectral.h"
@@ -28,15 +33,18 @@
 #include "core/ops/neural/normalization.h"
 #include "core/ops/neural/pooling.h"
 #include "core/ops/neural/softmax.h"
+#include "core/ops/neural/softmax_backward.h"
 #include "core/ops/random/random.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/logcumsumexp.h"
+#include "core/ops/reductions/membership.h"
 #include "core/ops/reductions/order_statistics.h"
 #include "core/ops/reductions/running_extremes.h"
 #include "core/ops/reductions/scans.h"
 #include "core/ops/reductions/sorting.h"
 #include "core/ops/reductions/statistics.h"
 #include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/aliases.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/unfolding.h"
@@ -50,15 +58,18 @@ std::vector<const Op*> gathered_ops() {
   std::vector<const Op*> ops;
   for (gsl::span<const Op* const> family : {
            activation_ops(),
+           alias_ops(),
            batch_normalization_ops(),
            comparison_ops(),
            complex_ops(),
            conversion_ops(),
+           composition_ops(),
            convolution_ops(),
            elementary_ops(),
            extreme_ops(),
            factory_ops(),
            flash_attention_ops(),
+           gamma_ops(),
            gathering_ops(),
            indexing_ops(),
            inplace_ops(),
@@ -68,6 +79,7 @@ std::vector<const Op*> gathered_ops() {
            logcumsumexp_ops(),
            logic_ops(),
            loss_ops(),
+           membership_ops(),
            normalization_ops(),
            order_statistics_ops(),
            pointwise_ops(),
@@ -75,11 +87,14 @@ std::vector<const Op*> gathered_ops() {
            product_ops(),
            random_ops(),
            rearranging_ops(),
+           resampling_ops(),
            running_extreme_ops(),
            scan_ops(),
            scatter_reduce_ops(),
            scattering_ops(),
            selection_ops(),
+           slope_ops(),
+           softmax_backward_ops(),
            softmax_ops(),
            sorting_ops(),
            spectral_ops(),
@@ -88,6 +103,7 @@ std::vector<const Op*> gathered_ops() {
            trigonometry_ops(),
            unfolding_ops(),
            view_ops(),
+           view_scattering_ops(),
        })
     ops.insert(ops.end(), family.begin(), family.end());
   return ops;

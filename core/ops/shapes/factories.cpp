@@ -10,16 +10,45 @@ namespace simmesh {
 
 namespace {
 
-const Op new_zeros_op = {
-    .name = "new_zeros",
-    .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      return {{attributes.get<Dims>("size"), inputs[0].dtype}};
-    },
-    .kernel =
-        [](gsl::span<const Tensor>, const Attributes&, gsl::span<Tensor> outputs) {
-          if (outputs[0].bytes() > 0) std::memset(outputs[0].mutable_data(), 0, outputs[0].bytes());
-        },
-};
+// An op that makes a tensor of one value, of the shape of its input or of a size of its own.
+// Without a value it makes zeros.
+Op filled_op(std::string name, std::optional<double> value) {
+  auto shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
+    return {{attributes.get_or("size", Dims(inputs[0].shape.begin(), inputs[0].shape.end())),
+             attributes.get_or("dtype", inputs[0].dtype)}};
+  };
+  auto kernel = [value](gsl::span<const Tensor>, const Attributes& attributes,
+                        gsl::span<Tensor> outputs) {
+    Tensor& out = outputs[0];
+    if (out.bytes() == 0) return;
+    double filled = value ? *value : attributes.get<double>("fill_value");
+    if (filled == 0 && !std::signbit(filled))
+      std::memset(out.mutable_data(), 0, out.bytes());
+    else
+      adopt_(out, full(out.shape(), out.dtype(), filled));
+  };
+  return {.name = std::move(name), .shape = shape, .kernel = kernel};
+}
+
+const Op empty_like_op = filled_op("empty_like", 0);
+const Op zeros_like_op = filled_op("zeros_like", 0);
+const Op ones_like_op = filled_op("ones_like", 1);
+const Op full_like_op = filled_op("full_like", {});
+const Op new_empty_op = filled_op("new_empty", 0);
+const Op new_zeros_op = filled_op("new_zeros", 0);
+const Op new_ones_op = filled_op("new_ones", 1);
+const Op new_full_op = filled_op("new_full", {});
+
+Attributes with_dtype(Attributes attributes, std::optional<DType> dtype) {
+  if (dtype) attributes.set("dtype", *dtype);
+  return attributes;
+}
+
+Tensor made_like(const Op& op, const Tensor& x, const Attributes& attributes) {
+  return call_one(op, {x.detach()}, attributes);
+}
+
+Attributes of_size(DimSpan shape) { return {{"size", Dims(shape.begin(), shape.end())}}; }
 
 // A value whose fraction an integer dtype drops, as converted does.
 template <class T>
@@ -48,22 +77,44 @@ Tensor ones(DimSpan shape, DType dtype) { return full(shape, dtype, 1); }
 
 Tensor scalar_tensor(double value, DType dtype) { return full(Shape{}, dtype, value); }
 
+// Of a plain tensor only the shape counts: there is no op to run.
 Tensor empty_like(const Tensor& x, std::optional<DType> dtype) {
+  if (x.distribution()) return made_like(empty_like_op, x, with_dtype({}, dtype));
   return empty(x.shape(), dtype.value_or(x.dtype()));
 }
 
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype) {
+  if (x.distribution()) return made_like(zeros_like_op, x, with_dtype({}, dtype));
   return zeros(x.shape(), dtype.value_or(x.dtype()));
 }
 
-Tensor ones_like(const Tensor& x, std::optional<DType> dtype) { return full_like(x, 1, dtype); }
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype) {
+  if (x.distribution()) return made_like(ones_like_op, x, with_dtype({}, dtype));
+  return full(x.shape(), dtype.value_or(x.dtype()), 1);
+}
 
 Tensor full_like(const Tensor& x, double value, std::optional<DType> dtype) {
+  if (x.distribution())
+    return made_like(full_like_op, x, with_dtype({{"fill_value", value}}, dtype));
   return full(x.shape(), dtype.value_or(x.dtype()), value);
 }
 
-Tensor new_zeros(const Tensor& x, DimSpan shape) {
-  return call_one(new_zeros_op, {x.detach()}, {{"size", Dims(shape.begin(), shape.end())}});
+Tensor new_empty(const Tensor& x, DimSpan shape, std::optional<DType> dtype) {
+  return made_like(new_empty_op, x, with_dtype(of_size(shape), dtype));
+}
+
+Tensor new_zeros(const Tensor& x, DimSpan shape, std::optional<DType> dtype) {
+  return made_like(new_zeros_op, x, with_dtype(of_size(shape), dtype));
+}
+
+Tensor new_ones(const Tensor& x, DimSpan shape, std::optional<DType> dtype) {
+  return made_like(new_ones_op, x, with_dtype(of_size(shape), dtype));
+}
+
+Tensor new_full(const Tensor& x, DimSpan shape, double value, std::optional<DType> dtype) {
+  Attributes attributes = of_size(shape);
+  attributes.set("fill_value", value);
+  return made_like(new_full_op, x, with_dtype(std::move(attributes), dtype));
 }
 
 Tensor arange(const Range& range, DType dtype) {
@@ -104,7 +155,8 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) 
 }
 
 gsl::span<const Op* const> factory_ops() {
-  static const Op* const ops[] = {&new_zeros_op};
+  static const Op* const ops[] = {&empty_like_op, &full_like_op, &ones_like_op, &zeros_like_op,
+                                  &new_empty_op,  &new_full_op,  &new_ones_op,  &new_zeros_op};
   return ops;
 }
 

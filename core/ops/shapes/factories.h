@@ -7,8 +7,9 @@
 
 namespace simmesh {
 
-// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. Distributed arguments
-// of the functions that end in _like give a plain tensor of the logical shape.
+// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. What is made like a
+// distributed tensor is distributed as that is, replicated where that is pending; of another shape
+// it is replicated.
 
 // ones returns a contiguous tensor of ones.
 Tensor ones(DimSpan shape, DType dtype);
@@ -26,8 +27,12 @@ Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = {});
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype = {});
 Tensor full_like(const Tensor& x, double value, std::optional<DType> dtype = {});
 
-// new_zeros returns zeros of the dtype of x, distributed if x is: what gradients are made of.
-Tensor new_zeros(const Tensor& x, DimSpan shape);
+// new_empty, new_zeros, new_ones and new_full return a tensor of any shape, of the dtype of x where
+// none is given, and distributed if x is.
+Tensor new_empty(const Tensor& x, DimSpan shape, std::optional<DType> dtype = {});
+Tensor new_zeros(const Tensor& x, DimSpan shape, std::optional<DType> dtype = {});
+Tensor new_ones(const Tensor& x, DimSpan shape, std::optional<DType> dtype = {});
+Tensor new_full(const Tensor& x, DimSpan shape, double value, std::optional<DType> dtype = {});
 
 // Range is start, start + step, ... below end, or above it for a negative step.
 struct Range {

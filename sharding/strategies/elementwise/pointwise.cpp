@@ -7,14 +7,22 @@
 namespace simmesh {
 
 gsl::span<const OpStrategy> pointwise_strategies() {
-  static const std::vector<OpStrategy> strategies = {
+  static const OpStrategy strategies[] = {
       {"add", elementwise(additive_rows())},
       {"sub", elementwise(additive_rows())},
+      {"rsub", elementwise()},
       {"mul", elementwise(joined({linear_rows(), product_rows()}))},
       {"div", elementwise(joined({linear_rows(), quotient_rows()}))},
+      {"div.Tensor_mode", elementwise()},
+      {"remainder", elementwise()},
+      {"fmod", elementwise()},
+      {"pow", elementwise()},
+      {"pow.Tensor_Tensor", elementwise()},
       {"neg", elementwise(joined({linear_rows(), decreasing_rows()}))},
-      {"_to_copy",
-       elementwise(joined({linear_rows(), increasing_rows()}))},
+      {"abs", elementwise()},
+      {"sign", elementwise(increasing_rows())},
+      {"sgn", elementwise(increasing_rows())},
+      {"reciprocal", elementwise()},
   };
   return strategies;
 }

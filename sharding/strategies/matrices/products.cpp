@@ -1,20 +1,106 @@
 #include "core/ops/matrices/products.h"
 
+#include <string_view>
+
+#include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
 
 namespace simmesh {
 
+namespace {
+
+const Placement sum_of_terms = Partial(ReduceOp::sum);
+
+// Contraction names the dims of a product a b by letters: those that both factors and the result
+// have (a batch), those of both factors alone (summed), and those of one factor and the result.
+//
+//   {"mk", "kn", "mn"}   // mm
+struct Contraction {
+  std::string_view left, right, result;
+};
+
+std::optional<std::int64_t> place_of(char letter, std::string_view letters) {
+  std::size_t place = letters.find(letter);
+  if (place == std::string_view::npos) return std::nullopt;
+  return std::int64_t(place);
+}
+
+Placement split_along(char letter, std::string_view letters) {
+  auto place = place_of(letter, letters);
+  return place ? Shard(*place) : Replicate();
+}
+
+// Batch dims come first, then summed ones, those of the left factor and those of the right.
+int rank_of(char letter, const Contraction& product) {
+  bool in_left = place_of(letter, product.left).has_value();
+  bool in_right = place_of(letter, product.right).has_value();
+  if (in_left && in_right) return place_of(letter, product.result) ? 0 : 1;
+  return in_left ? 2 : 3;
+}
+
+StrategyRows split_rows(const Contraction& product) {
+  StrategyRows rows;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::string_view letters = rank == 3 ? product.right : product.left;
+    for (char letter : letters) {
+      if (rank_of(letter, product) != rank) continue;
+      rows.push_back(rule({split_along(letter, product.left), split_along(letter, product.right)},
+                          rank == 1 ? sum_of_terms : split_along(letter, product.result)));
+    }
+  }
+  return rows;
+}
+
+StrategyRows product_rows_of(const Contraction& product) {
+  StrategyRows rows = split_rows(product);
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg}) {
+    Placement pending = Partial(op);
+    rows.push_back(rule({pending, Replicate()}, pending));
+    rows.push_back(rule({Replicate(), pending}, pending));
+  }
+  return rows;
+}
+
+ShardingStrategy product_strategy(const Contraction& product) {
+  return {.rows = [product](const StrategyRequest& call) {
+    return linear_in(call, product_rows_of(product));
+  }};
+}
+
+// The addend lies like the result, of which it may lack dims, or have them with size one.
+Placement addend_like(const Placement& result, const Shape& addend, const Shape& shape) {
+  if (!result.splits()) return result;
+  std::int64_t dim = result.dim() - std::int64_t(shape.size() - addend.size());
+  return dim < 0 || addend[std::size_t(dim)] == 1 ? Replicate() : Shard(dim);
+}
+
+ShardingStrategy addend_strategy(const Contraction& product) {
+  return {.rows = [product](const StrategyRequest& call) {
+    StrategyRows rows = product_rows_of(product);
+    for (StrategyRow& row : rows)
+      row.inputs.insert(row.inputs.begin(),
+                        addend_like(*row.outputs[0], call.inputs[0].shape, call.outputs[0].shape));
+    return linear_in(call, std::move(rows));
+  }};
+}
+
+constexpr Contraction matrices = {"mk", "kn", "mn"};
+constexpr Contraction batches = {"bmk", "bkn", "bmn"};
+
+}  // namespace
+
 gsl::span<const OpStrategy> product_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"mm",
-       {.rows =
-            [](const StrategyRequest&) {
-              return StrategyRows{
-                  rule({Shard(1), Shard(0)}, Partial(ReduceOp::sum)),
-                  rule({Shard(0), Replicate()}, Shard(0)),
-                  rule({Replicate(), Shard(1)}, Shard(1)),
-              };
-            }}},
+      {"mm", product_strategy(matrices)},
+      {"bmm", product_strategy(batches)},
+      {"mv", product_strategy({"mk", "k", "m"})},
+      {"dot", product_strategy({"k", "k", ""})},
+      {"addmm", addend_strategy(matrices)},
+      {"baddbmm", addend_strategy(batches)},
+      {"linear", {.decomposition = [](const OpCall& call) -> std::vector<Tensor> {
+         return {linear(call.inputs[0], call.inputs[1],
+                        call.inputs.size() > 2 ? call.inputs[2] : Tensor())};
+       }}},
   };
   return strategies;
 }

@@ -1,0 +1,37 @@
+#include "core/ops/indexing/resampling.h"
+
+#include "core/gradients/families.h"
+#include "core/ops/gradient_call.h"
+
+namespace simmesh {
+
+namespace {
+
+double scale_of(const GradientCall& call) { return call.attributes().get_or("scale", 0.0); }
+
+Gradients upsample_gradient(const GradientCall& call) {
+  return {upsample_nearest_backward(call.gradient(), call.input_type(0).shape, scale_of(call))};
+}
+
+Gradients upsample_backward_gradient(const GradientCall& call) {
+  if (scale_of(call) > 0) return {upsample_nearest(call.gradient(), {.scale = scale_of(call)})};
+  return {upsample_nearest(call.gradient(), {.size = call.attributes().get<Dims>("size")})};
+}
+
+Gradients rot90_gradient(const GradientCall& call) {
+  return {rot90(call.gradient(), -call.attributes().get<std::int64_t>("k"),
+                call.attributes().get<Dims>("dims"))};
+}
+
+}  // namespace
+
+gsl::span<const OpGradient> resampling_gradients() {
+  static const OpGradient gradients[] = {
+      {"upsample_nearest", {upsample_gradient}},
+      {"upsample_nearest_backward", {upsample_backward_gradient}},
+      {"rot90", {rot90_gradient}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

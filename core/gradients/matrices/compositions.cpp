@@ -1,0 +1,29 @@
+#include "core/ops/matrices/compositions.h"
+
+#include "core/gradients/families.h"
+#include "core/gradients/input_gradient.h"
+#include "core/ops/gradient_call.h"
+
+namespace simmesh {
+
+namespace {
+
+Gradients cross_gradient(const GradientCall& call) {
+  auto dim = call.attributes().get<std::int64_t>("dim");
+  Gradients result(2);
+  Tensor g = call.gradient();
+  if (call.needs(0)) result[0] = summed_to_input(call, 0, cross(call.input(1), g, dim));
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, cross(g, call.input(0), dim));
+  return result;
+}
+
+}  // namespace
+
+gsl::span<const OpGradient> composition_gradients() {
+  static const OpGradient gradients[] = {
+      {"linalg_cross", {cross_gradient, {.inputs = 0b11, .crosswise = true}}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

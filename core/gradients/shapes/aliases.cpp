@@ -1,0 +1,24 @@
+#include "core/ops/shapes/aliases.h"
+
+#include "core/gradients/families.h"
+#include "core/ops/gradient_call.h"
+
+namespace simmesh {
+
+namespace {
+
+Gradients same_gradient(const GradientCall& call) { return {call.gradient()}; }
+
+}  // namespace
+
+gsl::span<const OpGradient> alias_gradients() {
+  static const OpGradient gradients[] = {
+      {"alias", {same_gradient}},
+      {"positive", {same_gradient}},
+      {"view_as_complex", {same_gradient}},
+      {"view_as_real", {same_gradient}},
+  };
+  return gradients;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Ops that read elements of images [N, C, d...] at other places, and turns of planes.
+
+// Upsampling says how large the dims after the first two become: their sizes, or a factor of which
+// the result is rounded down; one of them is given.
+struct Upsampling {
+  Dims size = {};  // one for all dims, or one for each
+  std::optional<double> scale = {};
+};
+// upsample_nearest takes for each place the element whose index is the place divided by the factor,
+// rounded down. Raises a ValueError where neither size nor factor, or both, are given.
+Tensor upsample_nearest(const Tensor& x, const Upsampling& options);
+// upsample_nearest_backward adds the gradients of all places that read an element; scale is 0 where
+// there was none.
+Tensor upsample_nearest_backward(const Tensor& gradient, DimSpan input_sizes, double scale);
+
+// rot90 turns the plane of two dims by 90 degrees, from the first towards the second, k times.
+Tensor rot90(const Tensor& x, std::int64_t k, DimSpan dims);
+
+// block_diag puts matrices (vectors are rows) along the diagonal of one that is zero elsewhere.
+Tensor block_diag(gsl::span<const Tensor> matrices);
+
+// resampling_ops returns the ops of this file.
+gsl::span<const Op* const> resampling_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// Products and distances that are put together from simpler operations.
+
+// kron is the Kronecker product: each element of a times b, as blocks. The tensor of fewer dims
+// gets leading dims of size one.
+Tensor kron(const Tensor& a, const Tensor& b);
+
+// cross is the cross product of vectors of three elements along a dim, the first of size three
+// where none is given; other dims are broadcast.
+Tensor cross(const Tensor& a, const Tensor& b, std::optional<std::int64_t> dim = {});
+
+// cdist returns the p-norm of each difference of rows: a[..., n, m] and b[..., k, m] give
+// [..., n, k].
+Tensor cdist(const Tensor& a, const Tensor& b, double p = 2.0);
+
+// Renorm says which norm of the slices of which dim may not be above max_norm.
+struct Renorm {
+  double p = 2.0;
+  std::int64_t dim = 0;
+  double max_norm = 1.0;
+};
+// renorm scales each slice of a dim whose norm is larger down to it.
+Tensor renorm(const Tensor& x, const Renorm& options);
+
+// composition_ops returns the ops of this file: the cross product.
+gsl::span<const Op* const> composition_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/ops/shapes/views.h"
+
+namespace simmesh {
+
+// Forms of the views of views.h for several dims, and in place.
+
+// movedim moves the dims at sources to destinations; the others keep their order.
+Tensor movedim(const Tensor& x, DimSpan sources, DimSpan destinations);
+
+// squeeze drops those of the given dims that have size one.
+Tensor squeeze(const Tensor& x, DimSpan dims);
+
+// tensor_split cuts a dim into that many parts, of which the first may be one longer, or before
+// each of the indices.
+std::vector<Tensor> tensor_split(const Tensor& x, std::int64_t sections, std::int64_t dim = 0);
+std::vector<Tensor> tensor_split(const Tensor& x, DimSpan indices, std::int64_t dim = 0);
+
+// transpose_, unsqueeze_ and squeeze_ let self be the view.
+Tensor& transpose_(Tensor& self, std::int64_t dim0, std::int64_t dim1);
+Tensor& unsqueeze_(Tensor& self, std::int64_t dim);
+Tensor& squeeze_(Tensor& self, std::optional<std::int64_t> dim = {});
+
+}  // namespace simmesh

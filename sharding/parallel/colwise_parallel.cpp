@@ -1,0 +1,30 @@
+#include "sharding/parallel/colwise_parallel.h"
+
+#include "core/check/error.h"
+#include "core/nn/embedding.h"
+#include "core/nn/linear.h"
+#include "sharding/parallel/distribute_module.h"
+
+namespace simmesh {
+
+void ColwiseParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
+  bool is_embedding = dynamic_cast<nn::Embedding*>(&module) != nullptr;
+  if (!is_embedding && !dynamic_cast<nn::Linear*>(&module))
+    raise(ErrorKind::not_implemented_error, "sharding/parallelize",
+          "ColwiseParallel currently only supports nn::Linear and nn::Embedding");
+  for (const nn::ParameterSlot& slot : std::vector(module.slots()))
+    if (slot.tensor.is_defined())
+      distribute_parameter(module, slot.name, mesh, {Shard(is_embedding ? 1 : 0)});
+  module.add_pre_hook([layout = input_layout, mesh](nn::Module&, nn::Tensors inputs) {
+    inputs[0] = laid_out(inputs[0], mesh, {layout, Replicate()});
+    return inputs;
+  });
+  module.add_hook([layout = output_layout, is_local = use_local_output, mesh](
+                      nn::Module&, const nn::Tensors&, nn::Tensors outputs) {
+    outputs[0] = laid_out(outputs[0], mesh, {layout, layout});
+    if (is_local) outputs[0] = piece_of(outputs[0]);
+    return outputs;
+  });
+}
+
+}  // namespace simmesh

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "core/nn/module.h"
+#include "sharding/dtensor.h"
+
+namespace simmesh {
+
+// ColwiseParallel splits a Linear layer, or an Embedding, by columns: each rank computes its own
+// columns of the output from the whole input. Weight [out, in] and bias are split along out; an
+// Embedding's weight along its width.
+//
+// A plain input is taken to lie as input_layout says (replicated), and gathered where it is split.
+// The output is split along its last dim, or redistributed to output_layout; use_local_output hands
+// out the rank's piece as a plain tensor.
+//
+// Throws a NotImplementedError for other modules.
+struct ColwiseParallel {
+  Placement input_layout = Replicate();
+  Placement output_layout = Shard(-1);
+  bool use_local_output = true;
+
+  void apply(nn::Module& module, const DeviceMesh& mesh) const;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,36 @@
+#include "sharding/parallel/distribute_module.h"
+
+#include "core/autograd/variable.h"
+
+namespace simmesh {
+
+void distribute_parameter(nn::Module& module, std::string_view name, const DeviceMesh& mesh,
+                          const Placements& placements) {
+  const Tensor& parameter = module.parameter(name);
+  DTensor distributed = distribute_tensor(parameter.detach(), mesh, placements);
+  if (parameter.requires_grad()) distributed.set_requires_grad();
+  module.set_parameter(name, distributed.as_tensor());
+}
+
+void replicate_parameters(nn::Module& module, const DeviceMesh& mesh) {
+  for (const auto& [path, below] : module.named_modules())
+    for (const nn::ParameterSlot& slot : std::vector(below->slots())) {
+      if (!slot.tensor.is_defined() || slot.tensor.distribution()) continue;
+      DTensor replicated = from_local(slot.tensor.detach(), mesh, {Replicate()});
+      if (slot.tensor.requires_grad()) replicated.set_requires_grad();
+      below->set_parameter(slot.name, replicated.as_tensor());
+    }
+}
+
+Tensor laid_out(const Tensor& tensor, const DeviceMesh& mesh, const TensorLayout& layout) {
+  DTensor result = tensor.distribution()
+                       ? DTensor::of(tensor)
+                       : from_local(tensor, mesh, {layout.from}, {.check_shapes = false});
+  bool moves =
+      layout.to && !(*layout.to == (tensor.distribution() ? result.placements()[0] : layout.from));
+  return (moves ? result.redistribute({*layout.to}) : result).as_tensor();
+}
+
+Tensor piece_of(const Tensor& tensor) { return DTensor::of(tensor).to_local(); }
+
+}  // namespace simmesh

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sharding/parallel/parallel_style.h"
+
+namespace simmesh {
+
+// ParallelizePlan says which module gets which style, by its dotted path below the module that is
+// parallelised. A part of a path may hold *, ? and [...] as names of files do; the empty path is
+// the module itself.
+using ParallelizePlan = std::vector<std::pair<std::string, ParallelStyle>>;
+
+// parallelize spreads the modules that a plan names over a mesh of one dim, in the order of the
+// plan: PyTorch's parallelize_module.
+//
+//   parallelize(model, mesh["tp"], {{"blocks.*.mlp.fc1", ColwiseParallel()},
+//                                   {"blocks.*.mlp.fc2", RowwiseParallel()}});
+//
+// Throws a ValueError for a mesh of more dims, and for a path at which there is no module; nothing
+// is changed then.
+void parallelize(nn::Module& module, const DeviceMesh& mesh, const ParallelizePlan& plan);
+void parallelize(nn::Module& module, const DeviceMesh& mesh, const ParallelStyle& style);
+
+// modules_at returns the modules at a path as in a plan, in order of registration.
+std::vector<nn::Module*> modules_at(nn::Module& module, const std::string& path);
+
+}  // namespace simmesh

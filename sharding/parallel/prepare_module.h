@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/nn/module.h"
+#include "sharding/dtensor.h"
+
+namespace simmesh {
+
+// Layouts has one entry an input or output; nothing for one that is left alone.
+using Layouts = std::vector<std::optional<Placement>>;
+
+// PrepareModuleInput brings a module's inputs to other placements before it runs: a plain one is
+// taken for the rank's piece of a tensor that lies as input_layouts says. use_local_output hands
+// the module the rank's pieces as plain tensors.
+//
+// Calling the module throws a ValueError where it gets another number of inputs.
+struct PrepareModuleInput {
+  Layouts input_layouts;
+  Layouts desired_input_layouts;
+  bool use_local_output = false;
+
+  // apply throws an AssertionError for lists of unequal length.
+  void apply(nn::Module& module, const DeviceMesh& mesh) const;
+};
+
+// PrepareModuleOutput does so with a module's outputs after it ran.
+struct PrepareModuleOutput {
+  Layouts output_layouts;
+  Layouts desired_output_layouts;
+  bool use_local_output = true;
+
+  void apply(nn::Module& module, const DeviceMesh& mesh) const;
+};
+
+// PrepareModuleInputOutput does both.
+struct PrepareModuleInputOutput {
+  PrepareModuleInput input;
+  PrepareModuleOutput output;
+
+  void apply(nn::Module& module, const DeviceMesh& mesh) const;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,32 @@
+#include "sharding/parallel/rowwise_parallel.h"
+
+#include "core/check/error.h"
+#include "core/nn/embedding.h"
+#include "core/nn/linear.h"
+#include "sharding/parallel/distribute_module.h"
+
+namespace simmesh {
+
+void RowwiseParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
+  bool is_embedding = dynamic_cast<nn::Embedding*>(&module) != nullptr;
+  if (!is_embedding && !dynamic_cast<nn::Linear*>(&module))
+    raise(ErrorKind::not_implemented_error, "sharding/parallelize",
+          "RowwiseParallel currently only supports nn::Linear and nn::Embedding");
+  distribute_parameter(module, "weight", mesh, {Shard(is_embedding ? 0 : 1)});
+  for (const nn::ParameterSlot& slot : std::vector(module.slots()))
+    if (slot.tensor.is_defined() && slot.name != "weight")
+      distribute_parameter(module, slot.name, mesh, {Replicate()});
+  Placement wanted = is_embedding ? Replicate() : Shard(-1);
+  module.add_pre_hook([layout = input_layout, wanted, mesh](nn::Module&, nn::Tensors inputs) {
+    inputs[0] = laid_out(inputs[0], mesh, {layout, wanted});
+    return inputs;
+  });
+  module.add_hook([layout = output_layout, is_local = use_local_output, mesh](
+                      nn::Module&, const nn::Tensors&, nn::Tensors outputs) {
+    outputs[0] = laid_out(outputs[0], mesh, {layout, layout});
+    if (is_local) outputs[0] = piece_of(outputs[0]);
+    return outputs;
+  });
+}
+
+}  // namespace simmesh

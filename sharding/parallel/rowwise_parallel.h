@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/nn/module.h"
+#include "sharding/dtensor.h"
+
+namespace simmesh {
+
+// RowwiseParallel splits a Linear layer, or an Embedding, by rows: each rank multiplies its own
+// columns of the input, and the products are added up over the ranks. Weight [out, in] is split
+// along in, the bias is replicated; an Embedding's weight is split along its rows, and indices are
+// replicated.
+//
+// A plain input is taken to lie as input_layout says (split along its last dim). The output is
+// summed up to replicated tensors, or to output_layout; use_local_output hands out the rank's piece
+// as a plain tensor.
+//
+// Throws a NotImplementedError for other modules.
+struct RowwiseParallel {
+  Placement input_layout = Shard(-1);
+  Placement output_layout = Replicate();
+  bool use_local_output = true;
+
+  void apply(nn::Module& module, const DeviceMesh& mesh) const;
+};
+
+}  // namespace simmesh

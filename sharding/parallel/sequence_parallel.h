@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/nn/module.h"
+#include "sharding/dtensor.h"
+
+namespace simmesh {
+
+// SequenceParallel runs a module whose parameters are few, such as a normalisation or dropout, on
+// inputs that are split along the sequence (Korthikanti et al. 2022): its parameters are
+// replicated, and their gradients are pending sums over the ranks.
+//
+// A plain input is taken for the rank's piece of a tensor that is split along sequence_dim; a
+// distributed one is brought there. The output lies as the module leaves it; use_local_output hands
+// out the rank's piece as a plain tensor.
+struct SequenceParallel {
+  std::int64_t sequence_dim = 1;
+  bool use_local_output = false;
+
+  void apply(nn::Module& module, const DeviceMesh& mesh) const;
+};
+
+}  // namespace simmesh

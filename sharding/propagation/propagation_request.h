@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/clock/topology.h"
+#include "core/ops/op.h"
+#include "sharding/dtensor_spec.h"
+
+namespace simmesh {
+
+// PropagationRequest is all that the placements of a call depend on.
+struct PropagationRequest {
+  const Op* op = nullptr;
+  Attributes attributes;
+  TensorTypes inputs;                          // logical; absent ones are not defined
+  std::vector<std::optional<Sharding>> given;  // nothing for absent ones
+  Dims mesh_shape;
+  Destination destination = Destination::fresh;
+  std::optional<Sharding> out;  // of the tensor that is given
+  // keeps_bits leaves out rows that compute with a part of a pending floating sum or average: such
+  // a row is right up to rounding only, and in exact arithmetic nothing is.
+  bool keeps_bits = false;
+  Topology topology = {};
+
+  bool operator==(const PropagationRequest& other) const;
+};
+
+// to_string returns "mm: S(0),R and R,S(0) -> ...": the request in words.
+std::string to_string(const PropagationRequest& request);
+
+// is_shardable says whether each dim is at least as long as the number of ranks that split it.
+bool is_shardable(DimSpan shape, PlacementSpan placements, DimSpan mesh_shape);
+
+}  // namespace simmesh

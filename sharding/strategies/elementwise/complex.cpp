@@ -1,0 +1,45 @@
+#include "core/ops/elementwise/complex.h"
+
+#include <algorithm>
+
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/pointwise_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+// The parts of a number stay together: no row splits the last dim.
+ShardingStrategy of_pairs(StrategyRows pending) {
+  auto rows = [pending = std::move(pending)](const StrategyRequest& call) {
+    StrategyRows all = elementwise_rows(call, pending);
+    std::int64_t last = std::int64_t(call.outputs[0].shape.size()) - 1;
+    all.erase(
+        std::remove_if(all.begin(), all.end(),
+                       [last](const StrategyRow& row) { return row.outputs[0]->splits(last); }),
+        all.end());
+    return all;
+  };
+  return {.rows = std::move(rows), .accepts_short_dims = true};
+}
+
+StrategyRows complex_abs_rows(const StrategyRequest& call) {
+  StrategyRows rows;
+  for (std::int64_t dim = 0; dim < std::int64_t(call.outputs[0].shape.size()); ++dim)
+    rows.push_back(rule({Shard(dim)}, Shard(dim)));
+  return rows;
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> complex_strategies() {
+  static const OpStrategy strategies[] = {
+      {"complex_abs", {.rows = complex_abs_rows, .accepts_short_dims = true}},
+      {"complex_conj", of_pairs(linear_rows())},
+      {"complex_mul", of_pairs(product_rows())},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

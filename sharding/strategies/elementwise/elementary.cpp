@@ -1,0 +1,35 @@
+#include "core/ops/elementwise/elementary.h"
+
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/pointwise_rows.h"
+
+namespace simmesh {
+
+// A function that isn't defined everywhere passes nothing pending: a rank's part may lie where it
+// is not.
+gsl::span<const OpStrategy> elementary_strategies() {
+  static const OpStrategy strategies[] = {
+      {"exp", elementwise(increasing_rows())},
+      {"exp2", elementwise(increasing_rows())},
+      {"expm1", elementwise(increasing_rows())},
+      {"log", elementwise()},
+      {"log1p", elementwise()},
+      {"log2", elementwise()},
+      {"log10", elementwise()},
+      {"xlogy", elementwise()},
+      {"sqrt", elementwise()},
+      {"rsqrt", elementwise()},
+      {"erf", elementwise(increasing_rows())},
+      {"erfc", elementwise(decreasing_rows())},
+      {"floor", elementwise(increasing_rows())},
+      {"ceil", elementwise(increasing_rows())},
+      {"round", elementwise(increasing_rows())},
+      {"trunc", elementwise(increasing_rows())},
+      {"sigmoid", elementwise(increasing_rows())},
+      {"logaddexp", elementwise(increasing_pair_rows())},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,39 @@
+#include "core/ops/elementwise/inplace.h"
+
+#include "sharding/strategies/conversion_rows.h"
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/pointwise_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+StrategyRows copy_rows(const StrategyRequest& call) {
+  return elementwise_rows(call, conversion_rows(call.inputs[1].dtype, call.outputs[0].dtype, 2));
+}
+
+// What every rank writes is the average, the largest and the least of it, but not the sum, unless
+// it is zero.
+StrategyRows fill_rows(const StrategyRequest& call) {
+  auto number = number_in(call.attributes, "value");
+  bool is_zero = number && number->as<double>() == 0.0;
+  StrategyRows rows;
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::max, ReduceOp::min}) {
+    if (op == ReduceOp::sum && !is_zero) continue;
+    rows.push_back(rule({Partial(op)}, Partial(op)));
+    rows.push_back(rule({Partial(op), Replicate()}, Partial(op)));
+  }
+  return elementwise_rows(call, rows);
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> inplace_strategies() {
+  static const OpStrategy strategies[] = {
+      {"copy", {.rows = copy_rows, .accepts_short_dims = true}},
+      {"fill", {.rows = fill_rows, .accepts_short_dims = true}},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

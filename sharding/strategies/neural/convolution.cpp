@@ -1,0 +1,88 @@
+#include "core/ops/neural/convolution.h"
+
+#include <algorithm>
+
+#include "sharding/strategies/families.h"
+
+namespace simmesh {
+
+namespace {
+
+// Dims of images [n, in, h, w], and of weights [out, in, rows, columns].
+constexpr std::int64_t batch_dim = 0, channel_dim = 1, width_dim = 3;
+constexpr std::int64_t out_dim = 0, in_dim = 1;
+const Placement pending_sum = Partial(ReduceOp::sum);
+
+// Whether the windows lie side by side along the width, so that none needs elements of two pieces.
+bool tiles_width(const Convolution2d& options, const Shape& weight) {
+  return options.padding[1] == 0 && options.dilation[1] == 1 && options.stride[1] == weight[3];
+}
+
+StrategyRow with_bias(StrategyRow row, const StrategyRequest& call, const Placement& bias) {
+  if (call.inputs.size() > 2) row.inputs.push_back(bias);
+  return row;
+}
+
+StrategyRows convolution_rows(const StrategyRequest& call) {
+  Convolution2d options = convolution_of(call.attributes);
+  auto with = [&](StrategyRow row, const Placement& bias) {
+    return with_bias(std::move(row), call, bias);
+  };
+  Placement whole = Replicate();
+  StrategyRows rows = {with(rule({Shard(batch_dim), whole}, Shard(batch_dim)), whole)};
+  if (tiles_width(options, call.inputs[1].shape))
+    rows.push_back(with(rule({Shard(width_dim), whole}, Shard(width_dim)), whole));
+  if (options.groups != 1) return rows;
+  rows.push_back(with(rule({Shard(channel_dim), Shard(in_dim)}, pending_sum), pending_sum));
+  rows.push_back(with(rule({whole, Shard(out_dim)}, Shard(channel_dim)), Shard(0)));
+  return rows;
+}
+
+// Inputs: the images and the gradient of the result.
+StrategyRows weight_rows(const StrategyRequest& call) {
+  Convolution2d options = convolution_of(call.attributes);
+  Placement whole = Replicate();
+  StrategyRows rows = {rule({Shard(batch_dim), Shard(batch_dim)}, pending_sum)};
+  if (tiles_width(options, call.outputs[0].shape))
+    rows.push_back(rule({Shard(width_dim), Shard(width_dim)}, pending_sum));
+  if (options.groups != 1) return rows;
+  rows.push_back(rule({Shard(channel_dim), whole}, Shard(in_dim)));
+  rows.push_back(rule({whole, Shard(channel_dim)}, Shard(out_dim)));
+  return rows;
+}
+
+// Pieces of the width are whole windows: one plain shard, of as many windows on every rank.
+bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candidate) {
+  const Placements& images = *candidate.inputs[0];
+  std::int64_t windows = convolution_of(request.call.attributes).stride[1], shards = 0;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    if (!images[i].splits(width_dim)) continue;
+    if (!images[i].is_shard() || ++shards > 1) return false;
+    if (request.call.inputs[0].shape[width_dim] % (windows * request.mesh_shape[i]) != 0)
+      return false;
+  }
+  return true;
+}
+
+// The weight's size is an argument.
+Attributes local_weight_attributes(const LocalCall& call) {
+  Attributes attributes = call.attributes;
+  Shape shape = call.output_specs[0]->local_shape();
+  attributes.set("weight_size", Dims(shape.begin(), shape.end()));
+  return attributes;
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> convolution_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"convolution", {.rows = convolution_rows, .filter = cuts_between_windows}},
+      {"convolution_weight",
+       {.rows = weight_rows,
+        .filter = cuts_between_windows,
+        .local_attributes = local_weight_attributes}},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

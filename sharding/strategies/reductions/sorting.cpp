@@ -1,0 +1,45 @@
+#include "core/ops/reductions/sorting.h"
+
+#include "sharding/strategies/dim_rows.h"
+#include "sharding/strategies/families.h"
+
+namespace simmesh {
+
+namespace {
+
+// Inputs: the boundaries, in one row or one a row of values, and the values.
+StrategyRows search_rows(const StrategyRequest& call) {
+  std::int64_t rows_of_boundaries = std::int64_t(call.inputs[0].shape.size()) - 1;
+  StrategyRows rows;
+  for (std::int64_t dim = 0; dim < std::int64_t(call.inputs[1].shape.size()); ++dim)
+    rows.push_back(
+        rule({dim < rows_of_boundaries ? Shard(dim) : Replicate(), Shard(dim)}, Shard(dim)));
+  // A value's place is how many boundaries come before it.
+  rows.push_back(rule({Shard(rows_of_boundaries), Replicate()}, Partial(ReduceOp::sum)));
+  for (ReduceOp op : {ReduceOp::max, ReduceOp::min})
+    rows.push_back(rule({Replicate(), Partial(op)}, Partial(op)));
+  return rows;
+}
+
+// Without limits of its own a histogram lies between the least and the greatest of all elements.
+StrategyRows histogram_rows(const StrategyRequest& call) {
+  StrategyRows rows;
+  if (call.attributes.get<double>("min") == call.attributes.get<double>("max")) return rows;
+  for (std::int64_t dim = 0; dim < std::int64_t(call.inputs[0].shape.size()); ++dim)
+    rows.push_back(rule({Shard(dim)}, Partial(ReduceOp::sum)));
+  return rows;
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> sorting_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"sort", along_dim()},
+      {"topk", along_dim()},
+      {"searchsorted", {.rows = search_rows}},
+      {"histc", {.rows = histogram_rows, .accepts_short_dims = true}},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

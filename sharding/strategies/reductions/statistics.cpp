@@ -1,0 +1,56 @@
+#include "core/ops/reductions/statistics.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/ops/call.h"
+#include "core/ops/reductions/reduction_call.h"
+#include "sharding/strategies/dim_rows.h"
+#include "sharding/strategies/families.h"
+
+namespace simmesh {
+
+namespace {
+
+double exponent_of(const Attributes& attributes) { return attributes.get<double>("ord"); }
+
+// How the norms of parts make that of the whole.
+Placement pending_norm(double p) {
+  if (p == 0) return Partial(ReduceOp::sum);
+  if (std::isinf(p)) return Partial(p > 0 ? ReduceOp::max : ReduceOp::min);
+  return NormPartial(p);
+}
+
+// Nothing is less than what a piece without elements has as its least magnitude.
+std::vector<Tensor> norm_of_piece(const LocalCall& call) {
+  double p = exponent_of(call.attributes);
+  if (std::isinf(p) && p < 0 && call.inputs[0].element_count() == 0)
+    return {full(call.output_specs[0]->local_shape(), call.inputs[0].dtype(),
+                 std::numeric_limits<double>::infinity())};
+  return simmesh::call(call.op, call.inputs, call.attributes);
+}
+
+// Pending values have other magnitudes than their parts, so none is passed on.
+ShardingStrategy vector_norm_strategy() {
+  return {.rows =
+              [](const StrategyRequest& call) {
+                return reduction_rows(call, pending_norm(exponent_of(call.attributes)));
+              },
+          .accepts_short_dims = true,
+          .compute = norm_of_piece};
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> statistics_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"var", reduction()},
+      {"std", reduction()},
+      {"var_mean", reduction()},
+      {"logsumexp", reduction()},
+      {"linalg_vector_norm", vector_norm_strategy()},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,72 @@
+#include "core/ops/reductions/sums.h"
+
+#include <algorithm>
+
+#include "core/ops/reductions/reduction_call.h"
+#include "sharding/strategies/dim_rows.h"
+#include "sharding/strategies/families.h"
+
+namespace simmesh {
+
+namespace {
+
+// Rows of a reduction whose parts combine by the op that also reduces them.
+StrategyRows combining_rows(const StrategyRequest& call, ReduceOp op, bool passes_pending) {
+  Placement pending = Partial(op);
+  StrategyRows rows = reduction_rows(call, pending);
+  bool keeps_kind =
+      is_floating_point(call.outputs[0].dtype) || !is_floating_point(call.inputs[0].dtype);
+  if (passes_pending && keeps_kind) rows.push_back(rule({pending}, pending));
+  return linear_in(call, std::move(rows));
+}
+
+ShardingStrategy combining(ReduceOp op, bool passes_pending = true) {
+  return {
+      .rows = [=](const StrategyRequest& call) { return combining_rows(call, op, passes_pending); },
+      .accepts_short_dims = true};
+}
+
+std::int64_t shards_of(PlacementSpan placements, std::int64_t dim, DimSpan mesh_shape) {
+  std::int64_t shards = 1;
+  for (std::size_t i = 0; i < placements.size(); ++i)
+    if (placements[i].splits(dim)) shards *= mesh_shape[i] * placements[i].split_factor();
+  return shards;
+}
+
+// An average of averages is right where each is of as many elements.
+bool has_even_shards(const MeshRequest& request, const MeshCandidate& candidate) {
+  const Shape& shape = request.call.inputs[0].shape;
+  const Placements& placements = *candidate.inputs[0];
+  for (std::int64_t dim : reduced_dims(request.call.attributes, shape.size())) {
+    if (dim >= std::int64_t(shape.size())) continue;
+    auto is_ragged = [dim](const Placement& one) {
+      return one.is_ragged_shard() && one.splits(dim);
+    };
+    if (std::any_of(placements.begin(), placements.end(), is_ragged)) return false;
+    if (shape[std::size_t(dim)] % shards_of(placements, dim, request.mesh_shape) != 0) return false;
+  }
+  return true;
+}
+
+ShardingStrategy average() {
+  return {
+      .rows = [](const StrategyRequest& call) { return combining_rows(call, ReduceOp::avg, true); },
+      .filter = has_even_shards};
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> sum_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"sum", combining(ReduceOp::sum)},
+      {"mean", average()},
+      {"nansum", combining(ReduceOp::sum)},
+      {"prod", combining(ReduceOp::product)},
+      {"any", reduction()},
+      {"all", reduction()},
+      {"count_nonzero", combining(ReduceOp::sum, false)},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,33 @@
+#include "core/ops/shapes/factories.h"
+
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/like_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+Attributes local_size(const LocalCall& call) {
+  Attributes attributes = call.attributes;
+  attributes.set("size", call.output_specs[0]->local_shape());
+  return attributes;
+}
+
+ShardingStrategy like() { return {.over_mesh = follow_input, .accepts_short_dims = true}; }
+
+ShardingStrategy of_size() {
+  return {.over_mesh = follow_input, .accepts_short_dims = true, .local_attributes = local_size};
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> factory_strategies() {
+  static const OpStrategy strategies[] = {
+      {"empty_like", like()},  {"full_like", like()},    {"ones_like", like()},
+      {"zeros_like", like()},  {"new_empty", of_size()}, {"new_full", of_size()},
+      {"new_ones", of_size()}, {"new_zeros", of_size()},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

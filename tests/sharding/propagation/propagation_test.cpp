@@ -1,0 +1,71 @@
+#include "sharding/propagation/propagation.h"
+
+#include <gtest/gtest.h>
+
+#include "core/ops/registry/registry.h"
+#include "tests/expect_error.h"
+
+namespace simmesh {
+namespace {
+
+PropagationRequest product_request(const Dims& mesh, const Placements& a, const Placements& b) {
+  return {.op = find_op("mm"),
+          .inputs = {{{4, 6}}, {{6, 4}}},
+          .given = {Sharding{a, {}}, Sharding{b, {}}},
+          .mesh_shape = mesh};
+}
+
+// An op without a strategy runs on a piece as if it were the whole.
+TEST(Propagate, RefusesAnOpWithoutStrategy) {
+  Op op{.name = "my::op",
+        .shape = [](auto inputs, const Attributes&) { return TensorTypes{inputs[0]}; }};
+  PropagationRequest request{
+      .op = &op, .inputs = {{{4}}}, .given = {Sharding{{Shard(0)}, {}}}, .mesh_shape = {2}};
+  testing::expect_error([&] { propagate(request); }, ErrorKind::not_implemented_error,
+                        "Operator my::op does not have a sharding strategy registered");
+  op.strategy = strategy({rule({Shard(0)}, Shard(0))});
+  EXPECT_EQ(to_string(*propagate(request).outputs[0]), "S(0)");
+}
+
+// Two tensors whose contracted dims are split in different orders are multiplied piece by piece.
+TEST(Propagate, ShardOrdersOfContractedDimsAgree) {
+  PropagationRequest request = product_request({2, 2}, {Shard(1), Shard(1)}, {Shard(0), Shard(0)});
+  request.given[0]->order =
+      ShardOrder::of({{.tensor_dim = 1, .mesh_dims = {1, 0}}}, request.given[0]->placements);
+  Propagation found = propagate(request);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Dims* order = found.inputs[i]->order.entry(1 - std::int64_t(i));
+    EXPECT_EQ(order ? *order : Dims(), (Dims{1, 0})) << i;
+  }
+  EXPECT_GT(found.cost_us, 0.0);
+}
+
+// A dim that is shorter than the ranks that split it: an op that can't compute on nothing must
+// gather it.
+TEST(Propagate, GathersTooShortDims) {
+  EXPECT_TRUE(is_shardable(Shape{4}, Placements{Shard(0), Shard(0)}, Dims{2, 2}));
+  EXPECT_FALSE(is_shardable(Shape{3}, Placements{Shard(0), Shard(0)}, Dims{2, 2}));
+  EXPECT_FALSE(is_shardable(Shape{4}, Placements{StridedShard(0, 3)}, Dims{2}));
+  EXPECT_FALSE(is_shardable(Shape{4}, Placements{Shard(1)}, Dims{2}));
+  PropagationRequest request = product_request({5}, {Shard(0)}, {Replicate()});
+  EXPECT_EQ(to_string(*propagate(request).inputs[0]), "R");
+}
+
+// In exact arithmetic a sum that isn't rounded yet is computed with, and the bits are no longer
+// those of one device.
+TEST(Propagate, RoundsPendingSumsBeforeComputingWithThemWhereBitsCount) {
+  PropagationRequest request{.op = find_op("mul"),
+                             .attributes = {{"other", 3.0}},
+                             .inputs = {{{4}}},
+                             .given = {Sharding{{Partial()}, {}}},
+                             .mesh_shape = {2}};
+  EXPECT_EQ(to_string(*propagate(request).outputs[0]), "P(sum)");
+  request.keeps_bits = true;
+  EXPECT_EQ(to_string(*propagate(request).outputs[0]), "R");
+  request.inputs[0].dtype = DType::int64;
+  request.attributes = {{"other", std::int64_t(3)}};
+  EXPECT_EQ(to_string(*propagate(request).outputs[0]), "P(sum)");
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,32 @@
+#include "core/ops/elementwise/logic.h"
+
+#include "tests/sharding/strategies/elementwise/elementwise_calls.h"
+
+namespace simmesh {
+namespace {
+
+using namespace whole_tensor_oracle;
+
+// Parts of what is pending are asked for their truth.
+TEST(LogicStrategies, GiveWholeBits) {
+  for (auto f : {logical_not, isnan, isinf, isfinite}) expect_of_one("truth", f);
+  for (auto f : {logical_and, logical_or, logical_xor}) expect_of_two("truths", f);
+}
+
+// The bits of the parts of a sum aren't the bits of the sum.
+TEST(LogicStrategies, OfBitsGiveWholeBits) {
+  Placements pending =
+      shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::max), Partial(ReduceOp::min)});
+  Formula data{.rule = Rule::small, .dtype = DType::int64};
+  auto bits = [](Tensors x) {
+    return std::vector<Tensor>{bitwise_and(x[0], x[1]), bitwise_or(x[0], x[1]),
+                               bitwise_xor(x[0], 5), bitwise_not(x[1])};
+  };
+  expect_whole_bits({.name = "bits",
+                     .inputs = {{.shape = {5}, .alphabet = pending, .data = data},
+                                {.shape = {5}, .alphabet = pending, .data = data}},
+                     .function = bits});
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,74 @@
+#include "core/ops/matrices/products.h"
+
+#include "tests/sharding/strategies/whole_tensor_oracle.h"
+
+namespace simmesh {
+namespace {
+
+using namespace whole_tensor_oracle;
+
+const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
+
+using Two = Tensor (*)(const Tensor&, const Tensor&);
+Call of_two(const char* name, Two function, const Input& a, const Input& b) {
+  return {name, {a, b}, [function](gsl::span<const Tensor> x) {
+            return std::vector<Tensor>{function(x[0], x[1])};
+          }};
+}
+
+// A wrong row, or a gradient that lies elsewhere than it says, would show here.
+TEST(ProductStrategies, MatricesEqualOneDevice) {
+  expect_whole_bits(of_two("mm", mm, {{3, 4}, shards_and(2, {pending, average})},
+                           {{4, 5}, shards_and(2, {pending, average})}));
+  expect_whole_bits(
+      of_two("mm of short dims", mm, {{1, 2}, shards_and(2)}, {{2, 1}, shards_and(2)}));
+  expect_whole_bits(
+      of_two("mm without depth", mm, {{2, 0}, shards_and(2)}, {{0, 3}, shards_and(2)}));
+}
+
+TEST(ProductStrategies, BatchesEqualOneDevice) {
+  expect_whole_bits(of_two("bmm", bmm, {{3, 2, 4}, shards_and(3, {pending})},
+                           {{3, 4, 2}, shards_and(3, {pending})}));
+}
+
+TEST(ProductStrategies, VectorsEqualOneDevice) {
+  expect_whole_bits(of_two("mv", mv, {{3, 4}, shards_and(2, {pending, average})},
+                           {{4}, shards_and(1, {pending})}));
+  expect_whole_bits(of_two("dot", dot, {{5}, shards_and(1, {pending, average})},
+                           {{5}, shards_and(1, {pending, average})}));
+}
+
+// An addend that is broadcast has no shard of the dim that it lacks.
+TEST(ProductStrategies, AddendsEqualOneDevice) {
+  for (const Shape& addend : {Shape{5}, Shape{3, 5}, Shape{3, 1}, Shape{}}) {
+    auto dims = std::int64_t(addend.size());
+    expect_whole_bits(
+        {"addmm",
+         {{addend, shards_and(dims, {pending})},
+          {{3, 4}, shards_and(2)},
+          {{4, 5}, shards_and(2, {pending})}},
+         [](gsl::span<const Tensor> x) {
+           return std::vector<Tensor>{addmm(x[0], x[1], x[2], {.beta = 2, .alpha = 3})};
+         }},
+        {.schedules = {"fifo"}});
+  }
+  expect_whole_bits(
+      {"baddbmm",
+       {{{2, 1, 3}, shards_and(3)}, {{2, 3, 4}, shards_and(3)}, {{2, 4, 3}, shards_and(3)}},
+       [](gsl::span<const Tensor> x) { return std::vector<Tensor>{baddbmm(x[0], x[1], x[2])}; }},
+      {.meshes = {{2}, {3}}});
+}
+
+TEST(ProductStrategies, LinearLayersEqualOneDevice) {
+  for (const Shape& shape : {Shape{3, 4}, Shape{4}})
+    expect_whole_bits(
+        {"linear",
+         {{shape, shards_and(std::int64_t(shape.size()), {pending})},
+          {{4, 4}, shards_and(2)},
+          {{4}, shards_and(1)}},
+         [](gsl::span<const Tensor> x) { return std::vector<Tensor>{linear(x[0], x[1], x[2])}; }},
+        {.meshes = {{2}, {4}, {2, 2}}, .schedules = {"fifo"}});
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,42 @@
+#include "sharding/strategies/pointwise_rows.h"
+
+#include <gtest/gtest.h>
+
+#include "sharding/strategies/pending_rows.h"
+
+namespace simmesh {
+namespace {
+
+std::vector<std::string> texts(const StrategyRows& rows) {
+  std::vector<std::string> result;
+  for (const StrategyRow& row : rows) {
+    std::string text;
+    for (const auto& input : row.inputs) text += (input ? to_string(*input) : "-") + " ";
+    result.push_back(text + "-> " + to_string(*row.outputs[0]));
+  }
+  return result;
+}
+
+using Texts = std::vector<std::string>;
+
+// A dim that an operand lacks, or repeats, is split as if it were there.
+TEST(PointwiseRows, BroadcastDimsAreReplicated) {
+  TensorTypes inputs = {{{3, 1, 5}}, {{4, 1}}}, outputs = {{{3, 4, 5}}};
+  Attributes none;
+  EXPECT_EQ(texts(elementwise_rows({inputs, outputs, none})),
+            (Texts{"S(0) R -> S(0)", "R S(0) -> S(1)", "S(2) R -> S(2)"}));
+}
+
+// A row of two pending tensors is used for a call of a tensor and a number.
+TEST(PointwiseRows, PendingRowsHaveAsManyTensorsAsTheCall) {
+  TensorTypes number = {{{}}}, pair = {{{}}, {{}, DType::float32, false}, {{}}};
+  Attributes none;
+  StrategyRows rows = joined({linear_rows(), quotient_rows()});
+  EXPECT_EQ(texts(elementwise_rows({number, number, none}, rows)),
+            (Texts{"P(sum) -> P(sum)", "P(avg) -> P(avg)"}));
+  EXPECT_EQ(texts(elementwise_rows({pair, number, none}, rows)),
+            (Texts{"P(sum) - R -> P(sum)", "P(avg) - R -> P(avg)"}));
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,70 @@
+#include "core/ops/reductions/statistics.h"
+
+#include "tests/sharding/strategies/whole_tensor_oracle.h"
+
+namespace simmesh {
+namespace {
+
+using namespace whole_tensor_oracle;
+
+#include <limits>
+const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
+const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
+
+using Tensors = std::vector<Tensor>;
+using One = std::function<Tensors(const Tensor&)>;
+Call of_one(const char* name, const Input& x, const One& function, bool has_gradient = true) {
+  return {
+      name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
+}
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const Placements alphabet = shards_and(2, {pending, greatest});
+
+TEST(StatisticsStrategies, MomentsEqualOneDevice) {
+  for (bool keepdim : {false, true}) {
+    Spread spread = {.keepdim = keepdim};
+    expect_whole_bits(of_one("var", {{4, 3}, alphabet}, [&](const Tensor& x) {
+      return Tensors{var(x, 0, spread), std(x, -1, spread), var_mean(x, 1, spread).mean, var(x)};
+    }));
+    expect_whole_bits(of_one("std", {{4, 3}, alphabet},
+                             [&](const Tensor& x) { return Tensors{std(x, 1, spread)}; }));
+    expect_whole_bits(of_one("logsumexp", {{3, 2, 4}, shards_and(3, {pending})},
+                             [&](const Tensor& x) { return Tensors{logsumexp(x, 1, keepdim)}; }),
+                      {.meshes = {{2}, {3}}});
+  }
+}
+
+// A maximum of magnitudes isn't the magnitude of a maximum, and a piece without elements has no
+// least magnitude.
+TEST(StatisticsStrategies, NormsOfExtremesEqualOneDevice) {
+  for (double p : {infinity, -infinity, 0.0, 1.0})
+    for (const Shape& shape : {Shape{3, 4}, Shape{1, 2}})
+      expect_whole_bits(of_one(
+          "vector_norm", {shape, shards_and(2, {pending, greatest, least})},
+          [&](const Tensor& x) {
+            return Tensors{vector_norm(x, p, 0), vector_norm(x, p), vector_norm(x, p, -1, true)};
+          },
+          false));
+}
+
+// The pieces' norms are roots, so a norm in parts is right up to rounding: here 3 and 4 make 5, and
+// every power is a number.
+TEST(StatisticsStrategies, NormsOfPartsMakeTheWhole) {
+  for (double p : {2.0, 3.0, 0.5, -1.0}) {
+    World world({.ranks = 3});
+    Outcome outcome = world.run([&](Rank&) {
+      DeviceMesh mesh = init_device_mesh({3}, {"a"});
+      Tensor whole = formula({2, 4}, {.rule = Rule::positive, .seed = 3, .dtype = DType::float64});
+      DTensor x = distribute_tensor(whole, mesh, {Shard(0)});
+      DTensor norm = DTensor::of(vector_norm(x, p));
+      EXPECT_EQ(norm.placements(), Placements{NormPartial(p)});
+      double expected = vector_norm(whole, p).values<double>()[0];
+      EXPECT_NEAR(norm.full_tensor().values<double>()[0], expected, 1e-14 * expected);
+    });
+    EXPECT_TRUE(outcome.ok()) << report(outcome);
+  }
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,210 @@
+#include "verify/pytorch/ops/op_case.h"
+
+#include <fmt/format.h>
+
+#include "collectives/collective_call.h"
+#include "core/ops/shapes/joining.h"
+#include "sharding/dtensor.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::int64_t op_ranks_max = 1024;
+constexpr std::size_t inputs_max = 256;
+
+constexpr CollectiveOp counted_ops[] = {CollectiveOp::all_reduce,     CollectiveOp::all_gather,
+                                        CollectiveOp::reduce_scatter, CollectiveOp::all_to_all,
+                                        CollectiveOp::broadcast,      CollectiveOp::scatter};
+
+CaseMesh own_mesh(const CaseField& field, const CaseMesh& mesh) {
+  auto own = field.find("mesh");
+  if (!own) return mesh;
+  CaseMesh result{.shape = (*own)["shape"].shape(), .ranks = {}, .names = {}, .world = mesh.world};
+  if (element_count(result.shape) != mesh.world)
+    own->reject(fmt::format("a mesh of the {} ranks", mesh.world));
+  return result;
+}
+
+CaseTensor read_input_tensor(const CaseField& field, bool is_complex) {
+  if (!is_complex) return read_tensor(field);
+  CaseTensor tensor{.shape = field["shape"].shape(), .data = {}};
+  tensor.data.dtype = DType::float32;
+  tensor.data.rule = rule_from_string(field["rule"].text());
+  tensor.data.seed = field["seed"].unsigned64();
+  return tensor;
+}
+
+schema::Fields call_fields() {
+  using namespace schema;
+  Schema placed = list(or_null(case_placements_schema()));
+  return {required("family", text()),
+          required("op", text()),
+          required("torch", text()),
+          required("mesh", mesh_schema()),
+          required("inputs", list(op_input_schema(), {.max = inputs_max})),
+          required("args", list(python_value_schema())),
+          optional("kwargs", map(python_value_schema())),
+          optional("inplace", yes()),
+          optional("aten", text()),
+          optional("steps", any()),
+          optional("used", placed),
+          optional("rounds", yes()),
+          optional("rtol", number_in(0, 1)),
+          expected("outputs", list(result_schema())).or_absent(),
+          optional("output_placements", any()),
+          expected("comm", comm_schema()).or_absent(),
+          optional("error", text()),
+          optional("message_contains", text())};
+}
+
+void read_gradients(const RecordedCase& recorded, OpCase& in) {
+  in.asks_gradient.assign(in.inputs.size(), false);
+  std::vector<std::size_t> floating;
+  for (std::size_t i = 0; i < in.inputs.size(); ++i)
+    if (in.inputs[i].wants_gradient()) floating.push_back(i);
+  auto field = recorded.find("grads");
+  if (!field) {
+    for (std::size_t i : floating) in.asks_gradient[i] = true;
+    return;
+  }
+  std::vector<CaseField> entries = field->items();
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!entries[i].is_null()) {
+      in.gradients.push_back(read_result(entries[i], in.mesh.world));
+      if (*in.gradients.back().input >= in.inputs.size())
+        entries[i]["input"].reject("the index of an input");
+      in.asks_gradient[*in.gradients.back().input] = true;
+    } else if (entries.size() == floating.size()) {
+      in.asks_gradient[floating[i]] = true;
+    }
+  }
+}
+
+void read_results(const RecordedCase& recorded, OpCase& in) {
+  if (recorded.has("error") == recorded.has("outputs") && recorded.kind() == "op")
+    recorded.root().reject("outputs, or an error");
+  if (auto outputs = recorded.find("outputs"))
+    for (const CaseField& output : outputs->items())
+      in.outputs.push_back(read_result(output, in.mesh.world));
+  if (auto comm = recorded.find("comm")) in.comm = read_tally(*comm);
+  if (auto comm = recorded.find("comm_backward")) in.comm_backward = read_tally(*comm);
+  if (auto rtol = recorded.find("rtol")) in.closeness = {rtol->number(), 1e-12};
+  auto used = recorded.find("used");
+  if (!used) return;
+  in.used.emplace();
+  for (const CaseField& one : used->items()) {
+    in.used->emplace_back();
+    if (!one.is_null()) in.used->back() = read_case_placements(one);
+  }
+}
+
+}  // namespace
+
+Schema comm_schema() {
+  schema::Fields fields;
+  for (CollectiveOp op : counted_ops)
+    fields.push_back(schema::expected(name_of(op), schema::integer({.min = 1})).or_absent());
+  return schema::object(std::move(fields));
+}
+
+CollectiveTally comm_since(const std::array<std::uint32_t, Rank::counter_count>& before,
+                           Rank& rank) {
+  CollectiveTally tally;
+  for (CollectiveOp op : counted_ops) {
+    std::uint32_t count = rank.counters()[std::size_t(op)] - before[std::size_t(op)];
+    if (count > 0) tally[name_of(op)] = count;
+  }
+  return tally;
+}
+
+Schema op_input_schema() {
+  using namespace schema;
+  return named("input of an op", [] {
+    Schema dtype = word({"float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8",
+                         "bool", "complex64"});
+    return formula_schema({required("shape", shape_schema()), required("dtype", std::move(dtype)),
+                           required("placements", or_null(case_placements_schema())),
+                           optional("mesh", mesh_schema())});
+  });
+}
+
+OpInput::OpInput(const CaseField& field, const CaseMesh& mesh) : mesh_(own_mesh(field, mesh)) {
+  is_complex_ = field["dtype"].text() == "complex64";
+  tensor_ = read_input_tensor(field, is_complex_);
+  std::int64_t copies = 4 * std::max<std::int64_t>(element_count(mesh_.shape), 1);
+  require_elements(field, tensor_.shape, copies);
+  if (auto placements = field.find("placements"); placements && !placements->is_null()) {
+    placements_ = read_case_placements(*placements);
+    for (const Placement& placement : placements_)
+      if (placement.kind() == Placement::Kind::mask_partial)
+        placements->reject("placements that say all of the data, not MaskP");
+    if (placements_.size() != mesh_.shape.size())
+      placements->reject(fmt::format("one for each of {} mesh dims", mesh_.shape.size()));
+    source_ = std::make_shared<const CaseSource>(tensor_, mesh_.shape, Sharding{placements_, {}});
+  }
+}
+
+bool OpInput::wants_gradient() const {
+  return is_distributed() && !is_complex_ && is_floating_point(tensor_.data.dtype);
+}
+
+Tensor OpInput::local(DimSpan coordinate) const {
+  Tensor piece = source_->local(coordinate);
+  return is_complex_ ? stack({piece, zeros(piece.shape(), piece.dtype())}, -1) : piece;
+}
+
+Tensor OpInput::on(std::int64_t rank) const {
+  if (!is_distributed()) {
+    Tensor whole = formula(tensor_.shape, tensor_.data);
+    return is_complex_ ? stack({whole, zeros(whole.shape(), whole.dtype())}, -1) : whole;
+  }
+  DeviceMesh mesh = mesh_.view(rank);
+  Shape shape = tensor_.shape;
+  if (is_complex_) shape.push_back(2);
+  return from_local(local(*mesh.get_coordinate()), mesh, placements_, {.shape = shape}).as_tensor();
+}
+
+PythonArguments OpCase::arguments(gsl::span<const Tensor> tensors_of_inputs) const {
+  PythonArguments result;
+  for (const PythonValue& value : positional)
+    result.positional.push_back(value.with_inputs(tensors_of_inputs));
+  for (const auto& [keyword, value] : keywords)
+    result.keywords[keyword] = value.with_inputs(tensors_of_inputs);
+  return result;
+}
+
+Schema op_schema() { return schema::object(call_fields()); }
+
+Schema op_grad_schema() {
+  using namespace schema;
+  Fields fields = call_fields();
+  fields.push_back(optional("grad_output", op_input_schema()));
+  fields.push_back(expected("grads", list(or_null(result_schema(true)))).or_absent());
+  fields.push_back(expected("comm_backward", comm_schema()).or_absent());
+  fields.push_back(optional("error_in", word({"backward"})));
+  return object(std::move(fields));
+}
+
+OpCase read_op_case(const RecordedCase& recorded) {
+  OpCase in;
+  in.mesh = read_fitting_mesh(recorded);
+  if (in.mesh.world > op_ranks_max)
+    recorded.root().reject(fmt::format("a world of at most {} ranks", op_ranks_max));
+  in.name = recorded["op"].text();
+  in.function = recorded["torch"].text();
+  for (const CaseField& input : recorded["inputs"].items(inputs_max))
+    in.inputs.emplace_back(input, in.mesh);
+  auto read = [&](const CaseField& field) { return read_python_value(field, in.inputs.size()); };
+  for (const CaseField& argument : recorded["args"].items())
+    in.positional.push_back(read(argument));
+  if (auto kwargs = recorded.find("kwargs"))
+    for (const std::string& name : kwargs->keys()) in.keywords[name] = read((*kwargs)[name]);
+  read_results(recorded, in);
+  if (recorded.kind() != "op_grad") return in;
+  read_gradients(recorded, in);
+  if (auto gradient = recorded.find("grad_output")) in.grad_output.emplace(*gradient, in.mesh);
+  return in;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+
+#include "verify/case_mesh.h"
+#include "verify/case_tensor.h"
+#include "verify/collective_tally.h"
+#include "verify/pytorch/case_source.h"
+#include "verify/pytorch/ops/op_result.h"
+#include "verify/pytorch/ops/python_call.h"
+
+namespace simmesh {
+
+// OpInput is one input of a case: data by formula, on the mesh of the case or one of its own, or a
+// plain tensor that all ranks hold.
+class OpInput {
+ public:
+  // Reads an input of a case on that mesh; its logical tensors are computed.
+  OpInput(const CaseField& field, const CaseMesh& mesh);
+
+  // on returns the input as a rank holds it.
+  Tensor on(std::int64_t rank) const;
+
+  bool is_distributed() const { return source_ != nullptr; }
+  // wants_gradient says whether gradients of it are asked for: floating, and distributed.
+  bool wants_gradient() const;
+
+ private:
+  Tensor local(DimSpan coordinate) const;
+
+  CaseMesh mesh_;
+  CaseTensor tensor_;
+  bool is_complex_ = false;  // the imaginary parts are zero
+  Placements placements_;
+  std::shared_ptr<const CaseSource> source_;  // null for a plain tensor
+};
+
+// OpCase is a call of a function of PyTorch on distributed tensors, and what it gave.
+struct OpCase {
+  CaseMesh mesh;
+  std::string name, function;
+  std::vector<OpInput> inputs;
+  std::vector<PythonValue> positional;
+  std::map<std::string, PythonValue> keywords;
+  std::vector<RecordedResult> outputs, gradients;
+  std::vector<bool> asks_gradient;  // of each input
+  std::optional<OpInput> grad_output;
+  std::optional<CollectiveTally> comm, comm_backward;
+  // For each tensor of the one operator the placements that it ran on; null for a plain tensor.
+  std::optional<std::vector<std::optional<Placements>>> used;
+  Closeness closeness;
+
+  // arguments returns those of the call with the tensors in their places.
+  PythonArguments arguments(gsl::span<const Tensor> tensors_of_inputs) const;
+};
+
+// op_schema is a case of kind op, op_grad_schema one of kind op_grad.
+Schema op_schema();
+Schema op_grad_schema();
+
+// read_op_case reads either.
+OpCase read_op_case(const RecordedCase& recorded);
+
+// op_input_schema is an input.
+Schema op_input_schema();
+
+// comm_schema is how many collectives of each kind a call issued; comm_since counts those of a
+// rank.
+Schema comm_schema();
+CollectiveTally comm_since(const std::array<std::uint32_t, Rank::counter_count>& before,
+                           Rank& rank);
+
+}  // namespace simmesh

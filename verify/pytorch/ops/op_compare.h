@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/check/error.h"
+#include "verify/pytorch/ops/op_run.h"
+
+namespace simmesh {
+
+// OpExpectation is what must hold of the runs of a case on all ranks: the recorded results and
+// collectives, or the refusal. A case may pass in two more ways, which the report counts: cheaper,
+// where the whole results are the recorded ones and other placements cost less to get to than
+// PyTorch's; and beyond, where PyTorch refuses what has a right result: that of the call on whole
+// tensors.
+class OpExpectation {
+ public:
+  // The case must outlive the expectation.
+  OpExpectation(const RecordedCase& recorded, const OpCase& in);
+
+  // may_go_beyond says whether a right result is as good as the recorded refusal.
+  bool may_go_beyond() const { return may_go_beyond_; }
+
+  // check compares what the ranks found; `error` is what the first failing one threw.
+  void check(const std::vector<OpRun>& runs, const Error* error, CaseReport& report) const;
+
+ private:
+  void check_refusal(const std::vector<OpRun>& runs, const Error* error, CaseReport& report) const;
+  void check_whole(const std::vector<OpRun>& runs, CaseReport& report) const;
+  void compare(const OpRun& run, std::size_t rank, ResultDifferences& differences) const;
+  void compare_gradients(const OpRun& run, std::size_t rank, ResultDifferences& differences) const;
+  void compare_used(const OpRun& run, std::size_t rank, ResultDifferences& differences) const;
+
+  std::string refusal_class_, refusal_phrase_;
+  bool is_refusal_ = false;
+  bool is_backward_refusal_ = false;
+  bool may_go_beyond_ = false;
+  const OpCase& in_;
+};
+
+}  // namespace simmesh

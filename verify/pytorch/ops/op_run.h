@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/engine/rank.h"
+#include "sharding/dispatched_op.h"
+#include "verify/pytorch/ops/op_case.h"
+
+namespace simmesh {
+
+// SeenOp is a DispatchedOp of a call, kept.
+struct SeenOp {
+  std::string name;
+  DispatchedOp::PlacementsOfTensors given, used;
+  double redistribute_cost_us = 0;
+};
+
+// OpRun is what one rank found.
+struct OpRun {
+  enum class Stage : std::uint8_t { inputs, forward, backward, done };
+  Stage stage = Stage::inputs;  // what it began last
+
+  std::vector<ActualResult> outputs;
+  std::vector<ActualResult> gradients;  // of each input that one is asked for
+  CollectiveTally comm, comm_backward;
+  std::vector<SeenOp> forward;
+  // What bringing the inputs to the recorded placements costs; nothing where it can't be priced.
+  std::optional<double> recorded_cost_us;
+  // The same of whole tensors, where it is asked for.
+  std::vector<ActualResult> whole_outputs, whole_gradients;
+
+  double cost_us() const;
+};
+
+// OpRunOptions say what is done beside the call.
+struct OpRunOptions {
+  bool has_gradients = false;
+  bool computes_whole = false;  // the call once more, on whole tensors
+};
+
+// run_op makes the call of a case on a rank. All ranks of the mesh do so.
+void run_op(const OpCase& in, const OpRunOptions& options, Rank& rank, OpRun& run);
+
+}  // namespace simmesh

@@ -1,0 +1,115 @@
+#include "verify/pytorch/ops/python_functions.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "core/check/check.h"
+#include "core/check/error.h"
+#include "verify/case_tensor.h"
+
+namespace simmesh {
+
+namespace {
+
+using Table = std::map<std::string, std::vector<const PythonFunction*>, std::less<>>;
+
+const Table& table() {
+  static const std::vector<PythonFunctions> families = {
+      pointwise_functions(), binary_functions(),   inplace_functions(), reduction_functions(),
+      ordering_functions(),  matrix_functions(),   view_functions(),    joining_functions(),
+      indexing_functions(),  creation_functions(), neural_functions(),  normalization_functions(),
+      loss_functions(),      list_functions(),     backward_functions()};
+  static const Table table = [] {
+    Table made;
+    for (const PythonFunctions& family : families)
+      for (const PythonFunction& function : family)
+        for (std::size_t begin = 0; begin < function.names.size();) {
+          std::size_t end = std::min(function.names.find(' ', begin), function.names.size());
+          made[function.names.substr(begin, end - begin)].push_back(&function);
+          begin = end + 1;
+        }
+    return made;
+  }();
+  return table;
+}
+
+const std::vector<const PythonFunction*>* overloads_of(std::string_view name) {
+  constexpr std::string_view prefix = "torch.ops.";
+  if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  auto found = table().find(name);
+  return found == table().end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+std::string everywhere(std::string_view name, std::string_view overloads) {
+  std::string names = fmt::format("torch.{0} Tensor.{0}", name);
+  while (!overloads.empty()) {
+    std::size_t end = std::min(overloads.find(' '), overloads.size());
+    names += fmt::format(" aten.{}.{}", name, overloads.substr(0, end));
+    overloads.remove_prefix(std::min(end + 1, overloads.size()));
+  }
+  return names;
+}
+
+bool knows_python(std::string_view function) { return overloads_of(function) != nullptr; }
+
+namespace {
+
+// Chosen is the overload that takes the arguments, and its parameters' values.
+struct Chosen {
+  const PythonFunction* function;
+  std::vector<PythonValue> values;
+};
+
+Chosen choose(std::string_view function, const PythonArguments& arguments) {
+  const auto* overloads = overloads_of(function);
+  if (!overloads)
+    raise(ErrorKind::not_implemented_error, "verify/pytorch",
+          "expected a function of PyTorch that is known here, got {}", function);
+  std::string reasons;
+  for (const PythonFunction* overload : *overloads) {
+    std::string why;
+    std::vector<PythonValue> values = overload->signature.bind(arguments, why);
+    if (why.empty()) return {overload, std::move(values)};
+    reasons += (reasons.empty() ? "" : "; ") + why;
+  }
+  raise(ErrorKind::type_error, "verify/pytorch", "{}(): expected other arguments: {}", function,
+        reasons);
+}
+
+std::vector<Tensor> tensors_among(const std::vector<PythonValue>& values) {
+  std::vector<Tensor> tensors;
+  for (const PythonValue& value : values)
+    for (const PythonValue& entry : flat(value))
+      if (const Tensor* tensor = entry.find<Tensor>()) tensors.push_back(*tensor);
+  return tensors;
+}
+
+// Sizes come from outside: a case may not ask for results that no machine holds.
+void check_size(std::string_view function, const Chosen& chosen) {
+  double elements = 1;
+  for (const Tensor& tensor : tensors_among(chosen.values))
+    elements = std::max(elements, double(tensor.element_count()));
+  double result = elements * chosen.function->signature.largest_factor(chosen.values);
+  if (result > double(case_elements_max))
+    raise(ErrorKind::value_error, "verify/pytorch",
+          "{}(): expected sizes for a result of at most {} elements, got some that may give {:.3g}",
+          function, case_elements_max, result);
+}
+
+}  // namespace
+
+PythonValue call_python(std::string_view function, const PythonArguments& arguments) {
+  Chosen chosen = choose(function, arguments);
+  check_size(function, chosen);
+  PythonCall call(chosen.function->signature, std::move(chosen.values));
+  return chosen.function->call(call);
+}
+
+std::vector<Tensor> tensors_of_call(std::string_view function, const PythonArguments& arguments) {
+  return tensors_among(choose(function, arguments).values);
+}
+
+}  // namespace simmesh

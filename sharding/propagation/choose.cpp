@@ -27,6 +27,15 @@ bool is_mixed(const Placements& placements) {
   return false;
 }
 
+// Whether integers would have to be cut into equal parts of a sum, which drops what is left over.
+bool divides_integers(DType dtype, const Placements& from, const Placements& to,
+                      DimSpan mesh_shape) {
+  if (is_floating_point(dtype)) return false;
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (from[i].is_replicate() && to[i] == Partial(ReduceOp::sum) && mesh_shape[i] > 1) return true;
+  return false;
+}
+
 // Judge says which candidates fit a call, and what they cost.
 class Judge {
  public:
@@ -42,6 +51,11 @@ class Judge {
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
       if (!request_.given[i] || !candidate.inputs[i]) continue;
       const Placements& placements = *candidate.inputs[i];
+      // A rule over all mesh dims has looked at the sizes itself.
+      if (strategy_.over_mesh) continue;
+      if (divides_integers(request_.inputs[i].dtype, request_.given[i]->placements, placements,
+                           request_.mesh_shape))
+        return false;
       bool may_stay = strategy_.accepts_short_dims && placements == request_.given[i]->placements;
       if (!may_stay && !is_shardable(request_.inputs[i].shape, placements, request_.mesh_shape))
         return false;

@@ -78,8 +78,10 @@ Propagation propagate(const PropagationRequest& request) {
   std::vector<std::optional<Placements>> given(request.given.size());
   for (std::size_t i = 0; i < given.size(); ++i)
     if (request.given[i]) given[i] = request.given[i]->placements;
-  MeshRequest mesh_request{
-      {request.inputs, result.output_types, request.attributes}, given, request.mesh_shape};
+  MeshRequest mesh_request{{request.inputs, result.output_types, request.attributes},
+                           given,
+                           request.mesh_shape,
+                           request.given};
   const ShardingStrategy& strategy = *result.strategy;
   std::optional<MeshCandidate> chosen =
       strategy.over_mesh

@@ -68,6 +68,8 @@ struct MeshRequest {
   StrategyRequest call;
   gsl::span<const std::optional<Placements>> given;
   DimSpan mesh_shape;
+  // The same with the orders of their shards; empty where all are ascending.
+  gsl::span<const std::optional<Sharding>> shardings = {};
 };
 
 // MeshRule returns the candidates of an op whose mesh dims can't be looked at one by one, such as a

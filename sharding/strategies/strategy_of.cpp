@@ -7,7 +7,6 @@ namespace simmesh {
 const ShardingStrategy* strategy_of(const Op& op) {
   if (op.strategy) return op.strategy.get();
   static const OpTable<ShardingStrategy> table({
-<<<<<<< HEAD
       activation_strategies(),
       comparison_strategies(),
       complex_strategies(),
@@ -17,7 +16,6 @@ const ShardingStrategy* strategy_of(const Op& op) {
       inplace_strategies(),
       interpolation_strategies(),
       logic_strategies(),
-=======
       batch_normalization_strategies(),
       convolution_strategies(),
       extreme_strategies(),
@@ -27,15 +25,12 @@ const ShardingStrategy* strategy_of(const Op& op) {
       loss_strategies(),
       normalization_strategies(),
       order_statistics_strategies(),
->>>>>>> 21f32dd2a9d5043d364cd9429a983b1c8e01be93
       pointwise_strategies(),
       pooling_strategies(),
       product_strategies(),
-<<<<<<< HEAD
       random_strategies(),
       selection_strategies(),
       trigonometry_strategies(),
-=======
       running_extreme_strategies(),
       scan_strategies(),
       softmax_strategies(),
@@ -43,7 +38,14 @@ const ShardingStrategy* strategy_of(const Op& op) {
       spectral_strategies(),
       statistics_strategies(),
       sum_strategies(),
->>>>>>> 21f32dd2a9d5043d364cd9429a983b1c8e01be93
+      gathering_strategies(),
+      indexing_strategies(),
+      joining_strategies(),
+      rearranging_strategies(),
+      scatter_reduce_strategies(),
+      scattering_strategies(),
+      unfolding_strategies(),
+      view_strategies(),
   });
   return table.find(op);
 }

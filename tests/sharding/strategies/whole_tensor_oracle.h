@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>
@@ -143,27 +142,11 @@ class Trial {
   std::vector<const Placements*> placements_;
 };
 
-// mixes_reductions says whether a list holds reductions that no tensor has at once.
-inline bool mixes_reductions(const Placements& list) {
-  auto family = [](const Placement& one) {
-    return one.reduce_op() == ReduceOp::avg ? ReduceOp::sum : one.reduce_op();
-  };
-  const Placement* first = nullptr;
-  for (const Placement& one : list) {
-    if (!one.is_pending()) continue;
-    if (first && family(*first) != family(one)) return true;
-    first = &one;
-  }
-  return false;
-}
-
 // try_all_placements runs a call for every combination of placements of its inputs.
 inline void try_all_placements(const Call& call, const DeviceMesh& mesh) {
   std::vector<std::vector<Placements>> lists;
   for (const Input& input : call.inputs)
     lists.push_back(small_worlds::lists(mesh.shape().size(), input.alphabet));
-  for (std::vector<Placements>& list : lists)
-    list.erase(std::remove_if(list.begin(), list.end(), mixes_reductions), list.end());
   std::vector<std::size_t> choice(lists.size(), 0);
   for (bool is_done = false; !is_done && !::testing::Test::HasFailure();) {
     std::vector<const Placements*> placements;
@@ -171,7 +154,7 @@ inline void try_all_placements(const Call& call, const DeviceMesh& mesh) {
     Trial trial(call, mesh, placements);
     try {
       trial.run();
-    } catch (const std::exception& error) {
+    } catch (const Error& error) {
       ADD_FAILURE() << trial.text() << " raised " << error.what();
     }
     std::size_t next = 0;

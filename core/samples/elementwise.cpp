@@ -27,6 +27,7 @@ constexpr Unary unary_ops[] = {
     {"asinh", "ab"},       {"acosh", "p:ab"},      {"atanh", "u:ab"},
     {"isnan", "ab"},       {"isinf", "ab"},        {"isfinite", "ab"},
     {"logical_not", "ab"}, {"complex_abs", "ab2"}, {"complex_conj", "ab2"},
+    {"lgamma", "p:ab"},    {"digamma", "p:ab"},   {"trigamma", "p:ab"},
 };
 
 // The same where the domain ends: outside of it the result is NaN or infinite.
@@ -73,6 +74,12 @@ std::vector<OpSample> activation_samples() {
       {"threshold", "ab", {{"threshold", 1.0}, {"value", -8.0}}},
       {"gelu", "ab", {{"approximate", "none"s}}},
       {"gelu", "ab", {{"approximate", "tanh"s}}},
+      {"sigmoid_backward", "ab u:ab"},
+      {"tanh_backward", "ab u:ab"},
+      {"threshold_backward", "ab ab", {{"threshold", 0.0}}},
+      {"silu_backward", "ab ab"},
+      {"gelu_backward", "ab ab", {{"approximate", "none"s}}},
+      {"gelu_backward", "ab ab", {{"approximate", "tanh"s}}},
       {"softplus", "ab", {{"beta", 0.5}, {"threshold", 2.0}}},
       {"elu", "ab", {{"alpha", 0.5}}},
       {"nan_to_num", "ab", {{"nan", 0.0}, {"posinf", 64.0}, {"neginf", -64.0}}},
@@ -139,6 +146,8 @@ std::vector<OpSample> choice_samples() {
       {"copy", "ab f:b"},
       {"copy", "n:ab f:a1"},
       {"equal", "ab ab"},
+      {"_local_scalar_dense", "."},
+      {"_local_scalar_dense", "1"},
   };
 }
 

@@ -6,6 +6,15 @@ namespace {
 
 using namespace std::string_literals;
 
+// Rows from a start to the last but one.
+Attributes first_dim_from(std::int64_t start) {
+  Attributes attributes = along(0);
+  attributes.set("start", start);
+  attributes.set("end", std::int64_t(3));
+  attributes.set("step", std::int64_t(1));
+  return attributes;
+}
+
 // Inputs of gather and scatter: x, index, source. "w" makes the places of a scatter distinct along
 // dim 0, for which of several values stays is nobody's promise.
 std::vector<OpSample> lookup_samples() {
@@ -48,6 +57,8 @@ std::vector<OpSample> scatter_samples() {
       {"index_add", "ab i<b:c f:ac", along(-1)},
       {"index_copy", "ab w<a:a f:ab", along(0)},
       {"index_copy", "ab w<b:b f:ab", along(-1)},
+      {"index_fill", "ab i<a:c", {{"dim", std::int64_t(0)}, {"value", 6.0}}},
+      {"index_fill", "ab i<b:c", {{"dim", std::int64_t(1)}, {"value", 6.0}}},
       {"index_put", "ab f:ab w<a:a", {{"accumulate", false}}},
       {"index_put", "ab f:cb i<a:c", {{"accumulate", true}}},
       {"index_put", "ab f:ac - i<b:c", {{"accumulate", true}}},
@@ -63,6 +74,19 @@ std::vector<OpSample> rearranging_samples() {
       {"roll", "ab", {{"shifts", Dims{1}}, {"dims", Dims{0}}}},
       {"roll", "ab", {{"shifts", Dims{2}}, {"dims", Dims{-1}}}},
       {"roll", "ab", {{"shifts", Dims{3}}, {"dims", Dims{}}}},
+      {"rot90", "ab", {{"k", std::int64_t(1)}, {"dims", Dims{0, 1}}}},
+      {"rot90", "abc", {{"k", std::int64_t(2)}, {"dims", Dims{0, 2}}}},
+      {"upsample_nearest", "ab33", {{"size", Dims{5, 6}}, {"scale", 0.0}}},
+      {"upsample_nearest_backward", "ab5", {},
+       [](const SampleSizes& sizes) -> Attributes {
+         return {{"input_sizes", Dims{sizes['a'], sizes['b'], 3}},
+                 {"size", Dims{5}},
+                 {"scale", 0.0}};
+       }},
+      {"select_scatter", "3b b", {{"dim", std::int64_t(0)}, {"index", std::int64_t(-1)}}},
+      {"select_scatter", "ab3 ab", {{"dim", std::int64_t(2)}, {"index", std::int64_t(1)}}},
+      {"slice_scatter", "4b 2b", first_dim_from(1)},
+      {"slice_scatter", "4b 3b", first_dim_from(0)},
       {"flip", "ab", {{"dims", Dims{0}}}},
       {"flip", "ab", {{"dims", Dims{-1}}}},
       {"flip", "abc", {{"dims", Dims{0, 1}}}},

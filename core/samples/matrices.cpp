@@ -19,6 +19,8 @@ gsl::span<const OpSample> matrix_samples() {
       {"linear", "ab cb c"},
       {"linear", "dab cb c"},
       {"linear", "b cb c"},
+      {"linalg_cross", "a3b a3b", along(1)},
+      {"linalg_cross", "3b 3b", along(0)},
       {"linalg_cholesky", "y:a33"},
       {"linalg_inv", "y:a33"},
       {"linalg_det", "y:a33"},

@@ -61,7 +61,8 @@ class Words {
 
   double number(char elements) {
     double value = plain(elements);
-    return data_.negated && elements != 'p' ? -value : value;
+    bool is_signed = elements != 'p' && elements != 'r';
+    return data_.negated && is_signed ? -value : value;
   }
 
  private:
@@ -71,6 +72,7 @@ class Words {
       case 'p':
         if (data_.flavor == Flavor::small) return double(1 + below(8));
         return data_.flavor == Flavor::wide ? double(1 + below(48)) : double(1 + below(16)) / 8;
+      case 'r': return double(below(9)) / 8;
       case 'u': return double(whole(8)) / 8;
       case 'q': return std::ldexp(below(2) ? 1.0 : -1.0, int(whole(1)));
       case 'd': return 2520.0 * double(whole(4));

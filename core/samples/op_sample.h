@@ -32,6 +32,7 @@ class SampleSizes {
 //
 //   f  numbers (float64); the default       n  integers           b  bools
 //   p  positive numbers                     u  numbers within [-1, 1]
+//   r  numbers within [0, 1]
 //   q  powers of two and their negatives    s  ascending numbers
 //   d, D  multiples of 2520, of its square: what is divided by counts stays exact
 //   y  symmetric positive definite matrices

@@ -17,7 +17,9 @@ gsl::span<const OpSample> random_samples() {
   static const std::vector<OpSample> samples = {
       {"rand", "", {}, drawn},
       {"randn", "", {}, drawn},
-      {"bernoulli", "q:ab", {}, drawn},
+      {"rand_like", "ab", {}, drawn},
+      {"randn_like", "n:ab", {}, drawn},
+      {"bernoulli", "r:ab", {}, drawn},
       {"native_dropout",
        "ab",
        {{"seed", std::int64_t(7)}, {"stream", std::int64_t(3)}, {"p", 0.5}}},

@@ -84,6 +84,8 @@ std::vector<OpSample> order_samples() {
   list.push_back({"topk", "a3", with(with(along(-1), "k", std::int64_t(2)), "largest", false)});
   list.push_back({"searchsorted", "s:a f:bc", {{"right", false}, {"out_int32", false}}});
   list.push_back({"searchsorted", "s:ab f:ac", {{"right", true}, {"out_int32", true}}});
+  list.push_back({"isin", "ab c", {{"invert", false}}});
+  list.push_back({"isin", "ab c", {{"invert", true}}});
   list.push_back({"histc", "ab", {{"bins", std::int64_t(4)}, {"min", -4.0}, {"max", 4.0}}});
   list.push_back({"histc", "a", {{"bins", std::int64_t(3)}, {"min", 0.0}, {"max", 0.0}}});
   return list;

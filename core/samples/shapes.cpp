@@ -26,20 +26,25 @@ std::vector<OpSample> joining_samples() {
       {"cat", "ab ab", along(1)},
       {"stack", "ab ab", along(0)},
       {"stack", "ab ab ab", along(-1)},
-      {"new_zeros",
-       "ab",
-       {},
-       [](Sizes s) {
-         return sized({}, "size", {s['a'], s['b']});
-       }},
-      {"new_zeros",
-       "ab",
-       {},
-       [](Sizes s) {
-         return sized({}, "size", {s['b'], 3});
-       }},
       {"clone", "ab"},
   };
+}
+
+// Tensors of one value: of the shape of their input, or of a size of their own.
+std::vector<OpSample> factory_samples() {
+  std::vector<OpSample> list;
+  for (std::string_view op : {"empty_like", "zeros_like", "ones_like"}) {
+    list.push_back({op, "ab"});
+    list.push_back({op, "ab", {{"dtype", DType::int64}}});
+  }
+  list.push_back({"full_like", "ab", {{"fill_value", 3.0}}});
+  for (std::string_view op : {"new_empty", "new_zeros", "new_ones", "new_full"}) {
+    Attributes value = op == "new_full" ? Attributes{{"fill_value", 3.0}} : Attributes();
+    list.push_back(
+        {op, "ab", {}, [value](Sizes s) { return sized(value, "size", {s['a'], s['b']}); }});
+    list.push_back({op, "ab", {}, [value](Sizes s) { return sized(value, "size", {s['b'], 3}); }});
+  }
+  return list;
 }
 
 std::vector<OpSample> view_samples() {
@@ -101,6 +106,14 @@ std::vector<OpSample> view_samples() {
        }},
       {"permute", "abc", {{"dims", Dims{2, 0, 1}}}},
       {"permute", "abc", {{"dims", Dims{-1, 1, -3}}}},
+      {"t", "ab"},
+      {"t", "a"},
+      {"alias", "ab"},
+      {"positive", "ab"},
+      {"view_as_complex", "ab2"},
+      {"view_as_real", "ab2"},
+      {"view_dtype", "ab", {{"dtype", DType::int64}}},
+      {"view_dtype", "ab", {{"dtype", DType::float32}}},
       {"transpose", "abc", {{"dim0", std::int64_t(0)}, {"dim1", std::int64_t(-1)}}},
       {"unsqueeze", "ab", along(0)},
       {"unsqueeze", "ab", along(-1)},
@@ -162,7 +175,7 @@ std::vector<OpSample> part_samples() {
 gsl::span<const OpSample> shape_samples() {
   static const std::vector<OpSample> samples = [] {
     std::vector<OpSample> list;
-    for (const auto& part : {joining_samples(), view_samples(), part_samples()})
+    for (const auto& part : {joining_samples(), factory_samples(), view_samples(), part_samples()})
       list.insert(list.end(), part.begin(), part.end());
     return list;
   }();

@@ -16,10 +16,11 @@ using Lists = std::vector<std::optional<Placements>>;
 bool may_stay(const WholeCall& call, const MeshCandidate& candidate, DimSpan mesh_shape) {
   const ShardingStrategy& strategy = call.strategy;
   for (std::size_t i = 0; i < call.input_types.size(); ++i)
-    if (candidate.inputs[i] && call.input_types[i].is_defined && !strategy.accepts_short_dims &&
+    if (!strategy.over_mesh && candidate.inputs[i] && call.input_types[i].is_defined &&
+        !strategy.accepts_short_dims &&
         !is_shardable(call.input_types[i].shape, *candidate.inputs[i], mesh_shape))
       return false;
-  MeshRequest request{call.request(), candidate.inputs, mesh_shape};
+  MeshRequest request{call.request(), candidate.inputs, mesh_shape, {}};
   return !strategy.filter || strategy.filter(request, candidate);
 }
 
@@ -79,7 +80,7 @@ void ask_over_mesh(const WholeCall& call, const Lists& given, std::int64_t membe
   Dims mesh_shape = {members};
   std::vector<MeshCandidate> candidates;
   try {
-    candidates = call.strategy.over_mesh({call.request(), given, mesh_shape});
+    candidates = call.strategy.over_mesh({call.request(), given, mesh_shape, {}});
   } catch (const Error&) {
     return;  // refused
   }

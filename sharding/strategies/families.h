@@ -20,11 +20,13 @@ gsl::span<const OpStrategy> comparison_strategies();
 gsl::span<const OpStrategy> complex_strategies();
 gsl::span<const OpStrategy> conversion_strategies();
 gsl::span<const OpStrategy> elementary_strategies();
+gsl::span<const OpStrategy> gamma_strategies();
 gsl::span<const OpStrategy> inplace_strategies();
 gsl::span<const OpStrategy> interpolation_strategies();
 gsl::span<const OpStrategy> logic_strategies();
 gsl::span<const OpStrategy> pointwise_strategies();
 gsl::span<const OpStrategy> selection_strategies();
+gsl::span<const OpStrategy> slope_strategies();
 gsl::span<const OpStrategy> trigonometry_strategies();
 
 // The families of core/ops/matrices.

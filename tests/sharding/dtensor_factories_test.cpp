@@ -9,8 +9,9 @@
 namespace simmesh {
 namespace {
 
-const Placements alphabet{Replicate(), Shard(0), Shard(1), StridedShard(0, 2),
-                          Partial(ReduceOp::avg), Partial(ReduceOp::max)};
+const Placements alphabet{
+    Replicate(),           Shard(0), Shard(1), StridedShard(0, 2), Partial(ReduceOp::avg),
+    Partial(ReduceOp::max)};
 
 bool mixes(const Placements& list) {
   return list[0].is_pending() && list[1].is_pending() && !(list[0] == list[1]);
@@ -59,9 +60,8 @@ TEST(DTensorFactories, RangesArePiecesOfTheWholeRange) {
         rank.expect_same_bits(linspace(line, DType::float32, mesh, {placement}).full_tensor(),
                               linspace(line));
         Logspace powers{.start = -1, .end = 2, .steps = steps, .base = 3};
-        rank.expect_same_bits(
-            logspace(powers, DType::float64, mesh, {placement}).full_tensor(),
-            logspace(powers, DType::float64));
+        rank.expect_same_bits(logspace(powers, DType::float64, mesh, {placement}).full_tensor(),
+                              logspace(powers, DType::float64));
       }
   });
 }
@@ -78,8 +78,8 @@ TEST(DTensorFactories, RangesOfTheirOwnStartAtTheFirstPointOfThePiece) {
     DTensor own = linspace(fine, DType::float64, mesh, {Shard(0)}, PointsOf::own_range);
     if (rank.id() == 1)
       rank.expect_same_bits(own.local(), linspace({start, start + step * 3, 4}, DType::float64));
-    EXPECT_THROW(
-        linspace(fine, DType::float32, mesh, {StridedShard(0, 2)}, PointsOf::own_range), Error);
+    EXPECT_THROW(linspace(fine, DType::float32, mesh, {StridedShard(0, 2)}, PointsOf::own_range),
+                 Error);
   });
 }
 

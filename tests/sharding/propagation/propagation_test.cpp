@@ -77,7 +77,7 @@ TEST(Propagate, CutsNoIntegersIntoPartsOfASum) {
   EXPECT_EQ(propagate(request).inputs[0]->placements, Placements{Replicate()});
   request.destination = Destination::in_place;
   EXPECT_THROW(propagate(request), Error);
-  for (TensorType& input : request.inputs) input.dtype = DType::float32;
+  request.inputs[0].dtype = DType::float32;
   EXPECT_EQ(propagate(request).inputs[1]->placements, Placements{Partial()});
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <gtest/gtest.h>
 #include <string>
@@ -33,6 +34,22 @@ struct Call {
   std::function<std::vector<Tensor>(gsl::span<const Tensor>)> function;
   bool has_gradient = true;
 };
+
+using Tensors = std::vector<Tensor>;
+
+// of_one is a call of a function of one tensor.
+inline Call of_one(const char* name, const Input& x,
+                   const std::function<Tensors(const Tensor&)>& function,
+                   bool has_gradient = true) {
+  return {name,
+          {x},
+          [function](gsl::span<const Tensor> in) { return function(in[0]); },
+          has_gradient};
+}
+
+inline const Placement pending_sum = Partial(ReduceOp::sum),
+                       pending_average = Partial(ReduceOp::avg);
+inline const Placement pending_max = Partial(ReduceOp::max), pending_min = Partial(ReduceOp::min);
 
 // Worlds are those in which a call is tried.
 struct Worlds {
@@ -142,11 +159,27 @@ class Trial {
   std::vector<const Placements*> placements_;
 };
 
+// mixes_reductions says whether a list holds reductions that no tensor has at once.
+inline bool mixes_reductions(const Placements& list) {
+  auto family = [](const Placement& one) {
+    return one.reduce_op() == ReduceOp::avg ? ReduceOp::sum : one.reduce_op();
+  };
+  const Placement* first = nullptr;
+  for (const Placement& one : list) {
+    if (!one.is_pending()) continue;
+    if (first && family(*first) != family(one)) return true;
+    first = &one;
+  }
+  return false;
+}
+
 // try_all_placements runs a call for every combination of placements of its inputs.
 inline void try_all_placements(const Call& call, const DeviceMesh& mesh) {
   std::vector<std::vector<Placements>> lists;
   for (const Input& input : call.inputs)
     lists.push_back(small_worlds::lists(mesh.shape().size(), input.alphabet));
+  for (std::vector<Placements>& list : lists)
+    list.erase(std::remove_if(list.begin(), list.end(), mixes_reductions), list.end());
   std::vector<std::size_t> choice(lists.size(), 0);
   for (bool is_done = false; !is_done && !::testing::Test::HasFailure();) {
     std::vector<const Placements*> placements;
@@ -154,7 +187,7 @@ inline void try_all_placements(const Call& call, const DeviceMesh& mesh) {
     Trial trial(call, mesh, placements);
     try {
       trial.run();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       ADD_FAILURE() << trial.text() << " raised " << error.what();
     }
     std::size_t next = 0;

@@ -1,11 +1,15 @@
+#include <algorithm>
 #include <fmt/core.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/check/error.h"
+#include "sharding/validate/coverage_page.h"
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
 #include "tools/watched_run.h"
+#include "verify/pytorch/ops/rule_files.h"
 
 namespace simmesh {
 
@@ -16,11 +20,12 @@ using Json = nlohmann::ordered_json;
 struct ValidateArguments {
   ValidateRequest request;
   std::int64_t jobs = 0;
-  bool claimed_only = false;
+  bool claimed_only = false, coverage = false;
+  std::vector<std::string> tables, beyond;
   OutputOptions output;
 };
 
-Json to_json(const std::map<std::string, RuleVerdict>& rules) {
+Json json_of(const std::map<std::string, RuleVerdict>& rules) {
   Json list = Json::array();
   for (const auto& [text, verdict] : rules) {
     Json rule = {{"rule", text}, {"trials", verdict.trials}, {"gradients", verdict.has_gradient}};
@@ -33,7 +38,7 @@ Json to_json(const std::map<std::string, RuleVerdict>& rules) {
   return list;
 }
 
-Json to_json(const ValidateResult& result) {
+Json json_of(const ValidateResult& result) {
   Json ops = Json::array();
   for (const OpVerdict& op : result.ops) {
     Json calls = Json::array();
@@ -41,8 +46,8 @@ Json to_json(const ValidateResult& result) {
       calls.push_back({{"call", sample.call},
                        {"trials", sample.trials},
                        {"combinations", sample.combinations},
-                       {"rules", to_json(sample.rules)},
-                       {"wrong_over_two_dims", to_json(sample.over_two_dims)},
+                       {"rules", json_of(sample.rules)},
+                       {"wrong_over_two_dims", json_of(sample.over_two_dims)},
                        {"missing", sample.missing}});
     ops.push_back({{"op", op.op}, {"way", to_string(op.way)}, {"calls", std::move(calls)}});
   }
@@ -53,16 +58,65 @@ Json to_json(const ValidateResult& result) {
           {"missing", result.missing_count()}};
 }
 
+Json json_of(const RuleFilesResult& result) {
+  Json tables = Json::array();
+  for (const RuleTableVerdict& table : result.tables) {
+    Json refuted = Json::array();
+    for (const auto& one : table.refuted)
+      refuted.push_back({{"rule", one.rule}, {"trial", one.inputs}, {"what", one.what}});
+    tables.push_back({{"id", table.id},
+                      {"function", table.function},
+                      {"rules", table.rule_count},
+                      {"trials", table.trials},
+                      {"wrong", std::move(refuted)},
+                      {"beyond", table.beyond}});
+  }
+  return {{"tables", std::move(tables)},
+          {"rules", result.rule_count()},
+          {"wrong", result.refuted_count()},
+          {"missing", 0}};
+}
+
+int judge_tables(const ValidateArguments& arguments) {
+  bool shows_beyond = !arguments.beyond.empty();
+  if (shows_beyond && !arguments.tables.empty())
+    raise(ErrorKind::value_error, "tools/validate", "expected --rules or --beyond, got both");
+  RuleFilesRequest request{.paths = shows_beyond ? arguments.beyond : arguments.tables,
+                           .seed = arguments.request.options.seed,
+                           .jobs = arguments.request.jobs};
+  WatchedRun watched(arguments.output);
+  request.goes_on = watched.goes_on();
+  RuleFilesResult result = judge_rule_files(request);
+  watched.end(result.interrupted);
+  RuleFilesReport report{.quiet = arguments.output.quiet, .shows_beyond = shows_beyond};
+  print_report(arguments.output.json ? json_of(result).dump() + "\n"
+                                     : to_text(result, request, report));
+  return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
+}
+
 int run(ValidateArguments& arguments) {
   ValidateRequest& request = arguments.request;
   std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   request.jobs = arguments.jobs == 0 ? cores : std::size_t(arguments.jobs);
+  bool has_tables = !arguments.tables.empty() || !arguments.beyond.empty();
+  if (has_tables && (!request.ops.empty() || arguments.coverage))
+    raise(ErrorKind::value_error, "tools/validate",
+          "expected either tables of rules or ops of ours, got both");
+  if (has_tables) return judge_tables(arguments);
+  if (arguments.coverage && !request.ops.empty())
+    raise(ErrorKind::value_error, "tools/validate", "expected --coverage without ops, got '{}'",
+          request.ops[0]);
+  arguments.claimed_only |= arguments.coverage;
   request.options.finds_missing = !arguments.claimed_only;
   WatchedRun watched(arguments.output);
   request.goes_on = watched.goes_on();
   ValidateResult result = validate(request);
   watched.end(result.interrupted);
-  print_report(arguments.output.json ? to_json(result).dump() + "\n"
+  if (arguments.coverage && !result.interrupted && result.ok()) {
+    fmt::print("{}", coverage_page(result));
+    return 0;
+  }
+  print_report(arguments.output.json ? json_of(result).dump() + "\n"
                                      : to_text(result, request, arguments.output.quiet));
   return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
 }
@@ -80,6 +134,14 @@ void add_validate_command(CLI::App& program, int& status) {
       ->default_str("all cores")
       ->check(CLI::Range(std::int64_t(1), std::int64_t(1024)));
   app->add_flag("--claimed-only", arguments->claimed_only, "don't look for rules that are missing");
+  app->add_option("--rules", arguments->tables,
+                  "judge the tables of rules in these files instead of our rules")
+      ->type_name("FILE");
+  app->add_option("--beyond", arguments->beyond,
+                  "also print the rules of ours that the tables in these files lack")
+      ->type_name("FILE");
+  app->add_flag("--coverage", arguments->coverage,
+                "print the page of all ops and the placements that they keep instead");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments); });
 }

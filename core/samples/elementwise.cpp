@@ -139,7 +139,6 @@ std::vector<OpSample> choice_samples() {
       {"clamp", "ab b a1"},
       {"masked_fill", "ab b:ab", {{"value", 7.0}}},
       {"masked_fill", "ab b:b f:."},
-      {"copysign", "ab", {{"other", -1.0}}},
       {"fill", "ab", {{"value", 3.0}}},
       {"fill", "ab f:."},
       {"copy", "ab f:ab"},

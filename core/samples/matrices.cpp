@@ -25,7 +25,7 @@ gsl::span<const OpSample> matrix_samples() {
       {"linalg_inv", "y:a33"},
       {"linalg_det", "y:a33"},
       {"linalg_slogdet", "y:a33"},
-      {"linalg_solve", "y:a33 f:a3b"},
+      {"linalg_solve", "t:a33 f:a3b"},
       {"linalg_qr", "y:a33"},
       {"linalg_eigh", "y:a33"},
       {"linalg_svd", "y:a33"},

@@ -101,6 +101,16 @@ void fill_definite(Tensor& x, Words& words) {
       }
 }
 
+// Lower triangles with a diagonal of ones.
+void fill_triangular(Tensor& x, Words& words) {
+  auto out = x.mutable_values<double>();
+  std::size_t size = x.dim() < 2 ? 1 : std::size_t(x.size(-1));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::size_t row = i / size % size, column = i % size;
+    out[i] = row == column ? 1.0 : column < row ? double(words.whole(1)) : 0.0;
+  }
+}
+
 // Along dim 0 an index occurs once, as often as there are enough of them.
 void fill_distinct(Tensor& x, Words& words, std::int64_t below) {
   auto out = x.mutable_values<std::int64_t>();
@@ -142,6 +152,10 @@ Tensor made(const SampleInput& input, const SampleSizes& sizes, Words words) {
   Tensor x = zeros(shape, DType::float64);
   if (input.elements == 'y') {
     fill_definite(x, words);
+    return x;
+  }
+  if (input.elements == 't') {
+    fill_triangular(x, words);
     return x;
   }
   auto out = x.mutable_values<double>();

@@ -35,7 +35,8 @@ class SampleSizes {
 //   r  numbers within [0, 1]
 //   q  powers of two and their negatives    s  ascending numbers
 //   d, D  multiples of 2520, of its square: what is divided by counts stays exact
-//   y  symmetric positive definite matrices
+//   y  symmetric positive definite matrices; t  triangular ones of -1, 0 and 1 whose inverses are
+//      of integers
 //   i<c  indices below the size of letter (or digit) c;  w<c  such indices, each once along dim 0
 //
 //   {"mm", "ab bc"}

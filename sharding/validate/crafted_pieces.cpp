@@ -47,6 +47,8 @@ void craft_sum(T value, T unit, bool averages, const Draw& draw, gsl::span<T> ou
   for (std::int64_t rank = 0; rank < draw.ranks(); ++rank) {
     if (rank == owner) continue;
     T part = T(draw.below(17, rank) - 8) * unit;
+    // Operands with fractions, so that what rounds them isn't taken for linear.
+    if (std::is_floating_point_v<T> && unit == T(1)) part += T(draw.below(4, rank + 16)) / 4;
     rest -= part;
     out[std::size_t(rank)] = averages ? value + part : part;
   }

@@ -2,7 +2,6 @@
 
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
-#include "sharding/dtensor_spec.h"
 
 namespace simmesh {
 
@@ -13,22 +12,6 @@ std::vector<std::optional<Placements>> lists_of(const StrategyRow::Entries& entr
   for (const auto& entry : entries)
     lists.push_back(entry ? std::optional(Placements{*entry}) : std::nullopt);
   return lists;
-}
-
-std::vector<std::optional<DTensorSpec>> specs_of(
-    const std::vector<std::optional<Placements>>& placements, const TensorTypes& types,
-    const std::shared_ptr<MeshGroups>& groups) {
-  std::vector<std::optional<DTensorSpec>> specs(types.size());
-  for (std::size_t i = 0; i < types.size(); ++i)
-    if (i < placements.size() && placements[i] && types[i].is_defined)
-      specs[i] = DTensorSpec{groups, {*placements[i], {}}, types[i].shape, types[i].dtype};
-  return specs;
-}
-
-std::vector<const DTensorSpec*> pointers(const std::vector<std::optional<DTensorSpec>>& specs) {
-  std::vector<const DTensorSpec*> result;
-  for (const auto& spec : specs) result.push_back(spec ? &*spec : nullptr);
-  return result;
 }
 
 bool any_pending(const std::vector<std::optional<Placements>>& lists) {
@@ -64,6 +47,22 @@ MeshPlacements along_one_dim(const StrategyRow& rule) {
   return {lists_of(rule.inputs), lists_of(rule.outputs)};
 }
 
+LocalSpecs::LocalSpecs(const WholeCall& call, const MeshPlacements& placements,
+                       const std::shared_ptr<MeshGroups>& groups) {
+  auto add = [&](const std::vector<std::optional<Placements>>& lists, const TensorTypes& types,
+                 std::vector<const DTensorSpec*>& specs) {
+    specs.resize(types.size());
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      if (i >= lists.size() || !lists[i] || !types[i].is_defined) continue;
+      held_.push_back(std::make_unique<DTensorSpec>(
+          DTensorSpec{groups, {*lists[i], {}}, types[i].shape, types[i].dtype}));
+      specs[i] = held_.back().get();
+    }
+  };
+  add(placements.inputs, call.input_types, inputs_);
+  add(placements.outputs, call.output_types, outputs_);
+}
+
 LocalRun::LocalRun(Dims mesh_shape) : mesh_shape_(std::move(mesh_shape)) {
   std::int64_t ranks = element_count(mesh_shape_);
   for (std::int64_t rank = 0; rank < ranks; ++rank)
@@ -85,16 +84,14 @@ LocalOutputs LocalRun::run(const WholeCall& call,
       result.of_rank.push_back(simmesh::call(call.op, own, call.attributes));
       continue;
     }
-    auto input_specs = specs_of(placements.inputs, call.input_types, groups_[rank]);
-    auto output_specs = specs_of(placements.outputs, call.output_types, groups_[rank]);
-    auto inputs_seen = pointers(input_specs), outputs_seen = pointers(output_specs);
+    LocalSpecs specs(call, placements, groups_[rank]);
     Tensor mask;
     Attributes attributes = call.attributes;
     if (strategy.local_attributes)
       attributes = strategy.local_attributes(
-          {call.op, own, call.attributes, inputs_seen, outputs_seen, mask});
+          {call.op, own, call.attributes, specs.inputs(), specs.outputs(), mask});
     result.of_rank.push_back(strategy.compute ? strategy.compute({call.op, own, attributes,
-                                                                  inputs_seen, outputs_seen, mask})
+                                                                  specs.inputs(), specs.outputs(), mask})
                                               : simmesh::call(call.op, own, attributes));
     result.masks.push_back(mask);
     result.attributes.push_back(std::move(attributes));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/mesh_groups.h"
+#include "sharding/dtensor_spec.h"
 #include "sharding/propagation/strategy.h"
 
 namespace simmesh {
@@ -34,6 +34,20 @@ struct MeshPlacements {
 };
 // along_one_dim returns those of a rule on a mesh of one dim.
 MeshPlacements along_one_dim(const StrategyRow& rule);
+
+// LocalSpecs are those of a call's tensors, as a rank sees them; null for tensors without placements.
+class LocalSpecs {
+ public:
+  LocalSpecs(const WholeCall& call, const MeshPlacements& placements,
+             const std::shared_ptr<MeshGroups>& groups);
+
+  const std::vector<const DTensorSpec*>& inputs() const { return inputs_; }
+  const std::vector<const DTensorSpec*>& outputs() const { return outputs_; }
+
+ private:
+  std::vector<std::unique_ptr<DTensorSpec>> held_;
+  std::vector<const DTensorSpec*> inputs_, outputs_;
+};
 
 // LocalOutputs is what the ranks have after a call, rank by rank.
 struct LocalOutputs {

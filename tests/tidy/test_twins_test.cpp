@@ -317,6 +317,8 @@ const std::map<std::string, std::string> shared_tests = {
     {"sharding/validate/crafted_inputs", "tests/sharding/validate/validate_sample_test.cpp"},
     {"sharding/validate/local_run", "tests/sharding/validate/validate_sample_test.cpp"},
     {"sharding/validate/outputs_difference", "tests/sharding/validate/validate_sample_test.cpp"},
+    {"sharding/validate/world_run", "tests/sharding/validate/validate_test.cpp"},
+    {"verify/pytorch/ops/rule_files", "tests/verify/pytorch/ops/rule_table_test.cpp"},
     {"sharding/validate/rule_text", "tests/sharding/validate/validate_sample_test.cpp"},
     {"sharding/validate/validate_report", "tests/sharding/validate/validate_test.cpp"},
     {"sharding/dtensor_creation", "tests/sharding/dtensor_test.cpp"},

@@ -27,7 +27,7 @@ constexpr Unary unary_ops[] = {
     {"asinh", "ab"},       {"acosh", "p:ab"},      {"atanh", "u:ab"},
     {"isnan", "ab"},       {"isinf", "ab"},        {"isfinite", "ab"},
     {"logical_not", "ab"}, {"complex_abs", "ab2"}, {"complex_conj", "ab2"},
-    {"lgamma", "p:ab"},    {"digamma", "p:ab"},   {"trigamma", "p:ab"},
+    {"lgamma", "p:ab"},    {"digamma", "p:ab"},    {"trigamma", "p:ab"},
 };
 
 // The same where the domain ends: outside of it the result is NaN or infinite.

@@ -77,11 +77,12 @@ std::vector<OpSample> rearranging_samples() {
       {"rot90", "ab", {{"k", std::int64_t(1)}, {"dims", Dims{0, 1}}}},
       {"rot90", "abc", {{"k", std::int64_t(2)}, {"dims", Dims{0, 2}}}},
       {"upsample_nearest", "ab33", {{"size", Dims{5, 6}}, {"scale", 0.0}}},
-      {"upsample_nearest_backward", "ab5", {},
+      {"upsample_nearest_backward",
+       "ab5",
+       {},
        [](const SampleSizes& sizes) -> Attributes {
-         return {{"input_sizes", Dims{sizes['a'], sizes['b'], 3}},
-                 {"size", Dims{5}},
-                 {"scale", 0.0}};
+         return {
+             {"input_sizes", Dims{sizes['a'], sizes['b'], 3}}, {"size", Dims{5}}, {"scale", 0.0}};
        }},
       {"select_scatter", "3b b", {{"dim", std::int64_t(0)}, {"index", std::int64_t(-1)}}},
       {"select_scatter", "ab3 ab", {{"dim", std::int64_t(2)}, {"index", std::int64_t(1)}}},

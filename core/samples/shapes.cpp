@@ -21,12 +21,8 @@ Attributes sized(Attributes attributes, std::string_view name, const Dims& sizes
 
 std::vector<OpSample> joining_samples() {
   return {
-      {"cat", "ab cb", along(0)},
-      {"cat", "ab ac ad", along(-1)},
-      {"cat", "ab ab", along(1)},
-      {"stack", "ab ab", along(0)},
-      {"stack", "ab ab ab", along(-1)},
-      {"clone", "ab"},
+      {"cat", "ab cb", along(0)},   {"cat", "ab ac ad", along(-1)},   {"cat", "ab ab", along(1)},
+      {"stack", "ab ab", along(0)}, {"stack", "ab ab ab", along(-1)}, {"clone", "ab"},
   };
 }
 
@@ -40,8 +36,9 @@ std::vector<OpSample> factory_samples() {
   list.push_back({"full_like", "ab", {{"fill_value", 3.0}}});
   for (std::string_view op : {"new_empty", "new_zeros", "new_ones", "new_full"}) {
     Attributes value = op == "new_full" ? Attributes{{"fill_value", 3.0}} : Attributes();
-    list.push_back(
-        {op, "ab", {}, [value](Sizes s) { return sized(value, "size", {s['a'], s['b']}); }});
+    list.push_back({op, "ab", {}, [value](Sizes s) {
+                      return sized(value, "size", {s['a'], s['b']});
+                    }});
     list.push_back({op, "ab", {}, [value](Sizes s) { return sized(value, "size", {s['b'], 3}); }});
   }
   return list;

@@ -50,8 +50,8 @@ Capture capture(gsl::span<const Tensor> inputs, const TensorFunction& function) 
   Capture result;
   std::vector<Tensor> watched;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    watched.push_back(
-        inputs[i].is_defined() ? Watched::watched(inputs[i].clone(), result.calls, i) : Tensor());
+    watched.push_back(inputs[i].is_defined() ? Watched::watched(inputs[i].clone(), result.calls, i)
+                                             : Tensor());
   for (const Tensor& output : function(watched))
     result.outputs.push_back(output.is_defined() ? output.local_part().contiguous() : Tensor());
   return result;

@@ -27,8 +27,9 @@ Which ops run on distributed tensors, and how? This page is written by `simmesh 
 )";
 
 // Kinds in the order in which a reader looks for them.
-constexpr std::string_view kinds[] = {"S",      "_S",     "Ragged",     "P(sum)",  "P(avg)", "P(min)",
-                                      "P(max)", "P(product)", "P(band)", "P(bor)", "P(bxor)"};
+constexpr std::string_view kinds[] = {"S",       "_S",     "Ragged", "P(sum)",
+                                      "P(avg)",  "P(min)", "P(max)", "P(product)",
+                                      "P(band)", "P(bor)", "P(bxor)"};
 
 std::string kind_of(std::string_view placement) {
   if (placement.starts_with("S(")) return "S";

@@ -90,9 +90,10 @@ LocalOutputs LocalRun::run(const WholeCall& call,
     if (strategy.local_attributes)
       attributes = strategy.local_attributes(
           {call.op, own, call.attributes, specs.inputs(), specs.outputs(), mask});
-    result.of_rank.push_back(strategy.compute ? strategy.compute({call.op, own, attributes,
-                                                                  specs.inputs(), specs.outputs(), mask})
-                                              : simmesh::call(call.op, own, attributes));
+    result.of_rank.push_back(
+        strategy.compute
+            ? strategy.compute({call.op, own, attributes, specs.inputs(), specs.outputs(), mask})
+            : simmesh::call(call.op, own, attributes));
     result.masks.push_back(mask);
     result.attributes.push_back(std::move(attributes));
   }

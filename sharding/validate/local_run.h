@@ -35,7 +35,8 @@ struct MeshPlacements {
 // along_one_dim returns those of a rule on a mesh of one dim.
 MeshPlacements along_one_dim(const StrategyRow& rule);
 
-// LocalSpecs are those of a call's tensors, as a rank sees them; null for tensors without placements.
+// LocalSpecs are those of a call's tensors, as a rank sees them; null for tensors without
+// placements.
 class LocalSpecs {
  public:
   LocalSpecs(const WholeCall& call, const MeshPlacements& placements,

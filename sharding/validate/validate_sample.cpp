@@ -171,8 +171,7 @@ class SampleValidator {
       ++verdict_.combinations;
       std::string wrong;
       try {
-        LocalOutputs outputs =
-            run_claimed(square_, call, crafted.of(placements), placements);
+        LocalOutputs outputs = run_claimed(square_, call, crafted.of(placements), placements);
         UnroundedSums sums;
         wrong = outputs_difference(call, outputs, placements, square_.mesh_shape());
       } catch (const std::exception& error) {

@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include "core/engine/world.h"
-#include "core/ops/compute_mode.h"
 #include "collectives/process_group.h"
 #include "core/check/error.h"
+#include "core/engine/world.h"
+#include "core/ops/compute_mode.h"
 
 namespace simmesh {
 
@@ -57,8 +57,7 @@ LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
              {call.op, own, call.attributes, specs.inputs(), specs.outputs(), mask}))
       made[std::size_t(rank.id())].push_back(elements_of(output));
   });
-  if (!outcome.ok())
-    raise(ErrorKind::runtime_error, "sharding/validate", "{}", report(outcome));
+  if (!outcome.ok()) raise(ErrorKind::runtime_error, "sharding/validate", "{}", report(outcome));
   LocalOutputs result;
   for (const auto& of_rank : made) {
     auto& tensors = result.of_rank.emplace_back();

@@ -31,8 +31,8 @@ TEST(OpSample, AWordSaysSizesAndElements) {
 // If elements left their range, ops would be asked outside of where they are defined.
 TEST(OpSample, ElementsKeepTheirRange) {
   for (bool negated : {false, true})
-    for (auto flavor : {SampleData::Flavor::small, SampleData::Flavor::fractions,
-                        SampleData::Flavor::wide}) {
+    for (auto flavor :
+         {SampleData::Flavor::small, SampleData::Flavor::fractions, SampleData::Flavor::wide}) {
       auto inputs = sample_inputs({"", "p:ab u:ab r:ab d:ab s:ab"}, sizes_of(4, 6, 1),
                                   {.seed = 3, .flavor = flavor, .negated = negated});
       for (double x : inputs[0].values<double>()) EXPECT_GT(x, 0);

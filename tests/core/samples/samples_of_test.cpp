@@ -28,8 +28,7 @@ TEST(SamplesOf, EachRunsOnSeveralSizes) {
     for (const OpSample* sample : samples_of(*op))
       for (const SampleSizes& sizes : {SampleSizes(), larger}) {
         SCOPED_TRACE(op->name + " " + std::string(sample->inputs));
-        EXPECT_NO_THROW(
-            call(*op, sample_inputs(*sample, sizes, {}), sample->attributes_at(sizes)));
+        EXPECT_NO_THROW(call(*op, sample_inputs(*sample, sizes, {}), sample->attributes_at(sizes)));
       }
 }
 

@@ -12,9 +12,8 @@ namespace {
 // If an op or its arguments were missed, a rule would be judged on another call.
 TEST(Capture, SeesOpsArgumentsAndWhichTensorsTheyGot) {
   std::vector<Tensor> inputs = {tensor_of<double>({2}, {1, 2}), tensor_of<double>({2}, {3, 4})};
-  Capture seen = capture(inputs, [](gsl::span<const Tensor> in) {
-    return std::vector{sum(add(in[1], in[0], 2))};
-  });
+  Capture seen = capture(
+      inputs, [](gsl::span<const Tensor> in) { return std::vector{sum(add(in[1], in[0], 2))}; });
   ASSERT_EQ(seen.calls.size(), 2u);
   EXPECT_EQ(seen.calls[0].op->name, "add");
   EXPECT_EQ(seen.calls[0].of_function, (std::vector<std::optional<std::size_t>>{1, 0}));

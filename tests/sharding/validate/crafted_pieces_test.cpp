@@ -11,8 +11,8 @@ namespace {
 std::vector<Placement> placements_for(const Tensor& whole) {
   std::vector<Placement> list = {Replicate(), Shard(0), Shard(1), StridedShard(0, 2),
                                  StridedShard(1, 3)};
-  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max,
-                      ReduceOp::product, ReduceOp::band, ReduceOp::bor, ReduceOp::bxor})
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max, ReduceOp::product,
+                      ReduceOp::band, ReduceOp::bor, ReduceOp::bxor})
     if (can_craft(Partial(op), whole.dtype())) list.push_back(Partial(op));
   return list;
 }

@@ -60,9 +60,8 @@ TEST(JoinedPieces, MaskedRowsDontCount) {
   Placements placements = {MaskPartial()};
   Dims mesh = {2};
   EXPECT_EQ(
-      what_differs(
-          {.pieces = pieces, .masks = masks, .placements = placements, .mesh_shape = mesh},
-          row({1, 2})),
+      what_differs({.pieces = pieces, .masks = masks, .placements = placements, .mesh_shape = mesh},
+                   row({1, 2})),
       "");
   EXPECT_NE(differs(pieces, MaskPartial(), row({1, 2})), "");
 }

@@ -15,13 +15,13 @@ using ::testing::HasSubstr;
 // Twice x, with a gradient that may be another function's.
 Op doubling(GradientRule gradient) {
   return {.name = "doubling",
-          .shape = [](gsl::span<const TensorType> inputs,
-                      const Attributes&) -> TensorTypes { return {inputs[0]}; },
+          .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
+            return {inputs[0]};
+          },
           .kernel = [](gsl::span<const Tensor> inputs, const Attributes&,
                        gsl::span<Tensor> outputs) { copy_(outputs[0], inputs[0] * 2); },
           .gradient = {std::move(gradient), {.inputs = 1}},
-          .strategy = strategy({rule({Shard(0)}, Shard(0)),
-                                rule({Partial()}, Partial()),
+          .strategy = strategy({rule({Shard(0)}, Shard(0)), rule({Partial()}, Partial()),
                                 rule({Partial(ReduceOp::avg)}, Partial(ReduceOp::avg))})};
 }
 
@@ -39,8 +39,8 @@ TEST(LocalGradient, HoldsForTheGradientOfTheFunction) {
 
 // If gradients weren't compared, a rule could hold forward and train another model.
 TEST(LocalGradient, FiresWhereItReadsAPendingInput) {
-  Op op = doubling(
-      [](const GradientCall& call) { return Gradients{call.gradient() * call.input(0)}; });
+  Op op =
+      doubling([](const GradientCall& call) { return Gradients{call.gradient() * call.input(0)}; });
   SampleVerdict verdict = validate_sample(op, rows);
   ASSERT_TRUE(verdict.rules["P(sum) -> P(sum)"].wrong);
   EXPECT_THAT(verdict.rules["P(sum) -> P(sum)"].wrong->what,
@@ -58,8 +58,8 @@ TEST(LocalGradient, FiresWhereItDependsOnTheShard) {
 }
 
 TEST(LocalGradient, IsLeftOutOnRequest) {
-  Op op = doubling(
-      [](const GradientCall& call) { return Gradients{call.gradient() * call.input(0)}; });
+  Op op =
+      doubling([](const GradientCall& call) { return Gradients{call.gradient() * call.input(0)}; });
   SampleVerdict verdict = validate_sample(op, rows, {.judges_gradients = false});
   EXPECT_FALSE(verdict.rules["P(sum) -> P(sum)"].wrong);
 }

@@ -189,7 +189,8 @@ TEST(ValidateSample, JudgesRulesOfTwoMeshDimsTogether) {
   // A computation that is right on a mesh of one dim only.
   claims.compute = [](const LocalCall& call) {
     bool is_square = call.input_specs[0]->placements().size() > 1;
-    return std::vector{is_square ? call.inputs[0] : simmesh::call_one(*find_op("relu"), call.inputs)};
+    return std::vector{is_square ? call.inputs[0]
+                                 : simmesh::call_one(*find_op("relu"), call.inputs)};
   };
   op.strategy = strategy(claims);
   SampleVerdict verdict = validate_sample(op, {"relu", "ab"});

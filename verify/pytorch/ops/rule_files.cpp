@@ -23,9 +23,9 @@ std::uint64_t RuleFilesResult::refuted_count() const {
 
 RuleFilesResult judge_rule_files(const RuleFilesRequest& request) {
   std::vector<RuleTable> tables;
-  for (const RecordedCase& recorded :
-       load_cases(request.paths, [](const RecordedCase& one) { return one.kind() == "rules"; })
-           .cases)
+  for (const RecordedCase& recorded : load_cases(request.paths, [](const RecordedCase& one) {
+                                        return one.kind() == "rules";
+                                      }).cases)
     tables.push_back(read_rule_table(recorded));
   if (tables.empty())
     raise(ErrorKind::value_error, "verify/rules", "expected cases of kind rules, got none");
@@ -60,7 +60,8 @@ std::string to_text(const RuleFilesResult& result, const RuleFilesRequest& reque
     line("{} {} {}: {} of {} rules confirmed in {} trials", table.refuted.empty() ? "pass" : "FAIL",
          table.id, table.function, table.rule_count - table.refuted.size(), table.rule_count,
          table.trials);
-    for (const auto& one : table.refuted) line("  wrong {} ({}): {}", one.rule, one.inputs, one.what);
+    for (const auto& one : table.refuted)
+      line("  wrong {} ({}): {}", one.rule, one.inputs, one.what);
     if (report.shows_beyond)
       for (const std::string& rule : table.beyond) line("  beyond {}", rule);
   }

@@ -23,9 +23,9 @@ struct RuleFilesResult {
   bool ok() const { return refuted_count() == 0; }
 };
 
-// judge_rule_files judges all tables. Throws a BadCase for broken input, and a ValueError for a path
-// that is neither file nor folder, for paths without any case, and for a case of another kind in a
-// file that is named.
+// judge_rule_files judges all tables. Throws a BadCase for broken input, and a ValueError for a
+// path that is neither file nor folder, for paths without any case, and for a case of another kind
+// in a file that is named.
 RuleFilesResult judge_rule_files(const RuleFilesRequest& request);
 
 // to_text returns a line a table, below it each rule that is refuted, and, if asked, each rule of

@@ -76,10 +76,10 @@ Tensor drawn(const RuleTable::Input& input, const Trial& trial, std::size_t numb
   Shape shape = input.shape;
   if (input.is_complex) shape.push_back(2);
   bool is_bool = input.dtype == DType::boolean, is_floating = is_floating_point(input.dtype);
-  OpSample row = {"", is_bool                ? "b:a"
-                      : is_floating          ? trial.is_sorted && shape.size() == 1 ? "s:a" : "f:a"
+  OpSample row = {"", is_bool               ? "b:a"
+                      : is_floating         ? trial.is_sorted && shape.size() == 1 ? "s:a" : "f:a"
                       : trial.small_indices ? "i<2:a"
-                                             : "n:a"};
+                                            : "n:a"};
   SampleSizes sizes;
   sizes.set('a', element_count(shape));
   SampleData data = trial.data;

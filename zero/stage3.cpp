@@ -93,6 +93,7 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
   gradients_ = std::make_unique<GradientShards>(
       *params_, ReduceSettings{.bucket_size = zero.reduce_bucket_size,
                                .reduce_scatter = zero.reduce_scatter,
+                               .overlaps = zero.overlaps(),
                                .averages = !setup.config.sum_gradients,
                                .quantizing_nodes = quantizing_nodes(group_, zero),
                                .communication = setup.config.communication_data_type,

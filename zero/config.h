@@ -139,6 +139,14 @@ struct DataTypes {
   std::optional<DType> grad_accum_dtype = {};
 };
 
+// Aio is the section aio, of which only the size of blocks decides anything here.
+struct Aio {
+  std::int64_t block_size = 1 << 20;  // bytes
+
+  // file_bytes_min returns the bytes below which a tensor isn't worth a file: 1 MiB, or a block.
+  std::int64_t file_bytes_min() const;
+};
+
 // OptimizerConfig is the section optimizer: an optimiser by name ("Adam", "AdamW" or "SGD") and its
 // params. In DeepSpeed, Adam decouples weight decay too, unless adam_w_mode is off.
 struct OptimizerConfig {
@@ -198,6 +206,7 @@ struct Config {
   Bf16 bf16 = {};
   DataTypes data_types = {};
   ZeroOptimization zero_optimization = {};
+  Aio aio = {};
   std::optional<OptimizerConfig> optimizer = {};
   std::optional<SchedulerConfig> scheduler = {};
   // Gradients are sums over the ranks instead of means. This key is ours: sums in exact arithmetic

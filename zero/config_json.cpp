@@ -88,6 +88,14 @@ void read_optimizer(const JsonValue& section, OptimizerConfig& optimizer) {
   read_section({params, "optimizer.params"}, optimizer);
 }
 
+// How files are read and written doesn't matter here, but for the size of a block.
+void read_aio(const JsonValue& section, Aio& aio) {
+  expect_object({section, "aio"});
+  JsonValue known = JsonValue::object();
+  if (const JsonValue* found = section.find("block_size")) known.set("block_size", *found);
+  read_section({known, "aio"}, aio);
+}
+
 template <class Section, class Read>
 void read_named(const JsonValue& object, const char* name, Section& section, Read read) {
   if (const JsonValue* found = object.find(name)) read(*found, section);
@@ -104,6 +112,7 @@ Config read_config(JsonValue object, const AutoValues& autos) {
   read_named(object, "zero_optimization", config.zero_optimization, read_zero);
   read_named(object, "fp16", config.fp16, read_fp16);
   read_named(object, "bf16", config.bf16, read_bf16);
+  read_named(object, "aio", config.aio, read_aio);
   if (const JsonValue* found = object.find("data_types"))
     read_section({*found, "data_types"}, config.data_types);
   if (const JsonValue* found = object.find("optimizer"); found != nullptr && !found->is_null())
@@ -127,6 +136,7 @@ JsonValue written_config(const Config& config) {
   object.set("fp16", write_section(config.fp16));
   object.set("bf16", write_section(config.bf16));
   object.set("data_types", write_section(config.data_types));
+  object.set("aio", write_section(config.aio));
   if (config.optimizer) {
     JsonValue optimizer = JsonValue::object();
     optimizer.set("type", JsonValue::of(config.optimizer->type));

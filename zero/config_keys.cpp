@@ -164,6 +164,12 @@ const std::vector<ConfigKey<DataTypes>>& config_keys() {
 }
 
 template <>
+const std::vector<ConfigKey<Aio>>& config_keys() {
+  static const std::vector<ConfigKey<Aio>> keys = {key("block_size", &Aio::block_size, above_zero)};
+  return keys;
+}
+
+template <>
 const std::vector<ConfigKey<OptimizerConfig>>& config_keys() {
   static const std::vector<ConfigKey<OptimizerConfig>> keys = {
       key("adam_w_mode", &OptimizerConfig::adam_w_mode),

@@ -24,6 +24,8 @@ template <>
 const std::vector<ConfigKey<DataTypes>>& config_keys();
 template <>
 const std::vector<ConfigKey<OptimizerConfig>>& config_keys();
+template <>
+const std::vector<ConfigKey<Aio>>& config_keys();
 // The params of a scheduler.
 template <>
 const std::vector<ConfigKey<WarmupLR>>& config_keys();

@@ -13,7 +13,8 @@ namespace simmesh::zero {
 // OneCycle the betas of Adam. An engine steps it after each step that changed the parameters, so a
 // step that was skipped doesn't count.
 //
-//   LrScheduler scheduler(WarmupLR{.warmup_num_steps = 100}, optimizer);
+//   optim::AdamW optimizer(model.parameters());
+//   zero::LrScheduler scheduler(zero::WarmupLR{.warmup_num_steps = 100}, optimizer);
 //   optimizer.step();
 //   scheduler.step();
 class LrScheduler {

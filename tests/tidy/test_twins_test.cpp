@@ -256,6 +256,8 @@ const std::map<std::string, std::string> shared_tests = {
     {"zero/config_json", "tests/zero/config_test.cpp"},
     {"zero/config_keys", "tests/zero/config_test.cpp"},
     {"zero/config_value", "tests/zero/config_test.cpp"},
+    {"verify/zero/zero_train_check", "tests/verify/zero/zero_train_test.cpp"},
+    {"verify/zero/zero_train_task", "tests/verify/zero/zero_train_test.cpp"},
     {"zero/cycle_schedule", "tests/zero/lr_schedule_test.cpp"},
     {"zero/warmup_schedule", "tests/zero/lr_schedule_test.cpp"},
     {"zero/scheduler_keys", "tests/zero/scheduler_json_test.cpp"},

@@ -10,4 +10,8 @@ namespace simmesh {
 // a RuntimeError for an odd E.
 Tensor rotary_embedding(const Tensor& x, double theta = 10000.0);
 
+// With positions, a vector of T numbers, row t is turned by its own: what a rank does that holds
+// some rows of a sequence. Raises a RuntimeError for another number of them.
+Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta = 10000.0);
+
 }  // namespace simmesh

@@ -63,10 +63,23 @@ std::optional<std::vector<std::int64_t>> numbers_of(std::string_view text) {
   return numbers;
 }
 
+// The arguments of a MaskPartial: "sum,[8,4],0".
+std::optional<Placement> try_parse_lookup(std::string_view text) {
+  const std::size_t open = text.find('['), close = text.rfind(']');
+  if (open == text.npos || close == text.npos || close < open) return std::nullopt;
+  const auto op = inside(trimmed(text.substr(0, open)), "", ",");
+  const auto shape = numbers_of(text.substr(open + 1, close - open - 1));
+  const auto last = inside(trimmed(text.substr(close + 1)), ",", "");
+  const auto dim = last ? number_of<std::int64_t>(*last) : std::nullopt;
+  if (!op || !shape || shape->empty() || !dim) return std::nullopt;
+  return MaskPartial(reduce_op_from_string(trimmed(*op)), *shape, *dim);
+}
+
 // try_parse returns nothing where the text has none of the forms; arguments out of range throw.
 std::optional<Placement> try_parse(std::string_view text) {
   if (text == "R") return Replicate();
   if (text == "MaskP") return MaskPartial();
+  if (const auto lookup = inside(text, "MaskP(", ")")) return try_parse_lookup(*lookup);
   if (const auto numbers = inside(text, "_S(", ")")) {
     const auto pair = numbers_of(*numbers);
     if (pair && pair->size() == 2) return StridedShard((*pair)[0], (*pair)[1]);
@@ -117,9 +130,18 @@ Placement Partial(ReduceOp op) {
   return placement;
 }
 
-Placement MaskPartial() {
+Placement MaskPartial(ReduceOp op, DimSpan table_shape, std::int64_t table_dim) {
+  const std::int64_t dims = std::max<std::int64_t>(std::int64_t(table_shape.size()), 1);
+  if (op != ReduceOp::sum || table_dim < 0 || table_dim >= dims)
+    raise(ErrorKind::value_error, placement_source,
+          "expected a pending sum of a lookup along a dim of its table, got MaskP({},{},{})",
+          to_string(op), to_string(table_shape), table_dim);
   Placement placement;
   placement.kind_ = Placement::Kind::mask_partial;
+  placement.dim_ = checked_dim(table_dim);
+  if (!table_shape.empty())
+    placement.units_ = std::make_shared<const std::vector<std::int64_t>>(table_shape.begin(),
+                                                                         table_shape.end());
   return placement;
 }
 
@@ -147,7 +169,15 @@ double Placement::norm() const {
   return kind_ == Kind::norm_partial ? std::bit_cast<double>(number_) : 0.0;
 }
 
-DimSpan Placement::units() const { return units_ ? DimSpan(*units_) : DimSpan(); }
+DimSpan Placement::units() const {
+  return units_ && is_ragged_shard() ? DimSpan(*units_) : DimSpan();
+}
+
+DimSpan Placement::table_shape() const {
+  return units_ && kind_ == Kind::mask_partial ? DimSpan(*units_) : DimSpan();
+}
+
+std::int64_t Placement::table_dim() const { return kind_ == Kind::mask_partial ? dim_ : 0; }
 
 Placement Placement::with_dim(std::int64_t tensor_dim) const {
   SIMMESH_CHECK(splits(), "with_dim on {}", to_string(*this));
@@ -160,7 +190,8 @@ bool operator==(const Placement& left, const Placement& right) {
   if (left.kind_ != right.kind_ || left.op_ != right.op_ || left.dim_ != right.dim_ ||
       left.number_ != right.number_)
     return false;
-  return left.units_ == right.units_ || *left.units_ == *right.units_;
+  if (left.units_ == right.units_) return true;
+  return left.units_ && right.units_ && *left.units_ == *right.units_;
 }
 
 std::strong_ordering operator<=>(const Placement& left, const Placement& right) {
@@ -168,7 +199,10 @@ std::strong_ordering operator<=>(const Placement& left, const Placement& right) 
   if (auto order = left.dim_ <=> right.dim_; order != 0) return order;
   if (auto order = left.op_ <=> right.op_; order != 0) return order;
   if (auto order = left.number_ <=> right.number_; order != 0) return order;
-  const DimSpan left_units = left.units(), right_units = right.units();
+  const auto numbers = [](const Placement& one) {
+    return one.units_ ? DimSpan(*one.units_) : DimSpan();
+  };
+  const DimSpan left_units = numbers(left), right_units = numbers(right);
   return std::lexicographical_compare_three_way(left_units.begin(), left_units.end(),
                                                 right_units.begin(), right_units.end());
 }
@@ -180,7 +214,10 @@ std::string to_string(const Placement& placement) {
     case Placement::Kind::strided_shard:
       return fmt::format("_S({},{})", placement.dim(), placement.split_factor());
     case Placement::Kind::partial: return fmt::format("P({})", to_string(placement.reduce_op()));
-    case Placement::Kind::mask_partial: return "MaskP";
+    case Placement::Kind::mask_partial:
+      if (placement.table_shape().empty()) return "MaskP";
+      return fmt::format("MaskP({},[{}],{})", to_string(placement.reduce_op()),
+                         fmt::join(placement.table_shape(), ","), placement.table_dim());
     case Placement::Kind::norm_partial: return fmt::format("NormP({})", placement.norm());
     case Placement::Kind::ragged_shard:
       return fmt::format("Ragged([{}])", fmt::join(placement.units(), ","));
@@ -200,8 +237,8 @@ std::string to_string(PlacementSpan placements) {
 Placement parse_placement(std::string_view text) {
   if (auto placement = try_parse(trimmed(text))) return *std::move(placement);
   raise(ErrorKind::value_error, placement_source,
-        "expected R, S(dim), _S(dim,split_factor), P(op), MaskP, NormP(p) or Ragged([units,..]), "
-        "got '{}'",
+        "expected R, S(dim), _S(dim,split_factor), P(op), MaskP, MaskP(sum,[size,..],dim), NormP(p) "
+        "or Ragged([units,..]), got '{}'",
         text);
 }
 
@@ -260,7 +297,8 @@ std::size_t hash_value(const Placement& placement) {
   mix(static_cast<std::uint64_t>(placement.dim()));
   mix(static_cast<std::uint64_t>(placement.split_factor()));
   mix(std::bit_cast<std::uint64_t>(placement.norm()));
-  for (std::int64_t count : placement.units()) mix(static_cast<std::uint64_t>(count));
+  for (DimSpan numbers : {placement.units(), placement.table_shape()})
+    for (std::int64_t number : numbers) mix(static_cast<std::uint64_t>(number));
   return static_cast<std::size_t>(hash);
 }
 

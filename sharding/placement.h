@@ -24,7 +24,7 @@ namespace simmesh {
 //   list == parse_placements("S(0),R");   // true
 //   list[0].is_shard(0);                  // true
 //
-// A value of 32 bytes; only RaggedShard refers to shared (immutable) memory.
+// A value of 32 bytes; only RaggedShard and MaskPartial refer to shared (immutable) memory.
 class Placement {
  public:
   enum class Kind : std::uint8_t {
@@ -32,7 +32,8 @@ class Placement {
     shard,          // S(d): a contiguous chunk of tensor dim d
     strided_shard,  // _S(d,sf): d is cut into sf chunks, the rank holds its chunk of each
     partial,        // P(op): every rank holds an operand of a pending reduction
-    mask_partial,   // MaskP: a pending sum in which a rank's rows count only where its mask says so
+    mask_partial,   // MaskP(op,[..],d): a pending lookup in a table that is cut along its dim d, in
+                    // which a rank's rows count only where its mask says so
     norm_partial,   // NormP(p): a pending p-norm
     ragged_shard,   // Ragged([..]): dim 0 is cut into units, each rank holds its own number of them
   };
@@ -57,13 +58,16 @@ class Placement {
   std::int64_t dim() const { return dim_; }
   // split_factor is that of a strided shard, and 1 for Shard.
   std::int64_t split_factor() const { return is_strided_shard() ? number_ : 1; }
-  // reduce_op is the op that finishes a pending placement: sum for MaskPartial; sum, min or max for
-  // NormPartial.
+  // reduce_op is the op that finishes a pending placement: sum, min or max for NormPartial.
   ReduceOp reduce_op() const { return op_; }
   // norm is the exponent p of a NormPartial.
   double norm() const;
   // units is the number of units each rank holds, for a RaggedShard; empty otherwise.
   DimSpan units() const;
+  // table_shape is the shape of the table that a MaskPartial is a lookup in, and table_dim the dim
+  // along which that is cut; empty and 0 where they aren't known.
+  DimSpan table_shape() const;
+  std::int64_t table_dim() const;
   // with_dim returns the same kind of shard on another tensor dim.
   Placement with_dim(std::int64_t tensor_dim) const;
 
@@ -74,7 +78,7 @@ class Placement {
   friend Placement Shard(std::int64_t tensor_dim);
   friend Placement StridedShard(std::int64_t tensor_dim, std::int64_t split_factor);
   friend Placement Partial(ReduceOp op);
-  friend Placement MaskPartial();
+  friend Placement MaskPartial(ReduceOp op, DimSpan table_shape, std::int64_t table_dim);
   friend Placement NormPartial(double p);
   friend Placement RaggedShard(std::vector<std::int64_t> units);
 
@@ -83,7 +87,7 @@ class Placement {
   ReduceOp op_ = ReduceOp::sum;
   std::int32_t dim_ = 0;
   std::int64_t number_ = 0;  // split factor, or the bits of the norm's exponent
-  std::shared_ptr<const std::vector<std::int64_t>> units_;
+  std::shared_ptr<const std::vector<std::int64_t>> units_;  // or the sizes of the table
 };
 
 // The factories carry PyTorch's names. Shard takes a tensor dim in [-32, 31]; others say what they
@@ -94,7 +98,10 @@ Placement Shard(std::int64_t tensor_dim);
 Placement StridedShard(std::int64_t tensor_dim, std::int64_t split_factor);
 // Partial throws a ValueError for premul_sum, which has no pending form.
 Placement Partial(ReduceOp op = ReduceOp::sum);
-Placement MaskPartial();
+// MaskPartial is a lookup in a table of that shape, cut along a dim; without them in any. Throws a
+// ValueError for a reduction other than a sum and for a dim that the table doesn't have.
+Placement MaskPartial(ReduceOp op = ReduceOp::sum, DimSpan table_shape = {},
+                      std::int64_t table_dim = 0);
 // NormPartial throws a ValueError where p is not a number.
 Placement NormPartial(double p);
 // RaggedShard gives units[i] units of tensor dim 0 to rank i. Throws a ValueError where a count is
@@ -105,7 +112,8 @@ Placement RaggedShard(std::vector<std::int64_t> units);
 using Placements = boost::container::small_vector<Placement, 4>;
 using PlacementSpan = gsl::span<const Placement>;
 
-// to_string returns "R", "S(0)", "_S(0,2)", "P(sum)", "MaskP", "NormP(2)" or "Ragged([1,0,2])".
+// to_string returns "R", "S(0)", "_S(0,2)", "P(sum)", "MaskP", "MaskP(sum,[8,4],0)", "NormP(2)" or
+// "Ragged([1,0,2])".
 std::string to_string(const Placement& placement);
 
 // to_string joins a list with commas: "S(0),R".

@@ -277,7 +277,9 @@ PlanResult StepRun::gather_and_cut(const Tensor& local) const {
 
 Tensor StepRun::from_replicate(const Tensor& local) const {
   if (step_.to.splits()) return cut(local);
-  bool is_sum = step_.to.is_pending() && step_.to.reduce_op() == ReduceOp::sum;
+  // The indices of a lookup stay whole: the lookup passes over those that aren't the rank's.
+  bool is_sum = step_.to.is_pending() && step_.to.reduce_op() == ReduceOp::sum &&
+                step_.to.kind() != Placement::Kind::mask_partial;
   if (!is_sum) return local.clone();
   Tensor share = local.clone();
   bool has_elements = share.element_count() > 0 && share.has_elements();

@@ -2,7 +2,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
-#include "fsdp/clip.h"
+#include "sharding/clip.h"
 #include "sharding/dtensor.h"
 #include "training/training_engine.h"
 
@@ -46,15 +46,17 @@ bool is_cut(nn::Module& model) {
 }
 
 Tensor norm_of_gradients(nn::Module& model, const TrainingTask& task) {
-  if (is_cut(model)) return fsdp::total_norm(model.parameters(), task.norm_type);
+  if (is_cut(model)) return total_norm(model.parameters(), task.norm_type);
   std::vector<Tensor> gradients;
   for (auto& [name, gradient] : gradients_of(model)) gradients.push_back(gradient);
   return optim::total_norm(gradients, task.norm_type);
 }
 
 Tensor clipped_norm(nn::Module& model, const optim::ClipOptions& options) {
-  return is_cut(model) ? fsdp::clip_grad_norm_(model.parameters(), options)
-                       : optim::clip_grad_norm_(model.parameters(), options);
+  if (!is_cut(model)) return optim::clip_grad_norm_(model.parameters(), options);
+  return clip_grad_norm_(model.parameters(), {.max_norm = options.max_norm,
+                                              .norm_type = options.norm_type,
+                                              .eps = options.eps});
 }
 
 class LocalEngine final : public TrainingEngine {

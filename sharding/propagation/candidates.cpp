@@ -30,15 +30,6 @@ const Dims* order_seen(const PropagationRequest& request, const Dims& mesh_dims)
   return nullptr;
 }
 
-// Whether integers would have to be cut into equal parts of a sum.
-bool divides_integers(DType dtype, const Placements& from, const Placements& to,
-                      const Dims& mesh_shape) {
-  if (is_floating_point(dtype)) return false;
-  for (std::size_t i = 0; i < to.size(); ++i)
-    if (from[i].is_replicate() && to[i] == Partial(ReduceOp::sum) && mesh_shape[i] > 1) return true;
-  return false;
-}
-
 }  // namespace
 
 Sharding sharding_of(const Placements& placements, const PropagationRequest& request) {
@@ -69,10 +60,7 @@ double CandidateCosts::cost_us(std::size_t input, const Placements& target) {
     if (known.target == target) return known.cost_us;
   Sharding to = sharding_of(target, request_);
   double cost = 0.0;
-  if (divides_integers(request_.inputs[input].dtype, from.placements, target,
-                       request_.mesh_shape)) {
-    cost = unreachable_us;
-  } else if (!(to == from)) {
+  if (!(to == from)) {
     try {
       cost = make_plan({.shape = request_.inputs[input].shape,
                         .dtype = request_.inputs[input].dtype,

@@ -38,10 +38,15 @@ class Judge {
     for (const auto* list : {&candidate.inputs, &candidate.outputs})
       for (const auto& placements : *list)
         if (placements && is_mixed(*placements)) return false;
-    if (!keeps_destination(candidate)) return false;
+    if (!keeps_destination(candidate) || !keeps_addends(candidate)) return false;
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
       if (!request_.given[i] || !candidate.inputs[i]) continue;
       const Placements& placements = *candidate.inputs[i];
+      if (!can_be_parts(i) && makes_parts_of_a_sum(request_.given[i]->placements, placements,
+                                                   request_.mesh_shape))
+        return false;
+      // A rule over all mesh dims has looked at the sizes itself.
+      if (strategy_.over_mesh) continue;
       bool may_stay = strategy_.accepts_short_dims && placements == request_.given[i]->placements;
       if (!may_stay && !is_shardable(request_.inputs[i].shape, placements, request_.mesh_shape))
         return false;
@@ -72,6 +77,25 @@ class Judge {
   }
 
  private:
+  // A sum that is pending already would have been rounded before it is added.
+  bool keeps_addends(const MeshCandidate& candidate) const {
+    if (!request_.keeps_bits || strategy_.addends == 0) return true;
+    for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
+      if (!request_.given[i] || !candidate.inputs[i] || !strategy_.adds_unrounded(i)) continue;
+      for (std::size_t dim = 0; dim < candidate.inputs[i]->size(); ++dim)
+        if (adds_up((*candidate.inputs[i])[dim]) &&
+            !request_.given[i]->placements[dim].is_replicate())
+          return false;
+    }
+    return true;
+  }
+
+  bool can_be_parts(std::size_t input) const {
+    const auto& outputs = mesh_request_.call.outputs;
+    return is_floating_point(request_.inputs[input].dtype) ||
+           (!outputs.empty() && is_floating_point(outputs[0].dtype));
+  }
+
   bool keeps_destination(const MeshCandidate& candidate) const {
     if (request_.destination == Destination::fresh) return true;
     const Placements& wanted = request_.destination == Destination::in_place

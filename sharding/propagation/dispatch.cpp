@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
+#include "core/tensor/convert.h"
 #include "sharding/dispatched_op.h"
 #include "sharding/implicit_replication.h"
 #include "sharding/propagation/propagation_cache.h"
@@ -73,11 +74,23 @@ void observe(const OpCall& call, const Inputs& given, const PropagatedCall& know
   DispatchScope::emit(seen);
 }
 
+// An input that is to be cut into parts of a sum, in the dtype of the result where it is integer.
+DTensor with_parts(const DTensor& input, const Sharding& target, const TensorTypes& results) {
+  bool is_whole = is_floating_point(input.dtype()) || results.empty() ||
+                  !makes_parts_of_a_sum(input.placements(), target.placements,
+                                        input.mesh().shape());
+  if (is_whole) return input;
+  DTensorSpec spec = input.spec();
+  spec.dtype = results[0].dtype;
+  return DTensor(std::move(spec), converted(input.local(), spec.dtype));
+}
+
 void bring_inputs(Inputs& inputs, const Propagation& propagation) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i] || inputs[i]->spec().sharding == *propagation.inputs[i]) continue;
     const Sharding& target = *propagation.inputs[i];
-    inputs[i] = inputs[i]->redistribute_local(target.placements, {.order = target.order});
+    inputs[i] = with_parts(*inputs[i], target, propagation.output_types)
+                    .redistribute_local(target.placements, {.order = target.order});
   }
 }
 

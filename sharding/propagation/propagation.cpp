@@ -1,6 +1,7 @@
 #include "sharding/propagation/propagation.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
@@ -13,22 +14,26 @@ namespace simmesh {
 
 namespace {
 
-bool adds(const std::optional<Placement>& entry) {
-  return entry && entry->is_pending() &&
-         (entry->reduce_op() == ReduceOp::sum || entry->reduce_op() == ReduceOp::avg);
+// Parts of a product, or of a norm, are rounded before they are combined.
+bool is_rounded_in_parts(const std::optional<Placement>& entry) {
+  if (!entry) return false;
+  if (entry->kind() == Placement::Kind::norm_partial) return !std::isinf(entry->norm());
+  return entry->is_partial() && entry->reduce_op() == ReduceOp::product;
 }
 
 // A pending sum that is computed with before it is rounded isn't what one device computes with, and
 // the ranks' parts of a sum of integers round where their results are floating. What moves elements
 // takes along what is behind a floating sum.
 bool loses_bits(const StrategyRow& row, const PropagationRequest& request,
-                const TensorTypes& outputs) {
+                const TensorTypes& outputs, const ShardingStrategy& strategy) {
   bool moves = request.op->moves || request.op->view;
   for (std::size_t i = 0; i < row.inputs.size(); ++i) {
-    if (!adds(row.inputs[i])) continue;
+    if (!row.inputs[i] || !adds_up(*row.inputs[i]) || strategy.adds_unrounded(i)) continue;
     if (is_floating_point(request.inputs[i].dtype) ? !moves : is_floating_point(outputs[0].dtype))
       return true;
   }
+  for (std::size_t i = 0; i < row.outputs.size() && !moves; ++i)
+    if (is_rounded_in_parts(row.outputs[i]) && is_floating_point(outputs[i].dtype)) return true;
   return false;
 }
 
@@ -37,10 +42,11 @@ StrategyRows rows_of(const PropagationRequest& request, const MeshRequest& mesh_
   StrategyRows rows = strategy.rows ? strategy.rows(mesh_request.call) : StrategyRows();
   rows = filled_rows(std::move(rows), mesh_request.call, mesh_request.given);
   if (request.keeps_bits)
-    rows.erase(
-        std::remove_if(rows.begin(), rows.end(),
-                       [&](const StrategyRow& row) { return loses_bits(row, request, outputs); }),
-        rows.end());
+    rows.erase(std::remove_if(rows.begin(), rows.end(),
+                              [&](const StrategyRow& row) {
+                                return loses_bits(row, request, outputs, strategy);
+                              }),
+               rows.end());
   return rows;
 }
 
@@ -78,8 +84,10 @@ Propagation propagate(const PropagationRequest& request) {
   std::vector<std::optional<Placements>> given(request.given.size());
   for (std::size_t i = 0; i < given.size(); ++i)
     if (request.given[i]) given[i] = request.given[i]->placements;
-  MeshRequest mesh_request{
-      {request.inputs, result.output_types, request.attributes}, given, request.mesh_shape};
+  MeshRequest mesh_request{{request.inputs, result.output_types, request.attributes},
+                           given,
+                           request.mesh_shape,
+                           request.given};
   const ShardingStrategy& strategy = *result.strategy;
   std::optional<MeshCandidate> chosen =
       strategy.over_mesh

@@ -35,6 +35,12 @@ std::string to_string(const PropagationRequest& request) {
   return text + " on mesh " + to_string(DimSpan(request.mesh_shape));
 }
 
+bool makes_parts_of_a_sum(PlacementSpan from, PlacementSpan to, DimSpan mesh_shape) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (from[i].is_replicate() && to[i] == Partial(ReduceOp::sum) && mesh_shape[i] > 1) return true;
+  return false;
+}
+
 bool is_shardable(DimSpan shape, PlacementSpan placements, DimSpan mesh_shape) {
   Dims shards(shape.size(), 1);
   for (std::size_t i = 0; i < placements.size(); ++i) {

@@ -30,6 +30,10 @@ struct PropagationRequest {
 // to_string returns "mm: S(0),R and R,S(0) -> ...": the request in words.
 std::string to_string(const PropagationRequest& request);
 
+// makes_parts_of_a_sum says whether what is replicated is to be cut into equal parts of a sum.
+// Integers can't be: they become floating first where the op's result is, else nothing is so cut.
+bool makes_parts_of_a_sum(PlacementSpan from, PlacementSpan to, DimSpan mesh_shape);
+
 // is_shardable says whether each dim is at least as long as the number of ranks that split it.
 bool is_shardable(DimSpan shape, PlacementSpan placements, DimSpan mesh_shape);
 

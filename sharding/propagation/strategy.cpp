@@ -2,6 +2,11 @@
 
 namespace simmesh {
 
+bool adds_up(const Placement& placement) {
+  return placement.is_pending() &&
+         (placement.reduce_op() == ReduceOp::sum || placement.reduce_op() == ReduceOp::avg);
+}
+
 std::shared_ptr<const ShardingStrategy> strategy(StrategyRows rows) {
   return strategy(
       ShardingStrategy{.rows = [rows = std::move(rows)](const StrategyRequest&) { return rows; },

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
+#include <cstdint>
 #include <functional>
 #include <gsl/span>
 #include <initializer_list>
@@ -43,6 +44,9 @@ inline StrategyRow rule(StrategyRow::Entries inputs, const Placement& output) {
   return {std::move(inputs), {output}};
 }
 
+// adds_up says whether a placement is a pending sum or average, of whatever is added up.
+bool adds_up(const Placement& placement);
+
 // StrategyRequest is what a rule knows of a call: its tensors as logical ones, and its other
 // arguments. Absent optional inputs are not defined.
 struct StrategyRequest {
@@ -68,6 +72,8 @@ struct MeshRequest {
   StrategyRequest call;
   gsl::span<const std::optional<Placements>> given;
   DimSpan mesh_shape;
+  // The same with the orders of their shards; empty where all are ascending.
+  gsl::span<const std::optional<Sharding>> shardings = {};
 };
 
 // MeshRule returns the candidates of an op whose mesh dims can't be looked at one by one, such as a
@@ -110,6 +116,11 @@ struct ShardingStrategy {
   bool accepts_short_dims = false;
   LocalAttributes local_attributes = {};
   LocalComputation compute = {};
+  // Inputs, by position, that the op adds to its result without rounding in between: in exact
+  // arithmetic one that is replicated may become pending.
+  std::uint32_t addends = 0;
+
+  bool adds_unrounded(std::size_t input) const { return (addends >> input & 1) != 0; }
 };
 
 // strategy returns what an op of one's own has as its strategy.

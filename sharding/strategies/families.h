@@ -20,11 +20,13 @@ gsl::span<const OpStrategy> comparison_strategies();
 gsl::span<const OpStrategy> complex_strategies();
 gsl::span<const OpStrategy> conversion_strategies();
 gsl::span<const OpStrategy> elementary_strategies();
+gsl::span<const OpStrategy> gamma_strategies();
 gsl::span<const OpStrategy> inplace_strategies();
 gsl::span<const OpStrategy> interpolation_strategies();
 gsl::span<const OpStrategy> logic_strategies();
 gsl::span<const OpStrategy> pointwise_strategies();
 gsl::span<const OpStrategy> selection_strategies();
+gsl::span<const OpStrategy> slope_strategies();
 gsl::span<const OpStrategy> trigonometry_strategies();
 
 // The families of core/ops/matrices.
@@ -56,5 +58,15 @@ gsl::span<const OpStrategy> random_strategies();
 
 // The families of core/ops/shapes.
 gsl::span<const OpStrategy> factory_strategies();
+
+// The families of core/ops/shapes and core/ops/indexing.
+gsl::span<const OpStrategy> gathering_strategies();
+gsl::span<const OpStrategy> indexing_strategies();
+gsl::span<const OpStrategy> joining_strategies();
+gsl::span<const OpStrategy> rearranging_strategies();
+gsl::span<const OpStrategy> scatter_reduce_strategies();
+gsl::span<const OpStrategy> scattering_strategies();
+gsl::span<const OpStrategy> unfolding_strategies();
+gsl::span<const OpStrategy> view_strategies();
 
 }  // namespace simmesh

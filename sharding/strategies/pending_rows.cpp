@@ -47,16 +47,16 @@ StrategyRows quotient_rows() {
 }
 
 StrategyRows increasing_pair_rows() {
-  return {rule({largest_of, all}, largest_of), rule({all, largest_of}, largest_of),
-          rule({least_of, all}, least_of), rule({all, least_of}, least_of)};
+  return {rule({pending_max, all}, pending_max), rule({all, pending_max}, pending_max),
+          rule({pending_min, all}, pending_min), rule({all, pending_min}, pending_min)};
 }
 
 StrategyRows largest_rows() {
-  return joined({increasing_pair_rows(), {rule({largest_of, largest_of}, largest_of)}});
+  return joined({increasing_pair_rows(), {rule({pending_max, pending_max}, pending_max)}});
 }
 
 StrategyRows least_rows() {
-  return joined({increasing_pair_rows(), {rule({least_of, least_of}, least_of)}});
+  return joined({increasing_pair_rows(), {rule({pending_min, pending_min}, pending_min)}});
 }
 
 StrategyRows joined(std::initializer_list<StrategyRows> lists) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sharding/strategies/pending_rows.h"
+
 namespace simmesh {
 
 namespace {
@@ -69,6 +71,11 @@ ShardingStrategy elementwise(StrategyRows pending) {
     return all;
   };
   return {.rows = std::move(rows), .accepts_short_dims = true};
+}
+
+ShardingStrategy passing() {
+  auto rows = [](const StrategyRequest& call) { return elementwise_rows(call, passing_rows()); };
+  return {.rows = rows, .accepts_short_dims = true};
 }
 
 }  // namespace simmesh

@@ -14,4 +14,7 @@ StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& p
 // of integers. Shards may be empty.
 ShardingStrategy elementwise(StrategyRows pending = {});
 
+// passing returns the strategy of an op of one tensor that returns the elements it gets.
+ShardingStrategy passing();
+
 }  // namespace simmesh

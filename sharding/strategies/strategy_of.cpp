@@ -7,43 +7,47 @@ namespace simmesh {
 const ShardingStrategy* strategy_of(const Op& op) {
   if (op.strategy) return op.strategy.get();
   static const OpTable<ShardingStrategy> table({
-<<<<<<< HEAD
       activation_strategies(),
+      batch_normalization_strategies(),
       comparison_strategies(),
       complex_strategies(),
       conversion_strategies(),
+      convolution_strategies(),
       elementary_strategies(),
+      extreme_strategies(),
       factory_strategies(),
+      flash_attention_strategies(),
+      gamma_strategies(),
+      gathering_strategies(),
+      indexing_strategies(),
       inplace_strategies(),
       interpolation_strategies(),
-      logic_strategies(),
-=======
-      batch_normalization_strategies(),
-      convolution_strategies(),
-      extreme_strategies(),
-      flash_attention_strategies(),
+      joining_strategies(),
       linear_algebra_strategies(),
       logcumsumexp_strategies(),
+      logic_strategies(),
       loss_strategies(),
       normalization_strategies(),
       order_statistics_strategies(),
->>>>>>> 21f32dd2a9d5043d364cd9429a983b1c8e01be93
       pointwise_strategies(),
       pooling_strategies(),
       product_strategies(),
-<<<<<<< HEAD
       random_strategies(),
-      selection_strategies(),
-      trigonometry_strategies(),
-=======
+      rearranging_strategies(),
       running_extreme_strategies(),
       scan_strategies(),
+      scatter_reduce_strategies(),
+      scattering_strategies(),
+      selection_strategies(),
+      slope_strategies(),
       softmax_strategies(),
       sorting_strategies(),
       spectral_strategies(),
       statistics_strategies(),
       sum_strategies(),
->>>>>>> 21f32dd2a9d5043d364cd9429a983b1c8e01be93
+      trigonometry_strategies(),
+      unfolding_strategies(),
+      view_strategies(),
   });
   return table.find(op);
 }

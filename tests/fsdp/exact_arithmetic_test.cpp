@@ -8,9 +8,9 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/chunk.h"
-#include "fsdp/clip.h"
 #include "fsdp/fsdp_module.h"
 #include "fsdp/named_params.h"
+#include "sharding/clip.h"
 #include "sharding/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 

@@ -29,6 +29,18 @@ TEST(MeshGroups, FindsTheGroupOfEachDimOnce) {
   });
 }
 
+// The group of all ranks is that of a dim, or counts as a flattened mesh, over which steps merge.
+TEST(MeshGroups, TheWholeMeshIsAGroupOfItsOwn) {
+  on_each_of(4, [](Rank&) {
+    MeshGroups groups(init_device_mesh({2, 2}, {"a", "b"}));
+    EXPECT_THAT(groups.whole().members().to_vector(), ElementsAre(0, 1, 2, 3));
+    EXPECT_EQ(&groups.whole(), &groups.whole());
+    EXPECT_THAT(groups.flattened(), IsEmpty());
+    MeshGroups line(init_device_mesh({4}));
+    EXPECT_EQ(&line.whole(), &line.group(Dims{0}));
+  });
+}
+
 // Only flattened meshes that were made may merge steps, and also those made later.
 TEST(MeshGroups, ListsFlattenedMeshes) {
   on_each_of(8, [](Rank& rank) {

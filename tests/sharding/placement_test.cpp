@@ -21,6 +21,8 @@ std::vector<Placement> samples() {
                                  StridedShard(0, 3),
                                  StridedShard(0, 1),
                                  MaskPartial(),
+                                 MaskPartial(ReduceOp::sum, Shape{8, 4}, 1),
+                                 MaskPartial(ReduceOp::sum, Shape{8, 4}),
                                  NormPartial(2),
                                  NormPartial(0.5),
                                  NormPartial(std::numeric_limits<double>::infinity()),
@@ -81,9 +83,28 @@ TEST(Placement, PrintsTheWordsOfTheCases) {
   EXPECT_EQ(to_string(Placement()), "R");
 }
 
+// If this fails, a lookup isn't told from one in another table.
+TEST(Placement, LookupsNameTheirTable) {
+  Placement lookup = parse_placement("MaskP( sum , [8, 4], 1 )");
+  EXPECT_EQ(to_string(lookup), "MaskP(sum,[8,4],1)");
+  EXPECT_EQ(Shape(lookup.table_shape().begin(), lookup.table_shape().end()), (Shape{8, 4}));
+  EXPECT_EQ(lookup.table_dim(), 1);
+  EXPECT_TRUE(lookup.units().empty());
+  EXPECT_FALSE(lookup == MaskPartial());
+  EXPECT_THROW(MaskPartial(ReduceOp::sum, Shape{8, 4}, 2), Error);
+  EXPECT_THROW(MaskPartial(ReduceOp::max, Shape{8, 4}, 0), Error);
+  EXPECT_LE(sizeof(Placement), 32u);
+}
+
 // If this fails, bad text is accepted, ends the process, or its error doesn't say what is wrong.
 TEST(Placement, BadTextIsRefusedWithTheTextShown) {
   for (const char* text : {"X",
+                           "MaskP()",
+                           "MaskP(sum,[],0)",
+                           "MaskP(sum,[8,4])",
+                           "MaskP(sum,[8,4],2)",
+                           "MaskP(max,[8,4],0)",
+                           "MaskP([8],0)",
                            "S",
                            "S()",
                            "S(a)",

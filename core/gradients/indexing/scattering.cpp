@@ -51,6 +51,11 @@ Gradients index_copy_gradient(const GradientCall& call) {
   return gradients;
 }
 
+Gradients index_fill_gradient(const GradientCall& call) {
+  return {index_fill(call.gradient(), call.attributes().get<std::int64_t>("dim"), call.input(1), 0),
+          Tensor()};
+}
+
 }  // namespace
 
 gsl::span<const OpGradient> scattering_gradients() {
@@ -59,6 +64,7 @@ gsl::span<const OpGradient> scattering_gradients() {
       {"scatter_add", {scatter_add_gradient, {.inputs = 0b10}}},
       {"index_add", {index_add_gradient, {.inputs = 0b10}}},
       {"index_copy", {index_copy_gradient, {.inputs = 0b10}}},
+      {"index_fill", {index_fill_gradient, {.inputs = 0b10}}},
   };
   return gradients;
 }

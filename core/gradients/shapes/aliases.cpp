@@ -9,12 +9,16 @@ namespace {
 
 Gradients same_gradient(const GradientCall& call) { return {call.gradient()}; }
 
+// The bytes of another dtype are no function of the numbers.
+Gradients no_gradient(const GradientCall&) { return {Tensor()}; }
+
 }  // namespace
 
 gsl::span<const OpGradient> alias_gradients() {
   static const OpGradient gradients[] = {
       {"alias", {same_gradient}},
       {"positive", {same_gradient}},
+      {"view_dtype", {no_gradient}},
       {"view_as_complex", {same_gradient}},
       {"view_as_real", {same_gradient}},
   };

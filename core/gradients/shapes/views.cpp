@@ -22,6 +22,8 @@ Gradients transpose_gradient(const GradientCall& call) {
                     call.attributes().get<std::int64_t>("dim1"))};
 }
 
+Gradients t_gradient(const GradientCall& call) { return {t(call.gradient())}; }
+
 Gradients permute_gradient(const GradientCall& call) {
   Dims order = wrapped_order(call.attributes().get<Dims>("dims"), call.output_type().shape.size());
   Dims inverse(order.size());
@@ -95,6 +97,7 @@ gsl::span<const OpGradient> view_gradients() {
   static const OpGradient gradients[] = {
       {"view", {to_input_shape}},
       {"transpose", {transpose_gradient}},
+      {"t", {t_gradient}},
       {"permute", {permute_gradient}},
       {"squeeze", {to_input_shape}},
       {"unsqueeze", {unsqueeze_gradient}},

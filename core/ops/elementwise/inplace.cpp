@@ -2,6 +2,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/promotion.h"
 #include "core/tensor/convert.h"
 
@@ -34,9 +35,10 @@ const Op copy_op = {
     .shape = self_type,
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          Tensor source = converted(inputs[1], outputs[0].dtype());
+          Tensor source = converted_unrounded(inputs[1], outputs[0].dtype());
           copy_(outputs[0], broadcast(source, outputs[0].shape()));
         },
+    .moves = true,
 };
 
 const Op fill_op = {
@@ -58,6 +60,7 @@ const Op fill_op = {
           }
           copy_(outputs[0], broadcast(value, outputs[0].shape()));
         },
+    .moves = true,
 };
 
 const Op* const inplace_list[] = {&copy_op, &fill_op};

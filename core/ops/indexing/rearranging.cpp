@@ -128,9 +128,15 @@ Tensor padded_by_index(const Tensor& x, std::int64_t dim, const Dims& pads, PadM
   return index_select(x, dim, places);
 }
 
+// Without dims the elements are those of a vector.
 void roll_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
-  const Dims &shifts = attributes.get<Dims>("shifts"), &dims = attributes.get<Dims>("dims");
+  const Dims& shifts = attributes.get<Dims>("shifts");
+  Dims dims = attributes.get<Dims>("dims");
   Tensor source = inputs[0];
+  if (dims.empty()) {
+    dims = {0};
+    source = reshape(source, {source.element_count()});
+  }
   for (std::size_t i = 0; i < dims.size(); ++i) {
     std::int64_t dim = wrapped_dim(dims[i], source.shape().size());
     std::int64_t size = source.dim() == 0 ? 0 : source.size(dim);
@@ -143,7 +149,7 @@ void roll_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> 
     copy_(back, source.narrow({.dim = dim, .start = 0, .length = size - shift}));
     source = rolled;
   }
-  adopt_(outputs[0], source);
+  adopt_(outputs[0], reshape(source, outputs[0].shape()));
 }
 
 const Op roll_op = {
@@ -289,9 +295,8 @@ Tensor pad(const Tensor& x, DimSpan pads, PadMode mode, double value) {
 }
 
 Tensor roll(const Tensor& x, DimSpan shifts, DimSpan dims) {
-  if (dims.empty() && shifts.size() == 1)
-    return reshape(roll(flatten(x), shifts, Dims{0}), x.shape());
-  if (shifts.size() != dims.size())
+  bool is_flat = dims.empty() && shifts.size() == 1;
+  if (!is_flat && shifts.size() != dims.size())
     raise(ErrorKind::runtime_error, "roll", "shifts and dimensions must align. shifts: {}, dims:{}",
           shifts.size(), dims.size());
   return call_one(

@@ -105,6 +105,28 @@ const Op index_copy_op = {
         },
 };
 
+const Op index_fill_op = {
+    .name = "index_fill",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      check_index_vector(inputs[1], "index_fill");
+      indexed_dim(attributes, inputs[0].shape);
+      return {inputs[0]};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          Tensor& out = outputs[0];
+          adopt_(out, inputs[0]);
+          Shape shape = with_dims(out.shape());
+          std::int64_t dim = indexed_dim(attributes, shape), block = block_after(shape, dim);
+          Places indices = checked_indices(
+              inputs[1], {.dim = dim, .size = shape[std::size_t(dim)], .where = "index_fill"});
+          Places places = places_along(shape, dim, indices);
+          put_blocks(out, places, block,
+                     full({std::int64_t(places.size()) * block}, out.dtype(),
+                          attributes.get<double>("value")));
+        },
+};
+
 }  // namespace
 
 Tensor scatter(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source) {
@@ -132,18 +154,13 @@ Tensor index_copy(const Tensor& x, std::int64_t dim, const Tensor& index, const 
 }
 
 Tensor index_fill(const Tensor& x, std::int64_t dim, const Tensor& index, double value) {
-  dim = wrapped_dim(dim, x.shape().size());
-  if (x.dim() == 0) return scatter(x, 0, reshape(index, {}), value);
-  Shape shape(x.shape().size(), 1);
-  shape[std::size_t(dim)] = index.element_count();
-  Tensor wide = reshape(index, shape);
-  shape = x.shape();
-  shape[std::size_t(dim)] = index.element_count();
-  return scatter(x, dim, expand(wide, shape), value);
+  return call_one(index_fill_op, {x, index},
+                  {{"dim", wrapped_dim(dim, x.shape().size())}, {"value", value}});
 }
 
 gsl::span<const Op* const> scattering_ops() {
-  static const Op* const ops[] = {&scatter_op, &scatter_add_op, &index_add_op, &index_copy_op};
+  static const Op* const ops[] = {&scatter_op, &scatter_add_op, &index_add_op, &index_copy_op,
+                                  &index_fill_op};
   return ops;
 }
 

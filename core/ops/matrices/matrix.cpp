@@ -67,7 +67,15 @@ Tensor matrix_of(const Tensor& batch, std::int64_t i) {
   return batch.dim() == 2 ? batch : batch.narrow({.dim = 0, .start = i, .length = 1}).squeeze(0);
 }
 
-void write_unrounded_product(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out) {
+// Sums that are written, rounded once: with what they are rounded from, or without.
+void write_sums(Tensor& out, CarriedSums sums) {
+  if (keeps_unrounded())
+    write_unrounded(out, std::move(sums));
+  else
+    sums.round(out.mutable_data(), out.dtype());
+}
+
+void write_exact_product(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out) {
   std::int64_t batches = out.dim() == 2 ? 1 : out.size(0);
   if (out.element_count() == 0) return;
   Tensor flat = out.view(Dims{out.element_count()});
@@ -82,7 +90,7 @@ void write_unrounded_product(const Tensor& a, const Tensor& b, const Addend& add
       sums = sum_of(terms);
     }
     Tensor target = flat.narrow({.dim = 0, .start = i * size, .length = size});
-    write_unrounded(target, std::move(sums));
+    write_sums(target, std::move(sums));
   }
 }
 
@@ -106,7 +114,7 @@ ProductOperand product_operand(const Tensor& matrices) {
 void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
   if (out.element_count() == 0) return;
   if (keeps_unrounded() && is_floating_point(out.dtype()))
-    return write_unrounded_product(a, b, {Tensor(), {}}, out);
+    return write_exact_product(a, b, {Tensor(), {}}, out);
   std::int64_t dims = out.dim(), rows = out.size(dims - 2), columns = out.size(dims - 1);
   std::int64_t depth = a.size(a.dim() - 1);
   if (depth == 0) {
@@ -133,8 +141,8 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
 
 void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out) {
   bool is_finite = std::isfinite(addend.scales.alpha) && std::isfinite(addend.scales.beta);
-  if (keeps_unrounded() && is_finite && is_floating_point(out.dtype()))
-    return write_unrounded_product(a, b, addend, out);
+  if (current_arithmetic().is_exact() && is_finite && is_floating_point(out.dtype()))
+    return write_exact_product(a, b, addend, out);
   DType dtype = sum_dtype(out.dtype());
   Tensor sum = dtype == out.dtype() ? out : empty(out.shape(), dtype);
   multiply(a, b, sum);

@@ -24,7 +24,8 @@ struct Addend {
   Scales scales;
 };
 // multiply_and_add writes beta * addend + alpha * a b: the product is rounded to float32 for 16-bit
-// dtypes, so that they are rounded once.
+// dtypes, so that they are rounded once. In exact arithmetic only the result is rounded, so that it
+// doesn't matter where the addend is added.
 void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out);
 
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/arithmetic/functions.h"
 #include "core/check/error.h"
 #include "core/ops/call.h"
 
@@ -71,6 +72,18 @@ Tensor filled_by(std::int64_t count, DType dtype, F&& f) {
   return result;
 }
 
+void check_steps(std::string_view op, std::int64_t steps) {
+  if (steps < 0) raise(ErrorKind::runtime_error, op, "number of steps must be non-negative");
+}
+
+// The first half from the start, the second from the end.
+double point_of(const Linspace& values, std::int64_t i) {
+  double step = values.steps > 1 ? (values.end - values.start) / double(values.steps - 1) : 0;
+  return i < values.steps / 2 || values.steps == 1
+             ? values.start + step * double(i)
+             : values.end - step * double(values.steps - 1 - i);
+}
+
 }  // namespace
 
 Tensor ones(DimSpan shape, DType dtype) { return full(shape, dtype, 1); }
@@ -133,14 +146,15 @@ Tensor arange(const Range& range, DType dtype) {
 Tensor arange(std::int64_t end, DType dtype) { return arange({.end = double(end)}, dtype); }
 
 Tensor linspace(const Linspace& values, DType dtype) {
-  if (values.steps < 0)
-    raise(ErrorKind::runtime_error, "linspace", "number of steps must be non-negative");
-  double step = values.steps > 1 ? (values.end - values.start) / double(values.steps - 1) : 0;
-  return filled_by(values.steps, dtype, [&](std::int64_t i) {
-    return i < values.steps / 2 || values.steps == 1
-               ? values.start + step * double(i)
-               : values.end - step * double(values.steps - 1 - i);
-  });
+  check_steps("linspace", values.steps);
+  return filled_by(values.steps, dtype, [&](std::int64_t i) { return point_of(values, i); });
+}
+
+Tensor logspace(const Logspace& values, DType dtype) {
+  check_steps("logspace", values.steps);
+  Linspace exponents{values.start, values.end, values.steps};
+  return filled_by(values.steps, dtype,
+                   [&](std::int64_t i) { return power(values.base, point_of(exponents, i)); });
 }
 
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) {

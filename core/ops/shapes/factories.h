@@ -56,6 +56,16 @@ struct Linspace {
 // PyTorch does, and rounds once.
 Tensor linspace(const Linspace& values, DType dtype = DType::float32);
 
+// Logspace is steps powers of a base, from base^start to base^end, both included.
+struct Logspace {
+  double start = 0;
+  double end = 1;
+  std::int64_t steps = 100;
+  double base = 10;
+};
+// logspace raises the base to the points of linspace, in double, and rounds once.
+Tensor logspace(const Logspace& values, DType dtype = DType::float32);
+
 // eye returns a matrix of ones on the diagonal; it is square where columns are not given.
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
            DType dtype = DType::float32);

@@ -49,6 +49,13 @@ const Op transpose_op = {
     },
 };
 
+const Op t_op = {
+    .name = "t",
+    .view = [](Inputs inputs, const Attributes&) -> std::vector<Tensor> {
+      return {inputs[0].dim() < 2 ? inputs[0] : inputs[0].transpose(0, 1)};
+    },
+};
+
 const Op permute_op = {
     .name = "permute",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
@@ -322,7 +329,7 @@ Tensor t(const Tensor& x) {
   if (x.dim() > 2)
     raise(ErrorKind::runtime_error, "t",
           "t() expects a tensor with <= 2 dimensions, but self is {}D", x.dim());
-  return x.dim() < 2 ? x : transpose(x, 0, 1);
+  return x.dim() < 2 ? x : call_one(t_op, {x});
 }
 
 Tensor permute(const Tensor& x, DimSpan dims) {
@@ -455,7 +462,7 @@ gsl::span<const Op* const> view_ops() {
       &clone_op,           &diagonal_op,  &diagonal_backward_op,
       &expand_op,          &permute_op,   &select_op,
       &select_backward_op, &slice_op,     &slice_backward_op,
-      &split_op,           &squeeze_op,   &transpose_op,
+      &split_op,           &squeeze_op,   &t_op, &transpose_op,
       &unbind_op,          &unsqueeze_op, &view_op,
   };
   return ops;

@@ -74,14 +74,17 @@ Placement addend_like(const Placement& result, const Shape& addend, const Shape&
   return dim < 0 || addend[std::size_t(dim)] == 1 ? Replicate() : Shard(dim);
 }
 
+StrategyRows addend_rows(const Contraction& product, const StrategyRequest& call) {
+  StrategyRows rows = product_rows_of(product);
+  for (StrategyRow& row : rows)
+    row.inputs.insert(row.inputs.begin(),
+                      addend_like(*row.outputs[0], call.inputs[0].shape, call.outputs[0].shape));
+  return linear_in(call, std::move(rows));
+}
+
 ShardingStrategy addend_strategy(const Contraction& product) {
-  return {.rows = [product](const StrategyRequest& call) {
-    StrategyRows rows = product_rows_of(product);
-    for (StrategyRow& row : rows)
-      row.inputs.insert(row.inputs.begin(),
-                        addend_like(*row.outputs[0], call.inputs[0].shape, call.outputs[0].shape));
-    return linear_in(call, std::move(rows));
-  }};
+  return {.rows = [product](const StrategyRequest& call) { return addend_rows(product, call); },
+          .addends = 0b001};
 }
 
 constexpr Contraction matrices = {"mk", "kn", "mn"};

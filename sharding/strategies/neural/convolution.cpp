@@ -11,7 +11,7 @@ namespace {
 // Dims of images [n, in, h, w], and of weights [out, in, rows, columns].
 constexpr std::int64_t batch_dim = 0, channel_dim = 1, width_dim = 3;
 constexpr std::int64_t out_dim = 0, in_dim = 1;
-const Placement pending_sum = Partial(ReduceOp::sum);
+const Placement channel_sum = Partial(ReduceOp::sum);
 
 // Whether the windows lie side by side along the width, so that none needs elements of two pieces.
 bool tiles_width(const Convolution2d& options, const Shape& weight) {
@@ -33,7 +33,7 @@ StrategyRows convolution_rows(const StrategyRequest& call) {
   if (tiles_width(options, call.inputs[1].shape))
     rows.push_back(with(rule({Shard(width_dim), whole}, Shard(width_dim)), whole));
   if (options.groups != 1) return rows;
-  rows.push_back(with(rule({Shard(channel_dim), Shard(in_dim)}, pending_sum), pending_sum));
+  rows.push_back(with(rule({Shard(channel_dim), Shard(in_dim)}, channel_sum), channel_sum));
   rows.push_back(with(rule({whole, Shard(out_dim)}, Shard(channel_dim)), Shard(0)));
   return rows;
 }
@@ -42,9 +42,9 @@ StrategyRows convolution_rows(const StrategyRequest& call) {
 StrategyRows weight_rows(const StrategyRequest& call) {
   Convolution2d options = convolution_of(call.attributes);
   Placement whole = Replicate();
-  StrategyRows rows = {rule({Shard(batch_dim), Shard(batch_dim)}, pending_sum)};
+  StrategyRows rows = {rule({Shard(batch_dim), Shard(batch_dim)}, channel_sum)};
   if (tiles_width(options, call.outputs[0].shape))
-    rows.push_back(rule({Shard(width_dim), Shard(width_dim)}, pending_sum));
+    rows.push_back(rule({Shard(width_dim), Shard(width_dim)}, channel_sum));
   if (options.groups != 1) return rows;
   rows.push_back(rule({Shard(channel_dim), whole}, Shard(in_dim)));
   rows.push_back(rule({whole, Shard(channel_dim)}, Shard(out_dim)));
@@ -76,7 +76,7 @@ Attributes local_weight_attributes(const LocalCall& call) {
 
 gsl::span<const OpStrategy> convolution_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"convolution", {.rows = convolution_rows, .filter = cuts_between_windows}},
+      {"convolution", {.rows = convolution_rows, .filter = cuts_between_windows, .addends = 0b100}},
       {"convolution_weight",
        {.rows = weight_rows,
         .filter = cuts_between_windows,

@@ -17,21 +17,31 @@ bool is_reduced(const Attributes& attributes, std::size_t rank, std::int64_t dim
   return std::find(reduced.begin(), reduced.end(), dim) != reduced.end();
 }
 
-// The element that no other one loses against.
-double identity_of(ReduceOp op, DType dtype) {
-  double greatest = dtype == DType::boolean ? 1 : std::numeric_limits<double>::infinity();
-  double least = dtype == DType::boolean ? 0 : -std::numeric_limits<double>::infinity();
-  return op == ReduceOp::max ? least : greatest;
+// Elements that every other one beats.
+Tensor identities(ReduceOp op, const Shape& shape, DType dtype) {
+  bool is_max = op == ReduceOp::max;
+  if (is_floating_point(dtype)) {
+    double greatest = std::numeric_limits<double>::infinity();
+    return full(shape, dtype, is_max ? -greatest : greatest);
+  }
+  Tensor result = empty(shape, dtype);
+  if (!result.has_elements()) return result;
+  visit_dtype(dtype, [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      T identity = is_max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+      auto values = result.mutable_values<T>();
+      std::fill(values.begin(), values.end(), identity);
+    }
+  });
+  return result;
 }
 
 // The extreme of a piece without elements is one that every other piece beats.
 std::vector<Tensor> extreme_of_piece(const LocalCall& call, ReduceOp op) {
   const Shape& shape = call.inputs[0].shape();
   for (std::int64_t dim : reduced_dims(call.attributes, shape.size()))
-    if (dim < std::int64_t(shape.size()) && shape[std::size_t(dim)] == 0) {
-      DType dtype = call.inputs[0].dtype();
-      return {full(call.output_specs[0]->local_shape(), dtype, identity_of(op, dtype))};
-    }
+    if (dim < std::int64_t(shape.size()) && shape[std::size_t(dim)] == 0)
+      return {identities(op, call.output_specs[0]->local_shape(), call.inputs[0].dtype())};
   return simmesh::call(call.op, call.inputs, call.attributes);
 }
 

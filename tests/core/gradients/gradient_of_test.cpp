@@ -15,6 +15,7 @@ const std::set<std::string> without_gradient = {
     "new_zeros",                 // constant
     "rand",                      // random
     "randn",
+    "trigamma",  // the third derivative of a logarithm
 };
 
 // Ops whose outputs are flags, indices or counts.
@@ -22,7 +23,7 @@ const std::set<std::string> without_floating_output = {
     "all",         "any",        "argmax",      "argmin",        "bitwise_and",
     "bitwise_not", "bitwise_or", "bitwise_xor", "count_nonzero", "eq",
     "equal",       "ge",         "gt",          "isfinite",      "isinf",
-    "isnan",       "le",         "logical_and", "logical_not",   "logical_or",
+    "isin",        "isnan",       "le",         "logical_and", "logical_not",   "logical_or",
     "logical_xor", "lt",         "ne",          "one_hot",       "searchsorted",
 };
 

@@ -67,5 +67,33 @@ TEST(Propagate, RoundsPendingSumsBeforeComputingWithThemWhereBitsCount) {
   EXPECT_EQ(to_string(*propagate(request).outputs[0]), "P(sum)");
 }
 
+// Equal parts of integers don't add up to them: a tensor that is replicated stays so, and in place
+// the call is refused.
+TEST(Propagate, CutsNoIntegersIntoPartsOfASum) {
+  PropagationRequest request{.op = find_op("add"),
+                             .inputs = {{{4}, DType::int64}, {{4}, DType::int64}},
+                             .given = {Sharding{{Partial()}, {}}, Sharding{{Replicate()}, {}}},
+                             .mesh_shape = {3}};
+  EXPECT_EQ(propagate(request).inputs[0]->placements, Placements{Replicate()});
+  request.destination = Destination::in_place;
+  EXPECT_THROW(propagate(request), Error);
+  request.inputs[0].dtype = DType::float32;
+  EXPECT_EQ(propagate(request).inputs[1]->placements, Placements{Partial()});
+}
+
+// The parts of a sum of integers round by themselves where they become floating.
+TEST(Propagate, SumsOfIntegersAreWholeBeforeTheyBecomeFloatingWhereBitsCount) {
+  PropagationRequest request{.op = find_op("_to_copy"),
+                             .attributes = {{"dtype", DType::float32}},
+                             .inputs = {{{4}, DType::int64}},
+                             .given = {Sharding{{Partial()}, {}}},
+                             .mesh_shape = {3}};
+  EXPECT_EQ(propagate(request).inputs[0]->placements, Placements{Partial()});
+  request.keeps_bits = true;
+  EXPECT_EQ(propagate(request).inputs[0]->placements, Placements{Replicate()});
+  request.inputs[0].dtype = DType::float64;
+  EXPECT_EQ(propagate(request).inputs[0]->placements, Placements{Partial()});
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -46,6 +46,12 @@ TEST(PendingRows, HoldForWhatTheyAreNamedAfter) {
   EXPECT_TRUE(all(additive_rows(), [](double a, double b) { return a - 2 * b; }));
   EXPECT_TRUE(all(product_rows(), [](double a, double b) { return a * b; }));
   EXPECT_TRUE(all(quotient_rows(), [](double a, double b) { return a / std::exp2(b); }));
+  EXPECT_TRUE(all(passing_rows(), [](double a, double) { return a; }));
+  EXPECT_TRUE(all(increasing_pair_rows(), [](double a, double b) { return a + b; }));
+  EXPECT_TRUE(all(largest_rows(), [](double a, double b) { return std::max(a, b); }));
+  EXPECT_TRUE(all(least_rows(), [](double a, double b) { return std::min(a, b); }));
+  EXPECT_FALSE(all(largest_rows(), [](double a, double b) { return a + b; }));
+  EXPECT_FALSE(all(increasing_pair_rows(), [](double a, double b) { return a - b; }));
   EXPECT_FALSE(all(increasing_rows(), [](double a, double) { return a * a; }));
   EXPECT_FALSE(all(linear_rows(), [](double a, double) { return a + 1; }));
 }

@@ -38,5 +38,19 @@ TEST(PointwiseRows, PendingRowsHaveAsManyTensorsAsTheCall) {
             (Texts{"P(sum) - R -> P(sum)", "P(avg) - R -> P(avg)"}));
 }
 
+// What is computed from averages of integers, which have no fraction, isn't the average of what is
+// computed; what passes them on may.
+TEST(PointwiseRows, OnlyPassedIntegersAreAveraged) {
+  Attributes none;
+  for (DType dtype : {DType::float32, DType::int64}) {
+    TensorTypes one = {{{}, dtype}};
+    StrategyRequest call{one, one, none};
+    EXPECT_EQ(texts(elementwise(linear_rows()).rows(call)).size(), dtype == DType::int64 ? 1 : 2);
+    EXPECT_EQ(texts(passing().rows(call)),
+              (Texts{"P(sum) -> P(sum)", "P(avg) -> P(avg)", "P(max) -> P(max)",
+                     "P(min) -> P(min)"}));
+  }
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -35,6 +35,22 @@ struct Call {
   bool has_gradient = true;
 };
 
+using Tensors = std::vector<Tensor>;
+
+// of_one is a call of a function of one tensor.
+inline Call of_one(const char* name, const Input& x,
+                   const std::function<Tensors(const Tensor&)>& function,
+                   bool has_gradient = true) {
+  return {name,
+          {x},
+          [function](gsl::span<const Tensor> in) { return function(in[0]); },
+          has_gradient};
+}
+
+inline const Placement pending_sum = Partial(ReduceOp::sum),
+                       pending_average = Partial(ReduceOp::avg);
+inline const Placement pending_max = Partial(ReduceOp::max), pending_min = Partial(ReduceOp::min);
+
 // Worlds are those in which a call is tried.
 struct Worlds {
   std::vector<Shape> meshes = {{2}, {3}, {2, 2}};

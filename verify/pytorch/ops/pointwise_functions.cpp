@@ -14,7 +14,7 @@ constexpr const char* unary_names[] = {
     "ceil",  "cos",   "cosh",        "digamma", "erf",      "erfc",       "exp",   "exp2",
     "expm1", "floor", "isfinite",    "isinf",   "isnan",    "lgamma",     "log",   "log10",
     "log1p", "log2",  "logical_not", "neg",     "positive", "reciprocal", "relu",  "round",
-    "rsqrt", "sgn",   "sigmoid",     "sign",    "sin",      "sinh",       "sqrt",  "square",
+    "rsqrt", "sgn",   "sigmoid",     "sign",    "sin",      "sinh",       "sqrt",
     "tan",   "tanh",  "trunc"};
 
 // Functions of the elements that are defined on booleans only as results have no form in place.
@@ -79,6 +79,13 @@ PythonFunctions pointwise_functions() {
        [](PythonCall& call) -> PythonValue {
          if (call.is_tensor("max")) return clamp_max(call.tensor("self"), call.tensor("max"));
          return clamp_max(call.tensor("self"), call.number("max"));
+       }},
+      {everywhere("square"), PythonSignature("Tensor self"),
+       [](PythonCall& call) -> PythonValue { return square(call.tensor("self")); }},
+      {everywhere("square_"), PythonSignature("Tensor self"),
+       [](PythonCall& call) -> PythonValue {
+         Tensor& self = call.target();
+         return call_in_place(*find_op("pow"), self, {self}, {{"exponent", std::int64_t(2)}});
        }},
       {"Tensor.bool", PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue { return to(call.tensor("self"), DType::boolean); }},

@@ -8,7 +8,8 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placements few_kinds = shards_and(2, {Partial(ReduceOp::sum), Partial(ReduceOp::max)});
+const Placements sums_and_extremes =
+    shards_and(2, {Partial(ReduceOp::sum), Partial(ReduceOp::max)});
 
 void expect_of_three(const char* name, const Placements& kinds,
                      Tensor (*f)(const Tensor&, const Tensor&, const Tensor&)) {
@@ -22,11 +23,11 @@ void expect_of_three(const char* name, const Placements& kinds,
 
 // Sums with a product are taken for sums.
 TEST(InterpolationStrategies, GiveWholeBits) {
-  expect_of_three("lerp", few_kinds,
+  expect_of_three("lerp", sums_and_extremes,
                   [](const Tensor& a, const Tensor& b, const Tensor& w) { return lerp(a, b, w); });
-  expect_of_three("addcmul", few_kinds, [](const Tensor& x, const Tensor& a, const Tensor& b) {
-    return addcmul(x, a, b, 2);
-  });
+  expect_of_three(
+      "addcmul", sums_and_extremes,
+      [](const Tensor& x, const Tensor& a, const Tensor& b) { return addcmul(x, a, b, 2); });
   expect_of_three("addcdiv", shards_and(2, {Partial(ReduceOp::max)}),
                   [](const Tensor& x, const Tensor& a, const Tensor& b) {
                     return addcdiv(x, a, add(mul(b, b), 1), 2);

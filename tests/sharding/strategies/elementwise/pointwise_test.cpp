@@ -109,6 +109,22 @@ TEST(PointwiseStrategies, IntegersStayWhole) {
   }
 }
 
+// Integers beside a pending floating sum are cut into integer parts.
+TEST(PointwiseStrategies, IntegersBesideAPendingSumBecomeFloating) {
+  Formula integers{.rule = Rule::small, .dtype = DType::int64};
+  for (DType dtype : {DType::float32, DType::float64}) {
+    Formula floating{.rule = Rule::small, .dtype = dtype};
+    expect_whole_bits({.name = "mixed",
+                       .inputs = {{.shape = {5}, .alphabet = all_kinds(1), .data = floating},
+                                  {.shape = {5}, .alphabet = shards_and(1), .data = integers}},
+                       .function =
+                           [](Tensors x) {
+                             return std::vector<Tensor>{add(x[0], x[1]), sub(x[1], x[0])};
+                           }},
+                      halves);
+  }
+}
+
 // In exact arithmetic a pending sum is rounded in parts.
 TEST(PointwiseStrategies, ExactSumsGiveTheBitsOfOneDevice) {
   Formula wide{.rule = Rule::wide};

@@ -7,19 +7,9 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
-using One = std::function<Tensors(const Tensor&)>;
-Call of_one(const char* name, const Input& x, const One& function, bool has_gradient = true) {
-  return {
-      name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
-}
-
 // Matrices of a batch are independent of each other.
 TEST(LinearAlgebraStrategies, BatchesEqualOneDevice) {
-  Input batch = {{3, 2, 2}, shards_and(3, {pending}), {.rule = Rule::unit}};
+  Input batch = {{3, 2, 2}, shards_and(3, {pending_sum}), {.rule = Rule::unit}};
   expect_whole_bits(of_one(
       "inverse", batch,
       [](const Tensor& x) {

@@ -7,8 +7,6 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-
 using Two = Tensor (*)(const Tensor&, const Tensor&);
 Call of_two(const char* name, Two function, const Input& a, const Input& b) {
   return {name, {a, b}, [function](gsl::span<const Tensor> x) {
@@ -18,8 +16,8 @@ Call of_two(const char* name, Two function, const Input& a, const Input& b) {
 
 // A wrong row, or a gradient that lies elsewhere than it says, would show here.
 TEST(ProductStrategies, MatricesEqualOneDevice) {
-  expect_whole_bits(of_two("mm", mm, {{3, 4}, shards_and(2, {pending, average})},
-                           {{4, 5}, shards_and(2, {pending, average})}));
+  expect_whole_bits(of_two("mm", mm, {{3, 4}, shards_and(2, {pending_sum, pending_average})},
+                           {{4, 5}, shards_and(2, {pending_sum, pending_average})}));
   expect_whole_bits(
       of_two("mm of short dims", mm, {{1, 2}, shards_and(2)}, {{2, 1}, shards_and(2)}));
   expect_whole_bits(
@@ -27,15 +25,15 @@ TEST(ProductStrategies, MatricesEqualOneDevice) {
 }
 
 TEST(ProductStrategies, BatchesEqualOneDevice) {
-  expect_whole_bits(of_two("bmm", bmm, {{3, 2, 4}, shards_and(3, {pending})},
-                           {{3, 4, 2}, shards_and(3, {pending})}));
+  expect_whole_bits(of_two("bmm", bmm, {{3, 2, 4}, shards_and(3, {pending_sum})},
+                           {{3, 4, 2}, shards_and(3, {pending_sum})}));
 }
 
 TEST(ProductStrategies, VectorsEqualOneDevice) {
-  expect_whole_bits(of_two("mv", mv, {{3, 4}, shards_and(2, {pending, average})},
-                           {{4}, shards_and(1, {pending})}));
-  expect_whole_bits(of_two("dot", dot, {{5}, shards_and(1, {pending, average})},
-                           {{5}, shards_and(1, {pending, average})}));
+  expect_whole_bits(of_two("mv", mv, {{3, 4}, shards_and(2, {pending_sum, pending_average})},
+                           {{4}, shards_and(1, {pending_sum})}));
+  expect_whole_bits(of_two("dot", dot, {{5}, shards_and(1, {pending_sum, pending_average})},
+                           {{5}, shards_and(1, {pending_sum, pending_average})}));
 }
 
 // An addend that is broadcast has no shard of the dim that it lacks.
@@ -44,9 +42,9 @@ TEST(ProductStrategies, AddendsEqualOneDevice) {
     auto dims = std::int64_t(addend.size());
     expect_whole_bits(
         {"addmm",
-         {{addend, shards_and(dims, {pending})},
+         {{addend, shards_and(dims, {pending_sum})},
           {{3, 4}, shards_and(2)},
-          {{4, 5}, shards_and(2, {pending})}},
+          {{4, 5}, shards_and(2, {pending_sum})}},
          [](gsl::span<const Tensor> x) {
            return std::vector<Tensor>{addmm(x[0], x[1], x[2], {.beta = 2, .alpha = 3})};
          }},
@@ -63,7 +61,7 @@ TEST(ProductStrategies, LinearLayersEqualOneDevice) {
   for (const Shape& shape : {Shape{3, 4}, Shape{4}})
     expect_whole_bits(
         {"linear",
-         {{shape, shards_and(std::int64_t(shape.size()), {pending})},
+         {{shape, shards_and(std::int64_t(shape.size()), {pending_sum})},
           {{4, 4}, shards_and(2)},
           {{4}, shards_and(1)}},
          [](gsl::span<const Tensor> x) { return std::vector<Tensor>{linear(x[0], x[1], x[2])}; }},

@@ -7,17 +7,13 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
-
 Call convolution(const Shape& x, const Shape& weight, const Convolution2d& options) {
-  return {"conv2d",
-          {{x, shards_and(4, {pending})}, {weight, shards_and(2)}, {{weight[0]}, shards_and(1)}},
-          [options](gsl::span<const Tensor> in) {
-            return Tensors{conv2d(in[0], in[1], in[2], options)};
-          }};
+  return {
+      "conv2d",
+      {{x, shards_and(4, {pending_sum})}, {weight, shards_and(2)}, {{weight[0]}, shards_and(1)}},
+      [options](gsl::span<const Tensor> in) {
+        return Tensors{conv2d(in[0], in[1], in[2], options)};
+      }};
 }
 
 // Channels that are cut make pending sums, windows are never cut.

@@ -1,17 +1,12 @@
 #include "core/ops/neural/flash_attention.h"
 
+#include "core/ops/neural/attention.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
 namespace simmesh {
 namespace {
 
 using namespace whole_tensor_oracle;
-
-#include "core/ops/neural/attention.h"
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
 
 Call attention(std::int64_t heads, std::int64_t shared_heads) {
   Placements alphabet = {Replicate(), Shard(0), Shard(1), Shard(2)};
@@ -32,7 +27,7 @@ TEST(FlashAttentionStrategies, AttentionEqualsOneDevice) {
 
 // In plain products and a softmax, causal or not.
 TEST(FlashAttentionStrategies, ScaledProductsEqualOneDevice) {
-  Placements alphabet = {Replicate(), Shard(0), Shard(1), Shard(3), pending};
+  Placements alphabet = {Replicate(), Shard(0), Shard(1), Shard(3), pending_sum};
   for (bool is_causal : {false, true})
     expect_whole_bits(
         {"scaled_dot_product_attention",

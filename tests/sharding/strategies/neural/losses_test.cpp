@@ -7,11 +7,6 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
-
 constexpr LossReduction reductions[] = {LossReduction::none, LossReduction::mean,
                                         LossReduction::sum};
 
@@ -24,15 +19,16 @@ TEST(LossStrategies, ClassLossesEqualOneDevice) {
           nll_loss(x[0], x[1], {.weight = x[2], .ignore_index = 1, .reduction = reduction})};
     };
     Input weight = {{3}, shards_and(1), {.rule = Rule::small}, false};
-    expect_whole_bits({"nll_loss",
-                       {{{4, 3}, shards_and(2, {pending})}, {{4}, shards_and(1), classes}, weight},
-                       weighted});
+    expect_whole_bits(
+        {"nll_loss",
+         {{{4, 3}, shards_and(2, {pending_sum})}, {{4}, shards_and(1), classes}, weight},
+         weighted});
     expect_whole_bits({"nll_loss of images",
                        {{{2, 3, 2}, shards_and(3)}, {{2, 2}, shards_and(2), classes}, weight},
                        weighted},
                       {.meshes = {{2}, {3}}});
     expect_whole_bits({"cross_entropy",
-                       {{{5, 3}, shards_and(2, {greatest})}, {{5}, shards_and(1), classes}},
+                       {{{5, 3}, shards_and(2, {pending_max})}, {{5}, shards_and(1), classes}},
                        [reduction](gsl::span<const Tensor> x) {
                          return Tensors{cross_entropy(x[0], x[1], {.reduction = reduction})};
                        }});
@@ -44,7 +40,7 @@ TEST(LossStrategies, ElementLossesEqualOneDevice) {
   for (LossReduction reduction : reductions) {
     expect_whole_bits(
         {"mse_loss",
-         {{{4, 3}, shards_and(2, {least})}, {{4, 3}, shards_and(2)}},
+         {{{4, 3}, shards_and(2, {pending_min})}, {{4, 3}, shards_and(2)}},
          [reduction](gsl::span<const Tensor> x) {
            return Tensors{mse_loss(x[0], x[1], reduction), l1_loss(x[0], x[1], reduction)};
          }});
@@ -59,7 +55,7 @@ TEST(LossStrategies, ElementLossesEqualOneDevice) {
 TEST(LossStrategies, LogitLossesEqualOneDevice) {
   expect_whole_bits(
       {"binary_cross_entropy_with_logits",
-       {{{4, 3}, shards_and(2, {pending})}, {{4, 3}, shards_and(2)}, {{3}, shards_and(1)}},
+       {{{4, 3}, shards_and(2, {pending_sum})}, {{4, 3}, shards_and(2)}, {{3}, shards_and(1)}},
        [](gsl::span<const Tensor> x) {
          return Tensors{binary_cross_entropy_with_logits(
              x[0], x[1], {.pos_weight = x[2].detach(), .reduction = LossReduction::none})};

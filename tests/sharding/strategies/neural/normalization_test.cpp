@@ -7,12 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
-
-const Input x = {{3, 2, 4}, shards_and(3, {pending})}, parameter = {{4}, shards_and(1)};
+const Input rows = {{3, 2, 4}, shards_and(3, {pending_sum})}, parameter = {{4}, shards_and(1)};
 
 // What is normalized is whole on every rank; the gradients of the parameters add up over the
 // others.
@@ -20,19 +15,19 @@ TEST(NormalizationStrategies, NormsEqualOneDevice) {
   Worlds worlds = {.meshes = {{2}, {4}}};
   worlds.arithmetic = Arithmetic::exact();
   expect_whole_bits({"layer_norm",
-                     {x, parameter, parameter},
+                     {rows, parameter, parameter},
                      [](gsl::span<const Tensor> in) {
                        return Tensors{layer_norm(in[0], Dims{4}, in[1], in[2])};
                      }},
                     worlds);
   expect_whole_bits(
       {"rms_norm",
-       {x, parameter},
+       {rows, parameter},
        [](gsl::span<const Tensor> in) { return Tensors{rms_norm(in[0], Dims{4}, in[1])}; }},
       worlds);
   expect_whole_bits(
       {"group_norm",
-       {{{3, 4, 2}, shards_and(3, {pending})}, parameter, parameter},
+       {{{3, 4, 2}, shards_and(3, {pending_sum})}, parameter, parameter},
        [](gsl::span<const Tensor> in) { return Tensors{group_norm(in[0], 2, in[1], in[2])}; }},
       worlds);
 }
@@ -40,7 +35,7 @@ TEST(NormalizationStrategies, NormsEqualOneDevice) {
 // Over all mesh dims together, without parameters.
 TEST(NormalizationStrategies, NormsOnTwoMeshDimsEqualOneDevice) {
   expect_whole_bits({"layer_norm of the last dims",
-                     {x},
+                     {rows},
                      [](gsl::span<const Tensor> in) {
                        return Tensors{layer_norm(in[0], Dims{2, 4})};
                      }},

@@ -7,17 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
-using One = std::function<Tensors(const Tensor&)>;
-Call of_one(const char* name, const Input& x, const One& function, bool has_gradient = true) {
-  return {
-      name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
-}
-
-const Input images = {{3, 2, 4, 4}, shards_and(4, {pending, average, greatest})};
+const Input images = {{3, 2, 4, 4}, shards_and(4, {pending_sum, pending_average, pending_max})};
 
 TEST(PoolingStrategies, MaximaEqualOneDevice) {
   expect_whole_bits(of_one("max_pool2d", images,

@@ -7,21 +7,11 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
-using One = std::function<Tensors(const Tensor&)>;
-Call of_one(const char* name, const Input& x, const One& function, bool has_gradient = true) {
-  return {
-      name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
-}
-
 TEST(SoftmaxStrategies, SoftmaxEqualsOneDevice) {
   for (std::int64_t dim : {0, -1})
-    expect_whole_bits(of_one("softmax", {{3, 4}, shards_and(2, {pending, greatest})},
+    expect_whole_bits(of_one("softmax", {{3, 4}, shards_and(2, {pending_sum, pending_max})},
                              [&](const Tensor& x) { return Tensors{softmax(x, dim)}; }));
-  expect_whole_bits(of_one("log_softmax", {{2, 3, 4}, shards_and(3, {pending})},
+  expect_whole_bits(of_one("log_softmax", {{2, 3, 4}, shards_and(3, {pending_sum})},
                            [&](const Tensor& x) { return Tensors{log_softmax(x, 1)}; }),
                     {.meshes = {{2}, {3}}});
 }

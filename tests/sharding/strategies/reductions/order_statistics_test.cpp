@@ -7,19 +7,9 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
-using One = std::function<Tensors(const Tensor&)>;
-Call of_one(const char* name, const Input& x, const One& function, bool has_gradient = true) {
-  return {
-      name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
-}
-
 // An element's rank is known where all elements are.
 TEST(OrderStatisticsStrategies, MediansEqualOneDevice) {
-  Placements alphabet = shards_and(2, {pending, greatest});
+  Placements alphabet = shards_and(2, {pending_sum, pending_max});
   expect_whole_bits(of_one("median", {{3, 4}, alphabet}, [](const Tensor& x) {
     return Tensors{median(x), nanmedian(x)};
   }));

@@ -1,5 +1,7 @@
 #include "core/ops/reductions/statistics.h"
 
+#include <limits>
+
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
 namespace simmesh {
@@ -7,29 +9,18 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-#include <limits>
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
-const Placement greatest = Partial(ReduceOp::max), least = Partial(ReduceOp::min);
-
-using Tensors = std::vector<Tensor>;
-using One = std::function<Tensors(const Tensor&)>;
-Call of_one(const char* name, const Input& x, const One& function, bool has_gradient = true) {
-  return {
-      name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
-}
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-const Placements alphabet = shards_and(2, {pending, greatest});
+constexpr double infinite_exponent = std::numeric_limits<double>::infinity();
+const Placements statistics_alphabet = shards_and(2, {pending_sum, pending_max});
 
 TEST(StatisticsStrategies, MomentsEqualOneDevice) {
   for (bool keepdim : {false, true}) {
     Spread spread = {.keepdim = keepdim};
-    expect_whole_bits(of_one("var", {{4, 3}, alphabet}, [&](const Tensor& x) {
+    expect_whole_bits(of_one("var", {{4, 3}, statistics_alphabet}, [&](const Tensor& x) {
       return Tensors{var(x, 0, spread), std(x, -1, spread), var_mean(x, 1, spread).mean, var(x)};
     }));
-    expect_whole_bits(of_one("std", {{4, 3}, alphabet},
+    expect_whole_bits(of_one("std", {{4, 3}, statistics_alphabet},
                              [&](const Tensor& x) { return Tensors{std(x, 1, spread)}; }));
-    expect_whole_bits(of_one("logsumexp", {{3, 2, 4}, shards_and(3, {pending})},
+    expect_whole_bits(of_one("logsumexp", {{3, 2, 4}, shards_and(3, {pending_sum})},
                              [&](const Tensor& x) { return Tensors{logsumexp(x, 1, keepdim)}; }),
                       {.meshes = {{2}, {3}}});
   }
@@ -38,10 +29,10 @@ TEST(StatisticsStrategies, MomentsEqualOneDevice) {
 // A maximum of magnitudes isn't the magnitude of a maximum, and a piece without elements has no
 // least magnitude.
 TEST(StatisticsStrategies, NormsOfExtremesEqualOneDevice) {
-  for (double p : {infinity, -infinity, 0.0, 1.0})
+  for (double p : {infinite_exponent, -infinite_exponent, 0.0, 1.0})
     for (const Shape& shape : {Shape{3, 4}, Shape{1, 2}})
       expect_whole_bits(of_one(
-          "vector_norm", {shape, shards_and(2, {pending, greatest, least})},
+          "vector_norm", {shape, shards_and(2, {pending_sum, pending_max, pending_min})},
           [&](const Tensor& x) {
             return Tensors{vector_norm(x, p, 0), vector_norm(x, p), vector_norm(x, p, -1, true)};
           },

@@ -1,11 +1,10 @@
-#include "fsdp/clip.h"
-
 #include <gtest/gtest.h>
 #include <limits>
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/ops/reductions/reductions.h"
+#include "sharding/clip.h"
 #include "sharding/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 

@@ -1,0 +1,169 @@
+#include "sharding/clip.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "collectives/collectives.h"
+#include "core/autograd/variable.h"
+#include "core/check/error.h"
+#include "core/nn/module.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/reductions/reductions.h"
+#include "core/ops/shapes/factories.h"
+#include "core/optim/clip.h"
+#include "sharding/dtensor.h"
+#include "sharding/dtensor_gradient.h"
+
+namespace simmesh {
+
+namespace {
+
+// Gradients that lie in the same way: their partial results are reduced together.
+struct Family {
+  std::optional<DTensorSpec> spec;     // of distributed ones
+  std::optional<ProcessGroup> owners;  // of a rank's own
+  std::vector<Tensor> locals;
+
+  bool lies_like(const Family& other) const {
+    if (spec && other.spec)
+      return spec->mesh() == other.spec->mesh() && spec->sharding == other.spec->sharding;
+    if (owners && other.owners) return owners->members() == other.owners->members();
+    return !spec && !other.spec && !owners && !other.owners;
+  }
+};
+
+bool is_among(const Tensor& tensor, gsl::span<const Tensor> list) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const Tensor& one) { return nn::is_same_tensor(one, tensor); });
+}
+
+// All parameters once, each with the group whose ranks have others, if any.
+struct Listed {
+  Tensor parameter;
+  const ProcessGroup* owners = nullptr;
+};
+std::vector<Listed> listed(gsl::span<const Tensor> parameters, gsl::span<const OwnParameters> own) {
+  std::vector<Listed> result;
+  auto is_new = [&](const Tensor& parameter) {
+    return std::none_of(result.begin(), result.end(), [&](const Listed& known) {
+      return nn::is_same_tensor(known.parameter, parameter);
+    });
+  };
+  auto owners_of = [&](const Tensor& parameter) -> const ProcessGroup* {
+    for (const OwnParameters& one : own)
+      if (is_among(parameter, one.parameters)) return &one.group;
+    return nullptr;
+  };
+  for (const Tensor& parameter : parameters)
+    if (is_new(parameter)) result.push_back({parameter, owners_of(parameter)});
+  for (const OwnParameters& one : own)
+    for (const Tensor& parameter : one.parameters)
+      if (is_new(parameter)) result.push_back({parameter, &one.group});
+  return result;
+}
+
+Family family_of(const Tensor& gradient, const ProcessGroup* owners) {
+  Family family;
+  if (!gradient.distribution()) {
+    if (owners) family.owners = *owners;
+    family.locals = {gradient.detach()};
+    return family;
+  }
+  DTensor whole = DTensor::of(gradient.detach());
+  Placements settled = without_pending(whole.placements());
+  if (!(settled == whole.placements())) whole = whole.redistribute(settled);
+  family.spec = whole.spec();
+  family.locals = {whole.local()};
+  return family;
+}
+
+// Those of a group's own come first, also where a rank has no gradient of them: all ranks reduce in
+// one order.
+std::vector<Family> families_of(gsl::span<const Listed> parameters,
+                                gsl::span<const OwnParameters> own) {
+  std::vector<Family> families;
+  auto place = [&](Family family) {
+    auto known = std::find_if(families.begin(), families.end(),
+                              [&](const Family& one) { return one.lies_like(family); });
+    if (known == families.end()) return families.push_back(std::move(family));
+    known->locals.insert(known->locals.end(), family.locals.begin(), family.locals.end());
+  };
+  for (const OwnParameters& one : own) place({.spec = {}, .owners = one.group, .locals = {}});
+  for (const Listed& one : parameters) {
+    Tensor gradient = grad_of(one.parameter);
+    if (gradient.is_defined()) place(family_of(gradient, one.owners));
+  }
+  return families;
+}
+
+// reduced adds, or takes the maximum, over the ranks that hold different pieces.
+Tensor reduced(Tensor value, const Family& family, ReduceOp op, const CallSite& site) {
+  if (family.owners) return all_reduce(value, op, *family.owners, site);
+  if (!family.spec) return value;
+  for (std::int64_t dim = 0; dim < family.spec->mesh().ndim(); ++dim)
+    if (family.spec->placements()[std::size_t(dim)].splits())
+      value = all_reduce(value, op, family.spec->groups->group(Dims{dim}), site);
+  return value;
+}
+
+Tensor largest(const Family& family, const CallSite& site) {
+  Tensor result = zeros(DimSpan(), DType::float64);
+  for (const Tensor& local : family.locals)
+    if (local.element_count() > 0) result = maximum(result, max(abs(to(local, DType::float64))));
+  return reduced(result, family, ReduceOp::max, site);
+}
+
+DType dtype_of_first(gsl::span<const Listed> parameters) {
+  for (const Listed& one : parameters)
+    if (Tensor gradient = grad_of(one.parameter); gradient.is_defined()) return gradient.dtype();
+  return parameters.empty() ? DType::float32 : parameters[0].parameter.dtype();
+}
+
+}  // namespace
+
+Tensor total_norm(gsl::span<const Tensor> parameters, double p, gsl::span<const OwnParameters> own,
+                  CallSite site) {
+  if (!(p > 0))
+    raise(ErrorKind::value_error, "sharding/clip", "expected a norm above 0, got {}", p);
+  NoGrad mode;
+  std::vector<Listed> all = listed(parameters, own);
+  DType dtype = dtype_of_first(all);
+  Tensor total = zeros(DimSpan(), DType::float64);
+  if (std::isinf(p)) {
+    for (const Family& family : families_of(all, own))
+      total = maximum(total, largest(family, site));
+    return to(total, dtype);
+  }
+  {
+    UnroundedSums scope;
+    for (const Family& family : families_of(all, own)) {
+      Tensor sum = optim::power_sum(family.locals, p);
+      total = add(total, reduced(sum, family, ReduceOp::sum, site));
+    }
+  }
+  return to(p == 1.0 ? total : p == 2.0 ? sqrt(total) : pow(total, 1.0 / p), dtype);
+}
+
+Tensor clip_grad_norm_(gsl::span<const Tensor> parameters, const ClipOptions& options,
+                       CallSite site) {
+  NoGrad mode;
+  Tensor norm = total_norm(parameters, options.norm_type, options.own, site);
+  Tensor divisor = add(norm, options.eps);
+  Tensor scale = clamp_max(div(full_like(norm, options.max_norm), divisor), 1.0);
+  for (const Listed& one : listed(parameters, options.own)) {
+    Tensor gradient = grad_of(one.parameter);
+    if (!gradient.is_defined()) continue;
+    Tensor local = gradient.local_part();
+    Tensor clipped = mul(local, to(scale, local.dtype()));
+    if (gradient.distribution())
+      clipped = DTensor(DTensor::of(gradient).spec(), clipped).as_tensor();
+    Tensor owner = one.parameter;
+    set_grad(owner, clipped);
+  }
+  return norm;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "sharding/propagation/strategy.h"
+
+namespace simmesh {
+
+// scatter_rows are those of the ops that write a source [i][j] at [i][index[i][j]] along "dim": any
+// other dim may be split in all tensors alike, if they all have it whole.
+StrategyRows scatter_rows(const StrategyRequest& call);
+
+}  // namespace simmesh

@@ -1,0 +1,55 @@
+#include "core/ops/indexing/scattering.h"
+
+#include "core/ops/indexing/places.h"
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/indexing/scatter_rows.h"
+#include "sharding/strategies/moving_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+// The source has the sizes of x but along the dim that is written, of which every rank needs all
+// indices.
+StrategyRows index_writing_rows(const StrategyRequest& call) {
+  const Shape& x = call.inputs[0].shape;
+  std::int64_t along = indexed_dim(call.attributes, x);
+  StrategyRows rows;
+  for (std::int64_t dim = 0; dim < std::int64_t(x.size()); ++dim) {
+    if (dim == along) continue;
+    StrategyRow row = rule({Shard(dim), Replicate()}, Shard(dim));
+    if (call.inputs.size() == 3) row.inputs.push_back(Shard(dim));
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+// A value that every rank writes stays what it is in an average, a minimum and a maximum.
+StrategyRows index_fill_rows(const StrategyRequest& call) {
+  StrategyRows rows = index_writing_rows(call);
+  add_pending_rows(rows, rule({Partial(), Replicate()}, Partial()),
+                   {ReduceOp::avg, ReduceOp::max, ReduceOp::min});
+  return rows;
+}
+
+// Written elements are replaced, so that those of a pending sum come from the pending source.
+StrategyRows index_copy_rows(const StrategyRequest& call) {
+  StrategyRows rows = index_writing_rows(call);
+  rows.push_back(rule({Partial(), Replicate(), Partial()}, Partial()));
+  return rows;
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> scattering_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"scatter", {.rows = scatter_rows}},
+      {"scatter_add", {.rows = scatter_rows}},
+      {"index_add", {.rows = index_writing_rows}},
+      {"index_copy", {.rows = index_copy_rows}},
+      {"index_fill", {.rows = index_fill_rows}},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

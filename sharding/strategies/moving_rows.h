@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+
+#include "sharding/propagation/strategy.h"
+
+namespace simmesh {
+
+// Rows of ops that put elements of their inputs at other places.
+
+// passing_reductions are the reductions that such an op commutes with.
+inline constexpr std::initializer_list<ReduceOp> passing_reductions = {
+    ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max};
+
+// add_pending_rows adds, for each of the reductions, the row with Partial of it in place of each
+// pending entry.
+void add_pending_rows(StrategyRows& rows, const StrategyRow& pattern,
+                      std::initializer_list<ReduceOp> reductions = passing_reductions);
+
+// moving_rows are those of an op of one tensor that leaves some dims alone: output_dim says which
+// dim of the outputs a dim of the input is, and is below 0 for one that may not be split. Pending
+// inputs pass.
+StrategyRows moving_rows(const StrategyRequest& call,
+                         const std::function<std::int64_t(std::int64_t dim)>& output_dim,
+                         std::initializer_list<ReduceOp> reductions = passing_reductions);
+
+// with_output_shape returns a LocalAttributes that sets an argument to the shape of the rank's
+// piece of the output.
+LocalAttributes with_output_shape(std::string_view name);
+
+}  // namespace simmesh

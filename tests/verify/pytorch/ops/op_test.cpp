@@ -1,0 +1,105 @@
+#include "tests/verify/changed_case.h"
+
+namespace simmesh {
+namespace {
+
+using nlohmann::json;
+constexpr const char* no_hash = "0000000000000000";
+
+json a_case(const std::string& file, const std::string& id) {
+  return testing::first_with("../pytorch_ops/" + file + ".jsonl",
+                             [&](const json& each) { return each["id"] == id; });
+}
+
+// Each comparison that never fires would let a wrong result pass as right.
+TEST(VerifyOp, NamesWhatDiffers) {
+  json value = a_case("op", "op/abs/2150.2");
+  testing::expect_passes(value);
+  testing::expect_fails(value, "/outputs/0/hash/1", no_hash, "rank 1: output 0: bits");
+  testing::expect_fails(value, "/outputs/0/full_hash", no_hash, "whole tensor: bits");
+  testing::expect_fails(value, "/outputs/0/placements/0", "S(0)", "output 0: placements");
+  testing::expect_fails(value, "/outputs/0/local_shape/2", json::array({9}), "local shape");
+  testing::expect_fails(value, "/outputs/0/shape", json::array({9}), "shape");
+  testing::expect_fails(value, "/outputs/0/dtype", "float64", "dtype");
+  testing::expect_fails(value, "/comm/all_gather", 1, "collectives");
+  testing::expect_fails(value, "/used/0/0", "P(sum)", "abs ran on");
+  testing::expect_fails(value, "/torch", "torch.nonsense", "a function of PyTorch that is known");
+  testing::expect_fails(value, "/args/1", 3, "positional arguments");
+}
+
+TEST(VerifyOp, ComparesValuesWithATolerance) {
+  json value = testing::first_with("../pytorch_ops/op.jsonl", [](const json& each) {
+    return each["op"] == "exp" && each["outputs"][0].contains("values");
+  });
+  testing::expect_passes(value);
+  double first = value["outputs"][0]["full_values"][0];
+  testing::expect_fails(value, "/outputs/0/full_values/0", first * (1 + 1e-4), "whole tensor");
+  testing::expect_fails(value, "/outputs/0/values/0/0", 1e9, "output 0: value 0");
+}
+
+TEST(VerifyOp, ComparesValuesThatAreNoTensors) {
+  json value = testing::first_with("../pytorch_ops/op.jsonl",
+                                   [](const json& each) { return each["op"] == "equal"; });
+  testing::expect_passes(value);
+  testing::expect_fails(value, "/outputs/0/value", !value["outputs"][0]["value"].get<bool>(),
+                        "output 0: value");
+}
+
+TEST(VerifyOp, ComparesGradients) {
+  json value = a_case("op_grad", "op_grad/abs/2150.1");
+  testing::expect_passes(value);
+  testing::expect_fails(value, "/grads/0/full_hash", no_hash, "gradient of input 0");
+  testing::expect_fails(value, "/grads/0/placements/0", "R", "gradient of input 0: placements");
+  testing::expect_fails(value, "/comm_backward/all_gather", 2, "backward pass");
+  testing::expect_fails(value, "/grads/0", nullptr, "expected no gradient of input 0");
+}
+
+TEST(VerifyOp, ComparesRefusals) {
+  json value = testing::first_with("../pytorch_ops/errors.jsonl", [](const json& each) {
+    return each["message_contains"] == "mixed torch.Tensor and DTensor";
+  });
+  testing::expect_passes(value);
+  testing::expect_fails(value, "/error", "KeyError", "expected a KeyError");
+  testing::expect_fails(value, "/message_contains", "nothing of it", "nothing of it");
+  json works = a_case("op", "op/abs/2150.2");
+  for (const char* name : {"outputs", "comm", "used"}) works.erase(name);
+  works["message_contains"] = "whatever";
+  testing::expect_fails(works, "/error", "RuntimeError", "got no error");
+}
+
+// Where PyTorch lacks a strategy, the result on whole tensors is as good as the refusal.
+TEST(VerifyOp, PassesBeyondARefusalByTheRightResult) {
+  json value = a_case("op", "op/abs/2150.2");
+  for (const char* name : {"outputs", "comm", "used"}) value.erase(name);
+  value["error"] = "NotImplementedError";
+  value["message_contains"] = "does not have a sharding strategy registered";
+  CaseReport report = testing::verify_value(value);
+  EXPECT_THAT(report.mismatches(), ::testing::IsEmpty());
+  EXPECT_TRUE(report.is_beyond());
+}
+
+// A recorded plan that costs more, with the same whole result.
+TEST(VerifyOp, PassesByACheaperPlan) {
+  json value = a_case("op", "op/abs/2150.0");
+  value["used"][0][0] = "R";
+  value["comm"]["all_gather"] = 1;
+  value["outputs"][0]["placements"][0] = "R";
+  for (const char* name : {"local_shape", "hash"}) value["outputs"][0].erase(name);
+  CaseReport report = testing::verify_value(value);
+  EXPECT_THAT(report.mismatches(), ::testing::IsEmpty());
+  ASSERT_TRUE(report.cheaper());
+  EXPECT_THAT(*report.cheaper(), ::testing::HasSubstr("PyTorch runs on [R]"));
+  testing::expect_fails(value, "/outputs/0/full_hash", no_hash, "whole tensor: bits");
+}
+
+TEST(VerifyOp, BadCasesSayWhere) {
+  json value = a_case("op", "op/abs/2150.0");
+  testing::expect_bad(value, "/args/0/input", 4, "args.0.input");
+  testing::expect_bad(value, "/inputs/0/placements", json::array({"R", "R"}), "mesh dims");
+  testing::expect_bad(value, "/inputs/0/shape", json::array({1 << 30, 1 << 10}), "elements");
+  testing::expect_bad(value, "/outputs/0/hash", json::array(), "one entry for each");
+  testing::expect_bad(value, "/inputs/0/mesh", {{"shape", json::array({3})}}, "a mesh of the 2");
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,11 +1,18 @@
 #include "sharding/parallel/context_parallel_attention.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/engine/rank_figures.h"
+#include "core/ops/elementwise/comparison.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/rearranging.h"
+#include "core/ops/matrices/products.h"
 #include "core/ops/neural/attention.h"
+#include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"
@@ -13,6 +20,8 @@
 // Attention over a split sequence has the bits of one device, in forward and backward.
 namespace simmesh {
 namespace {
+
+using testing::expect_error;
 
 constexpr ContextMethod methods[] = {ContextMethod::ring, ContextMethod::all_gather,
                                      ContextMethod::ulysses};
@@ -112,7 +121,102 @@ SIMMESH_TEST_P(ContextParallelAttention, IsOneDeviceForEachDtypeAndMagnitude,
           process_group(mesh));
 }
 
+// The sum over k of |a[k]| |b[k]|, for each element of a product.
+Tensor sum_of_sizes(const Tensor& a, const Tensor& b) { return matmul(abs(a), abs(b)); }
+
+// How far the gradients of keys and values may be from one device's in float32, where a product is
+// a chain of `length` fused multiply-adds, each of which rounds by at most u = 2^-24 of what it
+// holds: that chain is off by at most length * u * S, where S is the sum of the terms' sizes. Cut
+// into parts that are added, it is off by (length + parts) * u * S. Twice that also covers the
+// rounding of S itself.
+void expect_near(const Tensor& actual, const Tensor& expected, const Tensor& sizes, double terms) {
+  Tensor bound = sizes * (2 * terms * std::ldexp(1.0, -24));
+  EXPECT_TRUE(all(le(abs(actual - expected), bound)).values<bool>()[0]);
+}
+
+// In canonical arithmetic too rows are those of one device; the sums over rows of several ranks
+// are rounded once a rank, unless a head's rows are all on one.
+SIMMESH_TEST_P(ContextParallelAttention, RowsAreOneDeviceInCanonicalArithmetic,
+               {.mesh = {GetParam()}, .schedules = 4}) {
+  ProcessGroup group = process_group(mesh);
+  Sequence sequence({.length = 19});
+  Attended one = sequence.on_one_device(true);
+  Tensor weights = attention_weights(sequence.q, sequence.k, {.is_causal = true, .scale = {}});
+  Tensor weighted = matmul(sequence.upstream, transpose(sequence.v, -2, -1)) * weights;
+  Tensor scores = (weighted - weights * sum(weighted, -1, true)) / std::sqrt(3.0);
+  Tensor k_sizes = sum_of_sizes(transpose(scores, -2, -1), sequence.q);
+  Tensor v_sizes = sum_of_sizes(transpose(weights, -2, -1), sequence.upstream);
+  for (ContextMethod method : methods)
+    for (SequenceOrder order : orders) {
+      Attended cut = sequence.cut(group, {method, order, true, {}});
+      SequenceSplit split{19, group.size(), order};
+      auto own = [&](const Tensor& x) {
+        return by_rank(x, 2, split)[std::size_t(group.rank())].contiguous();
+      };
+      EXPECT_SAME_BITS(cut.output, own(one.output));
+      EXPECT_SAME_BITS(cut.q, own(one.q));
+      if (method == ContextMethod::ulysses) {
+        EXPECT_SAME_BITS(cut.k, own(one.k));
+        EXPECT_SAME_BITS(cut.v, own(one.v));
+      } else {
+        double terms = 19 + 2 * double(group.size());
+        expect_near(cut.k, own(one.k), own(k_sizes), terms);
+        expect_near(cut.v, own(one.v), own(v_sizes), terms);
+      }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Worlds, ContextParallelAttention, ::testing::Values(1, 2, 3, 4, 8));
+
+// What a run of one layer costs each rank.
+std::vector<RankFigures> figures_of(const WorldOptions& options, ContextMethod method) {
+  std::vector<RankFigures> figures(options.ranks);
+  World world(options);
+  Outcome outcome = world.run([&](Rank& rank) {
+    Sequence sequence({.kv_heads = 2, .length = 13});
+    sequence.cut(ProcessGroup::world(), {method, SequenceOrder::head_tail, true, {}});
+    figures[rank.id()] = RankFigures::of(rank);
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+  return figures;
+}
+
+// Arithmetics differ in bits alone; and what values don't decide needs no values.
+TEST(ContextParallelAttention, CostsTheSameInAnyArithmetic) {
+  for (ContextMethod method : methods) {
+    auto canonical = figures_of({.ranks = 3}, method);
+    auto exact = figures_of({.ranks = 3, .arithmetic = Arithmetic::exact()}, method);
+    auto shapes = figures_of({.ranks = 3, .shapes_only = true}, method);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(canonical[rank].operations, exact[rank].operations);
+      EXPECT_EQ(canonical[rank].operations, shapes[rank].operations);
+      EXPECT_EQ(canonical[rank].total.peak, shapes[rank].total.peak);
+    }
+  }
+}
+
+SIMMESH_TEST(ContextParallelAttention, RefusesShapesThatDontFit, {.mesh = {2}, .schedules = 2}) {
+  ProcessGroup group = process_group(mesh);
+  Tensor q = zeros({1, 4, 2, 3}, DType::float32);
+  auto attend = [&](const Tensor& k, const Tensor& v) {
+    return [=] { context_parallel_attention(q, k, v, group); };
+  };
+  constexpr std::string_view where = "[sharding/context_parallel] expected q [B, H, T, E]";
+  expect_error(attend(zeros({1, 3, 2, 3}, DType::float32), q), ErrorKind::value_error, where);
+  expect_error(attend(q, zeros({1, 4, 3, 3}, DType::float32)), ErrorKind::value_error, where);
+  expect_error(attend(q, zeros({1, 4, 2, 3}, DType::float64)), ErrorKind::value_error, where);
+  SequenceSplit longer{.length = 6, .ranks = 2};
+  expect_error([&] { context_parallel_attention(q, q, q, longer, group); }, ErrorKind::value_error,
+               "of the group: expected 3 of 6 positions, got 2");
+}
+
+// Ranks that hold other parts than they should are told what each holds.
+SIMMESH_TEST(ContextParallelAttention, RefusesLengthsOfNoSequence, {.mesh = {2}, .schedules = 2}) {
+  ProcessGroup group = process_group(mesh);
+  Tensor q = zeros({1, 4, 1 + 3 * group.rank(), 3}, DType::float32);
+  expect_error([&] { context_parallel_attention(q, q, q, group); }, ErrorKind::value_error,
+               "of 5 positions in head-tail order, got 1, 4");
+}
 
 }  // namespace
 }  // namespace simmesh

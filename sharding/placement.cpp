@@ -140,8 +140,8 @@ Placement MaskPartial(ReduceOp op, DimSpan table_shape, std::int64_t table_dim) 
   placement.kind_ = Placement::Kind::mask_partial;
   placement.dim_ = checked_dim(table_dim);
   if (!table_shape.empty())
-    placement.units_ = std::make_shared<const std::vector<std::int64_t>>(table_shape.begin(),
-                                                                         table_shape.end());
+    placement.units_ =
+        std::make_shared<const std::vector<std::int64_t>>(table_shape.begin(), table_shape.end());
   return placement;
 }
 
@@ -236,10 +236,11 @@ std::string to_string(PlacementSpan placements) {
 
 Placement parse_placement(std::string_view text) {
   if (auto placement = try_parse(trimmed(text))) return *std::move(placement);
-  raise(ErrorKind::value_error, placement_source,
-        "expected R, S(dim), _S(dim,split_factor), P(op), MaskP, MaskP(sum,[size,..],dim), NormP(p) "
-        "or Ragged([units,..]), got '{}'",
-        text);
+  raise(
+      ErrorKind::value_error, placement_source,
+      "expected R, S(dim), _S(dim,split_factor), P(op), MaskP, MaskP(sum,[size,..],dim), NormP(p) "
+      "or Ragged([units,..]), got '{}'",
+      text);
 }
 
 Placements parse_placements(std::string_view text) {

@@ -54,9 +54,9 @@ Tensor norm_of_gradients(nn::Module& model, const TrainingTask& task) {
 
 Tensor clipped_norm(nn::Module& model, const optim::ClipOptions& options) {
   if (!is_cut(model)) return optim::clip_grad_norm_(model.parameters(), options);
-  return clip_grad_norm_(model.parameters(), {.max_norm = options.max_norm,
-                                              .norm_type = options.norm_type,
-                                              .eps = options.eps});
+  return clip_grad_norm_(
+      model.parameters(),
+      {.max_norm = options.max_norm, .norm_type = options.norm_type, .eps = options.eps});
 }
 
 class LocalEngine final : public TrainingEngine {

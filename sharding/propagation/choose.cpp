@@ -42,8 +42,8 @@ class Judge {
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
       if (!request_.given[i] || !candidate.inputs[i]) continue;
       const Placements& placements = *candidate.inputs[i];
-      if (!can_be_parts(i) && makes_parts_of_a_sum(request_.given[i]->placements, placements,
-                                                   request_.mesh_shape))
+      if (!can_be_parts(i) &&
+          makes_parts_of_a_sum(request_.given[i]->placements, placements, request_.mesh_shape))
         return false;
       // A rule over all mesh dims has looked at the sizes itself.
       if (strategy_.over_mesh) continue;

@@ -76,9 +76,9 @@ void observe(const OpCall& call, const Inputs& given, const PropagatedCall& know
 
 // An input that is to be cut into parts of a sum, in the dtype of the result where it is integer.
 DTensor with_parts(const DTensor& input, const Sharding& target, const TensorTypes& results) {
-  bool is_whole = is_floating_point(input.dtype()) || results.empty() ||
-                  !makes_parts_of_a_sum(input.placements(), target.placements,
-                                        input.mesh().shape());
+  bool is_whole =
+      is_floating_point(input.dtype()) || results.empty() ||
+      !makes_parts_of_a_sum(input.placements(), target.placements, input.mesh().shape());
   if (is_whole) return input;
   DTensorSpec spec = input.spec();
   spec.dtype = results[0].dtype;

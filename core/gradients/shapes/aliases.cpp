@@ -16,10 +16,8 @@ Gradients no_gradient(const GradientCall&) { return {Tensor()}; }
 
 gsl::span<const OpGradient> alias_gradients() {
   static const OpGradient gradients[] = {
-      {"alias", {same_gradient}},
-      {"positive", {same_gradient}},
-      {"view_dtype", {no_gradient}},
-      {"view_as_complex", {same_gradient}},
+      {"alias", {same_gradient}},        {"positive", {same_gradient}},
+      {"view_dtype", {no_gradient}},     {"view_as_complex", {same_gradient}},
       {"view_as_real", {same_gradient}},
   };
   return gradients;

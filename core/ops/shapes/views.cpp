@@ -459,11 +459,9 @@ Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& 
 
 gsl::span<const Op* const> view_ops() {
   static const Op* const ops[] = {
-      &clone_op,           &diagonal_op,  &diagonal_backward_op,
-      &expand_op,          &permute_op,   &select_op,
-      &select_backward_op, &slice_op,     &slice_backward_op,
-      &split_op,           &squeeze_op,   &t_op, &transpose_op,
-      &unbind_op,          &unsqueeze_op, &view_op,
+      &clone_op,           &diagonal_op, &diagonal_backward_op, &expand_op, &permute_op, &select_op,
+      &select_backward_op, &slice_op,    &slice_backward_op,    &split_op,  &squeeze_op, &t_op,
+      &transpose_op,       &unbind_op,   &unsqueeze_op,         &view_op,
   };
   return ops;
 }

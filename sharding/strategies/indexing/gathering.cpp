@@ -48,8 +48,8 @@ StrategyRows gather_rows(const StrategyRequest& call) {
   rows.push_back(rule({Replicate(), Shard(along)}, Shard(along)));
   for (std::size_t dim = 0; dim < x.size(); ++dim)
     if (std::int64_t(dim) != along && x[dim] == index[dim])
-      rows.push_back(rule({Shard(std::int64_t(dim)), Shard(std::int64_t(dim))},
-                          Shard(std::int64_t(dim))));
+      rows.push_back(
+          rule({Shard(std::int64_t(dim)), Shard(std::int64_t(dim))}, Shard(std::int64_t(dim))));
   return rows;
 }
 

@@ -58,9 +58,9 @@ std::vector<MeshCandidate> repeat_candidates(const MeshRequest& request) {
   for (std::size_t dim = added; dim < repeats.size(); ++dim)
     if (repeats[dim] == 1) order[dim] = std::int64_t(dim - added);
   ViewMap map = permuting_map(order);
-  return {viewed_placements(request, {.from = request.call.inputs[0].shape,
-                                      .to = request.call.outputs[0].shape,
-                                      .map = map})};
+  return {viewed_placements(
+      request,
+      {.from = request.call.inputs[0].shape, .to = request.call.outputs[0].shape, .map = map})};
 }
 
 }  // namespace

@@ -67,9 +67,8 @@ std::vector<Tensor> looked_up(const LocalCall& call, std::int64_t dim) {
                             [dim](const Placement& one) { return one.splits(dim); });
   if (!is_cut) return simmesh::call(call.op, call.inputs, call.attributes);
   HeldRows held(table, dim);
-  Places places = checked_indices(call.inputs[1], {.dim = dim,
-                                                   .size = table.shape[std::size_t(dim)],
-                                                   .where = call.op.name});
+  Places places = checked_indices(
+      call.inputs[1], {.dim = dim, .size = table.shape[std::size_t(dim)], .where = call.op.name});
   for (std::int64_t& place : places) place = held.place_of(place);
   if (held.count() == 0 || !call.inputs[1].has_elements()) {
     TensorTypes types = infer_types(call.op, types_of(call.inputs), call.attributes);

@@ -47,7 +47,8 @@ std::vector<MeshCandidate> stack_candidates(const MeshRequest& request) {
     Placement all = (*request.given[0])[mesh_dim];
     for (const auto& given : request.given) all = merged(all, (*given)[mesh_dim]);
     // Units are of dim 0, which a new first dim would be.
-    bool stays = all.kind() != Placement::Kind::mask_partial && !(all.is_ragged_shard() && added == 0);
+    bool stays =
+        all.kind() != Placement::Kind::mask_partial && !(all.is_ragged_shard() && added == 0);
     if (!stays) all = Replicate();
     inputs.push_back(all);
     outputs.push_back(all.splits() && all.dim() >= added ? all.with_dim(all.dim() + 1) : all);

@@ -200,8 +200,8 @@ MeshCandidate viewed_placements(const MeshRequest& request, const ViewCall& view
               "redistribution, got {} for a view of {} as {}. Please redistribute the input first.",
               dim, to_string(PlacementSpan(*request.given[0])), to_string(DimSpan(view.from)),
               to_string(DimSpan(view.to)));
-      bool is_lost = found == groups.end() ||
-                     (has_own_order(request, dim) && !found->group().stays());
+      bool is_lost =
+          found == groups.end() || (has_own_order(request, dim) && !found->group().stays());
       output = is_lost ? std::nullopt : found->output_of(input, request.mesh_shape[mesh_dim]);
     }
     inputs.push_back(output ? input : Replicate());

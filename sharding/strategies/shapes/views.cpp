@@ -59,8 +59,7 @@ StrategyRows t_rows(const StrategyRequest& call) {
 }
 
 ViewMap permute_map(const StrategyRequest& call) {
-  return permuting_map(
-      wrapped_order(call.attributes.get<Dims>("dims"), input_shape(call).size()));
+  return permuting_map(wrapped_order(call.attributes.get<Dims>("dims"), input_shape(call).size()));
 }
 
 // The dims that squeeze drops. A piece may have others of size one.
@@ -99,10 +98,10 @@ ViewMap expand_map(const StrategyRequest& call) {
 
 StrategyRows slice_rows(const StrategyRequest& call) {
   SliceRange range = slice_of(call.attributes, input_shape(call));
-  bool is_whole = range.start == 0 && range.step == 1 &&
-                  range.end == input_shape(call)[std::size_t(range.dim)];
-  return moving_rows(
-      call, [&](std::int64_t dim) { return dim == range.dim && !is_whole ? -1 : dim; });
+  bool is_whole =
+      range.start == 0 && range.step == 1 && range.end == input_shape(call)[std::size_t(range.dim)];
+  return moving_rows(call,
+                     [&](std::int64_t dim) { return dim == range.dim && !is_whole ? -1 : dim; });
 }
 
 StrategyRows slice_backward_rows(const StrategyRequest& call) {
@@ -112,9 +111,8 @@ StrategyRows slice_backward_rows(const StrategyRequest& call) {
 
 StrategyRows without_dim_rows(const StrategyRequest& call) {
   std::int64_t gone = dim_of(call, input_shape(call).size());
-  return moving_rows(call, [=](std::int64_t dim) {
-    return dim == gone ? -1 : dim - std::int64_t(dim > gone);
-  });
+  return moving_rows(
+      call, [=](std::int64_t dim) { return dim == gone ? -1 : dim - std::int64_t(dim > gone); });
 }
 
 StrategyRows select_backward_rows(const StrategyRequest& call) {

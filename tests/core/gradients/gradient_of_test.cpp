@@ -20,11 +20,11 @@ const std::set<std::string> without_gradient = {
 
 // Ops whose outputs are flags, indices or counts.
 const std::set<std::string> without_floating_output = {
-    "all",         "any",        "argmax",      "argmin",        "bitwise_and",
-    "bitwise_not", "bitwise_or", "bitwise_xor", "count_nonzero", "eq",
-    "equal",       "ge",         "gt",          "isfinite",      "isinf",
-    "isin",        "isnan",       "le",         "logical_and", "logical_not",   "logical_or",
-    "logical_xor", "lt",         "ne",          "one_hot",       "searchsorted",
+    "all",         "any",          "argmax",        "argmin",      "bitwise_and", "bitwise_not",
+    "bitwise_or",  "bitwise_xor",  "count_nonzero", "eq",          "equal",       "ge",
+    "gt",          "isfinite",     "isinf",         "isin",        "isnan",       "le",
+    "logical_and", "logical_not",  "logical_or",    "logical_xor", "lt",          "ne",
+    "one_hot",     "searchsorted",
 };
 
 // An op that nobody thought of here would cut the tape without a word.

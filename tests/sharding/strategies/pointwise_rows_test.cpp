@@ -46,9 +46,8 @@ TEST(PointwiseRows, OnlyPassedIntegersAreAveraged) {
     TensorTypes one = {{{}, dtype}};
     StrategyRequest call{one, one, none};
     EXPECT_EQ(texts(elementwise(linear_rows()).rows(call)).size(), dtype == DType::int64 ? 1 : 2);
-    EXPECT_EQ(texts(passing().rows(call)),
-              (Texts{"P(sum) -> P(sum)", "P(avg) -> P(avg)", "P(max) -> P(max)",
-                     "P(min) -> P(min)"}));
+    EXPECT_EQ(texts(passing().rows(call)), (Texts{"P(sum) -> P(sum)", "P(avg) -> P(avg)",
+                                                  "P(max) -> P(max)", "P(min) -> P(min)"}));
   }
 }
 

@@ -41,10 +41,8 @@ using Tensors = std::vector<Tensor>;
 inline Call of_one(const char* name, const Input& x,
                    const std::function<Tensors(const Tensor&)>& function,
                    bool has_gradient = true) {
-  return {name,
-          {x},
-          [function](gsl::span<const Tensor> in) { return function(in[0]); },
-          has_gradient};
+  return {
+      name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
 }
 
 inline const Placement pending_sum = Partial(ReduceOp::sum),

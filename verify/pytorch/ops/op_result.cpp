@@ -40,18 +40,6 @@ bool is_close(double expected, double actual, const Closeness& closeness) {
          closeness.relative * std::fabs(expected) + closeness.absolute;
 }
 
-// Says in words how values differ; empty where they are close.
-std::string difference(const std::vector<double>& expected, const Tensor& tensor,
-                       const Closeness& closeness) {
-  std::vector<double> actual = doubles_of(tensor);
-  if (expected.size() != actual.size())
-    return fmt::format("expected {} values, got {}", expected.size(), actual.size());
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (!is_close(expected[i], actual[i], closeness))
-      return fmt::format("value {}: expected {}, got {}", i, expected[i], actual[i]);
-  return {};
-}
-
 std::vector<double> read_values(const CaseField& field) {
   std::vector<double> values;
   for (const CaseField& value : field.items(values_max)) values.push_back(read_number(value));
@@ -86,6 +74,17 @@ Shape with_pairs(Shape shape, bool is_complex) {
 }
 
 }  // namespace
+
+std::string difference_in_values(const std::vector<double>& expected, const Tensor& tensor,
+                                 const Closeness& closeness) {
+  std::vector<double> actual = doubles_of(tensor);
+  if (expected.size() != actual.size())
+    return fmt::format("expected {} values, got {}", expected.size(), actual.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!is_close(expected[i], actual[i], closeness))
+      return fmt::format("value {}: expected {}, got {}", i, expected[i], actual[i]);
+  return {};
+}
 
 Schema case_placements_schema() {
   using namespace schema;
@@ -240,13 +239,15 @@ void compare_result(const RecordedResult& expected, const ActualResult& actual,
     differ(differences.of_plan, "bits", expected.hashes[rank],
            bits_without_signs_of_zero(actual.local));
   if (!moved && !expected.values.empty())
-    if (auto text = difference(expected.values[rank], actual.local, at.closeness); !text.empty())
+    if (auto text = difference_in_values(expected.values[rank], actual.local, at.closeness);
+        !text.empty())
       differences.of_plan.push_back(fmt::format("{}: {}", who, text));
   if (expected.full_hash)
     differ(differences.of_values, "whole tensor: bits", *expected.full_hash,
            bits_without_signs_of_zero(actual.full));
   if (expected.full_values)
-    if (auto text = difference(*expected.full_values, actual.full, at.closeness); !text.empty())
+    if (auto text = difference_in_values(*expected.full_values, actual.full, at.closeness);
+        !text.empty())
       differences.of_values.push_back(fmt::format("{}: whole tensor: {}", who, text));
 }
 

@@ -61,6 +61,10 @@ struct Closeness {
   double absolute = 0;
 };
 
+// difference_in_values says in words how values differ; empty where they are close.
+std::string difference_in_values(const std::vector<double>& expected, const Tensor& tensor,
+                                 const Closeness& closeness);
+
 // ResultDifferences are in words: those of the plan, which a cheaper plan may have, and those of
 // the result.
 struct ResultDifferences {

@@ -10,12 +10,12 @@ namespace {
 
 // Functions of one tensor that are one op of the same name here.
 constexpr const char* unary_names[] = {
-    "abs",   "acos",  "acosh",       "asin",    "asinh",    "atan",       "atanh", "bitwise_not",
-    "ceil",  "cos",   "cosh",        "digamma", "erf",      "erfc",       "exp",   "exp2",
-    "expm1", "floor", "isfinite",    "isinf",   "isnan",    "lgamma",     "log",   "log10",
-    "log1p", "log2",  "logical_not", "neg",     "positive", "reciprocal", "relu",  "round",
-    "rsqrt", "sgn",   "sigmoid",     "sign",    "sin",      "sinh",       "sqrt",
-    "tan",   "tanh",  "trunc"};
+    "abs",         "acos",       "acosh", "asin",  "asinh",    "atan",        "atanh",
+    "bitwise_not", "ceil",       "cos",   "cosh",  "digamma",  "erf",         "erfc",
+    "exp",         "exp2",       "expm1", "floor", "isfinite", "isinf",       "isnan",
+    "lgamma",      "log",        "log10", "log1p", "log2",     "logical_not", "neg",
+    "positive",    "reciprocal", "relu",  "round", "rsqrt",    "sgn",         "sigmoid",
+    "sign",        "sin",        "sinh",  "sqrt",  "tan",      "tanh",        "trunc"};
 
 // Functions of the elements that are defined on booleans only as results have no form in place.
 bool has_form_in_place(std::string_view name) {

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t combinations_max = 4096;
 
-// A row is a rule of an op on one mesh dim: the placements of the inputs, which stay where they are,
-// and those of the outputs, empty for what is no tensor.
+// A row is a rule of an op on one mesh dim: the placements of the inputs, which stay where they
+// are, and those of the outputs, empty for what is no tensor.
 struct Row {
   Placements inputs;
   std::vector<std::string> outputs;
@@ -135,7 +135,8 @@ std::vector<PythonValue> called(const RulesCase& in, gsl::span<const Tensor> inp
   PythonArguments arguments;
   for (const PythonValue& value : in.positional)
     arguments.positional.push_back(value.with_inputs(inputs));
-  for (const auto& [name, value] : in.keywords) arguments.keywords[name] = value.with_inputs(inputs);
+  for (const auto& [name, value] : in.keywords)
+    arguments.keywords[name] = value.with_inputs(inputs);
   return flat(call_python(in.function, arguments));
 }
 
@@ -151,8 +152,9 @@ std::string name_of(const PythonValue& result) {
 
 bool same_whole(const PythonValue& actual, const PythonValue& expected) {
   const Tensor *a = actual.find<Tensor>(), *b = expected.find<Tensor>();
-  if (!a || !b) return !a == !b && actual.as_number() && expected.as_number() &&
-                       actual.as_number()->as<double>() == expected.as_number()->as<double>();
+  if (!a || !b)
+    return !a == !b && actual.as_number() && expected.as_number() &&
+           actual.as_number()->as<double>() == expected.as_number()->as<double>();
   Tensor whole = a->distribution() ? DTensor::of(*a).full_tensor() : *a;
   return whole.shape() == b->shape() && whole.dtype() == b->dtype() &&
          bits_without_signs_of_zero(whole) == bits_without_signs_of_zero(*b);
@@ -229,10 +231,11 @@ void verify_rules(const RecordedCase& recorded, const VerifyOptions& options, Ca
   if (!report.failed()) compare(in, trials, report);
 }
 
-const CaseKind rules_kind({.name = "rules",
-                           .summary = "which placements an op takes as they are, and what comes out",
-                           .schema = rules_schema,
-                           .verifier = verify_rules});
+const CaseKind rules_kind(
+    {.name = "rules",
+     .summary = "which placements an op takes as they are, and what comes out",
+     .schema = rules_schema,
+     .verifier = verify_rules});
 
 }  // namespace
 

@@ -34,17 +34,23 @@ TEST(Backward, IsWhatTheTapeRuns) {
 
 TEST(Backward, HasGradientsOfItsOwn) {
   check_gradients({
-      {"sigmoid", [](const Inputs& x) { return sigmoid_backward(x[0], x[1]); },
+      {"sigmoid",
+       [](const Inputs& x) { return sigmoid_backward(x[0], x[1]); },
        {leaf({3}, 1), leaf({3}, 2)}},
-      {"tanh", [](const Inputs& x) { return tanh_backward(x[0], x[1]); },
+      {"tanh",
+       [](const Inputs& x) { return tanh_backward(x[0], x[1]); },
        {leaf({3}, 3), leaf({3}, 4)}},
-      {"silu", [](const Inputs& x) { return silu_backward(x[0], x[1]); },
+      {"silu",
+       [](const Inputs& x) { return silu_backward(x[0], x[1]); },
        {leaf({3}, 5), leaf({3}, 6)}},
-      {"gelu", [](const Inputs& x) { return gelu_backward(x[0], x[1]); },
+      {"gelu",
+       [](const Inputs& x) { return gelu_backward(x[0], x[1]); },
        {leaf({3}, 7), leaf({3}, 8)}},
-      {"gelu by tanh", [](const Inputs& x) { return gelu_backward(x[0], x[1], Gelu::tanh); },
+      {"gelu by tanh",
+       [](const Inputs& x) { return gelu_backward(x[0], x[1], Gelu::tanh); },
        {leaf({3}, 9), leaf({3}, 10)}},
-      {"threshold", [](const Inputs& x) { return threshold_backward(x[0], x[1], 0.1); },
+      {"threshold",
+       [](const Inputs& x) { return threshold_backward(x[0], x[1], 0.1); },
        {leaf({3}, 11), leaf({3}, 12)}},
   });
 }

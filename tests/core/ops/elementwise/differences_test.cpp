@@ -24,7 +24,8 @@ TEST(Differences, OfNeighbours) {
 }
 
 TEST(Differences, Gradients) {
-  check_gradients({{"diff", [](const std::vector<Tensor>& x) { return diff(x[0] * x[0]); },
+  check_gradients({{"diff",
+                    [](const std::vector<Tensor>& x) { return diff(x[0] * x[0]); },
                     {leaf({2, 3}, 1)}}});
 }
 

@@ -12,12 +12,10 @@ using Inputs = std::vector<Tensor>;
 
 TEST(Resampling, NearestElements) {
   Tensor x = tensor_of<float>({1, 1, 3}, {1, 2, 3});
-  EXPECT_EQ(to_string(upsample_nearest(x, {.scale = 2.0})),
-            "float32[1, 1, 6] {1, 1, 2, 2, 3, 3}");
+  EXPECT_EQ(to_string(upsample_nearest(x, {.scale = 2.0})), "float32[1, 1, 6] {1, 1, 2, 2, 3, 3}");
   EXPECT_EQ(to_string(upsample_nearest(x, {.size = {5}})), "float32[1, 1, 5] {1, 1, 2, 2, 3}");
   Tensor image = tensor_of<float>({1, 1, 1, 2}, {1, 2});
-  EXPECT_EQ(to_string(upsample_nearest(image, {.size = {2}})),
-            "float32[1, 1, 2, 2] {1, 2, 1, 2}");
+  EXPECT_EQ(to_string(upsample_nearest(image, {.size = {2}})), "float32[1, 1, 2, 2] {1, 2, 1, 2}");
   EXPECT_EQ(kind_raised([&] { upsample_nearest(x, {}); }), ErrorKind::value_error);
   EXPECT_EQ(kind_raised([&] { upsample_nearest(x, {.scale = 0.1}); }), ErrorKind::value_error);
 }
@@ -40,12 +38,21 @@ TEST(Resampling, BlocksOnTheDiagonal) {
 
 TEST(Resampling, Gradients) {
   check_gradients({
-      {"scale", [](const Inputs& x) { return upsample_nearest(x[0], {.scale = 2.0}); },
+      {"scale",
+       [](const Inputs& x) { return upsample_nearest(x[0], {.scale = 2.0}); },
        {leaf({1, 2, 3}, 1)}},
-      {"size", [](const Inputs& x) { return upsample_nearest(x[0], {.size = {3, 5}}); },
+      {"size",
+       [](const Inputs& x) {
+         return upsample_nearest(x[0], {.size = {3, 5}});
+       },
        {leaf({1, 1, 2, 3}, 2)}},
-      {"rot90", [](const Inputs& x) { return rot90(x[0], 3, Dims{0, 2}); }, {leaf({2, 2, 3}, 3)}},
-      {"block_diag", [](const Inputs& x) { return block_diag(x); },
+      {"rot90",
+       [](const Inputs& x) {
+         return rot90(x[0], 3, Dims{0, 2});
+       },
+       {leaf({2, 2, 3}, 3)}},
+      {"block_diag",
+       [](const Inputs& x) { return block_diag(x); },
        {leaf({2, 2}, 4), leaf({1, 2}, 5)}},
   });
 }

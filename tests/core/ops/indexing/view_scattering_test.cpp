@@ -24,9 +24,11 @@ TEST(ViewScattering, WritesWhereTheViewReads) {
 TEST(ViewScattering, Gradients) {
   using Inputs = std::vector<Tensor>;
   check_gradients({
-      {"select", [](const Inputs& x) { return select_scatter(x[0], x[1], 1, 2); },
+      {"select",
+       [](const Inputs& x) { return select_scatter(x[0], x[1], 1, 2); },
        {leaf({2, 3}, 1), leaf({2}, 2)}},
-      {"slice", [](const Inputs& x) { return slice_scatter(x[0], x[1], {.dim = 1, .step = 2}); },
+      {"slice",
+       [](const Inputs& x) { return slice_scatter(x[0], x[1], {.dim = 1, .step = 2}); },
        {leaf({2, 3}, 3), leaf({2, 2}, 4)}},
   });
 }

@@ -28,7 +28,9 @@ TEST(Compositions, Refusals) {
   Tensor x = zeros({2, 2}, DType::float32);
   EXPECT_EQ(kind_raised([&] { cross(x, x); }), ErrorKind::runtime_error);
   EXPECT_EQ(kind_raised([&] { cross(x, x, 0); }), ErrorKind::runtime_error);
-  EXPECT_EQ(kind_raised([&] { cdist(x, zeros({2, 3}, DType::float32)); }),
+  EXPECT_EQ(kind_raised([&] {
+              cdist(x, zeros({2, 3}, DType::float32));
+            }),
             ErrorKind::runtime_error);
   EXPECT_EQ(kind_raised([&] { renorm(x, {.p = 0}); }), ErrorKind::runtime_error);
 }
@@ -36,9 +38,11 @@ TEST(Compositions, Refusals) {
 TEST(Compositions, Gradients) {
   check_gradients({
       {"kron", [](const Inputs& x) { return kron(x[0], x[1]); }, {leaf({2, 2}, 1), leaf({3}, 2)}},
-      {"cross", [](const Inputs& x) { return cross(x[0], x[1]); },
+      {"cross",
+       [](const Inputs& x) { return cross(x[0], x[1]); },
        {leaf({2, 3}, 3), leaf({1, 3}, 4)}},
-      {"cdist", [](const Inputs& x) { return cdist(x[0], x[1]); },
+      {"cdist",
+       [](const Inputs& x) { return cdist(x[0], x[1]); },
        {leaf({2, 3}, 5), leaf({2, 3}, 6)}},
   });
 }

@@ -31,9 +31,11 @@ TEST(SoftmaxBackward, IsWhatTheTapeRuns) {
 
 TEST(SoftmaxBackward, HasGradientsOfItsOwn) {
   check_gradients({
-      {"softmax", [](const Inputs& x) { return softmax_backward(x[0], x[1], 1); },
+      {"softmax",
+       [](const Inputs& x) { return softmax_backward(x[0], x[1], 1); },
        {leaf({2, 3}, 1), leaf({2, 3}, 2)}},
-      {"log_softmax", [](const Inputs& x) { return log_softmax_backward(x[0], x[1], 0); },
+      {"log_softmax",
+       [](const Inputs& x) { return log_softmax_backward(x[0], x[1], 0); },
        {leaf({2, 3}, 3), leaf({2, 3}, 4)}},
   });
 }

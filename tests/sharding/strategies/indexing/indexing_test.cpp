@@ -21,26 +21,28 @@ void expect_index(const std::vector<Input>& inputs,
 
 TEST(IndexingStrategies, IndexOfEverySplit) {
   expect_index({values({4, 3}), indices({5}, 4)}, [](Tensors x) { return index(x[0], {x[1]}); });
-  expect_index({values({2, 3, 4}), indices({2, 3}, 3)},
-               [](Tensors x) { return index(x[0], {Tensor(), x[1]}); });
-  expect_index({values({3, 3}), indices({4}, 3), indices({2, 1}, 3)},
-               [](Tensors x) { return index(x[0], {x[1], x[2]}); });
+  expect_index({values({2, 3, 4}), indices({2, 3}, 3)}, [](Tensors x) {
+    return index(x[0], {Tensor(), x[1]});
+  });
+  expect_index({values({3, 3}), indices({4}, 3), indices({2, 1}, 3)}, [](Tensors x) {
+    return index(x[0], {x[1], x[2]});
+  });
 }
 
 // Dims that are indexed apart go to the front.
 TEST(IndexingStrategies, IndicesApart) {
-  expect_index({values({3, 2, 3}), indices({4}, 3), indices({4}, 3)},
-               [](Tensors x) { return index(x[0], {x[1], Tensor(), x[2]}); });
+  expect_index({values({3, 2, 3}), indices({4}, 3), indices({4}, 3)}, [](Tensors x) {
+    return index(x[0], {x[1], Tensor(), x[2]});
+  });
 }
 
 TEST(IndexingStrategies, IndexPutOfEverySplit) {
   for (const Shape& shape : {Shape{3, 4}, Shape{4}, Shape{3, 1}})
-    expect_whole_bits({.name = "index_put",
-                       .inputs = {values({5, 4}), values(shape), indices({3}, 5)},
-                       .function = [](Tensors x) -> Results {
-                         return {index_put(x[0], {x[2]}, x[1], true)};
-                       }},
-                      {.meshes = {{2}, {3}}, .schedules = {"fifo"}});
+    expect_whole_bits(
+        {.name = "index_put",
+         .inputs = {values({5, 4}), values(shape), indices({3}, 5)},
+         .function = [](Tensors x) -> Results { return {index_put(x[0], {x[2]}, x[1], true)}; }},
+        {.meshes = {{2}, {3}}, .schedules = {"fifo"}});
   expect_whole_bits({.name = "index_put of a later dim",
                      .inputs = {values({2, 4, 3}), values({2, 2, 3}), indices({2}, 4)},
                      .function = [](Tensors x) -> Results {

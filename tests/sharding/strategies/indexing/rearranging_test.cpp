@@ -33,9 +33,12 @@ TEST(RearrangingStrategies, FlipAndRoll) {
 // Every rank would add the value to a pending sum.
 TEST(RearrangingStrategies, Pad) {
   expect_moved("pad", [](const Tensor& x) { return pad(x, {1, 2}); });
-  expect_moved("pad with a value",
-               [](const Tensor& x) { return pad(x, {0, 1}, PadMode::constant, 7); });
-  expect_moved("pad with the border", [](const Tensor& x) { return pad(x, {1, 1}, PadMode::replicate); });
+  expect_moved("pad with a value", [](const Tensor& x) {
+    return pad(x, {0, 1}, PadMode::constant, 7);
+  });
+  expect_moved("pad with the border", [](const Tensor& x) {
+    return pad(x, {1, 1}, PadMode::replicate);
+  });
 }
 
 TEST(RearrangingStrategies, RepeatAndTriangles) {

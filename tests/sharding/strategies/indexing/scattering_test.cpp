@@ -18,9 +18,7 @@ void expect_written(const char* name, const std::vector<Input>& inputs,
                     const std::function<Tensor(Tensors)>& function) {
   expect_whole_bits({.name = name,
                      .inputs = inputs,
-                     .function = [&](Tensors x) -> std::vector<Tensor> {
-                       return {function(x)};
-                     }},
+                     .function = [&](Tensors x) -> std::vector<Tensor> { return {function(x)}; }},
                     {.meshes = {{2}, {3}}, .schedules = {"fifo"}});
 }
 

@@ -18,9 +18,7 @@ TEST(JoiningStrategies, CatOfEverySplit) {
     expect_whole_bits({.name = "cat",
                        .inputs = {values({4, 3}, {Partial(ReduceOp::sum)}),
                                   values({4, 3}, {Partial(ReduceOp::max)})},
-                       .function = [=](Tensors x) -> std::vector<Tensor> {
-                         return {cat(x, dim)};
-                       }},
+                       .function = [=](Tensors x) -> std::vector<Tensor> { return {cat(x, dim)}; }},
                       {.schedules = {"fifo"}});
 }
 
@@ -29,23 +27,19 @@ TEST(JoiningStrategies, CatLeavesEmptyVectorsOut) {
   expect_whole_bits({.name = "cat of an empty vector",
                      .inputs = {{.shape = {0}, .alphabet = shards_and(1)},
                                 values({5, 3}, {Partial(ReduceOp::sum)})},
-                     .function = [](Tensors x) -> std::vector<Tensor> {
-                       return {cat(x, 1)};
-                     },
+                     .function = [](Tensors x) -> std::vector<Tensor> { return {cat(x, 1)}; },
                      .has_gradient = false});
 }
 
 // Shards, copies and pending tensors of one kind: what stack can bring together.
 TEST(JoiningStrategies, StackOfEverySplit) {
   for (std::int64_t dim : {0, 1, -1})
-    expect_whole_bits({.name = "stack",
-                       .inputs = {values({4, 3}, {Partial(ReduceOp::sum)}),
-                                  {.shape = {4, 3},
-                                   .alphabet = {Replicate(), Shard(1), Partial(ReduceOp::sum)}}},
-                       .function = [=](Tensors x) -> std::vector<Tensor> {
-                         return {stack(x, dim)};
-                       }},
-                      {.schedules = {"fifo"}});
+    expect_whole_bits(
+        {.name = "stack",
+         .inputs = {values({4, 3}, {Partial(ReduceOp::sum)}),
+                    {.shape = {4, 3}, .alphabet = {Replicate(), Shard(1), Partial(ReduceOp::sum)}}},
+         .function = [=](Tensors x) -> std::vector<Tensor> { return {stack(x, dim)}; }},
+        {.schedules = {"fifo"}});
 }
 
 // Pieces without a gradient have zeros.
@@ -67,9 +61,9 @@ std::string stacked(const char* first, const char* second, const char* third,
     DeviceMesh mesh = init_device_mesh(mesh_shape);
     std::vector<Tensor> tensors;
     for (const char* placements : {first, second, third})
-      tensors.push_back(distributed(formula({4, 6}, {.rule = Rule::small}), mesh,
-                                    parse_placements(placements))
-                            .as_tensor());
+      tensors.push_back(
+          distributed(formula({4, 6}, {.rule = Rule::small}), mesh, parse_placements(placements))
+              .as_tensor());
     try {
       Tensor result = stack(tensors, 1);
       if (rank.id() == 0) text = to_string(PlacementSpan(DTensor::of(result).placements()));

@@ -11,14 +11,14 @@ using namespace whole_tensor_oracle;
 
 // Windows that overlap need neighbours: their dim is gathered.
 TEST(UnfoldingStrategies, WindowsOfEverySplit) {
-  expect_whole_bits({.name = "unfold",
-                     .inputs = {{.shape = {5, 3},
-                                 .alphabet = shards_and(2, {Partial(ReduceOp::sum),
-                                                            Partial(ReduceOp::min)})}},
-                     .function = [](gsl::span<const Tensor> x) -> std::vector<Tensor> {
-                       return {unfold(x[0], {.dim = 0, .size = 3, .step = 2})};
-                     },
-                     .has_gradient = false});
+  expect_whole_bits(
+      {.name = "unfold",
+       .inputs = {{.shape = {5, 3},
+                   .alphabet = shards_and(2, {Partial(ReduceOp::sum), Partial(ReduceOp::min)})}},
+       .function = [](gsl::span<const Tensor> x) -> std::vector<Tensor> {
+         return {unfold(x[0], {.dim = 0, .size = 3, .step = 2})};
+       },
+       .has_gradient = false});
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ TEST(ViewPlacements, MergedDims) {
 
 TEST(ViewPlacements, PartsOfADim) {
   EXPECT_EQ(viewed({24}, "S(0)", {2}, {4, 6}), "S(0) -> S(0)");
-  EXPECT_EQ(viewed({24}, "_S(0,4)", {4}, {4, 6}), "_S(0,4) -> S(1)");  // the last part may be uneven
+  EXPECT_EQ(viewed({24}, "_S(0,4)", {4}, {4, 6}),
+            "_S(0,4) -> S(1)");  // the last part may be uneven
   EXPECT_EQ(viewed({24}, "_S(0,2)", {2}, {4, 6}), "_S(0,2) -> _S(0,2)");
   EXPECT_EQ(viewed({24}, "_S(0,4)", {3}, {2, 12}), "_S(0,4) -> _S(1,2)");
   EXPECT_EQ(viewed({24}, "S(0),_S(0,2)", {2, 2}, {4, 6}), "S(0),_S(0,2) -> S(0),S(1)");

@@ -12,7 +12,8 @@ namespace {
 using namespace whole_tensor_oracle;
 using Tensors = gsl::span<const Tensor>;
 
-const std::initializer_list<Placement> pending_kinds = {Partial(ReduceOp::sum), Partial(ReduceOp::max)};
+const std::initializer_list<Placement> pending_kinds = {Partial(ReduceOp::sum),
+                                                        Partial(ReduceOp::max)};
 
 // A view that may be refused: then of the replicated tensor.
 Tensor view_or_gather(const Tensor& x, const std::function<Tensor(const Tensor&)>& view) {
@@ -22,7 +23,8 @@ Tensor view_or_gather(const Tensor& x, const std::function<Tensor(const Tensor&)
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::runtime_error) << error.what();
     DTensor tensor = DTensor::of(x);
-    return view(tensor.redistribute(Placements(tensor.placements().size(), Replicate())).as_tensor());
+    return view(
+        tensor.redistribute(Placements(tensor.placements().size(), Replicate())).as_tensor());
   }
 }
 
@@ -61,12 +63,11 @@ TEST(ViewStrategies, ViewsOfEverySplit) {
           own.push_back(kind);
       expect_whole_bits({.name = "view",
                          .inputs = {{.shape = one.from, .alphabet = own}},
-                         .function =
-                             [&](Tensors x) -> std::vector<Tensor> {
-                               return {view_or_gather(x[0], [&](const Tensor& tensor) {
-                                 return reshape(tensor, one.to);
-                               })};
-                             },
+                         .function = [&](Tensors x) -> std::vector<Tensor> {
+                           return {view_or_gather(x[0], [&](const Tensor& tensor) {
+                             return reshape(tensor, one.to);
+                           })};
+                         },
                          .has_gradient = false},
                         {.meshes = {mesh}});
     }
@@ -99,17 +100,18 @@ TEST(ViewStrategies, PartsOfDims) {
   expect_view("diagonal", {3, 4, 2},
               [](const Tensor& x) { return diagonal(x, {.offset = 1, .dim0 = 0, .dim1 = 1}); });
   expect_view("unbind", {3, 4}, [](const Tensor& x) { return unbind(x, -1)[2]; });
-  expect_whole_bits({.name = "split",
-                     .inputs = {values({5, 4})},
-                     .function = [](Tensors x) { return split(x[0], 2, 0); }});
-  expect_whole_bits({.name = "chunk",
-                     .inputs = {values({3, 5})},
-                     .function = [](Tensors x) { return chunk(x[0], 2, -1); }});
+  expect_whole_bits({.name = "split", .inputs = {values({5, 4})}, .function = [](Tensors x) {
+                       return split(x[0], 2, 0);
+                     }});
+  expect_whole_bits({.name = "chunk", .inputs = {values({3, 5})}, .function = [](Tensors x) {
+                       return chunk(x[0], 2, -1);
+                     }});
 }
 
 // What a call raises on every rank.
-std::string raised_on_mesh(const Shape& shape, const Placements& placements, const Shape& mesh_shape,
-                   const std::function<void(const Tensor&)>& function) {
+std::string raised_on_mesh(const Shape& shape, const Placements& placements,
+                           const Shape& mesh_shape,
+                           const std::function<void(const Tensor&)>& function) {
   std::string text;
   World world({.ranks = std::size_t(element_count(mesh_shape))});
   Outcome outcome = world.run([&](Rank& rank) {
@@ -127,8 +129,10 @@ std::string raised_on_mesh(const Shape& shape, const Placements& placements, con
 
 TEST(ViewStrategies, RefuseWhatWouldMove) {
   auto flat = [](const Tensor& x) { flatten(x); };
-  EXPECT_NE(raised_on_mesh({2, 4, 2}, {Shard(0)}, {3}, flat).find("Cannot flatten"), std::string::npos);
-  EXPECT_NE(raised_on_mesh({6, 4, 4}, {Shard(1)}, {3}, flat).find("Cannot flatten"), std::string::npos);
+  EXPECT_NE(raised_on_mesh({2, 4, 2}, {Shard(0)}, {3}, flat).find("Cannot flatten"),
+            std::string::npos);
+  EXPECT_NE(raised_on_mesh({6, 4, 4}, {Shard(1)}, {3}, flat).find("Cannot flatten"),
+            std::string::npos);
   auto cut = [](const Tensor& x) { reshape(x, {2, 4}); };
   EXPECT_NE(raised_on_mesh({8}, {Shard(0)}, {4}, cut).find("Cannot unflatten"), std::string::npos);
   auto thirds = [](const Tensor& x) { reshape(x, {2, 3}); };
@@ -138,14 +142,15 @@ TEST(ViewStrategies, RefuseWhatWouldMove) {
   EXPECT_NE(raised_on_mesh({4, 1}, {Shard(1)}, {2}, squeezed).find("requires redistribution"),
             std::string::npos);
   auto unbound = [](const Tensor& x) { unbind(x, -1); };
-  EXPECT_NE(raised_on_mesh({2, 3}, {Shard(1)}, {2}, unbound).find("unbind along the sharded dimension 1"),
-            std::string::npos);
+  EXPECT_NE(
+      raised_on_mesh({2, 3}, {Shard(1)}, {2}, unbound).find("unbind along the sharded dimension 1"),
+      std::string::npos);
   EXPECT_EQ(raised_on_mesh({4, 6}, {Shard(1)}, {2}, flat), "");
 }
 
 // Where a view lies, in words.
 std::string viewed_on_mesh(const Shape& shape, const char* placements, const Shape& mesh_shape,
-                   const Shape& to) {
+                           const Shape& to) {
   std::string text;
   World world({.ranks = std::size_t(element_count(mesh_shape))});
   Outcome outcome = world.run([&](Rank& rank) {
@@ -154,7 +159,8 @@ std::string viewed_on_mesh(const Shape& shape, const char* placements, const Sha
     Placements given = parse_placements(placements);
     std::string used;
     DispatchScope scope([&](const DispatchedOp& op) {
-      used = to_string(PlacementSpan(*op.used[0])) + " -> " + to_string(PlacementSpan(op.outputs[0]));
+      used =
+          to_string(PlacementSpan(*op.used[0])) + " -> " + to_string(PlacementSpan(op.outputs[0]));
     });
     view(distributed(whole, mesh, given).as_tensor(), to);
     if (rank.id() == 0) text = used;
@@ -181,7 +187,8 @@ TEST(ViewStrategies, KeepTheOrderOfShards) {
     Tensor whole = formula({8, 3}, {.rule = Rule::small, .seed = 3});
     Placements both = {Shard(0), Shard(0)};
     DTensor x = distribute_tensor(
-        whole, mesh, both, {.order = ShardOrder::of({{.tensor_dim = 0, .mesh_dims = {1, 0}}}, both)});
+        whole, mesh, both,
+        {.order = ShardOrder::of({{.tensor_dim = 0, .mesh_dims = {1, 0}}}, both)});
     for (const Shape& shape : {Shape{24}, Shape{2, 4, 3}, Shape{8, 1, 3}}) {
       Tensor result = view(x.as_tensor(), shape);
       rank.expect_same_bits(DTensor::of(result).full_tensor(), reshape(whole, shape));

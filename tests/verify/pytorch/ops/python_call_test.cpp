@@ -58,8 +58,9 @@ TEST(PythonSignature, SaysWhichArgumentDoesNotFit) {
               HasSubstr("no known argument 'other'"));
   EXPECT_THAT(reason("Tensor self", {.positional = {x}, .keywords = {{"self", x}}}),
               HasSubstr("twice"));
-  EXPECT_THAT(reason("Tensor self, *, Scalar alpha=1", {.positional = {x, number(2)}, .keywords = {}}),
-              HasSubstr("positional"));
+  EXPECT_THAT(
+      reason("Tensor self, *, Scalar alpha=1", {.positional = {x, number(2)}, .keywords = {}}),
+      HasSubstr("positional"));
   EXPECT_THAT(reason("Tensor[] tensors", {.positional = {list({x, number(1)})}, .keywords = {}}),
               HasSubstr("tensors"));
 }
@@ -67,7 +68,8 @@ TEST(PythonSignature, SaysWhichArgumentDoesNotFit) {
 TEST(PythonSignature, TypesTakeTheirValues) {
   Tensor x = zeros({2}, DType::float32);
   auto fits = [&](const char* type, PythonValue value) {
-    return reason((std::string(type) + " a").c_str(), {.positional = {std::move(value)}, .keywords = {}})
+    return reason((std::string(type) + " a").c_str(),
+                  {.positional = {std::move(value)}, .keywords = {}})
         .empty();
   };
   EXPECT_TRUE(fits("Tensor|Scalar", 2.5));

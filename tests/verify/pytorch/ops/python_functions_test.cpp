@@ -78,11 +78,11 @@ TEST(PythonFunctions, ListsGoEntryByEntry) {
 TEST(PythonFunctions, FusedAdamMakesOneStep) {
   auto one = [](double value) { return list({tensor_of<double>({1}, {value})}); };
   std::map<std::string, PythonValue> options = {
-      {"lr", 0.5},   {"beta1", 0.5},    {"beta2", 0.75},    {"weight_decay", 0.0},
+      {"lr", 0.5},   {"beta1", 0.5},     {"beta2", 0.75},   {"weight_decay", 0.0},
       {"eps", 0.25}, {"amsgrad", false}, {"maximize", true}};
   // m = 0.5 * -1, v = 0.25, p -= 0.5 / 0.5 * m / (0.5 / 0.5 + 0.25)
-  EXPECT_EQ(shown(called("recorder.fused_adam",
-                         {one(1), one(1), one(0), one(0), list({}), one(1)}, options)),
+  EXPECT_EQ(shown(called("recorder.fused_adam", {one(1), one(1), one(0), one(0), list({}), one(1)},
+                         options)),
             "float64[1] {1.4}; float64[1] {-0.5}; float64[1] {0.25}");
 }
 
@@ -104,7 +104,8 @@ TEST(PythonFunctions, RefuseWhatTheyDoNotKnow) {
 }
 
 TEST(PythonFunctions, ListTensorsInTheOrderOfTheParameters) {
-  Tensor x = zeros({1, 3}, DType::float32), weight = vector_of_three(), bias = zeros({3}, DType::float32);
+  Tensor x = zeros({1, 3}, DType::float32), weight = vector_of_three(),
+         bias = zeros({3}, DType::float32);
   std::vector<Tensor> tensors =
       tensors_of_call("torch.nn.functional.layer_norm",
                       {{x, list({number(3)})}, {{"bias", bias}, {"weight", weight}}});

@@ -2,6 +2,7 @@
 #include "core/ops/elementwise/activations.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/indexing/resampling.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/neural/convolution.h"
 #include "core/ops/neural/pooling.h"
 #include "core/ops/neural/softmax.h"

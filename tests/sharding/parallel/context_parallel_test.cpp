@@ -107,11 +107,9 @@ nn::ModulePtr cut_by_heads(const DeviceMesh& mesh, bool is_local) {
 
 // Heads are cut over one mesh dim and the sequence over the other: outputs are those of one device,
 // gradients of inputs those of tensor parallelism alone.
-SIMMESH_TEST(ContextParallel, GoesWithTensorParallelism,
-             {.mesh = {2, 2},
-              .names = {"cp", "tp"},
-              .schedules = 4,
-              .arithmetic = Arithmetic::exact()}) {
+SIMMESH_TEST(
+    ContextParallel, GoesWithTensorParallelism,
+    {.mesh = {2, 2}, .names = {"cp", "tp"}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
   ProcessGroup group = process_group(mesh["cp"]);
   ContextShard shard{.dim = 1};
   Tensor x = formula({2, 6, width}, {.rule = Rule::unit, .seed = 1});

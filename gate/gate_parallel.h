@@ -32,6 +32,8 @@ struct GateParallel {
   std::int64_t parts(const GateLayout& layout) const;
   // form returns "single_device", "replicate", "fsdp", "zero0" to "zero3" or "context".
   std::string_view form() const;
+  // has_schedule says whether parameters are fetched and released by a schedule: in ZeRO stage 3.
+  bool has_schedule() const { return zero && zero->stage() == 3; }
 };
 
 // read_gate_parallel reads the table for a model on a mesh.

@@ -56,15 +56,15 @@ void check_row(const StrategyRow& row, const RuleTable& table, const CaseField& 
 }
 
 // One trial of the whole call.
-struct Trial {
+struct TableTrial {
   SampleData data;
   bool small_indices = true;  // integers are 0 or 1, as indices may be
   bool is_sorted = false;     // of vectors: what is searched in must be
 };
 
 // Among them only those count that the function takes.
-std::vector<Trial> trials_of(std::uint64_t seed) {
-  std::vector<Trial> trials;
+std::vector<TableTrial> table_trials(std::uint64_t seed) {
+  std::vector<TableTrial> trials;
   for (bool small_indices : {true, false})
     for (Flavor flavor : {Flavor::small, Flavor::fractions, Flavor::wide})
       for (bool negated : {false, true})
@@ -72,7 +72,7 @@ std::vector<Trial> trials_of(std::uint64_t seed) {
   return trials;
 }
 
-Tensor drawn(const RuleTable::Input& input, const Trial& trial, std::size_t number) {
+Tensor drawn(const RuleTable::Input& input, const TableTrial& trial, std::size_t number) {
   Shape shape = input.shape;
   if (input.is_complex) shape.push_back(2);
   bool is_bool = input.dtype == DType::boolean, is_floating = is_floating_point(input.dtype);
@@ -270,7 +270,7 @@ RuleTableVerdict judge_rule_table(const RuleTable& table, std::uint64_t seed) {
                   table.function.find("searchsorted") != std::string::npos;
   StrategyRows beyond;
   std::string refusal = "no data that the function takes";
-  for (Trial trial : trials_of(seed)) {
+  for (TableTrial trial : table_trials(seed)) {
     trial.is_sorted = searches;
     std::vector<Tensor> inputs;
     for (const auto& input : table.inputs) inputs.push_back(drawn(input, trial, inputs.size()));

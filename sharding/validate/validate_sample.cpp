@@ -90,7 +90,8 @@ class SampleValidator {
     ArithmeticScope scope(exact);
     WholeCall whole = whole_call(op_, strategy_, call.attributes, call.inputs);
     for (const StrategyRow& rule : claimed) judge_rule(whole, rule, world, crafted, site);
-    if (options_.judges_two_dims && site.members == 2) judge_two_dims(whole, claimed, site);
+    // Sizes for four ranks are those that two mesh dims of two can cut one dim of.
+    if (options_.judges_two_dims && site.members != 3) judge_two_dims(whole, claimed, site);
   }
 
   void judge_rule(const WholeCall& call, const StrategyRow& rule, const LocalRun& world,

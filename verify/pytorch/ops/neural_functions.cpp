@@ -2,6 +2,7 @@
 #include "core/ops/elementwise/activations.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/indexing/resampling.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/neural/convolution.h"
 #include "core/ops/neural/pooling.h"
 #include "core/ops/neural/softmax.h"
@@ -90,8 +91,12 @@ PythonFunctions parametrized_activations() {
        [](PythonCall& call) -> PythonValue {
          return elu(call.tensor("self"), call.real("alpha"));
        }},
+      // The second result is what the backward pass uses again.
       {"aten.log_sigmoid_forward.default", PythonSignature("Tensor self"),
-       [](PythonCall& call) -> PythonValue { return logsigmoid(call.tensor("self")); }},
+       [](PythonCall& call) -> PythonValue {
+         Tensor x = call.tensor("self");
+         return std::vector<Tensor>{logsigmoid(x), exp(neg(abs(x)))};
+       }},
   };
 }
 

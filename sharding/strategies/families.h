@@ -64,16 +64,19 @@ gsl::span<const OpStrategy> resampling_strategies();
 gsl::span<const OpStrategy> random_strategies();
 
 // The families of core/ops/shapes.
+gsl::span<const OpStrategy> alias_strategies();
 gsl::span<const OpStrategy> factory_strategies();
-
-// The families of core/ops/shapes and core/ops/indexing.
-gsl::span<const OpStrategy> gathering_strategies();
-gsl::span<const OpStrategy> indexing_strategies();
 gsl::span<const OpStrategy> joining_strategies();
-gsl::span<const OpStrategy> rearranging_strategies();
-gsl::span<const OpStrategy> scatter_reduce_strategies();
-gsl::span<const OpStrategy> scattering_strategies();
 gsl::span<const OpStrategy> unfolding_strategies();
 gsl::span<const OpStrategy> view_strategies();
+
+// The families of core/ops/indexing.
+gsl::span<const OpStrategy> gathering_strategies();
+gsl::span<const OpStrategy> indexing_strategies();
+gsl::span<const OpStrategy> rearranging_strategies();
+gsl::span<const OpStrategy> resampling_strategies();
+gsl::span<const OpStrategy> scatter_reduce_strategies();
+gsl::span<const OpStrategy> scattering_strategies();
+gsl::span<const OpStrategy> view_scattering_strategies();
 
 }  // namespace simmesh

@@ -8,6 +8,7 @@ const ShardingStrategy* strategy_of(const Op& op) {
   if (op.strategy) return op.strategy.get();
   static const OpTable<ShardingStrategy> table({
       activation_strategies(),
+      alias_strategies(),
       batch_normalization_strategies(),
       comparison_strategies(),
       complex_strategies(),
@@ -44,14 +45,15 @@ const ShardingStrategy* strategy_of(const Op& op) {
       scattering_strategies(),
       selection_strategies(),
       slope_strategies(),
-      softmax_strategies(),
       softmax_backward_strategies(),
+      softmax_strategies(),
       sorting_strategies(),
       spectral_strategies(),
       statistics_strategies(),
       sum_strategies(),
       trigonometry_strategies(),
       unfolding_strategies(),
+      view_scattering_strategies(),
       view_strategies(),
   });
   return table.find(op);

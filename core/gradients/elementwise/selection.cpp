@@ -27,9 +27,13 @@ GradientRule winner_gradient(Compare wins) {
     Gradients result(2);
     const Tensor &a = call.input(0), &b = call.input(1);
     Tensor g = call.gradient();
-    Tensor shared = where(eq(a, b), g * 0.5, g);
-    if (call.needs(0)) result[0] = summed_to_input(call, 0, masked_fill(shared, wins(b, a), 0));
-    if (call.needs(1)) result[1] = summed_to_input(call, 1, masked_fill(shared, wins(a, b), 0));
+    // Step by step for each operand, as PyTorch does: distributed ones move as often as there.
+    auto of_operand = [&](std::size_t i, const Tensor& loses) {
+      Tensor shared = where(eq(a, b), g * 0.5, g);
+      return summed_to_input(call, i, masked_fill(shared, loses, 0));
+    };
+    if (call.needs(0)) result[0] = of_operand(0, wins(b, a));
+    if (call.needs(1)) result[1] = of_operand(1, wins(a, b));
     return result;
   };
 }

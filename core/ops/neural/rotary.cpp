@@ -16,22 +16,30 @@ namespace simmesh {
 namespace {
 
 // Angles [T, E / 2] of positions and pairs.
-Tensor rotary_angles(std::int64_t positions, std::int64_t width, double theta) {
+Tensor rotary_angles(const Tensor& positions, std::int64_t width, double theta) {
   NoGrad mode;
   Tensor exponents = arange(width / 2, DType::float64) * (-2.0 / double(width));
   Tensor frequencies = pow(theta, exponents);
-  return unsqueeze(arange(positions, DType::float64), 1) * frequencies;
+  return unsqueeze(to(positions, DType::float64), 1) * frequencies;
 }
 
-Tensor turned(const Tensor& x, double theta, bool is_inverse) {
+void check_shape(const Tensor& x) {
+  if (x.dim() < 2 || x.shape().back() % 2 != 0)
+    raise(ErrorKind::runtime_error, "rotary_embedding",
+          "expected [..., T, E] with an even E, got the shape {}", to_string(DimSpan(x.shape())));
+}
+
+Tensor turned(const Tensor& x, const Tensor& positions, double theta, bool is_inverse) {
   std::int64_t half = x.shape().back() / 2;
-  Tensor angles = rotary_angles(x.size(x.dim() - 2), 2 * half, theta);
+  Tensor angles = rotary_angles(positions, 2 * half, theta);
   Tensor cosines = to(cos(angles), x.dtype()), sines = to(sin(angles), x.dtype());
   if (is_inverse) sines = neg(sines);
   Tensor a = narrow(x, {-1, 0, half}), b = narrow(x, {-1, half, half});
   Tensor coordinates[] = {a * cosines - b * sines, b * cosines + a * sines};
   return cat(coordinates, -1);
 }
+
+Tensor all_positions(const Tensor& x) { return arange(x.size(-2), DType::float64); }
 
 Gradients rotary_gradient(const GradientCall& call);
 
@@ -45,8 +53,9 @@ const Op rotary_op = {
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
           UnroundedSums scope(false);
-          adopt_(outputs[0], turned(inputs[0], attributes.get<double>("theta"),
-                                    attributes.get<bool>("is_inverse")));
+          adopt_(outputs[0],
+                 turned(inputs[0], all_positions(inputs[0]), attributes.get<double>("theta"),
+                        attributes.get<bool>("is_inverse")));
         },
     .gradient = {rotary_gradient},
 };
@@ -61,11 +70,18 @@ Gradients rotary_gradient(const GradientCall& call) {
 }  // namespace
 
 Tensor rotary_embedding(const Tensor& x, double theta) {
-  if (x.dim() < 2 || x.shape().back() % 2 != 0)
-    raise(ErrorKind::runtime_error, "rotary_embedding",
-          "expected [..., T, E] with an even E, got the shape {}", to_string(DimSpan(x.shape())));
+  check_shape(x);
   if (x.distribution()) return call_one(rotary_op, {x}, {{"theta", theta}, {"is_inverse", false}});
-  return turned(x, theta, false);
+  return turned(x, all_positions(x), theta, false);
+}
+
+Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta) {
+  check_shape(x);
+  if (positions.dim() != 1 || positions.size(0) != x.size(-2))
+    raise(ErrorKind::runtime_error, "rotary_embedding",
+          "expected a position for each of {} rows, got the shape {}", x.size(-2),
+          to_string(DimSpan(positions.shape())));
+  return turned(x, positions, theta, false);
 }
 
 gsl::span<const Op* const> rotary_ops() {

@@ -12,6 +12,10 @@ namespace simmesh {
 // Of a distributed tensor it is one op; T and E are then whole on every rank.
 Tensor rotary_embedding(const Tensor& x, double theta = 10000.0);
 
+// With positions, a vector of T numbers, row t is turned by its own: what a rank does that holds
+// some rows of a sequence. Raises a RuntimeError for another number of them.
+Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta = 10000.0);
+
 // rotary_ops returns the ops of this file.
 gsl::span<const Op* const> rotary_ops();
 

@@ -90,8 +90,12 @@ PythonFunctions parametrized_activations() {
        [](PythonCall& call) -> PythonValue {
          return elu(call.tensor("self"), call.real("alpha"));
        }},
+      // The second result is what the backward pass uses again.
       {"aten.log_sigmoid_forward.default", PythonSignature("Tensor self"),
-       [](PythonCall& call) -> PythonValue { return logsigmoid(call.tensor("self")); }},
+       [](PythonCall& call) -> PythonValue {
+         Tensor x = call.tensor("self");
+         return std::vector<Tensor>{logsigmoid(x), exp(neg(abs(x)))};
+       }},
   };
 }
 

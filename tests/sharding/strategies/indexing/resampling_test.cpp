@@ -1,26 +1,29 @@
 #include "core/ops/indexing/resampling.h"
 
-#include "tests/sharding/strategies/whole_tensor_oracle.h"
+#include <gtest/gtest.h>
+
+#include "tests/sharding/strategies/oracle_inputs.h"
 
 namespace simmesh {
 namespace {
 
 using namespace whole_tensor_oracle;
 
-// Images are independent of each other, planes turn as a whole.
-TEST(ResamplingStrategies, ImagesEqualOneDevice) {
-  Input images = {{3, 2, 4}, shards_and(3, {pending_sum, pending_max})};
+TEST(ResamplingStrategies, ImagesAndChannelsOneByOne) {
   expect_whole_bits(
-      of_one("upsample_nearest", images,
-             [](const Tensor& x) { return Outputs{upsample_nearest(x, {.size = {8}})}; }),
-      {.meshes = {{2}, {2, 2}}, .schedules = {"fifo"}});
-  expect_whole_bits(of_one(
-                        "rot90", images,
-                        [](const Tensor& x) {
-                          return Outputs{rot90(x, 1, Dims{0, 2})};
-                        },
-                        false),
-                    {.meshes = {{2}, {2, 2}}, .schedules = {"fifo"}});
+      {.name = "upsample_nearest",
+       .inputs = {values({3, 2, 2}, {Partial(), Partial(ReduceOp::max)})},
+       .function = [](Given x) -> Tensors { return {upsample_nearest(x[0], {.size = {5}})}; }});
+}
+
+// The dim that is not reversed stays split, at its new place.
+TEST(ResamplingStrategies, QuarterTurns) {
+  for (std::int64_t k : {-1, 0, 1, 2})
+    expect_whole_bits({.name = "rot90",
+                       .inputs = {values({3, 4}, {Partial()})},
+                       .function = [=](Given x) -> Tensors {
+                         return {rot90(x[0], k, Dims{0, 1})};
+                       }});
 }
 
 }  // namespace

@@ -34,6 +34,22 @@ std::optional<GateContext> read_context(GateTable& table, const GateLayout& layo
   return context;
 }
 
+// The ranks of the dim take the same rows, so no other form may use it.
+std::optional<GateTensor> read_tensor(GateTable& table, const GateLayout& layout,
+                                      const nn::ModelNode& model, const GateParallel& beside) {
+  auto key = table.table("tensor");
+  if (!key) return std::nullopt;
+  GateTensor tensor = read_gate_tensor(*key, layout, model);
+  if (beside.zero || beside.context || beside.replicate)
+    table.reject_value("tensor", "tensor alone, or together with fsdp",
+                       "another form of parallelism beside it");
+  if (beside.fsdp &&
+      std::find(beside.fsdp->mesh.begin(), beside.fsdp->mesh.end(), tensor.mesh) !=
+          beside.fsdp->mesh.end())
+    table.reject_value("tensor", "a dim that fsdp.mesh doesn't have", tensor.mesh);
+  return tensor;
+}
+
 }  // namespace
 
 std::vector<std::string> GateParallel::row_dims() const {
@@ -55,7 +71,7 @@ std::string_view GateParallel::form() const {
   constexpr std::string_view stages[] = {"zero0", "zero1", "zero2", "zero3"};
   if (zero) return stages[zero->stage()];
   if (fsdp || replicate) return fsdp ? "fsdp" : "replicate";
-  return context ? "context" : "single_device";
+  return context ? "context" : tensor ? "tensor" : "single_device";
 }
 
 GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
@@ -76,8 +92,8 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
   }
   parallel.context = read_context(table, layout, model, parallel);
   std::string checkpointing = table.word("activation_checkpointing", "none", {"none", "blocks"});
-  table.refuse("tensor", "tensor parallelism");
-  table.refuse("sequence", "sequence parallelism");
+  parallel.tensor = read_tensor(table, layout, model, parallel);
+  if (parallel.tensor && parallel.fsdp) parallel.fsdp->settings.cuts_over_mesh = true;
   table.refuse("expert", "expert parallelism");
   table.refuse("pipeline", "pipeline parallelism");
   table.finish();

@@ -94,6 +94,14 @@ ParallelForm with_cut_sequences(const GateFile& gate, ParallelForm form) {
   return with_context(std::move(form), context.style, mesh[context.mesh]);
 }
 
+// Layers are spread before anything else is done to the model.
+ParallelForm with_spread_layers(const GateFile& gate, ParallelForm form) {
+  if (!gate.parallel.tensor) return form;
+  const GateTensor& tensor = *gate.parallel.tensor;
+  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
+  return with_tensor(std::move(form), tensor.form, mesh[tensor.mesh]);
+}
+
 // Gradients are summed over the dims of rows and of sequences.
 ParallelForm replicated_form(const GateFile& gate, ParallelForm form) {
   GateReplicate options = gate.parallel.replicate.value_or(
@@ -123,7 +131,8 @@ TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, Paralle
                              const AtZeroMemory& at_memory) {
   if (gate.parallel.fsdp) {
     ShardedTraining sharded(task.plan, gate.parallel.fsdp->settings);
-    return train(task.training, with_cut_sequences(gate, sharded.form(std::move(form))));
+    form = with_cut_sequences(gate, sharded.form(std::move(form)));
+    return train(task.training, with_spread_layers(gate, std::move(form)));
   }
   if (gate.parallel.zero) {
     const GateZero& zero = *gate.parallel.zero;
@@ -132,7 +141,8 @@ TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, Paralle
     return train(task.training, zero_form({.config = zero.config, .at_memory = at_memory}, group,
                                           std::move(form)));
   }
-  if (!gate.parallel.replicate && !gate.parallel.context) return train(task.training, form);
+  if (!gate.parallel.replicate && !gate.parallel.context)
+    return train(task.training, with_spread_layers(gate, std::move(form)));
   return train(task.training, with_cut_sequences(gate, replicated_form(gate, std::move(form))));
 }
 

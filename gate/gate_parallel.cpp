@@ -43,9 +43,8 @@ std::optional<GateTensor> read_tensor(GateTable& table, const GateLayout& layout
   if (beside.zero || beside.context || beside.replicate)
     table.reject_value("tensor", "tensor alone, or together with fsdp",
                        "another form of parallelism beside it");
-  if (beside.fsdp &&
-      std::find(beside.fsdp->mesh.begin(), beside.fsdp->mesh.end(), tensor.mesh) !=
-          beside.fsdp->mesh.end())
+  if (beside.fsdp && std::find(beside.fsdp->mesh.begin(), beside.fsdp->mesh.end(), tensor.mesh) !=
+                         beside.fsdp->mesh.end())
     table.reject_value("tensor", "a dim that fsdp.mesh doesn't have", tensor.mesh);
   return tensor;
 }

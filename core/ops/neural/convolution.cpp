@@ -148,8 +148,8 @@ const Op weight_op = {
       Shape expected = output_shape(inputs[0].shape, weight, convolution_of(attributes));
       if (inputs[1].shape != expected)
         raise(ErrorKind::runtime_error, "convolution_weight",
-              "expected a gradient of the output's shape {}, got {}",
-              to_string(DimSpan(expected)), to_string(DimSpan(inputs[1].shape)));
+              "expected a gradient of the output's shape {}, got {}", to_string(DimSpan(expected)),
+              to_string(DimSpan(inputs[1].shape)));
       return {{weight, inputs[0].dtype}};
     },
     .kernel =

@@ -40,7 +40,7 @@ TEST(LossStrategies, ElementLossesEqualOneDevice) {
   for (LossReduction reduction : reductions) {
     expect_whole_bits(
         {"mse_loss",
-         {{{4, 3}, shards_and(2, {pending_min})}, {{4, 3}, shards_and(2)}},
+         {{{4, 4}, shards_and(2, {pending_min})}, {{4, 4}, shards_and(2)}},
          [reduction](gsl::span<const Tensor> x) {
            return Outputs{mse_loss(x[0], x[1], reduction), l1_loss(x[0], x[1], reduction)};
          }});

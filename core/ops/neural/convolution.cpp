@@ -257,6 +257,10 @@ void align_operands(Tensor& x, Tensor& gradient, const Convolution2d& options) {
   gradient = aligned[1];
 }
 
+Tensor whole_weight(const Tensor& weight, const Convolution2d& options) {
+  return call(convolution_operands_op, {weight}, {{"groups", options.groups}})[0];
+}
+
 gsl::span<const Op* const> convolution_ops() {
   static const Op* const ops[] = {&convolution_op, &convolution_operands_op, &weight_op};
   return ops;

@@ -9,10 +9,15 @@ namespace simmesh {
 
 namespace {
 
+std::size_t normalized_dims(const GradientCall& call) {
+  return call.attributes().get<Dims>("normalized_shape").size();
+}
+
 Gradients layer_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = layer_norm_groups(call.input_type(0).shape, call.attributes());
-  NormalizedGradient b = normalized_gradient(aligned_operands(call, true), groups);
+  NormalizedGradient b =
+      normalized_gradient(aligned_operands(call, true, normalized_dims(call)), groups);
   if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
   if (call.needs(2)) result[2] = summed_to_input(call, 2, b.raw);
@@ -22,7 +27,8 @@ Gradients layer_norm_gradient(const GradientCall& call) {
 Gradients rms_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = layer_norm_groups(call.input_type(0).shape, call.attributes());
-  NormalizedGradient b = normalized_gradient(aligned_operands(call, false), groups);
+  NormalizedGradient b =
+      normalized_gradient(aligned_operands(call, false, normalized_dims(call)), groups);
   if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, false);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
   return result;
@@ -31,7 +37,9 @@ Gradients rms_norm_gradient(const GradientCall& call) {
 Gradients group_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = group_norm_groups(call.input_type(0).shape, call.attributes());
-  NormalizedGradient b = normalized_gradient(normalized_operands(call, true), groups);
+  // Channels are grouped anew, so they are whole.
+  std::size_t whole_dims = call.input_type(0).shape.size() - 1;
+  NormalizedGradient b = normalized_gradient(aligned_operands(call, true, whole_dims), groups);
   if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
   if (call.needs(1)) result[1] = channel_sum(call, 1, b.raw * b.normalized);
   if (call.needs(2)) result[2] = channel_sum(call, 2, b.raw);

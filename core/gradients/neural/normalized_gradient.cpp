@@ -26,12 +26,14 @@ NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_
           .weight = call.has_input(1) ? call.input(1) : Tensor()};
 }
 
-NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean) {
+NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean,
+                                    std::size_t whole_dims) {
   NormalizedOperands operands = normalized_operands(call, subtracts_mean);
   if (!operands.x.distribution() || grad_enabled()) return operands;
   std::vector<Tensor> tensors = {operands.gradient, operands.x, operands.rstd};
   if (subtracts_mean) tensors.push_back(operands.mean);
-  align_operands(tensors, operands.weight, call.attributes().get<Dims>("normalized_shape"));
+  DimSpan shape = operands.x.shape();
+  align_operands(tensors, operands.weight, shape.last(whole_dims));
   operands.gradient = tensors[0];
   operands.x = tensors[1];
   operands.rstd = tensors[2];

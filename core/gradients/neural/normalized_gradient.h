@@ -25,10 +25,11 @@ struct NormalizedOperands {
   Tensor weight;  // undefined where there is none
 };
 // normalized_operands reads the inputs x and weight, and of the outputs the mean, where it is
-// subtracted, and rstd. aligned_operands brings those of layer_norm and rms_norm, where they are
-// distributed, to lie alike; not where the pass is recorded.
+// subtracted, and rstd. aligned_operands brings them, where they are distributed, to lie alike
+// along dims of x before the last ones, whose number is given; not where the pass is recorded.
 NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_mean);
-NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean);
+NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean,
+                                    std::size_t whole_dims);
 
 NormalizedGradient normalized_gradient(const NormalizedOperands& operands,
                                        const NormalizedGroups& groups);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "core/check/error.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
@@ -178,9 +179,22 @@ Tensor groups_of(const Operand& operand, const Operand& other,
   return reshape(expand(in_order(operand, letters), whole), grouped);
 }
 
+// spread_over returns an operand with a dim for each letter, of size one where it has none.
+Tensor spread_over(const Operand& operand, const std::string& letters) {
+  std::string own;
+  for (char letter : letters)
+    if (holds(operand.letters, letter)) own.push_back(letter);
+  Tensor result = in_order(operand, own);
+  for (std::size_t dim = 0; dim < letters.size(); ++dim)
+    if (!holds(own, letters[dim])) result = unsqueeze(result, std::int64_t(dim));
+  return result;
+}
+
 Tensor contracted(const Operand& a, const Operand& b, const std::string& result) {
   Roles roles = roles_of(a, b, result);
   check_sizes(a, b, roles);
+  // Without a sum it is a product of elements.
+  if (roles.summed.empty()) return mul(spread_over(a, result), spread_over(b, result));
   Tensor left = groups_of(a, b, {roles.batch, roles.left, roles.summed});
   Tensor right = groups_of(b, a, {roles.batch, roles.summed, roles.right});
   Tensor product = roles.batch.empty() ? mm(reshape(left, DimSpan(left.shape()).subspan(1)),

@@ -135,7 +135,7 @@ const Op group_norm_op = {
 };
 
 // Elements that are where they were.
-const Op operands_op = {
+const Op layer_norm_operands_op = {
     .name = "layer_norm_operands",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
       return {inputs.begin(), inputs.end()};
@@ -147,7 +147,8 @@ const Op operands_op = {
     .moves = true,
 };
 
-const Op* const normalization_list[] = {&layer_norm_op, &operands_op, &rms_norm_op, &group_norm_op};
+const Op* const normalization_list[] = {&layer_norm_op, &layer_norm_operands_op, &rms_norm_op,
+                                        &group_norm_op};
 
 double spacing_at_one(DType dtype) {
   switch (dtype) {
@@ -182,7 +183,7 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, co
 
 void align_operands(std::vector<Tensor>& operands, const Tensor& weight, DimSpan normalized_shape) {
   if (weight.is_defined()) operands.push_back(weight);
-  operands = call(operands_op, operands,
+  operands = call(layer_norm_operands_op, operands,
                   {{"normalized_shape", Dims(normalized_shape.begin(), normalized_shape.end())},
                    {"has_weight", weight.is_defined()}});
 }

@@ -11,6 +11,7 @@
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/reductions/sorting.h"
 #include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -21,7 +22,7 @@ namespace {
 // with size 1.
 Tensor median_rank(const Tensor& nans, std::int64_t count, bool ignores_nan) {
   std::int64_t lower_middle = (count - 1) / 2;
-  Tensor middle = full(nans.shape(), DType::int64, double(lower_middle));
+  Tensor middle = full_like(nans, double(lower_middle), DType::int64);
   if (!ignores_nan) return where(gt(nans, 0), count - 1, middle);
   return clamp_min(div(rsub(nans, count - 1), 2, RoundingMode::floor), 0);
 }

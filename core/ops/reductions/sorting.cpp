@@ -173,6 +173,20 @@ const Op searchsorted_op = {
         },
 };
 
+// The operands of searchsorted the other way round.
+const Op bucketize_op = {
+    .name = "bucketize",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      TensorType turned[] = {inputs[1], inputs[0]};
+      return searchsorted_op.shape(turned, attributes);
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          Tensor turned[] = {inputs[1], inputs[0]};
+          searchsorted_op.kernel(turned, attributes, outputs);
+        },
+};
+
 // Counts are kept as integers: they are exact, whatever the dtype.
 Places bin_counts(const Tensor& values, const Bins& bins) {
   Places counts(std::size_t(bins.bins), 0);
@@ -264,7 +278,8 @@ Tensor bucketize(const Tensor& values, const Tensor& boundaries, const SearchOpt
   if (boundaries.dim() != 1)
     raise(ErrorKind::runtime_error, "bucketize",
           "boundaries tensor must be 1 dimension, but got dim({})", boundaries.dim());
-  return searchsorted(boundaries, values, options);
+  return call_one(bucketize_op, {values.detach(), boundaries.detach()},
+                  {{"right", options.right}, {"out_int32", options.out_int32}});
 }
 
 Tensor histc(const Tensor& x, const Bins& bins) {
@@ -305,7 +320,7 @@ Unique unique(const Tensor& x) {
 }
 
 gsl::span<const Op* const> sorting_ops() {
-  static const Op* const ops[] = {&histc_op, &searchsorted_op, &sort_op, &topk_op};
+  static const Op* const ops[] = {&bucketize_op, &histc_op, &searchsorted_op, &sort_op, &topk_op};
   return ops;
 }
 

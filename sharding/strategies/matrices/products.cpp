@@ -67,6 +67,17 @@ ShardingStrategy product_strategy(const Contraction& product) {
   }};
 }
 
+// A product with a vector is preferred in pieces where the whole costs the same.
+ShardingStrategy vector_product_strategy() {
+  return {.rows = [](const StrategyRequest& call) {
+    Placement whole = Replicate();
+    return linear_in(
+        call, {rule({Shard(0), whole}, Shard(0)), rule({Shard(1), Shard(0)}, sum_of_terms),
+               rule({sum_of_terms, whole}, sum_of_terms), rule({whole, sum_of_terms}, sum_of_terms),
+               rule({whole, whole}, whole)});
+  }};
+}
+
 // The addend lies like the result, of which it may lack dims, or have them with size one.
 Placement addend_like(const Placement& result, const Shape& addend, const Shape& shape) {
   if (!result.splits()) return result;
@@ -96,7 +107,7 @@ gsl::span<const OpStrategy> product_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"mm", product_strategy(matrices)},
       {"bmm", product_strategy(batches)},
-      {"mv", product_strategy({"mk", "k", "m"})},
+      {"mv", vector_product_strategy()},
       {"dot", product_strategy({"k", "k", ""})},
       {"addmm", addend_strategy(matrices)},
       {"baddbmm", addend_strategy(batches)},

@@ -10,7 +10,7 @@ namespace {
 // Dims of images [n, in, h, w], and of weights [out, in, rows, columns].
 constexpr std::int64_t batch_dim = 0, channel_dim = 1, width_dim = 3;
 constexpr std::int64_t out_dim = 0, in_dim = 1;
-const Placement channel_sum = Partial(ReduceOp::sum);
+const Placement pending_weight = Partial(ReduceOp::sum);
 
 // Whether the windows lie side by side along the width, so that none needs elements of two pieces.
 bool tiles_width(const Convolution2d& options, const Shape& weight) {
@@ -31,9 +31,6 @@ StrategyRows convolution_rows(const StrategyRequest& call) {
   StrategyRows rows = {with(rule({Shard(batch_dim), whole}, Shard(batch_dim)), whole)};
   if (tiles_width(options, call.inputs[1].shape))
     rows.push_back(with(rule({Shard(width_dim), whole}, Shard(width_dim)), whole));
-  if (options.groups != 1) return rows;
-  rows.push_back(with(rule({Shard(channel_dim), Shard(in_dim)}, channel_sum), channel_sum));
-  rows.push_back(with(rule({whole, Shard(out_dim)}, Shard(channel_dim)), Shard(0)));
   return rows;
 }
 
@@ -41,13 +38,19 @@ StrategyRows convolution_rows(const StrategyRequest& call) {
 StrategyRows weight_rows(const StrategyRequest& call) {
   Convolution2d options = convolution_of(call.attributes);
   Placement whole = Replicate();
-  StrategyRows rows = {rule({Shard(batch_dim), Shard(batch_dim)}, channel_sum)};
+  StrategyRows rows = {rule({Shard(batch_dim), Shard(batch_dim)}, pending_weight)};
   if (tiles_width(options, call.outputs[0].shape))
-    rows.push_back(rule({Shard(width_dim), Shard(width_dim)}, channel_sum));
+    rows.push_back(rule({Shard(width_dim), Shard(width_dim)}, pending_weight));
   if (options.groups != 1) return rows;
   rows.push_back(rule({Shard(channel_dim), whole}, Shard(in_dim)));
   rows.push_back(rule({whole, Shard(channel_dim)}, Shard(out_dim)));
   return rows;
+}
+
+// The images and the gradient of their convolution lie alike along the batch.
+StrategyRows operand_pair_rows(const StrategyRequest& call) {
+  if (call.inputs.size() == 1) return {};  // a weight
+  return {rule({Shard(batch_dim), Shard(batch_dim)}, {Shard(batch_dim), Shard(batch_dim)})};
 }
 
 // Pieces of the width are whole windows: one plain shard, of as many windows on every rank.
@@ -67,7 +70,8 @@ bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candi
 
 gsl::span<const OpStrategy> convolution_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"convolution", {.rows = convolution_rows, .filter = cuts_between_windows, .addends = 0b100}},
+      {"convolution", {.rows = convolution_rows, .filter = cuts_between_windows}},
+      {"convolution_operands", {.rows = operand_pair_rows}},
       {"convolution_weight",
        {.rows = weight_rows,
         .filter = cuts_between_windows,

@@ -1,12 +1,28 @@
 #include "core/ops/reductions/order_statistics.h"
 
+#include "core/ops/dim_list.h"
+#include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
 
 namespace simmesh {
 
+namespace {
+
+// The rank of an element along a dim is known where the dim is whole.
+StrategyRows median_rows(const StrategyRequest& call) {
+  std::int64_t dim =
+      wrapped_dim(call.attributes.get<std::int64_t>("dim"), call.inputs[0].shape.size());
+  Attributes reduction = {{"dims", Dims{dim}}, {"keepdim", call.attributes.get<bool>("keepdim")}};
+  return reduction_rows({call.inputs, call.outputs, reduction});
+}
+
+}  // namespace
+
 gsl::span<const OpStrategy> order_statistics_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"median", {.accepts_short_dims = true}},
+      {"median_dim", {.rows = median_rows, .accepts_short_dims = true}},
+      {"nanmedian_dim", {.rows = median_rows, .accepts_short_dims = true}},
       {"nanmedian", {.accepts_short_dims = true}},
   };
   return strategies;

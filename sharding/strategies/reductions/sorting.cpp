@@ -1,5 +1,7 @@
 #include "core/ops/reductions/sorting.h"
 
+#include <utility>
+
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
 
@@ -21,6 +23,13 @@ StrategyRows search_rows(const StrategyRequest& call) {
   return rows;
 }
 
+StrategyRows bucket_rows(const StrategyRequest& call) {
+  TensorType turned[] = {call.inputs[1], call.inputs[0]};
+  StrategyRows rows = search_rows({turned, call.outputs, call.attributes});
+  for (StrategyRow& row : rows) std::swap(row.inputs[0], row.inputs[1]);
+  return rows;
+}
+
 // Without limits of its own a histogram lies between the least and the greatest of all elements.
 StrategyRows histogram_rows(const StrategyRequest& call) {
   StrategyRows rows;
@@ -36,6 +45,7 @@ gsl::span<const OpStrategy> sorting_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"sort", along_dim()},
       {"topk", along_dim()},
+      {"bucketize", {.rows = bucket_rows}},
       {"searchsorted", {.rows = search_rows}},
       {"histc", {.rows = histogram_rows, .accepts_short_dims = true}},
   };

@@ -9,7 +9,7 @@ using namespace whole_tensor_oracle;
 
 // Matrices of a batch are independent of each other.
 TEST(LinearAlgebraStrategies, BatchesEqualOneDevice) {
-  Input batch = {{3, 2, 2}, shards_and(3, {pending_sum}), {.rule = Rule::unit}};
+  Input batch = {{3, 2, 2}, shards_and(3), {.rule = Rule::unit}};
   expect_whole_bits(of_one(
       "inverse", batch,
       [](const Tensor& x) {

@@ -48,13 +48,13 @@ TEST(ProductStrategies, AddendsEqualOneDevice) {
          [](gsl::span<const Tensor> x) {
            return std::vector<Tensor>{addmm(x[0], x[1], x[2], {.beta = 2, .alpha = 3})};
          }},
-        {.schedules = {"fifo"}});
+        {.meshes = {{2}, {2, 2}}, .schedules = {"fifo"}});
   }
   expect_whole_bits(
       {"baddbmm",
        {{{2, 1, 3}, shards_and(3)}, {{2, 3, 4}, shards_and(3)}, {{2, 4, 3}, shards_and(3)}},
        [](gsl::span<const Tensor> x) { return std::vector<Tensor>{baddbmm(x[0], x[1], x[2])}; }},
-      {.meshes = {{2}, {3}}});
+      {.meshes = {{2}, {4}}});
 }
 
 TEST(ProductStrategies, LinearLayersEqualOneDevice) {

@@ -23,7 +23,7 @@ TEST(BatchNormalizationStrategies, BatchesEqualOneDevice) {
            Tensor result = batch_norm(in[0], options);
            return Outputs{result, options.running_mean, options.running_var};
          }},
-        {.meshes = {{2}, {4}}, .arithmetic = Arithmetic::exact()});
+        {.meshes = {{2}, {3}}, .arithmetic = Arithmetic::exact()});
 }
 
 }  // namespace

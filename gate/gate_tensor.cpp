@@ -22,7 +22,8 @@ void check_heads(const GateTable& table, const nn::ModelNode& node, std::int64_t
     std::int64_t heads = integer_or(node, "heads", 1);
     for (std::int64_t count : {heads, integer_or(node, "kv_heads", heads)})
       if (count % ranks != 0)
-        table.reject("mesh", fmt::format("a dim that divides the {} heads, got {} ranks", count, ranks));
+        table.reject("mesh",
+                     fmt::format("a dim that divides the {} heads, got {} ranks", count, ranks));
   }
   for (const nn::ModelNode& child : node.children) check_heads(table, child, ranks);
 }

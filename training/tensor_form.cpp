@@ -36,9 +36,8 @@ void add_pair(const Pair& pair, const TensorForm& tensor, ParallelizePlan& plan)
   RowwiseParallel rows;
   if (tensor.sequence_parallel) {
     rows.output_layout = sequences_cut;
-    plan.emplace_back(pair.module,
-                      PrepareModuleInput{.input_layouts = {sequences_cut},
-                                         .desired_input_layouts = {Replicate()}});
+    plan.emplace_back(pair.module, PrepareModuleInput{.input_layouts = {sequences_cut},
+                                                      .desired_input_layouts = {Replicate()}});
   }
   plan.emplace_back(prefix + pair.rows, rows);
 }
@@ -82,8 +81,8 @@ ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor) {
     plan.emplace_back("pos", PrepareModuleOutput{.output_layouts = {Replicate()},
                                                  .desired_output_layouts = {sequences_cut}});
   if (has_child(model, "head"))
-    plan.emplace_back("head", ColwiseParallel{.input_layout = sequences_cut,
-                                              .output_layout = Replicate()});
+    plan.emplace_back("head",
+                      ColwiseParallel{.input_layout = sequences_cut, .output_layout = Replicate()});
   return plan;
 }
 

@@ -1,6 +1,7 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/activations.h"
 #include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/resampling.h"
 #include "core/ops/neural/convolution.h"
 #include "core/ops/neural/pooling.h"
@@ -91,7 +92,11 @@ PythonFunctions parametrized_activations() {
          return elu(call.tensor("self"), call.real("alpha"));
        }},
       {"aten.log_sigmoid_forward.default", PythonSignature("Tensor self"),
-       [](PythonCall& call) -> PythonValue { return logsigmoid(call.tensor("self")); }},
+       [](PythonCall& call) -> PythonValue {
+         // The second result is what PyTorch keeps for the backward pass.
+         Tensor self = call.tensor("self");
+         return std::vector<Tensor>{logsigmoid(self), exp(neg(abs(self)))};
+       }},
   };
 }
 

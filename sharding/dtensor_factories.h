@@ -14,6 +14,7 @@ namespace simmesh {
 // Placements may be pending where what all ranks hold reduces to itself: averages and extremes of
 // any tensor, sums of zeros. Throws a ValueError for other pending ones.
 
+// empty, zeros, ones and full return tensors of equal elements; those of empty are zeros too.
 DTensor empty(DimSpan shape, DType dtype, const DeviceMesh& mesh, const Placements& placements);
 DTensor zeros(DimSpan shape, DType dtype, const DeviceMesh& mesh, const Placements& placements);
 DTensor ones(DimSpan shape, DType dtype, const DeviceMesh& mesh, const Placements& placements);

@@ -83,4 +83,17 @@ void Adam::set_learning_rates(const std::vector<double>& rates) {
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates.at(i);
 }
 
+std::vector<std::array<double, 2>> Adam::betas() const {
+  std::vector<std::array<double, 2>> betas;
+  for (const Group& group : groups_) betas.push_back({group.options.beta1, group.options.beta2});
+  return betas;
+}
+
+void Adam::set_betas(const std::vector<std::array<double, 2>>& betas) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].options.beta1 = betas.at(i)[0];
+    groups_[i].options.beta2 = betas.at(i)[1];
+  }
+}
+
 }  // namespace simmesh::optim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <gsl/span>
 
 #include "core/optim/optimizer.h"
@@ -53,6 +54,9 @@ class Adam : public Optimizer {
   void step() override;
   std::vector<double> learning_rates() const override;
   void set_learning_rates(const std::vector<double>& rates) override;
+  // The coefficients of the two moments, one pair per group.
+  std::vector<std::array<double, 2>> betas() const;
+  void set_betas(const std::vector<std::array<double, 2>>& betas);
 
  private:
   std::vector<Group> groups_;

@@ -30,6 +30,7 @@ gsl::span<const OpStrategy> slope_strategies();
 gsl::span<const OpStrategy> trigonometry_strategies();
 
 // The families of core/ops/matrices.
+gsl::span<const OpStrategy> composition_strategies();
 gsl::span<const OpStrategy> linear_algebra_strategies();
 gsl::span<const OpStrategy> product_strategies();
 gsl::span<const OpStrategy> spectral_strategies();
@@ -37,6 +38,7 @@ gsl::span<const OpStrategy> spectral_strategies();
 // The families of core/ops/reductions.
 gsl::span<const OpStrategy> extreme_strategies();
 gsl::span<const OpStrategy> logcumsumexp_strategies();
+gsl::span<const OpStrategy> membership_strategies();
 gsl::span<const OpStrategy> order_statistics_strategies();
 gsl::span<const OpStrategy> running_extreme_strategies();
 gsl::span<const OpStrategy> scan_strategies();
@@ -51,22 +53,30 @@ gsl::span<const OpStrategy> flash_attention_strategies();
 gsl::span<const OpStrategy> loss_strategies();
 gsl::span<const OpStrategy> normalization_strategies();
 gsl::span<const OpStrategy> pooling_strategies();
+gsl::span<const OpStrategy> rotary_strategies();
+gsl::span<const OpStrategy> softmax_backward_strategies();
 gsl::span<const OpStrategy> softmax_strategies();
+
+// The families of core/ops/indexing.
+gsl::span<const OpStrategy> resampling_strategies();
 
 // The families of core/ops/random.
 gsl::span<const OpStrategy> random_strategies();
 
 // The families of core/ops/shapes.
+gsl::span<const OpStrategy> alias_strategies();
 gsl::span<const OpStrategy> factory_strategies();
-
-// The families of core/ops/shapes and core/ops/indexing.
-gsl::span<const OpStrategy> gathering_strategies();
-gsl::span<const OpStrategy> indexing_strategies();
 gsl::span<const OpStrategy> joining_strategies();
-gsl::span<const OpStrategy> rearranging_strategies();
-gsl::span<const OpStrategy> scatter_reduce_strategies();
-gsl::span<const OpStrategy> scattering_strategies();
 gsl::span<const OpStrategy> unfolding_strategies();
 gsl::span<const OpStrategy> view_strategies();
+
+// The families of core/ops/indexing.
+gsl::span<const OpStrategy> gathering_strategies();
+gsl::span<const OpStrategy> indexing_strategies();
+gsl::span<const OpStrategy> rearranging_strategies();
+gsl::span<const OpStrategy> resampling_strategies();
+gsl::span<const OpStrategy> scatter_reduce_strategies();
+gsl::span<const OpStrategy> scattering_strategies();
+gsl::span<const OpStrategy> view_scattering_strategies();
 
 }  // namespace simmesh

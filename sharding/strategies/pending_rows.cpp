@@ -4,24 +4,24 @@ namespace simmesh {
 
 namespace {
 
-const Placement pending_sum = Partial(ReduceOp::sum);
-const Placement pending_average = Partial(ReduceOp::avg);
-const Placement pending_max = Partial(ReduceOp::max);
-const Placement pending_min = Partial(ReduceOp::min);
-const Placement all = Replicate();
+const Placement sum_parts = Partial(ReduceOp::sum);
+const Placement average_parts = Partial(ReduceOp::avg);
+const Placement max_parts = Partial(ReduceOp::max);
+const Placement min_parts = Partial(ReduceOp::min);
+const Placement whole = Replicate();
 
 }  // namespace
 
 StrategyRows linear_rows() {
-  return {rule({pending_sum}, pending_sum), rule({pending_average}, pending_average)};
+  return {rule({sum_parts}, sum_parts), rule({average_parts}, average_parts)};
 }
 
 StrategyRows increasing_rows() {
-  return {rule({pending_max}, pending_max), rule({pending_min}, pending_min)};
+  return {rule({max_parts}, max_parts), rule({min_parts}, min_parts)};
 }
 
 StrategyRows decreasing_rows() {
-  return {rule({pending_max}, pending_min), rule({pending_min}, pending_max)};
+  return {rule({max_parts}, min_parts), rule({min_parts}, max_parts)};
 }
 
 StrategyRows passing_rows() { return joined({linear_rows(), increasing_rows()}); }
@@ -29,34 +29,34 @@ StrategyRows passing_rows() { return joined({linear_rows(), increasing_rows()});
 // An average, a least or a largest value moves by what every rank adds; a sum would move by that
 // once a rank. A factor of the second operand may be negative.
 StrategyRows additive_rows() {
-  return {rule({pending_sum, pending_sum}, pending_sum),
-          rule({pending_average, pending_average}, pending_average),
-          rule({pending_average, all}, pending_average),
-          rule({pending_max, all}, pending_max),
-          rule({pending_min, all}, pending_min),
-          rule({all, pending_average}, pending_average)};
+  return {rule({sum_parts, sum_parts}, sum_parts),
+          rule({average_parts, average_parts}, average_parts),
+          rule({average_parts, whole}, average_parts),
+          rule({max_parts, whole}, max_parts),
+          rule({min_parts, whole}, min_parts),
+          rule({whole, average_parts}, average_parts)};
 }
 
 StrategyRows product_rows() {
-  return {rule({pending_sum, all}, pending_sum), rule({pending_average, all}, pending_average),
-          rule({all, pending_sum}, pending_sum), rule({all, pending_average}, pending_average)};
+  return {rule({sum_parts, whole}, sum_parts), rule({average_parts, whole}, average_parts),
+          rule({whole, sum_parts}, sum_parts), rule({whole, average_parts}, average_parts)};
 }
 
 StrategyRows quotient_rows() {
-  return {rule({pending_sum, all}, pending_sum), rule({pending_average, all}, pending_average)};
+  return {rule({sum_parts, whole}, sum_parts), rule({average_parts, whole}, average_parts)};
 }
 
 StrategyRows increasing_pair_rows() {
-  return {rule({pending_max, all}, pending_max), rule({all, pending_max}, pending_max),
-          rule({pending_min, all}, pending_min), rule({all, pending_min}, pending_min)};
+  return {rule({max_parts, whole}, max_parts), rule({whole, max_parts}, max_parts),
+          rule({min_parts, whole}, min_parts), rule({whole, min_parts}, min_parts)};
 }
 
 StrategyRows largest_rows() {
-  return joined({increasing_pair_rows(), {rule({pending_max, pending_max}, pending_max)}});
+  return joined({increasing_pair_rows(), {rule({max_parts, max_parts}, max_parts)}});
 }
 
 StrategyRows least_rows() {
-  return joined({increasing_pair_rows(), {rule({pending_min, pending_min}, pending_min)}});
+  return joined({increasing_pair_rows(), {rule({min_parts, min_parts}, min_parts)}});
 }
 
 StrategyRows joined(std::initializer_list<StrategyRows> lists) {

@@ -21,12 +21,12 @@ Gradients max_pool_gradient(const GradientCall& call) {
 }
 
 Gradients avg_pool_gradient(const GradientCall& call) {
-  return {avg_pool2d_backward(call.gradient(), call.input_type(0).shape,
-                              averages_of(call.attributes()))};
+  return {avg_pool2d_backward(call.gradient(), call.input_type(0).shape, call.attributes())};
 }
 
+// An average is linear.
 Gradients avg_pool_backward_gradient(const GradientCall& call) {
-  return {avg_pool2d(call.gradient(), averages_of(call.attributes()))};
+  return {avg_pool2d_again(call.gradient(), call.attributes())};
 }
 
 }  // namespace

@@ -35,15 +35,16 @@ Tensor max_pool1d(const Tensor& x, const Pooling1d& options);
 
 // avg_pool2d sums each window in row-major order and divides by its number of elements.
 Tensor avg_pool2d(const Tensor& x, const Pooling2d& options);
-// avg_pool2d_backward returns its gradient, given that of its result and the shape of x;
-// averages_of reads the arguments of both ops.
-Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, const Pooling2d& options);
-Pooling2d averages_of(const Attributes& attributes);
 Tensor avg_pool1d(const Tensor& x, const Pooling1d& options);
 
 // adaptive_avg_pool2d averages size windows along each dim: window i of n goes from floor(i * s /
 // n) to ceil((i + 1) * s / n).
 Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size);
+
+// avg_pool2d_backward returns the gradient of an average pooling of images of these sizes with
+// these arguments of its op; avg_pool2d_again pools with them.
+Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, Attributes attributes);
+Tensor avg_pool2d_again(const Tensor& x, const Attributes& attributes);
 
 // pooling_ops returns the ops of this file.
 gsl::span<const Op* const> pooling_ops();

@@ -93,8 +93,8 @@ StrategyRows index_put_rows(const StrategyRequest& call) {
 
 gsl::span<const OpStrategy> indexing_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"index", {.rows = index_rows}},
-      {"index_put", {.rows = index_put_rows}},
+      {"index", {.rows = index_rows, .takes_list = true}},
+      {"index_put", {.rows = index_put_rows, .takes_list = true}},
   };
   return strategies;
 }

@@ -60,7 +60,7 @@ std::vector<MeshCandidate> stack_candidates(const MeshRequest& request) {
 
 gsl::span<const OpStrategy> joining_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"cat", {.rows = cat_rows}},
+      {"cat", {.rows = cat_rows, .takes_list = true}},
       {"stack", {.over_mesh = stack_candidates}},
   };
   return strategies;

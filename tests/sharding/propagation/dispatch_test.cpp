@@ -5,6 +5,7 @@
 #include "core/autograd/variable.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/matrices/products.h"
+#include "core/ops/shapes/joining.h"
 #include "core/tensor/formula.h"
 #include "sharding/dispatched_op.h"
 #include "sharding/dtensor.h"
@@ -57,7 +58,8 @@ SIMMESH_TEST(Dispatch, RefusesTensorsOfDifferentMeshes, {.mesh = {2, 2}, .schedu
   Tensor values = numbers(Dims{4}, 1);
   DTensor x = distribute_tensor(values, mesh, {Shard(0), Replicate()});
   DTensor y = distribute_tensor(values, init_device_mesh({4}, {"flat"}), {Shard(0)});
-  testing::expect_error([&] { add(x, y); }, ErrorKind::runtime_error, "different device meshes");
+  testing::expect_error([&] { add(x, y); }, ErrorKind::runtime_error, "different meshes");
+  testing::expect_error([&] { cat({x, y}, 0); }, ErrorKind::not_implemented_error, "not supported");
 }
 
 // In place, the tensor moves under its owner, or its pending label stays over a finished value.

@@ -5,6 +5,9 @@
 
 namespace simmesh::whole_tensor_oracle {
 
+// Given are the tensors of a call.
+using Given = gsl::span<const Tensor>;
+
 // values is an input that is tried replicated, split along each dim, and with what else is given.
 inline Input values(const Shape& shape, std::initializer_list<Placement> others = {Partial()}) {
   return {.shape = shape, .alphabet = shards_and(std::int64_t(shape.size()), others)};

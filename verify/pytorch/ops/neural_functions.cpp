@@ -91,11 +91,11 @@ PythonFunctions parametrized_activations() {
        [](PythonCall& call) -> PythonValue {
          return elu(call.tensor("self"), call.real("alpha"));
        }},
+      // The second result is what the backward pass uses again.
       {"aten.log_sigmoid_forward.default", PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue {
-         // The second result is what PyTorch keeps for the backward pass.
-         Tensor self = call.tensor("self");
-         return std::vector<Tensor>{logsigmoid(self), exp(neg(abs(self)))};
+         Tensor x = call.tensor("self");
+         return std::vector<Tensor>{logsigmoid(x), exp(neg(abs(x)))};
        }},
   };
 }

@@ -95,8 +95,7 @@ Schema case_placements_schema() {
   using namespace schema;
   return list(spelled("a placement",
                       [](const std::string& text) {
-                        return text.starts_with("MaskP(") || text.starts_with("_NormP(") ||
-                               !parse_placements(text).empty();
+                        return text.starts_with("_NormP(") || !parse_placements(text).empty();
                       }),
               {.max = 64});
 }
@@ -121,12 +120,8 @@ Schema result_schema(bool is_gradient) {
 
 Placements read_case_placements(const CaseField& field) {
   Placements placements;
-  for (const std::string& text : field.texts()) {
-    if (text.starts_with("MaskP("))
-      placements.push_back(MaskPartial());
-    else
-      placements.push_back(parse_placement(text.starts_with("_NormP(") ? text.substr(1) : text));
-  }
+  for (const std::string& text : field.texts())
+    placements.push_back(parse_placement(text.starts_with("_NormP(") ? text.substr(1) : text));
   return placements;
 }
 

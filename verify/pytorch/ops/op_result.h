@@ -46,8 +46,7 @@ Schema result_schema(bool is_gradient = false);
 // read_result reads one for a world of that size. Throws a BadCase for lists of another length.
 RecordedResult read_result(const CaseField& field, std::int64_t world);
 
-// read_case_placements reads placements as these cases write them, where _NormP(p) is NormP(p) and
-// MaskP names the table, which isn't compared.
+// read_case_placements reads placements as these cases write them, where _NormP(p) is NormP(p).
 Placements read_case_placements(const CaseField& field);
 Schema case_placements_schema();
 

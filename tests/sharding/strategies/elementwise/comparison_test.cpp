@@ -34,7 +34,7 @@ TEST(ComparisonStrategies, EqualIsOneAnswerForAllRanks) {
   }
 }
 
-// Tensors of different shapes are compared piece by piece.
+// TensorSpan of different shapes are compared piece by piece.
 TEST(ComparisonStrategies, TensorsOfDifferentShapesAreNotEqual) {
   World world({.ranks = 2});
   Outcome outcome = world.run([&](Rank&) {

@@ -14,7 +14,7 @@ TEST(ComplexStrategies, GiveWholeBits) {
   expect_whole_bits({.name = "complex",
                      .inputs = {pairs, pairs},
                      .function =
-                         [](Tensors x) {
+                         [](TensorSpan x) {
                            return std::vector<Tensor>{complex_mul(x[0], x[1]), complex_conj(x[0]),
                                                       complex_abs(x[1])};
                          }},

@@ -19,7 +19,7 @@ void expect_converted(DType from, DType to_dtype) {
       {.name = fmt::format("{} to {}", to_string(from), to_string(to_dtype)),
        .inputs = {{.shape = {5}, .alphabet = kinds, .data = {.rule = rule, .dtype = from}}},
        .function =
-           [=](Tensors x) {
+           [=](TensorSpan x) {
              Tensor given = is_floating_point(from) ? x[0] * 0.5 : x[0];
              return std::vector<Tensor>{to(given, to_dtype)};
            }},

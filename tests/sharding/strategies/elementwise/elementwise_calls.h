@@ -6,7 +6,7 @@ namespace simmesh::whole_tensor_oracle {
 
 // Calls of elementwise functions, tried for all placements of their tensors.
 
-using Tensors = gsl::span<const Tensor>;
+using TensorSpan = gsl::span<const Tensor>;
 
 // all_kinds is R, the shards of so many dims, and the pending placements.
 inline Placements all_kinds(std::int64_t dims) {
@@ -21,7 +21,7 @@ inline Call call_of_one(const char* name, Tensor (*f)(const Tensor&), Placements
   alphabet.push_back(StridedShard(0, 2));
   return {.name = name,
           .inputs = {{.shape = {5, 2}, .alphabet = std::move(alphabet)}},
-          .function = [f](Tensors x) { return std::vector<Tensor>{f(x[0])}; }};
+          .function = [f](TensorSpan x) { return std::vector<Tensor>{f(x[0])}; }};
 }
 
 inline void expect_of_one(const char* name, Tensor (*f)(const Tensor&)) {
@@ -43,7 +43,7 @@ inline void expect_of_two(const char* name, Tensor (*f)(const Tensor&, const Ten
   expect_whole_bits({.name = name,
                      .inputs = {{.shape = {5, 2}, .alphabet = all_kinds(2)},
                                 {.shape = {5, 2}, .alphabet = all_kinds(2)}},
-                     .function = [f](Tensors x) { return std::vector<Tensor>{f(x[0], x[1])}; },
+                     .function = [f](TensorSpan x) { return std::vector<Tensor>{f(x[0], x[1])}; },
                      .has_gradient = has_gradient},
                     halves);
 }

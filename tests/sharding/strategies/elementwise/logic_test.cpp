@@ -18,7 +18,7 @@ TEST(LogicStrategies, OfBitsGiveWholeBits) {
   Placements pending =
       shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::max), Partial(ReduceOp::min)});
   Formula data{.rule = Rule::small, .dtype = DType::int64};
-  auto bits = [](Tensors x) {
+  auto bits = [](TensorSpan x) {
     return std::vector<Tensor>{bitwise_and(x[0], x[1]), bitwise_or(x[0], x[1]),
                                bitwise_xor(x[0], 5), bitwise_not(x[1])};
   };

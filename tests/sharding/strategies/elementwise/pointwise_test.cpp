@@ -46,7 +46,7 @@ TEST(PointwiseStrategies, OfTwoTensorsGiveWholeBits) {
         {"mul", mul}}) {
     expect_of_two(name, f);
     Input input{.shape = {5, 2}, .alphabet = few_kinds};
-    auto function = [f = f](Tensors x) { return std::vector<Tensor>{f(x[0], x[1])}; };
+    auto function = [f = f](TensorSpan x) { return std::vector<Tensor>{f(x[0], x[1])}; };
     expect_whole_bits({.name = name, .inputs = {input, input}, .function = function}, grids);
   }
 }
@@ -75,11 +75,12 @@ TEST(PointwiseStrategies, BroadcastsGiveWholeBits) {
   for (Shape second : {Shape{3}, Shape{5, 1}, Shape{1, 3}, Shape{}}) {
     Placements alphabet =
         shards_and(std::int64_t(second.size()), {Partial(ReduceOp::sum), Partial(ReduceOp::avg)});
-    Call call{.name = "broadcast",
-              .inputs = {{.shape = {5, 3}, .alphabet = all_kinds(2)},
-                         {.shape = second, .alphabet = alphabet}},
-              .function = [](Tensors x) { return std::vector<Tensor>{add(mul(x[0], x[1]), x[1])}; },
-              .has_gradient = false};
+    Call call{
+        .name = "broadcast",
+        .inputs = {{.shape = {5, 3}, .alphabet = all_kinds(2)},
+                   {.shape = second, .alphabet = alphabet}},
+        .function = [](TensorSpan x) { return std::vector<Tensor>{add(mul(x[0], x[1]), x[1])}; },
+        .has_gradient = false};
     expect_whole_bits(call, halves);
   }
 }
@@ -90,7 +91,7 @@ TEST(PointwiseStrategies, EmptyPiecesAndTensorsGiveWholeBits) {
     Call call{.name = "empty",
               .inputs = {{.shape = shape, .alphabet = all_kinds(2)},
                          {.shape = shape, .alphabet = all_kinds(2)}},
-              .function = [](Tensors x) { return std::vector<Tensor>{sub(x[0], x[1])}; }};
+              .function = [](TensorSpan x) { return std::vector<Tensor>{sub(x[0], x[1])}; }};
     expect_whole_bits(call, halves);
   }
 }
@@ -101,7 +102,7 @@ TEST(PointwiseStrategies, IntegersStayWhole) {
       shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::max), Partial(ReduceOp::min)});
   for (DType dtype : {DType::int64, DType::int32}) {
     Formula data{.rule = Rule::small, .dtype = dtype};
-    auto both = [](Tensors x) { return std::vector<Tensor>{add(mul(x[0], 3), x[1])}; };
+    auto both = [](TensorSpan x) { return std::vector<Tensor>{add(mul(x[0], 3), x[1])}; };
     expect_whole_bits({.name = "integers",
                        .inputs = {{.shape = {5}, .alphabet = pending, .data = data},
                                   {.shape = {5}, .alphabet = pending, .data = data}},
@@ -118,7 +119,7 @@ TEST(PointwiseStrategies, IntegersBesideAPendingSumBecomeFloating) {
                        .inputs = {{.shape = {5}, .alphabet = all_kinds(1), .data = floating},
                                   {.shape = {5}, .alphabet = shards_and(1), .data = integers}},
                        .function =
-                           [](Tensors x) {
+                           [](TensorSpan x) {
                              return std::vector<Tensor>{add(x[0], x[1]), sub(x[1], x[0])};
                            }},
                       halves);
@@ -128,7 +129,7 @@ TEST(PointwiseStrategies, IntegersBesideAPendingSumBecomeFloating) {
 // In exact arithmetic a pending sum is rounded in parts.
 TEST(PointwiseStrategies, ExactSumsGiveTheBitsOfOneDevice) {
   Formula wide{.rule = Rule::wide};
-  auto chain = [](Tensors x) { return std::vector<Tensor>{div(mul(sub(x[0], x[1]), x[1]), 3)}; };
+  auto chain = [](TensorSpan x) { return std::vector<Tensor>{div(mul(sub(x[0], x[1]), x[1]), 3)}; };
   Placements alphabet = shards_and(2);
   expect_whole_bits({.name = "exact",
                      .inputs = {{.shape = {5, 3}, .alphabet = alphabet, .data = wide},

@@ -34,7 +34,7 @@ TEST(SelectionStrategies, ReplacedInfinitiesGiveWholeBits) {
       {.name = "nan_to_num",
        .inputs = {{.shape = {5}, .alphabet = shards_and(1, {Partial(ReduceOp::max)})}},
        .function =
-           [](Tensors x) {
+           [](TensorSpan x) {
              Tensor infinite = div(x[0], mul(relu(x[0]), 0));
              return std::vector<Tensor>{
                  nan_to_num(infinite, {.nan = 2, .positive_infinity = -5, .negative_infinity = 7}),
@@ -49,7 +49,7 @@ TEST(SelectionStrategies, MasksGiveWholeBits) {
              .alphabet = shards_and(2),
              .data = {.rule = Rule::boolean, .dtype = DType::boolean}};
   Input input{.shape = {5, 2}, .alphabet = all_kinds(2)};
-  auto chosen = [](Tensors x) {
+  auto chosen = [](TensorSpan x) {
     return std::vector<Tensor>{where(x[0], x[1], x[2]), where(x[0], x[1], 3), where(x[0], 2, x[2]),
                                masked_fill(x[1], x[0], 4)};
   };

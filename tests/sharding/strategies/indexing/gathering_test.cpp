@@ -8,15 +8,13 @@ namespace simmesh {
 namespace {
 
 using namespace whole_tensor_oracle;
-using Tensors = gsl::span<const Tensor>;
-using Results = std::vector<Tensor>;
 
 // Rows, columns, indices: each on any mesh dim, also where ranks hold no rows.
 TEST(GatheringStrategies, EmbeddingOfEverySplit) {
   for (std::int64_t rows : {2, 5, 8})
     expect_whole_bits({.name = "embedding",
                        .inputs = {values({rows, 3}), indices({4, 3}, std::uint64_t(rows))},
-                       .function = [](Tensors x) -> Results { return {embedding(x[0], x[1], 1)}; }},
+                       .function = [](Given x) -> Tensors { return {embedding(x[0], x[1], 1)}; }},
                       {.schedules = {"fifo", "pct:3"}});
 }
 
@@ -24,7 +22,7 @@ TEST(GatheringStrategies, EmbeddingOfStridedRows) {
   expect_whole_bits(
       {.name = "embedding of strided rows",
        .inputs = {{.shape = {8, 3}, .alphabet = {Shard(0), StridedShard(0, 2)}}, indices({5}, 8)},
-       .function = [](Tensors x) -> Results { return {embedding(x[0], x[1])}; },
+       .function = [](Given x) -> Tensors { return {embedding(x[0], x[1])}; },
        .has_gradient = false},
       {.meshes = {{2}, {2, 2}}});
 }
@@ -42,7 +40,7 @@ TEST(GatheringStrategies, GatherOfEverySplit) {
     expect_whole_bits(
         {.name = "gather",
          .inputs = {values(one.x), indices(one.index, std::uint64_t(one.dim == 0 ? one.x[0] : 5))},
-         .function = [&](Tensors x) -> Results { return {gather(x[0], one.dim, x[1])}; }},
+         .function = [&](Given x) -> Tensors { return {gather(x[0], one.dim, x[1])}; }},
         {.schedules = {"fifo", "pct:3"}});
 }
 
@@ -51,7 +49,7 @@ TEST(GatheringStrategies, IndexSelectOfEverySplit) {
     expect_whole_bits(
         {.name = "index_select",
          .inputs = {values({4, 4}, {Partial(), Partial(ReduceOp::max)}), indices({5}, 4)},
-         .function = [=](Tensors x) -> Results { return {index_select(x[0], dim, x[1])}; }},
+         .function = [=](Given x) -> Tensors { return {index_select(x[0], dim, x[1])}; }},
         {.schedules = {"fifo"}});
 }
 
@@ -59,10 +57,10 @@ TEST(GatheringStrategies, TakeAlongDimAndOneHot) {
   expect_whole_bits(
       {.name = "take_along_dim",
        .inputs = {values({4, 3}), indices({4, 1}, 3)},
-       .function = [](Tensors x) -> Results { return {take_along_dim(x[0], x[1], 1)}; }});
+       .function = [](Given x) -> Tensors { return {take_along_dim(x[0], x[1], 1)}; }});
   expect_whole_bits({.name = "one_hot",
                      .inputs = {indices({3, 2}, 4)},
-                     .function = [](Tensors x) -> Results { return {one_hot(x[0], 4)}; },
+                     .function = [](Given x) -> Tensors { return {one_hot(x[0], 4)}; },
                      .has_gradient = false});
 }
 

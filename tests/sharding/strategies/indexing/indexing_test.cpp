@@ -8,30 +8,27 @@ namespace simmesh {
 namespace {
 
 using namespace whole_tensor_oracle;
-using Tensors = gsl::span<const Tensor>;
-using Results = std::vector<Tensor>;
 
-void expect_index(const std::vector<Input>& inputs,
-                  const std::function<Tensor(Tensors)>& function) {
+void expect_index(const std::vector<Input>& inputs, const std::function<Tensor(Given)>& function) {
   expect_whole_bits({.name = "index",
                      .inputs = inputs,
-                     .function = [&](Tensors x) -> Results { return {function(x)}; }},
+                     .function = [&](Given x) -> Tensors { return {function(x)}; }},
                     {.schedules = {"fifo"}});
 }
 
 TEST(IndexingStrategies, IndexOfEverySplit) {
-  expect_index({values({4, 3}), indices({5}, 4)}, [](Tensors x) { return index(x[0], {x[1]}); });
-  expect_index({values({2, 3, 4}), indices({2, 3}, 3)}, [](Tensors x) {
+  expect_index({values({4, 3}), indices({5}, 4)}, [](Given x) { return index(x[0], {x[1]}); });
+  expect_index({values({2, 3, 4}), indices({2, 3}, 3)}, [](Given x) {
     return index(x[0], {Tensor(), x[1]});
   });
-  expect_index({values({3, 3}), indices({4}, 3), indices({2, 1}, 3)}, [](Tensors x) {
+  expect_index({values({3, 3}), indices({4}, 3), indices({2, 1}, 3)}, [](Given x) {
     return index(x[0], {x[1], x[2]});
   });
 }
 
 // Dims that are indexed apart go to the front.
 TEST(IndexingStrategies, IndicesApart) {
-  expect_index({values({3, 2, 3}), indices({4}, 3), indices({4}, 3)}, [](Tensors x) {
+  expect_index({values({3, 2, 3}), indices({4}, 3), indices({4}, 3)}, [](Given x) {
     return index(x[0], {x[1], Tensor(), x[2]});
   });
 }
@@ -41,11 +38,11 @@ TEST(IndexingStrategies, IndexPutOfEverySplit) {
     expect_whole_bits(
         {.name = "index_put",
          .inputs = {values({5, 4}), values(shape), indices({3}, 5)},
-         .function = [](Tensors x) -> Results { return {index_put(x[0], {x[2]}, x[1], true)}; }},
+         .function = [](Given x) -> Tensors { return {index_put(x[0], {x[2]}, x[1], true)}; }},
         {.meshes = {{2}, {3}}, .schedules = {"fifo"}});
   expect_whole_bits({.name = "index_put of a later dim",
                      .inputs = {values({2, 4, 3}), values({2, 2, 3}), indices({2}, 4)},
-                     .function = [](Tensors x) -> Results {
+                     .function = [](Given x) -> Tensors {
                        return {index_put(x[0], {Tensor(), x[2]}, x[1])};
                      },
                      .has_gradient = false},

@@ -17,7 +17,7 @@ TEST(ScatterReduceStrategies, EveryReductionOfEverySplit) {
                      .alphabet = shards_and(2),
                      .data = {.rule = Rule::index, .below = 3, .dtype = DType::int64}},
                     {.shape = {4, 2}, .alphabet = shards_and(2, {Partial()})}},
-         .function = [=](gsl::span<const Tensor> x) -> std::vector<Tensor> {
+         .function = [=](Given x) -> Tensors {
            return {scatter_reduce(x[0], 1, x[1], x[2], {.reduce = reduce})};
          },
          .has_gradient = false},

@@ -11,14 +11,13 @@ namespace simmesh {
 namespace {
 
 using namespace whole_tensor_oracle;
-using Tensors = gsl::span<const Tensor>;
 
 TEST(JoiningStrategies, CatOfEverySplit) {
   for (std::int64_t dim : {0, -1})
     expect_whole_bits({.name = "cat",
                        .inputs = {values({4, 3}, {Partial(ReduceOp::sum)}),
                                   values({4, 3}, {Partial(ReduceOp::max)})},
-                       .function = [=](Tensors x) -> std::vector<Tensor> { return {cat(x, dim)}; }},
+                       .function = [=](Given x) -> Tensors { return {cat(x, dim)}; }},
                       {.schedules = {"fifo"}});
 }
 
@@ -27,7 +26,7 @@ TEST(JoiningStrategies, CatLeavesEmptyVectorsOut) {
   expect_whole_bits({.name = "cat of an empty vector",
                      .inputs = {{.shape = {0}, .alphabet = shards_and(1)},
                                 values({5, 3}, {Partial(ReduceOp::sum)})},
-                     .function = [](Tensors x) -> std::vector<Tensor> { return {cat(x, 1)}; },
+                     .function = [](Given x) -> Tensors { return {cat(x, 1)}; },
                      .has_gradient = false});
 }
 
@@ -38,7 +37,7 @@ TEST(JoiningStrategies, StackOfEverySplit) {
         {.name = "stack",
          .inputs = {values({4, 3}, {Partial(ReduceOp::sum)}),
                     {.shape = {4, 3}, .alphabet = {Replicate(), Shard(1), Partial(ReduceOp::sum)}}},
-         .function = [=](Tensors x) -> std::vector<Tensor> { return {stack(x, dim)}; }},
+         .function = [=](Given x) -> Tensors { return {stack(x, dim)}; }},
         {.schedules = {"fifo"}});
 }
 
@@ -47,7 +46,7 @@ TEST(JoiningStrategies, GradientsOfUnusedPieces) {
   for (std::size_t used : {0, 1})
     expect_whole_bits({.name = "split, chunk and unbind with unused pieces",
                        .inputs = {values({4, 3}, {Partial(ReduceOp::sum)})},
-                       .function = [=](Tensors x) -> std::vector<Tensor> {
+                       .function = [=](Given x) -> Tensors {
                          Tensor part = split(x[0], 2, 0)[used];
                          return {chunk(part, 2, -1)[used]};
                        }});

@@ -15,7 +15,7 @@ TEST(UnfoldingStrategies, WindowsOfEverySplit) {
       {.name = "unfold",
        .inputs = {{.shape = {5, 3},
                    .alphabet = shards_and(2, {Partial(ReduceOp::sum), Partial(ReduceOp::min)})}},
-       .function = [](gsl::span<const Tensor> x) -> std::vector<Tensor> {
+       .function = [](Given x) -> Tensors {
          return {unfold(x[0], {.dim = 0, .size = 3, .step = 2})};
        },
        .has_gradient = false});

@@ -10,7 +10,6 @@ namespace simmesh {
 namespace {
 
 using namespace whole_tensor_oracle;
-using Tensors = gsl::span<const Tensor>;
 
 const std::initializer_list<Placement> pending_kinds = {Partial(ReduceOp::sum),
                                                         Partial(ReduceOp::max)};
@@ -31,11 +30,10 @@ Tensor view_or_gather(const Tensor& x, const std::function<Tensor(const Tensor&)
 void expect_view(const char* name, const Shape& shape,
                  const std::function<Tensor(const Tensor&)>& function,
                  std::initializer_list<Placement> others = pending_kinds) {
-  expect_whole_bits({.name = name,
-                     .inputs = {values(shape, others)},
-                     .function = [&](Tensors x) -> std::vector<Tensor> {
-                       return {view_or_gather(x[0], function)};
-                     }});
+  expect_whole_bits(
+      {.name = name, .inputs = {values(shape, others)}, .function = [&](Given x) -> Tensors {
+         return {view_or_gather(x[0], function)};
+       }});
 }
 
 TEST(ViewStrategies, ViewsOfEverySplit) {
@@ -63,7 +61,7 @@ TEST(ViewStrategies, ViewsOfEverySplit) {
           own.push_back(kind);
       expect_whole_bits({.name = "view",
                          .inputs = {{.shape = one.from, .alphabet = own}},
-                         .function = [&](Tensors x) -> std::vector<Tensor> {
+                         .function = [&](Given x) -> Tensors {
                            return {view_or_gather(x[0], [&](const Tensor& tensor) {
                              return reshape(tensor, one.to);
                            })};
@@ -100,10 +98,10 @@ TEST(ViewStrategies, PartsOfDims) {
   expect_view("diagonal", {3, 4, 2},
               [](const Tensor& x) { return diagonal(x, {.offset = 1, .dim0 = 0, .dim1 = 1}); });
   expect_view("unbind", {3, 4}, [](const Tensor& x) { return unbind(x, -1)[2]; });
-  expect_whole_bits({.name = "split", .inputs = {values({5, 4})}, .function = [](Tensors x) {
+  expect_whole_bits({.name = "split", .inputs = {values({5, 4})}, .function = [](Given x) {
                        return split(x[0], 2, 0);
                      }});
-  expect_whole_bits({.name = "chunk", .inputs = {values({3, 5})}, .function = [](Tensors x) {
+  expect_whole_bits({.name = "chunk", .inputs = {values({3, 5})}, .function = [](Given x) {
                        return chunk(x[0], 2, -1);
                      }});
 }

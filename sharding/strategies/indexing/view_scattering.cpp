@@ -1,0 +1,41 @@
+#include "core/ops/indexing/view_scattering.h"
+
+#include "core/ops/indexing/places.h"
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/moving_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+// The source has the dims of x, or those but the one that is written to.
+StrategyRows rows_beside_dim(const StrategyRequest& call) {
+  const Shape& x = call.inputs[0].shape;
+  std::int64_t written = indexed_dim(call.attributes, x);
+  bool has_all = call.inputs[1].shape.size() == x.size();
+  StrategyRows rows;
+  for (std::int64_t dim = 0; dim < std::int64_t(x.size()); ++dim) {
+    std::int64_t of_source = dim - std::int64_t(!has_all && dim > written);
+    if (dim != written) rows.push_back(rule({Shard(dim), Shard(of_source)}, Shard(dim)));
+  }
+  return rows;
+}
+
+// Every element comes from one of both, so that those of pending tensors go on pending.
+StrategyRows slice_scatter_rows(const StrategyRequest& call) {
+  StrategyRows rows = rows_beside_dim(call);
+  add_pending_rows(rows, rule({Partial(), Partial()}, Partial()));
+  return rows;
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> view_scattering_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"select_scatter", {.rows = rows_beside_dim}},
+      {"slice_scatter", {.rows = slice_scatter_rows, .accepts_short_dims = true}},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

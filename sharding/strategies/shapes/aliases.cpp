@@ -1,0 +1,41 @@
+#include "core/ops/shapes/aliases.h"
+
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/pointwise_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+// The bytes of a pending tensor's parts are no parts of its bytes. Where the last dim grows or
+// shrinks, its elements don't stay in their places.
+StrategyRows view_dtype_rows(const StrategyRequest& call) {
+  std::int64_t last = std::int64_t(call.inputs[0].shape.size()) - 1;
+  bool is_resized = call.inputs[0].shape != call.outputs[0].shape;
+  return moving_rows(call, [=](std::int64_t dim) { return is_resized && dim == last ? -1 : dim; },
+                     {});
+}
+
+// Both parts of a number stay together. There is no largest complex number.
+StrategyRows complex_rows(const StrategyRequest& call) {
+  std::int64_t last = std::int64_t(call.inputs[0].shape.size()) - 1;
+  return moving_rows(call, [=](std::int64_t dim) { return dim == last ? -1 : dim; },
+                     {ReduceOp::sum, ReduceOp::avg});
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> alias_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"alias", passing()},
+      {"positive", passing()},
+      {"view_dtype", {.rows = view_dtype_rows, .accepts_short_dims = true}},
+      {"view_as_complex", {.rows = complex_rows}},
+      {"view_as_real", {.rows = complex_rows, .accepts_short_dims = true}},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

@@ -125,6 +125,13 @@ RulesCase read_rules_case(const RecordedCase& recorded) {
       in.keywords[name] = read_python_value((*kwargs)[name], in.inputs.size());
   for (const CaseField& row : recorded["rows"].items()) in.rows.push_back(read_row(row));
   in.combinations = read_combinations(recorded, in.rows);
+  auto next = in.combinations.begin();
+  for (const Row& row : in.rows) {
+    next = std::find(next, in.combinations.end(), row.inputs);
+    if (next == in.combinations.end())
+      recorded["rows"].reject("combinations of the candidates, in their order");
+    ++next;
+  }
   for (const Placements& combination : in.combinations)
     if (combination.size() != in.inputs.size())
       recorded.root().reject(fmt::format("placements for each of {} inputs", in.inputs.size()));

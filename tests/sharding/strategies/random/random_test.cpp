@@ -14,7 +14,7 @@ TEST(RandomStrategies, DrawWhatOneDeviceDraws) {
   for (Shape shape : {Shape{7, 3}, Shape{1, 3}, Shape{0, 2}})
     expect_whole_bits({.name = "draws",
                        .inputs = {{.shape = shape, .alphabet = kinds}},
-                       .function = [](Tensors x) {
+                       .function = [](gsl::span<const Tensor> x) {
                          Generator generator{.seed = 5};
                          return std::vector<Tensor>{
                              dropout(x[0], generator.next(), {.p = 0.25}),
@@ -28,7 +28,7 @@ TEST(RandomStrategies, DrawWhatOneDeviceDraws) {
 TEST(RandomStrategies, APartOfALargerTensorIsDrawnAtItsPlace) {
   expect_whole_bits({.name = "part",
                      .inputs = {{.shape = {4, 3}, .alphabet = shards_and(2)}},
-                     .function = [](Tensors x) {
+                     .function = [](gsl::span<const Tensor> x) {
                        ShardOfTensor shard{{8, 5}, {3, 2}};
                        return std::vector<Tensor>{
                            dropout(x[0], {.seed = 9}, {.p = 0.5, .shard = shard})};

@@ -12,7 +12,7 @@ TEST(FactoryStrategies, GiveWholeTensors) {
   expect_whole_bits({.name = "like",
                      .inputs = {{.shape = {5, 2}, .alphabet = all_kinds(2)}},
                      .function =
-                         [](Tensors x) {
+                         [](gsl::span<const Tensor> x) {
                            return std::vector<Tensor>{zeros_like(x[0]),
                                                       ones_like(x[0]),
                                                       full_like(x[0], -0.0),

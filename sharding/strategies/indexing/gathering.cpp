@@ -31,8 +31,7 @@ Attributes without_padding(const LocalCall& call) {
 }
 
 StrategyRows embedding_backward_rows(const StrategyRequest& call) {
-  StrategyRows rows = {
-      splitting_rule({Shard(rank_of(call.inputs[0]) - 1), Replicate()}, Shard(1))};
+  StrategyRows rows = {splitting_rule({Shard(rank_of(call.inputs[0]) - 1), Replicate()}, Shard(1))};
   for (std::int64_t dim = 0; dim < rank_of(call.inputs[1]); ++dim)
     rows.push_back(splitting_rule({Shard(dim), Shard(dim)}, Partial()));
   rows.push_back(rule({Partial(), Replicate()}, Partial()));

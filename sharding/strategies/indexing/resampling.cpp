@@ -11,8 +11,8 @@ namespace {
 
 // Images and their channels are resampled one by one; sums of images as images.
 StrategyRows image_rows(const StrategyRequest& call) {
-  return moving_rows(
-      call, [](std::int64_t dim) { return dim < 2 ? dim : -1; }, {ReduceOp::sum, ReduceOp::avg});
+  return moving_rows(call, [](std::int64_t dim) { return dim < 2 ? dim : -1; },
+                     {ReduceOp::sum, ReduceOp::avg});
 }
 
 // A quarter turn reverses one of both dims and exchanges them, so that the other one stays in

@@ -44,7 +44,7 @@ StrategyRows index_source_rows(const StrategyRequest& call) {
 
 gsl::span<const OpStrategy> scattering_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"scatter", {.rows = scatter_rows}},         {"scatter_add", {.rows = scatter_rows}},
+      {"scatter", {.rows = scatter_rows}},        {"scatter_add", {.rows = scatter_rows}},
       {"index_add", {.rows = index_source_rows}}, {"index_copy", {.rows = index_source_rows}},
       {"index_fill", {.rows = index_fill_rows}},
   };

@@ -14,16 +14,15 @@ namespace {
 StrategyRows view_dtype_rows(const StrategyRequest& call) {
   std::int64_t last = std::int64_t(call.inputs[0].shape.size()) - 1;
   bool is_resized = call.inputs[0].shape != call.outputs[0].shape;
-  return moving_rows(
-      call, [=](std::int64_t dim) { return is_resized && dim == last ? -1 : dim; }, {});
+  return moving_rows(call, [=](std::int64_t dim) { return is_resized && dim == last ? -1 : dim; },
+                     {});
 }
 
 // Both parts of a number stay together. There is no largest complex number.
 StrategyRows complex_rows(const StrategyRequest& call) {
   std::int64_t last = std::int64_t(call.inputs[0].shape.size()) - 1;
-  return moving_rows(
-      call, [=](std::int64_t dim) { return dim == last ? -1 : dim; },
-      {ReduceOp::sum, ReduceOp::avg});
+  return moving_rows(call, [=](std::int64_t dim) { return dim == last ? -1 : dim; },
+                     {ReduceOp::sum, ReduceOp::avg});
 }
 
 }  // namespace

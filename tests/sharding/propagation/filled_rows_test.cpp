@@ -32,8 +32,7 @@ TEST(FilledRows, RowsThatSplitAnewAreThereWithoutShards) {
   StrategyRows rows = {splitting_rule({Shard(1)}, Shard(1))};
   EXPECT_EQ(filled(rows, {Partial()}), (Texts{"R->R", "S(1)->S(1)"}));
   EXPECT_EQ(filled(rows, {Shard(0)}), (Texts{"R->R", "S(1)->S(1)"}));
-  EXPECT_EQ(filled(rows, {StridedShard(0, 2)}),
-            (Texts{"R->R", "S(1)->S(1)", "_S(1,2)->_S(1,2)"}));
+  EXPECT_EQ(filled(rows, {StridedShard(0, 2)}), (Texts{"R->R", "S(1)->S(1)", "_S(1,2)->_S(1,2)"}));
 }
 
 // Units of dim 0 are taken for units of another dim, or of another length.

@@ -38,12 +38,13 @@ inline void expect_of_curve(const char* name, Tensor (*f)(const Tensor&)) {
 
 inline void expect_of_two(const char* name, Tensor (*f)(const Tensor&, const Tensor&),
                           bool has_gradient = true) {
-  expect_whole_bits({.name = name,
-                     .inputs = {{.shape = {5, 2}, .alphabet = all_kinds(2)},
-                                {.shape = {5, 2}, .alphabet = all_kinds(2)}},
-                     .function = [f](gsl::span<const Tensor> x) { return std::vector<Tensor>{f(x[0], x[1])}; },
-                     .has_gradient = has_gradient},
-                    halves);
+  expect_whole_bits(
+      {.name = name,
+       .inputs = {{.shape = {5, 2}, .alphabet = all_kinds(2)},
+                  {.shape = {5, 2}, .alphabet = all_kinds(2)}},
+       .function = [f](gsl::span<const Tensor> x) { return std::vector<Tensor>{f(x[0], x[1])}; },
+       .has_gradient = has_gradient},
+      halves);
 }
 
 }  // namespace simmesh::whole_tensor_oracle

@@ -17,7 +17,8 @@ void expect_of_three(const char* name, const Placements& kinds,
   expect_whole_bits(
       {.name = name,
        .inputs = {input, input, input},
-       .function = [f](gsl::span<const Tensor> x) { return std::vector<Tensor>{f(x[0], x[1], x[2])}; }},
+       .function =
+           [f](gsl::span<const Tensor> x) { return std::vector<Tensor>{f(x[0], x[1], x[2])}; }},
       {.meshes = {{2}, {4}}});
 }
 
@@ -36,7 +37,8 @@ TEST(InterpolationStrategies, GiveWholeBits) {
       {.name = "lerp with a number",
        .inputs = {{.shape = {5, 2}, .alphabet = all_kinds(2)},
                   {.shape = {5, 2}, .alphabet = all_kinds(2)}},
-       .function = [](gsl::span<const Tensor> x) { return std::vector<Tensor>{lerp(x[0], x[1], 0.25)}; }},
+       .function =
+           [](gsl::span<const Tensor> x) { return std::vector<Tensor>{lerp(x[0], x[1], 0.25)}; }},
       {.meshes = {{2}}});
 }
 

@@ -46,7 +46,9 @@ TEST(PointwiseStrategies, OfTwoTensorsGiveWholeBits) {
         {"mul", mul}}) {
     expect_of_two(name, f);
     Input input{.shape = {5, 2}, .alphabet = few_kinds};
-    auto function = [f = f](gsl::span<const Tensor> x) { return std::vector<Tensor>{f(x[0], x[1])}; };
+    auto function = [f = f](gsl::span<const Tensor> x) {
+      return std::vector<Tensor>{f(x[0], x[1])};
+    };
     expect_whole_bits({.name = name, .inputs = {input, input}, .function = function}, grids);
   }
 }
@@ -78,7 +80,10 @@ TEST(PointwiseStrategies, BroadcastsGiveWholeBits) {
     Call call{.name = "broadcast",
               .inputs = {{.shape = {5, 3}, .alphabet = all_kinds(2)},
                          {.shape = second, .alphabet = alphabet}},
-              .function = [](gsl::span<const Tensor> x) { return std::vector<Tensor>{add(mul(x[0], x[1]), x[1])}; },
+              .function =
+                  [](gsl::span<const Tensor> x) {
+                    return std::vector<Tensor>{add(mul(x[0], x[1]), x[1])};
+                  },
               .has_gradient = false};
     expect_whole_bits(call, halves);
   }
@@ -87,10 +92,11 @@ TEST(PointwiseStrategies, BroadcastsGiveWholeBits) {
 // Ranks without elements fail, or give a piece of another shape.
 TEST(PointwiseStrategies, EmptyPiecesAndTensorsGiveWholeBits) {
   for (Shape shape : {Shape{1, 3}, Shape{2, 1}, Shape{0, 3}}) {
-    Call call{.name = "empty",
-              .inputs = {{.shape = shape, .alphabet = all_kinds(2)},
-                         {.shape = shape, .alphabet = all_kinds(2)}},
-              .function = [](gsl::span<const Tensor> x) { return std::vector<Tensor>{sub(x[0], x[1])}; }};
+    Call call{
+        .name = "empty",
+        .inputs = {{.shape = shape, .alphabet = all_kinds(2)},
+                   {.shape = shape, .alphabet = all_kinds(2)}},
+        .function = [](gsl::span<const Tensor> x) { return std::vector<Tensor>{sub(x[0], x[1])}; }};
     expect_whole_bits(call, halves);
   }
 }
@@ -101,7 +107,9 @@ TEST(PointwiseStrategies, IntegersStayWhole) {
       shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::max), Partial(ReduceOp::min)});
   for (DType dtype : {DType::int64, DType::int32}) {
     Formula data{.rule = Rule::small, .dtype = dtype};
-    auto both = [](gsl::span<const Tensor> x) { return std::vector<Tensor>{add(mul(x[0], 3), x[1])}; };
+    auto both = [](gsl::span<const Tensor> x) {
+      return std::vector<Tensor>{add(mul(x[0], 3), x[1])};
+    };
     expect_whole_bits({.name = "integers",
                        .inputs = {{.shape = {5}, .alphabet = pending, .data = data},
                                   {.shape = {5}, .alphabet = pending, .data = data}},
@@ -128,7 +136,9 @@ TEST(PointwiseStrategies, IntegersBesideAPendingSumBecomeFloating) {
 // In exact arithmetic a pending sum is rounded in parts.
 TEST(PointwiseStrategies, ExactSumsGiveTheBitsOfOneDevice) {
   Formula wide{.rule = Rule::wide};
-  auto chain = [](gsl::span<const Tensor> x) { return std::vector<Tensor>{div(mul(sub(x[0], x[1]), x[1]), 3)}; };
+  auto chain = [](gsl::span<const Tensor> x) {
+    return std::vector<Tensor>{div(mul(sub(x[0], x[1]), x[1]), 3)};
+  };
   Placements alphabet = shards_and(2);
   expect_whole_bits({.name = "exact",
                      .inputs = {{.shape = {5, 3}, .alphabet = alphabet, .data = wide},

@@ -9,8 +9,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-void expect_index(const std::vector<Input>& inputs,
-                  const std::function<Tensor(Given)>& function) {
+void expect_index(const std::vector<Input>& inputs, const std::function<Tensor(Given)>& function) {
   expect_whole_bits({.name = "index",
                      .inputs = inputs,
                      .function = [&](Given x) -> Tensors { return {function(x)}; }},

@@ -17,9 +17,7 @@ void expect_moved(const char* name, const std::function<Tensor(const Tensor&)>& 
                    .alphabet = shards_and(std::int64_t(shape.size()),
                                           {Partial(), Partial(ReduceOp::avg),
                                            Partial(ReduceOp::max), StridedShard(0, 2)})}},
-       .function = [&](Given x) -> Tensors {
-         return {function(x[0])};
-       }});
+       .function = [&](Given x) -> Tensors { return {function(x[0])}; }});
 }
 
 TEST(RearrangingStrategies, FlipAndRoll) {

@@ -10,11 +10,10 @@ namespace {
 using namespace whole_tensor_oracle;
 
 TEST(ResamplingStrategies, ImagesAndChannelsOneByOne) {
-  expect_whole_bits({.name = "upsample_nearest",
-                     .inputs = {values({3, 2, 2}, {Partial(), Partial(ReduceOp::max)})},
-                     .function = [](Given x) -> Tensors {
-                       return {upsample_nearest(x[0], {.size = {5}})};
-                     }});
+  expect_whole_bits(
+      {.name = "upsample_nearest",
+       .inputs = {values({3, 2, 2}, {Partial(), Partial(ReduceOp::max)})},
+       .function = [](Given x) -> Tensors { return {upsample_nearest(x[0], {.size = {5}})}; }});
 }
 
 // The dim that is not reversed stays split, at its new place.

@@ -13,9 +13,7 @@ void expect_alias(const char* name, const Shape& shape, bool has_gradient,
                   const std::function<Tensor(const Tensor&)>& function) {
   expect_whole_bits({.name = name,
                      .inputs = {values(shape, {Partial(), Partial(ReduceOp::max)})},
-                     .function = [&](Given x) -> Tensors {
-                       return {function(x[0])};
-                     },
+                     .function = [&](Given x) -> Tensors { return {function(x[0])}; },
                      .has_gradient = has_gradient});
 }
 

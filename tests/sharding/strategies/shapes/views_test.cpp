@@ -30,11 +30,10 @@ Tensor view_or_gather(const Tensor& x, const std::function<Tensor(const Tensor&)
 void expect_view(const char* name, const Shape& shape,
                  const std::function<Tensor(const Tensor&)>& function,
                  std::initializer_list<Placement> others = pending_kinds) {
-  expect_whole_bits({.name = name,
-                     .inputs = {values(shape, others)},
-                     .function = [&](Given x) -> Tensors {
-                       return {view_or_gather(x[0], function)};
-                     }});
+  expect_whole_bits(
+      {.name = name, .inputs = {values(shape, others)}, .function = [&](Given x) -> Tensors {
+         return {view_or_gather(x[0], function)};
+       }});
 }
 
 TEST(ViewStrategies, ViewsOfEverySplit) {

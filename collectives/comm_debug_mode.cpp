@@ -19,7 +19,8 @@ bool is_reduction(CollectiveOp op) {
 
 }  // namespace
 
-CommDebugMode::CommDebugMode() : rank_(&this_rank()) {
+CommDebugMode::CommDebugMode(Observer observer)
+    : rank_(&this_rank()), observer_(std::move(observer)) {
   rank_->state<CommScopes>().open.push_back(this);
   ++rank_->counters()[open_scopes];
 }
@@ -41,6 +42,7 @@ void CommDebugMode::see_in_scopes(Rank& rank, const CollectiveCall& call) {
     Count& count = scope->by_op_[std::size_t(call.op)];
     ++count.calls;
     count.bytes += bytes;
+    if (scope->observer_) scope->observer_(call);
     if (is_reduction(call.op) && !call.inputs.empty())
       ++scope->reductions_[{call.op, call.reduce, call.inputs[0].dtype()}];
   }

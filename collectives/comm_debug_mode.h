@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -33,8 +34,11 @@ class CommDebugMode {
     bool operator==(const Count&) const = default;
   };
 
+  // Observer is told of each of these calls before it begins.
+  using Observer = std::function<void(const CollectiveCall& call)>;
+
   // Throws a RuntimeError outside World::run.
-  CommDebugMode();
+  explicit CommDebugMode(Observer observer = {});
   ~CommDebugMode();
   CommDebugMode(const CommDebugMode&) = delete;
   CommDebugMode& operator=(const CommDebugMode&) = delete;
@@ -65,6 +69,7 @@ class CommDebugMode {
   static void see_in_scopes(Rank& rank, const CollectiveCall& call);
 
   Rank* rank_;  // null once it has ended
+  Observer observer_;
   std::array<Count, collective_op_count> by_op_{};
   std::map<std::tuple<CollectiveOp, ReduceOp, DType>, std::uint64_t> reductions_;
 };

@@ -178,6 +178,7 @@ std::vector<std::pair<std::string, std::string>> parallel_entries(const GatePara
   if (parallel.replicate) entries.emplace_back("replicate", replicate_entry(*parallel.replicate));
   if (parallel.fsdp) entries.emplace_back("fsdp", fsdp_entry(*parallel.fsdp));
   if (parallel.zero) entries.emplace_back("zero", zero_entry(*parallel.zero));
+  if (parallel.context) entries.emplace_back("context", context_entry(*parallel.context));
   entries.emplace_back("activation_checkpointing",
                        in_quotes(parallel.checkpoint_blocks ? "blocks" : "none"));
   return entries;

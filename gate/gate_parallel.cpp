@@ -1,5 +1,6 @@
 #include "gate/gate_parallel.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "gate/gate_model.h"
@@ -20,21 +21,41 @@ GateReplicate read_replicate(GateTable& table, const GateLayout& layout,
   return replicate;
 }
 
+std::optional<GateContext> read_context(GateTable& table, const GateLayout& layout,
+                                        const nn::ModelNode& model, const GateParallel& beside) {
+  auto key = table.table("context");
+  if (!key) return std::nullopt;
+  GateContext context = read_gate_context(*key, layout, model);
+  if (beside.zero) table.reject_value("context", "one of context and zero", "both of them");
+  auto sums = [&](const std::string& dim) { return dim == context.mesh; };
+  if (beside.fsdp && std::none_of(beside.fsdp->mesh.begin(), beside.fsdp->mesh.end(), sums))
+    table.reject_value("context", "a dim of fsdp.mesh, over which gradients are summed",
+                       "another dim");
+  return context;
+}
+
 }  // namespace
+
+std::vector<std::string> GateParallel::row_dims() const {
+  std::vector<std::string> dims;
+  if (replicate) dims = {replicate->mesh};
+  if (fsdp) dims = fsdp->mesh;
+  if (zero) dims = {zero->mesh};
+  if (context) std::erase(dims, context->mesh);
+  return dims;
+}
 
 std::int64_t GateParallel::parts(const GateLayout& layout) const {
   std::int64_t parts = 1;
-  if (replicate) parts = layout.shape[layout.index_of(replicate->mesh)];
-  if (fsdp)
-    for (const std::string& dim : fsdp->mesh) parts *= layout.shape[layout.index_of(dim)];
-  if (zero) parts = layout.shape[layout.index_of(zero->mesh)];
+  for (const std::string& dim : row_dims()) parts *= layout.shape[layout.index_of(dim)];
   return parts;
 }
 
 std::string_view GateParallel::form() const {
   constexpr std::string_view stages[] = {"zero0", "zero1", "zero2", "zero3"};
   if (zero) return stages[zero->stage()];
-  return fsdp ? "fsdp" : replicate ? "replicate" : "single_device";
+  if (fsdp || replicate) return fsdp ? "fsdp" : "replicate";
+  return context ? "context" : "single_device";
 }
 
 GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
@@ -53,10 +74,10 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
       table.reject_value("zero", "one of fsdp, replicate and zero", "two of them");
     parallel.zero = read_gate_zero(*zero, layout);
   }
+  parallel.context = read_context(table, layout, model, parallel);
   std::string checkpointing = table.word("activation_checkpointing", "none", {"none", "blocks"});
   table.refuse("tensor", "tensor parallelism");
   table.refuse("sequence", "sequence parallelism");
-  table.refuse("context", "context parallelism");
   table.refuse("expert", "expert parallelism");
   table.refuse("pipeline", "pipeline parallelism");
   table.finish();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "gate/gate_context.h"
 #include "gate/gate_fsdp.h"
 #include "gate/gate_zero.h"
 
@@ -16,17 +17,23 @@ struct GateReplicate {
   bool find_unused = false;
 };
 
-// GateParallel is the table [parallel]: at most one of its forms of parallelism.
+// GateParallel is the table [parallel]: at most one of replicate, fsdp and zero, the first two also
+// together with context.
 struct GateParallel {
   std::optional<GateReplicate> replicate;
   std::optional<GateFsdp> fsdp;
   std::optional<GateZero> zero;
+  std::optional<GateContext> context;
   bool checkpoint_blocks = false;
 
-  // parts returns the number of parts into which the rows of a micro-batch are cut on a mesh.
+  // row_dims returns the mesh dims over which the rows of a micro-batch are cut, and parts into how
+  // many parts.
+  std::vector<std::string> row_dims() const;
   std::int64_t parts(const GateLayout& layout) const;
-  // form returns "single_device", "replicate", "fsdp", or "zero0" to "zero3".
+  // form returns "single_device", "replicate", "fsdp", "zero0" to "zero3" or "context".
   std::string_view form() const;
+  // has_schedule says whether parameters are fetched and released by a schedule: in ZeRO stage 3.
+  bool has_schedule() const { return zero && zero->stage() == 3; }
 };
 
 // read_gate_parallel reads the table for a model on a mesh.

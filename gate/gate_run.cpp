@@ -144,8 +144,17 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
     std::optional<fsdp::ObserverScope> observer;
     if (request.observes || request.has_details)
       observer.emplace([&](const fsdp::Event& event) { observation.see(event); });
+    std::optional<zero::ObserverScope> zero_observer;
+    bool has_schedule = request.observes && rank.id() == 0 && gate_.parallel.has_schedule();
+    if (has_schedule)
+      zero_observer.emplace([&](const zero::Event& event) {
+        if (own.schedule) own.schedule->see(event);
+      });
     ParallelForm form;
-    form.prepare = [&](nn::Module& model) { observation.set_model(model); };
+    form.prepare = [&](nn::Module& model) {
+      observation.set_model(model);
+      if (has_schedule) own.schedule.emplace(model);
+    };
     form.at_phase = [&](std::int64_t step, TrainPhase phase) {
       if (phase == TrainPhase::forward) observation.begin_step(step);
       own.operations[std::size_t(step)][std::size_t(phase)] = rank.operations();

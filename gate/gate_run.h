@@ -15,6 +15,7 @@
 #include "gate/gate_task.h"
 #include "training/gather_tally.h"
 #include "training/run_record.h"
+#include "zero/schedule_record.h"
 
 namespace simmesh {
 
@@ -34,6 +35,8 @@ struct RankFindings {
   std::optional<RunRecord> record;
   std::vector<std::pair<std::string, zero::MemoryUse>> memory;  // of an observed run with ZeRO
   GatherTally gathers;                                          // of an observed run
+  // Of rank 0 of an observed run with ZeRO stage 3: the schedule of its last iteration.
+  std::optional<zero::ScheduleRecord> schedule;
   std::vector<std::string> events;  // of the rank and step that expect.events names
   // Of a run with details: the calls of each kind of reduction, as CommDebugMode names them, and a
   // hash over the events of each step.

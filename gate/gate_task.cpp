@@ -1,11 +1,13 @@
 #include "gate/gate_task.h"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "collectives/collectives.h"
 #include "core/memory/data_mode.h"
 #include "core/tensor/chunk.h"
+#include "training/context_form.h"
 #include "zero/replicate.h"
 
 namespace simmesh {
@@ -68,27 +70,41 @@ GateTask gate_task(const GateFile& gate) {
   return result;
 }
 
-TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form,
-                             const AtZeroMemory& at_memory) {
-  if (gate.parallel.fsdp) {
-    ShardedTraining sharded(task.plan, gate.parallel.fsdp->settings);
-    return train(task.training, sharded.form(std::move(form)));
-  }
-  if (gate.parallel.zero) {
-    const GateZero& zero = *gate.parallel.zero;
-    ProcessGroup group =
-        process_group(init_device_mesh(gate.mesh.shape, gate.mesh.names), zero.mesh);
-    return train(task.training, zero_form({.config = zero.config, .at_memory = at_memory}, group,
-                                          std::move(form)));
-  }
-  if (!gate.parallel.replicate) return train(task.training, form);
-  const GateReplicate& options = *gate.parallel.replicate;
+namespace {
+
+// The ranks along some dims of a mesh, in the order of their coordinates, with this rank among
+// them.
+ProcessGroup group_along(const GateFile& gate, std::vector<std::string> dims) {
   DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
-  ProcessGroup group = process_group(mesh, options.mesh);
+  if (dims.size() == 1) return process_group(mesh, dims.front());
+  std::sort(dims.begin(), dims.end(), [&](const std::string& a, const std::string& b) {
+    return gate.mesh.index_of(a) < gate.mesh.index_of(b);
+  });
+  return ProcessGroup::of(mesh[DimNames(dims)].ranks(), "rows");
+}
+
+// With sequences that are cut, rows are cut over the other dims only.
+ParallelForm with_cut_sequences(const GateFile& gate, ParallelForm form) {
+  if (!gate.parallel.context) return form;
+  const GateContext& context = *gate.parallel.context;
+  std::vector<std::string> dims = gate.parallel.row_dims();
+  form.parts = gate.parts();
+  form.part = dims.empty() ? 0 : group_along(gate, dims).rank();
+  DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
+  return with_context(std::move(form), context.style, mesh[context.mesh]);
+}
+
+// Gradients are summed over the dims of rows and of sequences.
+ParallelForm replicated_form(const GateFile& gate, ParallelForm form) {
+  GateReplicate options = gate.parallel.replicate.value_or(
+      GateReplicate{.find_unused = has_kind(model_node(gate.model, gate.model_use()), "moe")});
+  std::vector<std::string> dims = gate.parallel.row_dims();
+  if (gate.parallel.context) dims.push_back(gate.parallel.context->mesh);
+  ProcessGroup group = group_along(gate, dims);
   auto replication = std::make_shared<std::optional<Replication>>();
   form.part = group.rank();
   form.parts = group.size();
-  form.prepare = [&options, group, replication, next = std::move(form.prepare)](nn::Module& model) {
+  form.prepare = [options, group, replication, next = std::move(form.prepare)](nn::Module& model) {
     replication->emplace(replicate(
         model, group,
         {.bucket_bytes = std::size_t(options.bucket_bytes), .find_unused = options.find_unused}));
@@ -98,7 +114,26 @@ TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, Paralle
     (*replication)->set_requires_gradient_sync(is_last);
   };
   form.all_sum = [group](const Tensor& value) { return all_reduce(value, ReduceOp::sum, group); };
-  return train(task.training, form);
+  return form;
+}
+
+}  // namespace
+
+TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, ParallelForm form,
+                             const AtZeroMemory& at_memory) {
+  if (gate.parallel.fsdp) {
+    ShardedTraining sharded(task.plan, gate.parallel.fsdp->settings);
+    return train(task.training, with_cut_sequences(gate, sharded.form(std::move(form))));
+  }
+  if (gate.parallel.zero) {
+    const GateZero& zero = *gate.parallel.zero;
+    ProcessGroup group =
+        process_group(init_device_mesh(gate.mesh.shape, gate.mesh.names), zero.mesh);
+    return train(task.training, zero_form({.config = zero.config, .at_memory = at_memory}, group,
+                                          std::move(form)));
+  }
+  if (!gate.parallel.replicate && !gate.parallel.context) return train(task.training, form);
+  return train(task.training, with_cut_sequences(gate, replicated_form(gate, std::move(form))));
 }
 
 }  // namespace simmesh

@@ -107,6 +107,8 @@ class Checks {
       if (base_.ranks[0].calls[op] > 0)
         result_.collectives[name_of(CollectiveOp(op))] = base_.ranks[0].calls[op];
     result_.zero_memory = base_.ranks[0].memory;
+    if (const auto& schedule = base_.ranks[0].schedule; schedule && !schedule->is_empty())
+      result_.zero_schedule = schedule->svg();
     if (gate_.parallel.fsdp)
       result_.gathers = std::max_element(base_.ranks.begin(), base_.ranks.end(),
                                          [](const RankFindings& a, const RankFindings& b) {

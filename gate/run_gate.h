@@ -46,6 +46,8 @@ struct GateResult {
   std::optional<GatherTally> gathers;
   // For a gate with ZeRO: what the engine of the first rank held, by moment.
   std::vector<std::pair<std::string, zero::MemoryUse>> zero_memory;
+  // For a gate with ZeRO stage 3: a picture of the last iteration of the first rank, as SVG.
+  std::string zero_schedule;
   std::optional<DeviceFigures> device;  // if the gate has a device
   std::vector<double> losses;
   std::string failure;    // report of the first run that failed; empty if none did

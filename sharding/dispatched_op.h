@@ -16,15 +16,17 @@ struct DispatchedOp {
   using PlacementsOfTensors = std::vector<std::optional<Placements>>;
 
   const Op& op;
+  gsl::span<const Tensor> inputs;
   PlacementsOfTensors given;
   PlacementsOfTensors used;
   std::vector<Placements> outputs;
   // What bringing the inputs there costs by the planner's prices.
   double redistribute_cost_us = 0.0;
+  gsl::span<const Tensor> results = {};
 };
 
-// DispatchScope tells of each op that its rank runs on distributed tensors, in their order, forward
-// and backward.
+// DispatchScope tells of each op that its rank has run on distributed tensors, in their order,
+// forward and backward.
 //
 //   std::vector<std::string> names;
 //   DispatchScope scope([&](const DispatchedOp& one) { names.push_back(one.op.name); });

@@ -27,7 +27,8 @@ void validate_local_redistribute(const PlanRequest& request);
 // on mesh dims of size 1 do nothing and always can.
 //   RuntimeError    a shard to a pending placement (release 2.15: other than a plain one to P(sum))
 //   AssertionError  a pending placement to another one
-//   ValueError      a replica to a pending placement other than sum, avg, min and max
+//   ValueError      a replica to a pending placement other than sum, avg, min and max, and the
+//                   MaskPartial of a table
 void validate_steps(const Plan& plan, const PlanRequest& request);
 
 }  // namespace simmesh

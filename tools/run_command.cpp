@@ -19,9 +19,25 @@ namespace {
 struct RunArguments {
   std::vector<std::string> paths;
   bool explain = false;
+  std::string picture;
   RunOptions run;
   OutputOptions output;
 };
+
+// Refuses a picture that can't be drawn before anything runs.
+void expect_picture(const std::string& path, const std::vector<GateFile>& gates) {
+  if (path.empty()) return;
+  if (!path.ends_with(".svg"))
+    raise(ErrorKind::value_error, "tools/run",
+          "--picture: expected a file that ends in .svg, got '{}'", path);
+  if (gates.size() != 1)
+    raise(ErrorKind::value_error, "tools/run", "--picture: expected one gate, got {}",
+          gates.size());
+  if (!gates[0].parallel.has_schedule())
+    raise(ErrorKind::value_error, "tools/run",
+          "--picture: expected a gate with parallel.zero of stage 3, got {}", gates[0].file);
+  expect_writable(path, "the picture");
+}
 
 // All files are read before the first gate runs, and nothing is printed before the last has run.
 int run(const RunArguments& arguments, const RunWords& options) {
@@ -37,6 +53,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     if (!replays) expect_checks(gate);
   if (!options.trace_file.empty() && gates.size() != 1)
     raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
+  expect_picture(arguments.picture, gates);
   for (const GateFile& gate : gates)
     expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
   std::vector<GateResult> results;
@@ -48,6 +65,8 @@ int run(const RunArguments& arguments, const RunWords& options) {
         results.push_back(std::move(result));
         return true;
       });
+  if (!arguments.picture.empty() && !results.empty() && !results[0].zero_schedule.empty())
+    write_file(arguments.picture, results[0].zero_schedule, "the picture");
   print_report(arguments.output.json ? to_json(results)
                                      : to_text(results, {.quiet = arguments.output.quiet}));
   if (Interrupt::requested()) {
@@ -68,6 +87,9 @@ void add_run_command(CLI::App& program, int& status) {
   app->add_option("GATE", arguments->paths, "gate files")->required();
   app->add_flag("--explain", arguments->explain,
                 "print the gate with all defaults as TOML, without running it");
+  app->add_option("--picture", arguments->picture,
+                  "draw what stage 3 of ZeRO fetches and releases in the last iteration (.svg)")
+      ->type_name("OUT.svg");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });

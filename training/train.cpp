@@ -21,7 +21,8 @@ namespace {
 Tensor part_of(const Tensor& batch, const ParallelForm& form) {
   // The copy charges the rank for its own rows only.
   Chunk chunk = chunk_of({.size = batch.size(0), .parts = form.parts, .index = form.part});
-  return batch.narrow({0, chunk.start, chunk.length}).clone();
+  Tensor rows = batch.narrow({0, chunk.start, chunk.length});
+  return (form.part_of_rows ? form.part_of_rows(rows) : rows).clone();
 }
 
 // Returns the terms of the loss: their sum, divided by their number, is the loss.

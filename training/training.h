@@ -110,6 +110,8 @@ struct ParallelForm {
   // The part of each batch that this rank takes, along dim 0.
   std::int64_t part = 0;
   std::int64_t parts = 1;
+  // Of these rows, what the rank takes of an input or target; all of them where it is not given.
+  std::function<Tensor(const Tensor& rows)> part_of_rows = {};
   // The number that gradients are divided by after they are summed over the parts: 1 for sums, the
   // number of parts for means. The loss of each part is multiplied by it.
   double gradient_divisor = 1.0;

@@ -1,5 +1,6 @@
 #include "zero/config.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/check/error.h"
@@ -58,6 +59,10 @@ BatchSizes Config::batch_sizes(std::int64_t ranks) const {
           sizes.train_micro_batch_size_per_gpu, sizes.gradient_accumulation_steps, ranks,
           sizes.train_batch_size);
   return sizes;
+}
+
+std::int64_t Aio::file_bytes_min() const {
+  return std::max<std::int64_t>(std::int64_t(1) << 20, block_size);
 }
 
 optim::LossScaler::Options Fp16::scaler() const {

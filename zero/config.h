@@ -10,6 +10,7 @@
 
 #include "core/optim/loss_scaler.h"
 #include "core/tensor/dtype.h"
+#include "zero/scheduler_config.h"
 
 namespace simmesh::zero {
 
@@ -56,12 +57,6 @@ struct LeafModule {
   std::vector<std::string> classes = {};
   std::vector<std::string> names = {};
   std::vector<std::string> name_suffixes = {};
-};
-
-// ZeroppLocoParam is the error feedback of quantised gradients.
-struct ZeroppLocoParam {
-  double err_beta = 0.8;
-  std::int64_t reset_T = 1024;
 };
 
 // ZeroOptimization is the section zero_optimization. Keys of stage 3 have their names without the
@@ -113,7 +108,6 @@ struct ZeroOptimization {
   bool zero_quantized_weights = false;
   bool zero_quantized_nontrainable_weights = false;
   bool zero_quantized_gradients = false;
-  std::optional<ZeroppLocoParam> zeropp_loco_param = {};
 
   // Offload. An absent section is one with the device "none".
   std::optional<OffloadParam> offload_param = {};
@@ -145,6 +139,14 @@ struct DataTypes {
   std::optional<DType> grad_accum_dtype = {};
 };
 
+// Aio is the section aio, of which only the size of blocks decides anything here.
+struct Aio {
+  std::int64_t block_size = 1 << 20;  // bytes
+
+  // file_bytes_min returns the bytes below which a tensor isn't worth a file: 1 MiB, or a block.
+  std::int64_t file_bytes_min() const;
+};
+
 // OptimizerConfig is the section optimizer: an optimiser by name ("Adam", "AdamW" or "SGD") and its
 // params. In DeepSpeed, Adam decouples weight decay too, unless adam_w_mode is off.
 struct OptimizerConfig {
@@ -166,10 +168,8 @@ struct BatchSizes {
   std::int64_t gradient_accumulation_steps = 1;
 };
 
-// AutoValues are what "auto" stands for in a file, as Hugging Face's trainer fills it in. "auto" in
-// zero_optimization is the default where hidden_size isn't given; with it, reduce_bucket_size is
-// its square, stage3_prefetch_bucket_size 0.9 times that and stage3_param_persistence_threshold ten
-// times the size.
+// AutoValues are what "auto" stands for in a file, as Hugging Face's trainer fills it in. What
+// follows from the file needs none; see zero/config_autos.h.
 struct AutoValues {
   std::optional<std::int64_t> train_batch_size = {};
   std::optional<std::int64_t> train_micro_batch_size_per_gpu = {};
@@ -182,6 +182,8 @@ struct AutoValues {
   std::optional<std::array<double, 2>> betas = {};
   std::optional<double> eps = {};
   std::optional<std::int64_t> hidden_size = {};
+  std::optional<std::int64_t> warmup_num_steps = {};
+  std::optional<std::int64_t> total_num_steps = {};
 };
 
 // Config is a configuration of DeepSpeed.
@@ -204,7 +206,9 @@ struct Config {
   Bf16 bf16 = {};
   DataTypes data_types = {};
   ZeroOptimization zero_optimization = {};
+  Aio aio = {};
   std::optional<OptimizerConfig> optimizer = {};
+  std::optional<SchedulerConfig> scheduler = {};
   // Gradients are sums over the ranks instead of means. This key is ours: sums in exact arithmetic
   // have the bits of one device for any number of ranks.
   bool sum_gradients = false;

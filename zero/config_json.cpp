@@ -2,53 +2,17 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/check/edit_distance.h"
 #include "core/check/error.h"
+#include "zero/config_autos.h"
+#include "zero/config_features.h"
 #include "zero/config_keys.h"
+#include "zero/scheduler_json.h"
 
 namespace simmesh::zero {
 
 namespace {
 
 constexpr std::string_view file_source = "zero/config";
-
-bool is_auto(const JsonValue& value) { return value.is_text("auto"); }
-
-// Puts the value that "auto" stands for in its place.
-template <class T>
-void resolve_auto(JsonValue& object, const std::string& section, const std::string& name,
-                  const std::optional<T>& value) {
-  JsonValue* found = object.find(name);
-  if (found == nullptr || !is_auto(*found)) return;
-  if (!value)
-    raise(ErrorKind::value_error, file_source,
-          "{}{}: expected a value that \"auto\" stands for, got none", section, name);
-  *found = written(*value);
-}
-
-void resolve_zero_autos(JsonValue& section, const AutoValues& autos) {
-  if (autos.hidden_size) {
-    std::int64_t size = *autos.hidden_size;
-    resolve_auto<std::int64_t>(section, "", "reduce_bucket_size", size * size);
-    resolve_auto<std::int64_t>(section, "", "stage3_prefetch_bucket_size", size * size * 9 / 10);
-    resolve_auto<std::int64_t>(section, "", "stage3_param_persistence_threshold", 10 * size);
-  }
-  auto& entries = std::get<JsonValue::Object>(section.value);
-  entries.erase(std::remove_if(entries.begin(), entries.end(),
-                               [](const auto& entry) { return is_auto(entry.second); }),
-                entries.end());
-}
-
-// Keys that simmesh knows and whose only value here is the default: they are refused otherwise.
-void take_default_only(JsonValue& section, const std::string& path, const char* name,
-                       const JsonValue& value) {
-  const JsonValue* found = section.find(name);
-  if (found == nullptr) return;
-  if (!found->is_null() && found->text() != value.text())
-    raise(ErrorKind::value_error, file_source, "{}{}: expected {}, got {}", path, name,
-          value.text(80), found->text(80));
-  section.erase(name);
-}
 
 // Rewrites keys of old files.
 void renew(JsonValue& section, const char* old_name, const char* name) {
@@ -66,31 +30,32 @@ void renew(JsonValue& section, const char* old_name, const char* name) {
   section.set(name, std::move(offload));
 }
 
-void read_zero(JsonValue section, const AutoValues& autos, ZeroOptimization& zero) {
+void read_zero(JsonValue section, ZeroOptimization& zero) {
   if (const auto* flag = section.get<bool>()) {
     zero.stage = *flag ? 1 : 0;
     return;
   }
   expect_object({section, "zero_optimization"});
-  resolve_zero_autos(section, autos);
   renew(section, "cpu_offload", "offload_optimizer");
   renew(section, "cpu_offload_param", "offload_param");
   section.erase("cpu_offload_use_pin_memory");
   take_default_only(section, "zero_optimization.", "zenflow", JsonValue());
+  if (section.find("zeropp_loco_param") != nullptr)
+    raise(ErrorKind::value_error, file_source,
+          "zero_optimization.zeropp_loco_param: expected no such key, got one: DeepSpeed 0.19.8 "
+          "has no error feedback of quantised gradients any more");
   read_section({section, "zero_optimization"}, zero);
 }
 
-void read_fp16(JsonValue section, const AutoValues& autos, Fp16& fp16) {
+void read_fp16(JsonValue section, Fp16& fp16) {
   expect_object({section, "fp16"});
-  resolve_auto(section, "fp16.", "enabled", autos.fp16);
   take_default_only(section, "fp16.", "auto_cast", JsonValue::of(false));
   take_default_only(section, "fp16.", "fp16_master_weights_and_grads", JsonValue::of(false));
   read_section({section, "fp16"}, fp16);
 }
 
-void read_bf16(JsonValue section, const AutoValues& autos, Bf16& bf16) {
+void read_bf16(JsonValue section, Bf16& bf16) {
   expect_object({section, "bf16"});
-  resolve_auto(section, "bf16.", "enabled", autos.bf16);
   section.erase("immediate_grad_update");
   take_default_only(section, "bf16.", "check_grad_overflow", JsonValue::of(true));
   take_default_only(section, "bf16.", "bf16_master_weights_and_grads", JsonValue::of(false));
@@ -98,7 +63,7 @@ void read_bf16(JsonValue section, const AutoValues& autos, Bf16& bf16) {
   read_section({section, "bf16"}, bf16);
 }
 
-void read_optimizer(const JsonValue& section, const AutoValues& autos, OptimizerConfig& optimizer) {
+void read_optimizer(const JsonValue& section, OptimizerConfig& optimizer) {
   expect_object({section, "optimizer"});
   JsonValue params = JsonValue::object();
   for (const auto& [name, value] : *section.get<JsonValue::Object>()) {
@@ -117,78 +82,42 @@ void read_optimizer(const JsonValue& section, const AutoValues& autos, Optimizer
           "optimizer.type: expected Adam, AdamW or SGD, got {}", optimizer.type);
   optimizer.type = lower == "adam" ? "Adam" : lower == "adamw" ? "AdamW" : "SGD";
   expect_object({params, "optimizer.params"});
-  resolve_auto(params, "optimizer.params.", "lr", autos.lr);
-  resolve_auto(params, "optimizer.params.", "betas", autos.betas);
-  resolve_auto(params, "optimizer.params.", "eps", autos.eps);
-  resolve_auto(params, "optimizer.params.", "weight_decay", autos.weight_decay);
-  params.erase("torch_adam");
+  for (const char* name : {"torch_adam", "fused"}) params.erase(name);
+  take_default_only(params, "optimizer.params.", "bias_correction", JsonValue::of(true));
+  take_default_only(params, "optimizer.params.", "amsgrad", JsonValue::of(false));
   read_section({params, "optimizer.params"}, optimizer);
 }
 
-// Sections of DeepSpeed that change a run and that simmesh doesn't have. Keys that only say what is
-// printed or measured are left alone, as DeepSpeed leaves keys alone that it doesn't know.
-void refuse_missing_features(const JsonValue& object) {
-  for (const char* name : {"scheduler", "curriculum_learning", "compression_training",
-                           "data_efficiency", "tensor_parallel", "pipeline"})
-    if (const JsonValue* found = object.find(name); found != nullptr && !found->is_null())
-      raise(ErrorKind::value_error, file_source, "{}: expected no such section, got one", name);
-  for (const char* name : {"amp", "torch_autocast", "progressive_layer_drop", "eigenvalue"}) {
-    const JsonValue* found = object.find(name);
-    const JsonValue* enabled = found == nullptr ? nullptr : found->find("enabled");
-    if (enabled == nullptr) continue;
-    bool is_enabled = false;
-    read_value({*enabled, std::string(name) + ".enabled"}, {}, is_enabled);
-    if (is_enabled)
-      raise(ErrorKind::value_error, file_source, "{}.enabled: expected false, got true", name);
-  }
-  JsonValue copy = object;
-  take_default_only(copy, "", "sparse_gradients", JsonValue::of(false));
-}
-
-// DeepSpeed leaves top-level keys alone that it doesn't know. A misspelt one would train something
-// else without a word, so a key that is nearly one of ours is refused. Short ones are too alike.
-void refuse_misspelt_keys(const JsonValue& object) {
-  constexpr std::size_t edits_max = 2, letters_min = 8;
-  std::vector<std::string_view> known = {"zero_optimization", "data_types", "optimizer"};
-  for (const ConfigKey<Config>& key : config_keys<Config>()) known.emplace_back(key.name);
-  for (const auto& [name, value] : *object.get<JsonValue::Object>()) {
-    std::string_view written = std::string_view(name).substr(0, 100);
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    for (std::string_view key : known)
-      if (key.size() >= letters_min && edit_distance(written, key) <= edits_max)
-        raise(ErrorKind::value_error, file_source, "{}: expected a known key such as {}", written,
-              key);
-  }
-}
-
-void read_top_level(JsonValue& object, const AutoValues& autos, Config& config) {
-  resolve_auto(object, "", "train_batch_size", autos.train_batch_size);
-  resolve_auto(object, "", "train_micro_batch_size_per_gpu", autos.train_micro_batch_size_per_gpu);
-  resolve_auto(object, "", "gradient_accumulation_steps", autos.gradient_accumulation_steps);
-  resolve_auto(object, "", "gradient_clipping", autos.gradient_clipping);
-  for (const ConfigKey<Config>& key : config_keys<Config>())
-    if (const JsonValue* found = object.find(key.name)) key.read({*found, key.name}, config);
+// How files are read and written doesn't matter here, but for the size of a block.
+void read_aio(const JsonValue& section, Aio& aio) {
+  expect_object({section, "aio"});
+  JsonValue known = JsonValue::object();
+  if (const JsonValue* found = section.find("block_size")) known.set("block_size", *found);
+  read_section({known, "aio"}, aio);
 }
 
 template <class Section, class Read>
-void read_named(const JsonValue& object, const char* name, const AutoValues& autos,
-                Section& section, Read read) {
-  if (const JsonValue* found = object.find(name)) read(*found, autos, section);
+void read_named(const JsonValue& object, const char* name, Section& section, Read read) {
+  if (const JsonValue* found = object.find(name)) read(*found, section);
 }
 
 Config read_config(JsonValue object, const AutoValues& autos) {
   expect_object({object, "the configuration"});
   refuse_missing_features(object);
   refuse_misspelt_keys(object);
+  resolve_autos(object, autos);
   Config config;
-  read_top_level(object, autos, config);
-  read_named(object, "zero_optimization", autos, config.zero_optimization, read_zero);
-  read_named(object, "fp16", autos, config.fp16, read_fp16);
-  read_named(object, "bf16", autos, config.bf16, read_bf16);
+  for (const ConfigKey<Config>& key : config_keys<Config>())
+    if (const JsonValue* found = object.find(key.name)) key.read({*found, key.name}, config);
+  read_named(object, "zero_optimization", config.zero_optimization, read_zero);
+  read_named(object, "fp16", config.fp16, read_fp16);
+  read_named(object, "bf16", config.bf16, read_bf16);
+  read_named(object, "aio", config.aio, read_aio);
   if (const JsonValue* found = object.find("data_types"))
     read_section({*found, "data_types"}, config.data_types);
   if (const JsonValue* found = object.find("optimizer"); found != nullptr && !found->is_null())
-    read_optimizer(*found, autos, config.optimizer.emplace());
+    read_optimizer(*found, config.optimizer.emplace());
+  if (const JsonValue* found = object.find("scheduler")) config.scheduler = read_scheduler(*found);
   if (config.fp16.enabled && config.bf16.enabled)
     raise(ErrorKind::assertion_error, file_source,
           "expected fp16.enabled or bf16.enabled, got both: bfloat16 and fp16 modes cannot be "
@@ -207,12 +136,14 @@ JsonValue written_config(const Config& config) {
   object.set("fp16", write_section(config.fp16));
   object.set("bf16", write_section(config.bf16));
   object.set("data_types", write_section(config.data_types));
+  object.set("aio", write_section(config.aio));
   if (config.optimizer) {
     JsonValue optimizer = JsonValue::object();
     optimizer.set("type", JsonValue::of(config.optimizer->type));
     optimizer.set("params", write_section(*config.optimizer));
     object.set("optimizer", std::move(optimizer));
   }
+  if (config.scheduler) object.set("scheduler", written_scheduler(*config.scheduler));
   return object;
 }
 

@@ -1,7 +1,5 @@
 #include "zero/config_keys.h"
 
-#include <type_traits>
-
 #include "core/check/error.h"
 
 namespace simmesh::zero {
@@ -9,55 +7,6 @@ namespace simmesh::zero {
 namespace {
 
 constexpr std::string_view keys_source = "zero/config";
-constexpr ConfigBounds not_negative{.min = 0};
-constexpr ConfigBounds above_zero{.min = 0, .is_open = true};
-
-// How a field is read: a section by its keys, all else by its type.
-template <class T>
-struct IsSection : std::false_type {};
-template <>
-struct IsSection<OffloadParam> : std::true_type {};
-template <>
-struct IsSection<OffloadOptimizer> : std::true_type {};
-template <>
-struct IsSection<LeafModule> : std::true_type {};
-template <>
-struct IsSection<ZeroppLocoParam> : std::true_type {};
-
-template <class T>
-void read_field(const ConfigValue& value, const ConfigBounds& bounds, T& out) {
-  if constexpr (IsSection<T>::value)
-    read_section(value, out);
-  else
-    read_value(value, bounds, out);
-}
-
-template <class T>
-void read_field(const ConfigValue& value, const ConfigBounds& bounds, std::optional<T>& out) {
-  out.reset();
-  if (!value.json.is_null()) read_field(value, bounds, out.emplace());
-}
-
-template <class T>
-JsonValue write_field(const T& field) {
-  if constexpr (IsSection<T>::value)
-    return write_section(field);
-  else
-    return written(field);
-}
-
-template <class T>
-JsonValue write_field(const std::optional<T>& field) {
-  return field ? write_field(*field) : JsonValue();
-}
-
-template <class Section, class T>
-ConfigKey<Section> key(std::string name, T Section::*field, ConfigBounds bounds = {}) {
-  return {.name = std::move(name),
-          .read = [field, bounds](const ConfigValue& value,
-                                  Section& section) { read_field(value, bounds, section.*field); },
-          .write = [field](const Section& section) { return write_field(section.*field); }};
-}
 
 // A key that also goes by the name with the prefix stage3_.
 template <class T>
@@ -114,7 +63,6 @@ std::vector<ConfigKey<ZeroOptimization>> keys_of_all_stages() {
       key("zero_quantized_weights", &Zero::zero_quantized_weights),
       key("zero_quantized_nontrainable_weights", &Zero::zero_quantized_nontrainable_weights),
       key("zero_quantized_gradients", &Zero::zero_quantized_gradients),
-      key("zeropp_loco_param", &Zero::zeropp_loco_param),
       key("offload_param", &Zero::offload_param),
       key("offload_optimizer", &Zero::offload_optimizer),
   };
@@ -189,15 +137,6 @@ const std::vector<ConfigKey<LeafModule>>& config_keys() {
 }
 
 template <>
-const std::vector<ConfigKey<ZeroppLocoParam>>& config_keys() {
-  static const std::vector<ConfigKey<ZeroppLocoParam>> keys = {
-      key("err_beta", &ZeroppLocoParam::err_beta, not_negative),
-      key("reset_T", &ZeroppLocoParam::reset_T, above_zero),
-  };
-  return keys;
-}
-
-template <>
 const std::vector<ConfigKey<Fp16>>& config_keys() {
   static const std::vector<ConfigKey<Fp16>> keys = {
       key("enabled", &Fp16::enabled),
@@ -221,6 +160,12 @@ template <>
 const std::vector<ConfigKey<DataTypes>>& config_keys() {
   static const std::vector<ConfigKey<DataTypes>> keys = {
       key("grad_accum_dtype", &DataTypes::grad_accum_dtype)};
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<Aio>>& config_keys() {
+  static const std::vector<ConfigKey<Aio>> keys = {key("block_size", &Aio::block_size, above_zero)};
   return keys;
 }
 
@@ -253,49 +198,5 @@ const std::vector<ConfigKey<Config>>& config_keys() {
   };
   return keys;
 }
-
-template <class Section>
-void read_section(const ConfigValue& value, Section& section) {
-  expect_object(value);
-  const std::vector<ConfigKey<Section>>& keys = config_keys<Section>();
-  std::vector<std::string> taken(keys.size());
-  for (const auto& [name, field] : *value.json.get<JsonValue::Object>()) {
-    std::string path = value.path + "." + name;
-    std::size_t at = 0;
-    while (at < keys.size() && !keys[at].is_named(name)) ++at;
-    if (at == keys.size())
-      raise(ErrorKind::value_error, keys_source,
-            "{}: expected a known key, got one that is not permitted", path);
-    if (!taken[at].empty())
-      raise(ErrorKind::value_error, keys_source, "expected {}.{} once, got it as {} and as {}",
-            value.path, keys[at].name, taken[at], name);
-    taken[at] = name;
-    keys[at].read({field, path}, section);
-  }
-}
-
-template <class Section>
-JsonValue write_section(const Section& section) {
-  JsonValue result = JsonValue::object();
-  for (const ConfigKey<Section>& key : config_keys<Section>())
-    result.set(key.name, key.write(section));
-  return result;
-}
-
-template void read_section(const ConfigValue&, ZeroOptimization&);
-template void read_section(const ConfigValue&, OffloadParam&);
-template void read_section(const ConfigValue&, OffloadOptimizer&);
-template void read_section(const ConfigValue&, LeafModule&);
-template void read_section(const ConfigValue&, ZeroppLocoParam&);
-template void read_section(const ConfigValue&, Fp16&);
-template void read_section(const ConfigValue&, Bf16&);
-template void read_section(const ConfigValue&, DataTypes&);
-template void read_section(const ConfigValue&, OptimizerConfig&);
-template JsonValue write_section(const OptimizerConfig&);
-template JsonValue write_section(const Config&);
-template JsonValue write_section(const ZeroOptimization&);
-template JsonValue write_section(const Fp16&);
-template JsonValue write_section(const Bf16&);
-template JsonValue write_section(const DataTypes&);
 
 }  // namespace simmesh::zero

@@ -146,6 +146,20 @@ void read_value(const ConfigValue& value, const ConfigBounds&, OffloadDevice& ou
   refuse(value, "'none', 'cpu' or 'nvme'");
 }
 
+void read_value(const ConfigValue& value, const ConfigBounds&, WarmupType& out) {
+  if (!value.json.is_text("log") && !value.json.is_text("linear"))
+    refuse(value, "'log' or 'linear'");
+  out = value.json.is_text("log") ? WarmupType::log : WarmupType::linear;
+}
+
+void read_value(const ConfigValue& value, const ConfigBounds& bounds, PerGroup& out) {
+  const auto* list = value.json.get<JsonValue::List>();
+  if (list == nullptr) return read_value(value, bounds, out.emplace<double>());
+  auto& numbers = out.emplace<std::vector<double>>(list->size());
+  for (std::size_t i = 0; i < list->size(); ++i)
+    read_value({(*list)[i], fmt::format("{}[{}]", value.path, i)}, bounds, numbers[i]);
+}
+
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, std::array<double, 2>& out) {
   const auto* list = value.json.get<JsonValue::List>();
   if (list == nullptr || list->size() != 2) refuse(value, "a list of two numbers");
@@ -181,6 +195,17 @@ JsonValue written(OffloadDevice value) {
   return JsonValue::of(value == OffloadDevice::none  ? "none"
                        : value == OffloadDevice::cpu ? "cpu"
                                                      : "nvme");
+}
+
+JsonValue written(WarmupType value) {
+  return JsonValue::of(value == WarmupType::log ? "log" : "linear");
+}
+
+JsonValue written(const PerGroup& value) {
+  if (const auto* number = std::get_if<double>(&value)) return JsonValue::of(*number);
+  JsonValue::List list;
+  for (double number : std::get<std::vector<double>>(value)) list.push_back(JsonValue::of(number));
+  return {std::move(list)};
 }
 
 JsonValue written(const std::array<double, 2>& value) {

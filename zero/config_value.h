@@ -11,6 +11,7 @@
 #include "core/tensor/dtype.h"
 #include "zero/config.h"
 #include "zero/json_value.h"
+#include "zero/scheduler_config.h"
 
 namespace simmesh::zero {
 
@@ -35,6 +36,8 @@ void read_value(const ConfigValue& value, const ConfigBounds& bounds, bool& out)
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, std::string& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, DType& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, OffloadDevice& out);
+void read_value(const ConfigValue& value, const ConfigBounds& bounds, WarmupType& out);
+void read_value(const ConfigValue& value, const ConfigBounds& bounds, PerGroup& out);
 void read_value(const ConfigValue& value, const ConfigBounds& bounds, std::array<double, 2>& out);
 // One text is a list of it.
 void read_value(const ConfigValue& value, const ConfigBounds& bounds,
@@ -54,6 +57,8 @@ JsonValue written(bool value);
 JsonValue written(const std::string& value);
 JsonValue written(DType value);
 JsonValue written(OffloadDevice value);
+JsonValue written(WarmupType value);
+JsonValue written(const PerGroup& value);
 JsonValue written(const std::array<double, 2>& value);
 JsonValue written(const std::vector<std::string>& value);
 template <class T>

@@ -19,8 +19,7 @@ Coordinator::Coordinator(FetchGraph graph, const FetchSettings& settings, FetchS
       statuses_(graph_.param_count()),
       recent_(graph_.param_count(), never),
       asked_(graph_.param_count()),
-      gather_of_(graph_.param_count(), -1),
-      started_(graph_.param_count()),
+      in_flight_(graph_.param_count()),
       recomputed_(graph_.module_count()) {}
 
 Event Coordinator::event(EventKind kind) const {
@@ -104,7 +103,7 @@ void Coordinator::fetch(ModuleId module, Pass pass) {
       statuses_.use(id, in_backward_.back(), Pass::backward);
       recomputed_[std::size_t(in_backward_.back())].push_back(id);
     }
-    if (gather_of_[std::size_t(id)] >= 0) wait(id);
+    if (in_flight_.contains(id)) wait(id);
   }
   if (trace_.mode() == TraceMode::complete) {
     take_from_queue(module);
@@ -153,9 +152,10 @@ void Coordinator::prefetch() {
   for (; queue_head_ < needs.size() && numel < limit; ++queue_head_) {
     const FetchTrace::Need& need = needs[queue_head_];
     auto index = std::size_t(need.param);
+    bool is_there = statuses_.of(need.param) != ParamStatus::not_available;
+    if (!is_there && sink_.is_absent(need.param)) break;
     recent_[index] = std::max(recent_[index], need.step);
-    if (statuses_.of(need.param) != ParamStatus::not_available || was_asked_for(need.param))
-      continue;
+    if (is_there || was_asked_for(need.param)) continue;
     ask_for(need.param);
     taken.push_back(need.param);
     numel += graph_.param(need.param).numel;
@@ -182,51 +182,24 @@ void Coordinator::gather(std::vector<ParamId> params, EventKind kind) {
 
 void Coordinator::start(gsl::span<const ParamId> params) {
   if (params.empty()) return;
-  if (free_gathers_.empty()) {
-    free_gathers_.push_back(std::int32_t(gathers_.size()));
-    gathers_.emplace_back();
-  }
-  std::int32_t slot = free_gathers_.back();
-  free_gathers_.pop_back();
-  Gather& gather = gathers_[std::size_t(slot)];
-  gather.members.assign(params.begin(), params.end());
-  gather.waiting = gather.members.size();
-  gather.is_complete = false;
-  gather.number = next_start_;
-  for (ParamId id : params) {
-    statuses_.begin_gather(id);
-    gather_of_[std::size_t(id)] = slot;
-    started_[std::size_t(id)] = next_start_++;
-  }
-  in_flight_count_ += std::int64_t(params.size());
+  for (ParamId id : params) statuses_.begin_gather(id);
+  in_flight_.start(params);
   sink_.gather(params);
 }
 
 void Coordinator::wait(ParamId param) {
-  std::int32_t slot = std::exchange(gather_of_[std::size_t(param)], -1);
-  --in_flight_count_;
+  GathersInFlight::Waited waited = in_flight_.wait(param);
   sink_.wait(param);
-  Gather& gather = gathers_[std::size_t(slot)];
-  if (!gather.is_complete)
-    for (ParamId id : gather.members) statuses_.finish_gather(id);
-  gather.is_complete = true;
-  if (--gather.waiting == 0) free_gathers_.push_back(slot);
+  for (ParamId id : waited.completed) statuses_.finish_gather(id);
   if (!is_observed_) return;
-  Event waited = event(EventKind::wait);
-  waited.params = {param};
-  waited.gather = gather.number;
-  emit(waited);
+  Event done = event(EventKind::wait);
+  done.params = {param};
+  done.gather = waited.gather;
+  emit(done);
 }
 
 void Coordinator::drop_in_flight() {
-  if (in_flight_count_ == 0) return;
-  std::vector<ParamId> dropped;
-  for (std::size_t i = 0; i < gather_of_.size(); ++i)
-    if (gather_of_[i] >= 0) dropped.push_back(ParamId(i));
-  std::sort(dropped.begin(), dropped.end(), [this](ParamId a, ParamId b) {
-    return started_[std::size_t(a)] < started_[std::size_t(b)];
-  });
-  for (ParamId id : dropped) {
+  for (ParamId id : in_flight_.by_start()) {
     wait(id);
     release(id);
   }
@@ -286,7 +259,7 @@ void Coordinator::abandon(ModuleId module) {
 }
 
 void Coordinator::wait_for(ParamId param) {
-  if (gather_of_[std::size_t(param)] >= 0) wait(param);
+  if (in_flight_.contains(param)) wait(param);
 }
 
 void Coordinator::end_backward() {
@@ -308,8 +281,8 @@ void Coordinator::end_backward() {
 void Coordinator::release_all() {
   is_observed_ = zero::is_observed();
   if (is_observed_) emit(event(EventKind::step));
-  for (std::size_t i = 0; i < gather_of_.size(); ++i)
-    if (gather_of_[i] >= 0) wait(ParamId(i));
+  for (std::size_t i = 0; i < graph_.param_count(); ++i)
+    if (in_flight_.contains(ParamId(i))) wait(ParamId(i));
   in_backward_.clear();
   for (auto& params : recomputed_) params.clear();
   for (std::size_t i = 0; i < graph_.param_count(); ++i) {

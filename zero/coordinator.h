@@ -10,6 +10,7 @@
 #include "zero/fetch_graph.h"
 #include "zero/fetch_settings.h"
 #include "zero/fetch_trace.h"
+#include "zero/gathers_in_flight.h"
 #include "zero/param_status.h"
 #include "zero/release_rule.h"
 
@@ -35,8 +36,11 @@ class FetchSink {
 
   // has_secondary says whether a parameter has a current secondary shard.
   virtual bool has_secondary(ParamId) const { return false; }
+  // is_absent says whether a parameter's shard lies in a file and nobody has started to read it.
+  // The queue isn't followed beyond such a parameter.
+  virtual bool is_absent(ParamId) const { return false; }
   // read_ahead may start to read the shards of what the queue holds after what was prefetched,
-  // where they lie in files. Decisions don't depend on how far reads are.
+  // where they lie in files.
   virtual void read_ahead(gsl::span<const FetchTrace::Need>) {}
 };
 
@@ -96,17 +100,9 @@ class Coordinator {
   // in_backward returns the modules that were entered backward and not left, oldest first.
   const std::vector<ModuleId>& in_backward() const { return in_backward_; }
   // in_flight counts parameters that were gathered and not waited for by a module of their own.
-  std::int64_t in_flight() const { return in_flight_count_; }
+  std::int64_t in_flight() const { return in_flight_.count(); }
 
  private:
-  // A gather that some members still refer to.
-  struct Gather {
-    std::vector<ParamId> members;
-    std::size_t waiting = 0;
-    bool is_complete = false;
-    std::uint64_t number = 0;
-  };
-
   void drop_in_flight();
   void fetch(ModuleId module, Pass pass);
   void take_from_queue(ModuleId module);
@@ -134,12 +130,7 @@ class Coordinator {
   std::vector<std::int64_t> recent_;
   std::vector<std::uint64_t> asked_;  // marks of one use of the queue
   std::uint64_t asking_ = 0;
-  std::vector<Gather> gathers_;
-  std::vector<std::int32_t> free_gathers_;  // slots to use again
-  std::vector<std::int32_t> gather_of_;
-  std::vector<std::uint64_t> started_;  // by parameter: the number of its gather
-  std::uint64_t next_start_ = 0;
-  std::int64_t in_flight_count_ = 0;
+  GathersInFlight in_flight_;
   std::vector<ModuleId> in_backward_;
   std::vector<std::vector<ParamId>> recomputed_;  // frozen ones, by the module in backward
 };

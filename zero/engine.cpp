@@ -28,7 +28,10 @@ struct Engine::State {
       : module(trained), config(completed_config(given, group.size(), bool(make_optimizer))) {
     convert_module(module, config);
     stage = make_stage({module, make_optimizer, config, group});
-    if (make_optimizer) check_optimizer(stage->optimizer(), config);
+    if (make_optimizer) {
+      check_optimizer(stage->optimizer(), config);
+      if (config.scheduler) lr_scheduler.emplace(*config.scheduler, stage->optimizer());
+    }
     if (config.fp16.enabled) scaler.emplace(config.fp16.scaler());
     for (const auto& [name, parameter] : module.named_parameters()) names.push_back(name);
   }
@@ -48,6 +51,7 @@ struct Engine::State {
   Config config;
   std::unique_ptr<Stage> stage;
   std::optional<optim::LossScaler> scaler;
+  std::optional<LrScheduler> lr_scheduler;
   std::vector<std::string> names;
   std::int64_t micro_batches = 0;  // since the last boundary
   bool is_applied = false;
@@ -89,6 +93,7 @@ void Engine::step() {
   StepResult result = state.stage->step(state.loss_scale());
   state.is_applied = result.is_applied;
   state.norm = result.norm;
+  if (state.lr_scheduler && state.is_applied) state.lr_scheduler->step();
   if (state.scaler) state.scaler->update(result.is_finite);
 }
 
@@ -101,6 +106,12 @@ double Engine::loss_scale() const { return state_->loss_scale(); }
 const std::vector<nn::NamedTensor>& Engine::masters() const { return state_->stage->masters(); }
 
 optim::Optimizer& Engine::optimizer() const { return state_->stage->optimizer(); }
+
+LrScheduler* Engine::lr_scheduler() const {
+  return state_->lr_scheduler ? &*state_->lr_scheduler : nullptr;
+}
+
+std::vector<double> Engine::get_lr() const { return optimizer().learning_rates(); }
 
 Tensor Engine::safe_get_full_fp32_param(std::string_view name) const {
   return state_->stage->full_fp32_param(state_->index_of(name));

@@ -10,6 +10,7 @@
 #include "core/nn/module.h"
 #include "core/optim/optimizer.h"
 #include "zero/config.h"
+#include "zero/lr_scheduler.h"
 #include "zero/stage.h"
 
 namespace simmesh::zero {
@@ -63,8 +64,8 @@ class Engine {
   bool is_gradient_accumulation_boundary() const;
 
   // step does nothing before the boundary. At the boundary it averages the gradients over the
-  // group, clips them, and runs the optimiser's step. With loss scaling it skips the optimiser's
-  // step if a gradient isn't finite. All members call it.
+  // group, clips them, and runs the optimiser's step, and after it that of the scheduler. With loss
+  // scaling it skips both if a gradient isn't finite. All members call it.
   void step();
 
   // was_step_applied says whether the last step at a boundary changed the parameters.
@@ -78,6 +79,10 @@ class Engine {
   // masters returns what the optimiser works on, in the order of the module's parameters.
   const std::vector<nn::NamedTensor>& masters() const;
   optim::Optimizer& optimizer() const;
+  // lr_scheduler is that of the section scheduler; null without one, or without an optimiser.
+  LrScheduler* lr_scheduler() const;
+  // get_lr returns the learning rates of the next step, one per group of the optimiser.
+  std::vector<double> get_lr() const;
 
   // These return a whole tensor of a parameter, by its name: its master, a tensor of the
   // optimiser's state such as "exp_avg", and, between backward and step, the mean of its gradient

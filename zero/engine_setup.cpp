@@ -50,7 +50,6 @@ void check_stage(const Config& config) {
   if (zero.stage < 3 && zero.offload_optimizer &&
       zero.offload_optimizer->device == OffloadDevice::nvme)
     refuse_key("zero_optimization.offload_optimizer.device", "none or cpu", zero);
-  if (zero.zeropp_loco_param) refuse_key("zero_optimization.zeropp_loco_param", "null", zero);
   check_offload("offload_param", zero.offload_param, zero);
   check_offload("offload_optimizer", zero.offload_optimizer, zero);
 }

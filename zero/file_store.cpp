@@ -86,6 +86,18 @@ void FileStore::fetch(const Tensor& tensor) {
   if (!bytes.empty()) std::memcpy(storage->mutable_data(), bytes.data(), bytes.size());
 }
 
+void FileStore::discard(const Tensor& tensor) {
+  auto found = places_.find(tensor.storage()->id());
+  if (found == places_.end() || tensor.storage()->is_freed()) return;
+  found->second.is_read = false;
+  tensor.storage()->free();
+}
+
+bool FileStore::is_absent(const Tensor& tensor) const {
+  auto found = places_.find(tensor.storage()->id());
+  return found != places_.end() && tensor.storage()->is_freed() && !found->second.is_read;
+}
+
 void FileStore::flush() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return (queue_.empty() && !is_busy_) || !fault_.empty(); });

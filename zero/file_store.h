@@ -52,6 +52,11 @@ class FileStore {
   // fetch waits until a parked tensor is read and gives it its elements back. Raises a RuntimeError
   // if reading or writing failed.
   void fetch(const Tensor& tensor);
+  // discard frees the storage of a tensor that was parked once and hasn't changed since it was
+  // fetched: the file has its elements.
+  void discard(const Tensor& tensor);
+  // is_absent says whether a tensor lies in the file and nobody has started to read it.
+  bool is_absent(const Tensor& tensor) const;
   // flush waits until all that was parked is written.
   void flush();
 

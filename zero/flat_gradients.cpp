@@ -33,8 +33,9 @@ DType FlatGradients::bucket_dtype(const Tensor& gradient) const {
 
 void FlatGradients::put(const FlatSegment& segment, Tensor part, Chunk& chunk) {
   if (zero_.contiguous_gradients && &chunk == &bucket_) {
-    if (!buffer_.is_defined() || buffer_.dtype() != *dtype_) buffer_ = empty({capacity_}, *dtype_);
-    Tensor place = buffer_.narrow({0, chunk.numel, segment.count});
+    Tensor& buffer = buffers_[0];
+    if (!buffer.is_defined() || buffer.dtype() != *dtype_) buffer = empty({capacity_}, *dtype_);
+    Tensor place = buffer.narrow({0, chunk.numel, segment.count});
     copy_(place, part);
     part = place;
     chunk.fills_buffer = true;
@@ -72,8 +73,10 @@ void FlatGradients::drop() {
 }
 
 std::int64_t FlatGradients::bucket_bytes() const {
-  if (buffer_.is_defined()) return std::int64_t(buffer_.bytes());
   std::int64_t bytes = 0;
+  for (const Tensor& buffer : buffers_)
+    if (buffer.is_defined()) bytes += std::int64_t(buffer.bytes());
+  if (bytes > 0) return bytes;
   for (const Tensor& part : bucket_.parts) bytes += std::int64_t(part.bytes());
   return bytes;
 }
@@ -125,15 +128,16 @@ void FlatGradients::reduce_to_owners(const Chunk& chunk) {
 }
 
 Tensor FlatGradients::flat_of(const Chunk& chunk) const {
-  if (chunk.fills_buffer) return buffer_.narrow({0, 0, chunk.numel});
+  if (chunk.fills_buffer) return buffers_[0].narrow({0, 0, chunk.numel});
   return flattened(chunk.parts, *dtype_);
 }
 
 void FlatGradients::start(const Chunk& chunk) {
   Tensor flat = mean_.begin(flat_of(chunk));
   if (group_.size() == 1) return take(chunk.segments, mean_.end(flat));
-  pending_.push_back({chunk.segments, all_reduce_async(flat, ReduceOp::sum, group_)});
+  pending_.push_back({chunk.segments, flat, all_reduce_async(flat, ReduceOp::sum, group_)});
   while (pending_.size() > (zero_.overlaps() ? 1 : 0)) finish_oldest();
+  if (zero_.overlaps() && chunk.fills_buffer) std::swap(buffers_[0], buffers_[1]);
 }
 
 void FlatGradients::finish_oldest() {

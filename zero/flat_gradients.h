@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -40,7 +41,7 @@ class FlatGradients {
   // drop forgets the gradients of all pieces.
   void drop();
 
-  // bucket_bytes are those of the bucket: of its buffer with contiguous_gradients.
+  // bucket_bytes are those of the bucket: of its buffers with contiguous_gradients.
   std::int64_t bucket_bytes() const;
 
  private:
@@ -53,6 +54,7 @@ class FlatGradients {
   };
   struct Pending {
     std::vector<FlatSegment> segments;
+    Tensor input;  // which the reduction reads until it has ended
     Work work;
   };
 
@@ -74,7 +76,9 @@ class FlatGradients {
   MeanOf mean_;
   std::optional<DType> dtype_;  // of the bucket, if it isn't empty
   Chunk bucket_;
-  Tensor buffer_;  // with contiguous_gradients
+  // With contiguous_gradients: the one that is filled, and with overlap_comm the one before, which
+  // may still be reduced.
+  std::array<Tensor, 2> buffers_;
   std::deque<Pending> pending_;
 };
 

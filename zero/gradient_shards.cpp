@@ -24,13 +24,21 @@ void GradientShards::add(ParamId param, Tensor gradient) {
   bool is_full = bucket_numel_ + numel > settings_.bucket_size;
   if (!bucket_.empty() &&
       (is_full || communication_dtype(param) != communication_dtype(bucket_.front().param)))
-    flush();
+    reduce_bucket();
   bucket_.push_back({param, std::move(gradient)});
   bucket_numel_ += numel;
 }
 
-// A parameter may have come twice, as parts of one sum; each part is reduced.
 void GradientShards::flush() {
+  NoGrad mode;
+  UnroundedSums scope;
+  Ledger::Category category(MemoryCategory::gradient);
+  reduce_bucket();
+  while (!pending_.empty()) finish_oldest();
+}
+
+// A parameter may have come twice, as parts of one sum; each part is reduced.
+void GradientShards::reduce_bucket() {
   if (bucket_.empty()) return;
   NoGrad mode;
   UnroundedSums scope;
@@ -46,6 +54,18 @@ void GradientShards::flush() {
     all_reduce_bucket();
   bucket_.clear();
   bucket_numel_ = 0;
+  while (pending_.size() > (settings_.overlaps ? 1 : 0)) finish_oldest();
+}
+
+void GradientShards::finish_oldest() {
+  Pending pending = std::move(pending_.front());
+  pending_.pop_front();
+  take(pending.parts, pending.work.wait());
+}
+
+void GradientShards::take(const std::vector<Pending::Part>& parts, const Tensor& reduced) {
+  for (const Pending::Part& part : parts)
+    add_to_shard(part.param, reduced.narrow({0, part.offset, params_[part.param].own_numel()}));
 }
 
 void GradientShards::divide(Tensor& flat) const {
@@ -93,31 +113,30 @@ void GradientShards::reduce_scatter_bucket() {
   std::int64_t row = 0, offset = 0;
   for (const Entry& entry : bucket_) row += params_[entry.param].shard_numel();
   Tensor flat = zeros({row * group.size()}, communication_dtype(bucket_.front().param));
+  std::vector<Pending::Part> parts;
   for (Entry& entry : bucket_) {
     put_shards(flat, entry, row, offset);
+    parts.push_back({entry.param, offset});
     offset += params_[entry.param].shard_numel();
     entry.gradient = Tensor();
   }
   divide(flat);
-  Tensor own = flat;
-  if (group.size() > 1) {
-    record_collective("reduce_scatter_tensor", flat, group, group);
-    own = reduce_scatter(flat, ReduceOp::sum, {.dim = 0}, group);
-  }
-  offset = 0;
-  for (const Entry& entry : bucket_) {
-    const PartitionedParam& param = params_[entry.param];
-    add_to_shard(entry.param, own.narrow({0, offset, param.own_numel()}));
-    offset += param.shard_numel();
-  }
+  if (group.size() == 1) return take(parts, flat);
+  record_collective("reduce_scatter_tensor", flat, group, group);
+  Work work = reduce_scatter_async(flat, ReduceOp::sum, {.dim = 0}, group);
+  pending_.push_back({std::move(parts), flat, std::move(work)});
 }
 
 void GradientShards::all_reduce_bucket() {
   const ProcessGroup& group = params_.groups().all;
   Tensor flat = zeros({bucket_numel_}, communication_dtype(bucket_.front().param));
   std::int64_t offset = 0;
+  std::vector<Pending::Part> parts;
   for (Entry& entry : bucket_) {
-    std::int64_t numel = params_[entry.param].numel();
+    const PartitionedParam& param = params_[entry.param];
+    std::int64_t numel = param.numel();
+    parts.push_back(
+        {entry.param, offset + std::min(group.rank() * param.shard_numel(), param.numel())});
     if (entry.gradient.is_defined()) {
       Tensor target = flat.narrow({0, offset, numel});
       copy_(target,
@@ -127,18 +146,10 @@ void GradientShards::all_reduce_bucket() {
     entry.gradient = Tensor();
   }
   divide(flat);
-  Tensor sum = flat;
-  if (group.size() > 1) {
-    record_collective("all_reduce", flat, group, group);
-    sum = all_reduce(flat, ReduceOp::sum, group);
-  }
-  offset = 0;
-  for (const Entry& entry : bucket_) {
-    const PartitionedParam& param = params_[entry.param];
-    std::int64_t start = std::min(group.rank() * param.shard_numel(), param.numel());
-    add_to_shard(entry.param, sum.narrow({0, offset + start, param.own_numel()}));
-    offset += param.numel();
-  }
+  if (group.size() == 1) return take(parts, flat);
+  record_collective("all_reduce", flat, group, group);
+  Work work = all_reduce_async(flat, ReduceOp::sum, group);
+  pending_.push_back({std::move(parts), flat, std::move(work)});
 }
 
 void GradientShards::add_to_shard(ParamId id, const Tensor& reduced) {
@@ -154,6 +165,7 @@ std::int64_t GradientShards::bucket_bytes() const {
   std::int64_t bytes = 0;
   for (const Entry& entry : bucket_)
     if (entry.gradient.is_defined()) bytes += std::int64_t(entry.gradient.bytes());
+  for (const Pending& pending : pending_) bytes += std::int64_t(pending.input.bytes());
   return bytes;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
+#include "collectives/work.h"
 #include "zero/partitioned_params.h"
 #include "zero/quantized_reduce.h"
 
@@ -12,7 +14,8 @@ namespace simmesh::zero {
 struct ReduceSettings {
   std::int64_t bucket_size = 500'000'000;  // elements
   bool reduce_scatter = true;
-  bool averages = true;  // divides by the number of ranks before the sum
+  bool overlaps = false;  // a reduction runs while the next bucket is filled
+  bool averages = true;   // divides by the number of ranks before the sum
   // Where given, zero_quantized_gradients: gradients for which it can be done are reduced in 4
   // bits, in two hops, each by itself.
   std::optional<NodeGroups> quantizing_nodes = {};
@@ -35,7 +38,7 @@ class GradientShards {
 
   // add puts the gradient of a parameter into the bucket, undefined for zeros.
   void add(ParamId param, Tensor gradient);
-  // flush reduces what is in the bucket.
+  // flush reduces what is in the bucket, and waits for all reductions.
   void flush();
 
   // of returns this rank's shard of a gradient in the dtype of accumulation, flat, without padding;
@@ -45,7 +48,8 @@ class GradientShards {
   void clear();
   bool is_empty() const { return bucket_.empty(); }
 
-  // bucket_bytes are those of the gradients that wait in the bucket, shard_bytes of the shards.
+  // bucket_bytes are those of the gradients that wait in the bucket or are being reduced,
+  // shard_bytes of the shards.
   std::int64_t bucket_bytes() const;
   std::int64_t shard_bytes() const;
 
@@ -55,7 +59,21 @@ class GradientShards {
     Tensor gradient;
   };
 
+  // A reduction that was started: where the own parts lie in its result.
+  struct Pending {
+    struct Part {
+      ParamId param;
+      std::int64_t offset;
+    };
+    std::vector<Part> parts;
+    Tensor input;  // which the reduction reads until it has ended
+    Work work;
+  };
+
   DType communication_dtype(ParamId param) const;
+  void reduce_bucket();
+  void finish_oldest();
+  void take(const std::vector<Pending::Part>& parts, const Tensor& reduced);
   void reduce_quantized_ones();
   void reduce_scatter_bucket();
   void all_reduce_bucket();
@@ -67,6 +85,7 @@ class GradientShards {
   ReduceSettings settings_;
   std::vector<Entry> bucket_;
   std::int64_t bucket_numel_ = 0;
+  std::deque<Pending> pending_;
   std::vector<Tensor> shards_;
 };
 

@@ -41,8 +41,9 @@ std::int64_t gathered_bytes() {
   return ledger ? ledger->of(MemoryCategory::communication).current : 0;
 }
 
-ParamGather::ParamGather(std::vector<PartitionedParam*> members, const PartitionGroups& groups,
-                         bool from_secondary, const GatherOptions& options)
+ParamGather::ParamGather(const std::vector<PartitionedParam*>& members,
+                         const PartitionGroups& groups, bool from_secondary,
+                         const GatherOptions& options)
     : groups_(groups),
       group_(from_secondary ? *groups.secondary : groups.all),
       from_secondary_(from_secondary),
@@ -77,8 +78,6 @@ void ParamGather::start(std::vector<PartitionedParam*> members) {
     start_all_reduce(part);
   else
     start_all_gather(part);
-  if (from_secondary_) return;
-  for (PartitionedParam* member : part.members) member->park_shard();
 }
 
 void ParamGather::start_all_gather(Part& part) {
@@ -135,7 +134,6 @@ void ParamGather::finish(Part& part) {
     for (PartitionedParam* member : part.members) {
       member->fetch_shard();
       member->take(input_of(*member), 0);
-      member->park_shard();
     }
     return;
   }

@@ -41,7 +41,7 @@ class ParamGather final : public PendingGather {
  public:
   // Starts the collectives in the order of the members. All members have a current secondary shard,
   // which is gathered in the small group, or are gathered from their shards in the whole one.
-  ParamGather(std::vector<PartitionedParam*> members, const PartitionGroups& groups,
+  ParamGather(const std::vector<PartitionedParam*>& members, const PartitionGroups& groups,
               bool from_secondary, const GatherOptions& options);
 
   void finish() override;

@@ -102,6 +102,7 @@ void PartitionedParam::drop() {
   cut_secondary();
   leaf_.storage()->free();
   held_ = Tensor();
+  discard_shard();
 }
 
 void PartitionedParam::update_shard() {
@@ -129,6 +130,10 @@ void PartitionedParam::fetch_shard() const {
 
 void PartitionedParam::park_shard() const {
   if (store_) store_->park(shard_);
+}
+
+void PartitionedParam::discard_shard() const {
+  if (store_) store_->discard(shard_);
 }
 
 }  // namespace simmesh::zero

@@ -54,14 +54,17 @@ class PartitionedParam {
   const Tensor& leaf() const { return leaf_; }
   Tensor& leaf() { return leaf_; }
 
-  // offload moves the shard to the host's memory, or to a file: then it has elements only between
-  // fetch_shard and park_shard, and prefetch_shard starts to read it. These three do nothing for a
-  // shard that lies elsewhere.
+  // offload moves the shard to the host's memory, or to a file: then it has elements only from
+  // fetch_shard to park_shard, which writes it again, or discard_shard, after which the file still
+  // has it. prefetch_shard starts to read it, and a shard is absent before that. These do nothing
+  // for a shard that lies elsewhere.
   void offload(std::shared_ptr<FileStore> store);
   bool is_in_file() const { return store_ != nullptr; }
+  bool is_shard_absent() const { return store_ && store_->is_absent(shard_); }
   void prefetch_shard() const;
   void fetch_shard() const;
   void park_shard() const;
+  void discard_shard() const;
 
   // shard is what this rank owns, flat; own_part of it without the padding.
   Tensor& shard() { return shard_; }
@@ -72,8 +75,8 @@ class PartitionedParam {
   void drop_secondary() { secondary_ = Tensor(); }
 
   // take gives the leaf the elements of a flat buffer from `offset` on; the buffer is held until
-  // drop. drop frees the leaf, and first cuts a secondary shard where there is none and there are
-  // groups for it.
+  // drop. drop frees the leaf and discards the shard, and first cuts a secondary shard where there
+  // is none and there are groups for it.
   void take(const Tensor& buffer, std::int64_t offset);
   void drop();
   bool is_whole() const { return held_.is_defined(); }

@@ -43,15 +43,38 @@ bool PartitionedParams::has_secondary(ParamId param) const {
   return params_[std::size_t(param)]->secondary().is_defined();
 }
 
+void PartitionedParams::offload(const OffloadTo& to) {
+  for (auto& param : params_) {
+    auto bytes = std::int64_t(param->shard().bytes());
+    bool is_worth_a_file = to.store && bytes >= to.file_bytes_min;
+    if (is_worth_a_file && param->shard_numel() > to.buffer_numel)
+      raise(ErrorKind::assertion_error, "zero/partitioned_params",
+            "zero_optimization.offload_param.buffer_size: expected at least {}, the elements of "
+            "the shard of {}, got {}",
+            param->shard_numel(), param->name(), to.buffer_numel);
+    param->offload(is_worth_a_file ? to.store : nullptr);
+  }
+  if (to.store) buffers_ = to.buffers;
+}
+
+bool PartitionedParams::is_absent(ParamId param) const {
+  return params_[std::size_t(param)]->is_shard_absent();
+}
+
 void PartitionedParams::read_ahead(gsl::span<const FetchTrace::Need> ahead) {
-  if (params_.empty() || !params_[0]->is_in_file()) return;
-  std::int64_t in_flight = 0, considered = 0;
-  for (std::size_t i = 0; i < params_.size(); ++i)
+  if (!buffers_) return;
+  std::int64_t in_flight = 0, considered = 0, free = *buffers_;
+  for (std::size_t i = 0; i < params_.size(); ++i) {
     if (pending_[i]) in_flight += params_[i]->numel();
+    if (params_[i]->is_in_file() && !params_[i]->is_shard_absent()) --free;
+  }
   for (const FetchTrace::Need& need : ahead) {
-    if (considered > 2 * in_flight) return;
+    if (considered > 2 * in_flight || free <= 0) return;
     const PartitionedParam& param = *params_[std::size_t(need.param)];
-    param.prefetch_shard();
+    if (param.is_shard_absent()) {
+      param.prefetch_shard();
+      --free;
+    }
     considered += param.numel();
   }
 }

@@ -55,7 +55,6 @@ void QuantizedGather::start(const ProcessGroup& all) {
           places_.emplace_back(Place{input.element_count(), slot_codes_, 0, slot_scales_, 0});
       if (place.numel == 0) continue;
       Quantized values = quantized_weights(filled_up(input));
-      if (!from_secondary_) member->park_shard();
       place.codes = values.codes.element_count();
       place.scales = values.scales.element_count();
       slot_codes_ += place.codes;
@@ -80,7 +79,6 @@ void QuantizedGather::finish() {
     for (PartitionedParam* member : members_) {
       member->fetch_shard();
       member->take(member->shard(), 0);
-      member->park_shard();
     }
     return;
   }

@@ -8,6 +8,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/flat.h"
+#include "zero/collective_record.h"
 #include "zero/quantize.h"
 
 namespace simmesh::zero {
@@ -26,8 +27,11 @@ std::int64_t group_count(std::int64_t elements, std::int64_t parts, std::int64_t
 }
 
 // Sends each member its share of codes and scales, and returns what came, by sender.
-std::vector<Quantized> exchanged(const Quantized& values, const ProcessGroup& group) {
+std::vector<Quantized> exchanged(const Quantized& values, const ProcessGroup& group,
+                                 const ProcessGroup& all) {
   if (group.size() == 1) return {values};
+  record_collective("all_to_all_single", values.codes, group, all);
+  record_collective("all_to_all_single", values.scales, group, all);
   Tensor codes = all_to_all(values.codes, {.scatter_dim = 0, .gather_dim = 0}, group);
   Tensor scales = all_to_all(values.scales, {.scatter_dim = 0, .gather_dim = 0}, group);
   std::vector<Quantized> parts;
@@ -69,7 +73,7 @@ NodeGroups NodeGroups::of(const ProcessGroup& group, std::int64_t ranks_per_node
     within.push_back(std::int64_t(group.members()[node * ranks_per_node + i]));
   for (std::int64_t i = place; i < group.size(); i += ranks_per_node)
     across.push_back(std::int64_t(group.members()[i]));
-  return {ProcessGroup::of(RankList::of(within), "within node"),
+  return {group, ProcessGroup::of(RankList::of(within), "within node"),
           ProcessGroup::of(RankList::of(across), "across nodes")};
 }
 
@@ -97,9 +101,9 @@ Tensor reduce_quantized(const Tensor& gradient, const NodeGroups& groups) {
   std::int64_t most = std::max({gradient.size(0), gradient.size(1), ranks});
   std::int64_t count = group_count(elements, ranks, most);
   Quantized first = quantized(in_hop_order(flat, groups), count, 4);
-  Tensor node_sum = half_sum(exchanged(first, groups.within));
+  Tensor node_sum = half_sum(exchanged(first, groups.within, groups.all));
   Quantized second = quantized(node_sum, count / groups.within.size(), 4);
-  Tensor sum = half_sum(exchanged(second, groups.across));
+  Tensor sum = half_sum(exchanged(second, groups.across, groups.all));
   return div(converted(sum, gradient.dtype()), double(ranks));
 }
 

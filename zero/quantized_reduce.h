@@ -8,9 +8,10 @@
 
 namespace simmesh::zero {
 
-// NodeGroups are the groups of a rank for reductions in two hops. Ranks are numbered node by node:
-// within are the ranks of this node, across those with the same number in all nodes.
+// NodeGroups are the groups of a rank for reductions in two hops. Of all ranks, which are numbered
+// node by node, within are those of this node, across those with the same number in all nodes.
 struct NodeGroups {
+  ProcessGroup all;
   ProcessGroup within;
   ProcessGroup across;
 

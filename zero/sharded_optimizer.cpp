@@ -31,8 +31,12 @@ double host_value(const Tensor& scalar) {
 ShardedOptimizer::ShardedOptimizer(PartitionedParams& params, const StageSetup& setup)
     : params_(params), is_fp16_(setup.config.fp16.enabled), clip_(setup.config.gradient_clipping) {
   make_tiles(setup);
-  offload_ = std::make_unique<TileOffload>(setup.config.zero_optimization.offload_optimizer,
-                                           tiles_.size());
+  std::vector<std::int64_t> numels;
+  for (const std::vector<ParamId>& tile : tiles_) {
+    std::int64_t& numel = numels.emplace_back(0);
+    for (ParamId id : tile) numel += params_[id].shard_numel();
+  }
+  offload_ = std::make_unique<TileOffload>(setup.config, std::move(numels));
   make_masters();
   optimizer_ = setup.make_optimizer(masters_);
   for (std::size_t tile = 0; tile < tiles_.size(); ++tile) offload_->end(tile, kept_of(tile));

@@ -45,13 +45,16 @@ std::optional<NodeGroups> quantizing_nodes(const ProcessGroup& group,
 }
 
 // Moves the shards where offload_param says.
-void offload(PartitionedParams& params, const std::optional<OffloadParam>& options) {
+void offload(PartitionedParams& params, const Config& config) {
+  const std::optional<OffloadParam>& options = config.zero_optimization.offload_param;
   if (!is_offloaded(options)) return;
-  std::shared_ptr<FileStore> store;
+  PartitionedParams::OffloadTo to{.file_bytes_min = config.aio.file_bytes_min(),
+                                  .buffers = options->buffer_count,
+                                  .buffer_numel = options->buffer_size};
   if (options->device == OffloadDevice::nvme)
-    store = std::make_shared<FileStore>(FileStore::Options{
+    to.store = std::make_shared<FileStore>(FileStore::Options{
         .folder = options->nvme_path.value_or("."), .buffer_count = options->buffer_count});
-  for (std::size_t i = 0; i < params.size(); ++i) params[ParamId(i)].offload(store);
+  params.offload(to);
 }
 
 std::unique_ptr<PartitionedParams> partitioned(const ModuleIndex& index, const ProcessGroup& group,
@@ -86,13 +89,14 @@ Stage3::Stage3(const StageSetup& setup, const DeepSpeedFaults& faults)
   params_ = partitioned(index_, group_, zero);
   for (std::size_t i = 0; i < params_->size(); ++i)
     index_.params()[i].tensor = (*params_)[ParamId(i)].leaf();
-  offload(*params_, zero.offload_param);
+  offload(*params_, setup.config);
   FetchSettings settings = FetchSettings::of(zero, has_optimizer);
   settings.faults = faults;
   coordinator_ = std::make_unique<Coordinator>(std::move(graph), settings, *params_);
   gradients_ = std::make_unique<GradientShards>(
       *params_, ReduceSettings{.bucket_size = zero.reduce_bucket_size,
                                .reduce_scatter = zero.reduce_scatter,
+                               .overlaps = zero.overlaps(),
                                .averages = !setup.config.sum_gradients,
                                .quantizing_nodes = quantizing_nodes(group_, zero),
                                .communication = setup.config.communication_data_type,
@@ -219,6 +223,7 @@ void Stage3::gather_persistent() {
   for (std::size_t i = 0; i < index_.params().size(); ++i)
     if (index_.params()[i].is_persistent) persistent.push_back(ParamId(i));
   gather(persistent);
+  for (ParamId id : persistent) (*params_)[id].discard_shard();
 }
 
 const std::vector<nn::NamedTensor>& Stage3::masters() const {

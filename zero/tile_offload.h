@@ -2,7 +2,7 @@
 
 #include <gsl/span>
 #include <memory>
-#include <optional>
+#include <vector>
 
 #include "zero/config.h"
 #include "zero/file_store.h"
@@ -11,12 +11,17 @@ namespace simmesh::zero {
 
 // TileOffload says where the masters and the optimiser's state of stage 3 lie between steps, tile
 // by tile: the first int((1 - ratio) * tiles) stay on the device, the others are in the host's
-// memory, which isn't charged to the rank, or in a file.
+// memory, which isn't charged to the rank, or in a file, where a float32 tensor of the tile's size
+// is worth one.
 class TileOffload {
  public:
-  TileOffload(const std::optional<OffloadOptimizer>& options, std::size_t tiles);
+  // Tiles are given by their elements.
+  TileOffload(const Config& config, std::vector<std::int64_t> tiles);
 
-  bool is_offloaded(std::size_t tile) const { return is_offloading_ && tile >= first_; }
+  bool is_offloaded(std::size_t tile) const {
+    return is_offloading_ && tile >= first_ && tile < tiles_.size();
+  }
+  bool is_in_file(std::size_t tile) const;
 
   // begin brings the tensors of a tile back from the file; with pipeline_read those of the next
   // tile are read meanwhile. end moves them there again; without pipeline_write it waits.
@@ -27,6 +32,8 @@ class TileOffload {
 
  private:
   OffloadOptimizer options_;
+  std::vector<std::int64_t> tiles_;
+  std::int64_t file_bytes_min_;
   bool is_offloading_ = false;
   std::size_t first_ = 0;
   std::unique_ptr<FileStore> store_;

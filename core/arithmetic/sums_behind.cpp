@@ -65,6 +65,43 @@ SumRuns copied_runs(const SumRuns& runs, const ElementPlaces& source, const Elem
   return copied;
 }
 
+struct Bytes {
+  std::int64_t begin, end;
+};
+
+// The bytes of the elements, in order; neighbours are one range.
+std::vector<Bytes> bytes_of(const ElementPlaces& places) {
+  auto element = std::int64_t(places.element_bytes);
+  auto begin = std::int64_t(places.begin);
+  if (are_contiguous(places)) return {{begin, begin + element_count(places.shape) * element}};
+  std::vector<Bytes> ranges;
+  each_place(places, [&](std::int64_t place) {
+    if (!ranges.empty() && ranges.back().end == place)
+      ranges.back().end += element;
+    else
+      ranges.push_back({place, place + element});
+  });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const Bytes& a, const Bytes& b) { return a.begin < b.begin; });
+  return ranges;
+}
+
+// The runs without what lies in the ranges, which are in order.
+SumRuns runs_outside(const SumRuns& runs, const std::vector<Bytes>& ranges) {
+  SumRuns rest;
+  for (const SumRun& run : runs) {
+    std::int64_t from = run.begin;
+    auto range = std::partition_point(ranges.begin(), ranges.end(),
+                                      [&](const Bytes& one) { return one.end <= run.begin; });
+    for (; range != ranges.end() && range->begin < run.end(); ++range) {
+      if (auto part = run.within(from, range->begin)) rest.push_back(*part);
+      from = range->end;
+    }
+    if (auto part = run.within(std::min(from, run.end()), run.end())) rest.push_back(*part);
+  }
+  return rest;
+}
+
 }  // namespace
 
 std::optional<SumRun> SumRun::within(std::int64_t from, std::int64_t to) const {
@@ -118,9 +155,8 @@ SumRuns SumsBehind::outside(std::int64_t from, std::int64_t to) const {
 CompanionPtr SumsBehind::with_copy(const CompanionPtr& before, const ElementPlaces& source,
                                    const ElementPlaces& target) const {
   SumRuns copied = copied_runs(runs_, source, target);
-  if (copied.size() == 1) return joined(before, copied.front());
   if (before) {
-    const SumRuns& rest = of(before)->runs();
+    SumRuns rest = runs_outside(of(before)->runs(), bytes_of(target));
     copied.insert(copied.end(), rest.begin(), rest.end());
     std::sort(copied.begin(), copied.end(), begins_before);
   }

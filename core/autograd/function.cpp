@@ -36,7 +36,7 @@ class FunctionNode final : public Node {
   }
 
   bool takes_unrounded() const override {
-    if (!options_.passes_on) return options_.reduces_gradients;
+    if (!options_.passes_on && !options_.moves) return options_.reduces_gradients;
     return edges()[0].node && edges()[0].node->takes_unrounded();
   }
 

@@ -23,6 +23,9 @@ struct FunctionOptions {
   // it is called once, with a part of the gradient, and what it returns is not looked at. No bit of
   // any sum changes by it.
   bool passes_on = false;
+  // moves says that it only moves elements of the gradient of its one input: as behind a view, the
+  // gradient is a sum that isn't rounded where that of the input is one.
+  bool moves = false;
 };
 
 // record_function makes the outputs, computed from the inputs by other means than ops, part of the

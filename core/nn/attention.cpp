@@ -40,25 +40,25 @@ Tensor Attention::headed(const char* name, const Tensor& x) const {
   return transpose(view(y, shape), 1, 2);
 }
 
-Tensors Attention::forward(const Tensors& inputs) {
-  const Tensor& x = inputs[0];
-  Tensor q = headed("wq", x), k = headed("wk", x), v = headed("wv", x);
+Tensor Attention::mixed(Tensor q, Tensor k, Tensor v) const {
   if (rotary_theta_) {
     q = rotary_embedding(q, *rotary_theta_);
     k = rotary_embedding(k, *rotary_theta_);
   }
-  Tensor mixed;
-  if (flash_) {
-    mixed = flash_attention(q, k, v, {.is_causal = causal_});
-  } else {
-    if (kv_heads_ != heads_) {
-      k = repeat_interleave(k, heads_ / kv_heads_, 1);
-      v = repeat_interleave(v, heads_ / kv_heads_, 1);
-    }
-    mixed = scaled_dot_product_attention(q, k, v, {.is_causal = causal_});
+  if (flash_) return flash_attention(q, k, v, {.is_causal = causal_});
+  if (kv_heads_ != heads_) {
+    k = repeat_interleave(k, heads_ / kv_heads_, 1);
+    v = repeat_interleave(v, heads_ / kv_heads_, 1);
   }
-  Shape joined = {mixed.size(0), mixed.size(2), mixed.size(1) * head_size_};
-  return {child("wo")(reshape(transpose(mixed, 1, 2), joined))};
+  return scaled_dot_product_attention(q, k, v, {.is_causal = causal_});
+}
+
+Tensors Attention::forward(const Tensors& inputs) {
+  const Tensor& x = inputs[0];
+  Tensor q = headed("wq", x), k = headed("wk", x), v = headed("wv", x);
+  Tensor mix = mix_ ? mix_(*this, q, k, v) : mixed(q, k, v);
+  Shape joined = {mix.size(0), mix.size(2), mix.size(1) * head_size_};
+  return {child("wo")(reshape(transpose(mix, 1, 2), joined))};
 }
 
 }  // namespace simmesh::nn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "core/nn/init.h"
@@ -32,12 +33,24 @@ class Attention final : public Module {
   explicit Attention(const Options& options);
   Tensors forward(const Tensors& inputs) override;
 
+  // Mix takes queries [B, H, T, E] and keys and values [B, K, T, E], not turned yet, to what goes
+  // into wo: [B, H, T, E].
+  using Mix = std::function<Tensor(const Attention& self, const Tensor& q, const Tensor& k,
+                                   const Tensor& v)>;
+  // set_mix replaces the step between the linear layers, for instance where x is a part of a
+  // sequence.
+  void set_mix(Mix mix) { mix_ = std::move(mix); }
+  bool is_causal() const { return causal_; }
+  const std::optional<double>& rotary_theta() const { return rotary_theta_; }
+
  private:
+  Tensor mixed(Tensor q, Tensor k, Tensor v) const;
   Tensor headed(const char* name, const Tensor& x) const;
 
   std::int64_t heads_, kv_heads_, head_size_;
   std::optional<double> rotary_theta_;
   bool causal_, flash_;
+  Mix mix_;
 };
 
 }  // namespace simmesh::nn

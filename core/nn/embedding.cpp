@@ -25,6 +25,7 @@ Position::Position(const Options& options) {
 
 Tensors Position::forward(const Tensors& inputs) {
   const Tensor &x = inputs[0], &weight = parameter("weight");
+  if (rows_) return {add(x, rows_(weight, x.size(1)))};
   if (x.size(1) == weight.size(0)) return {add(x, weight)};
   return {add(x, slice(weight, {.dim = 0, .end = x.size(1)}))};
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "core/nn/init.h"
 #include "core/nn/module.h"
 
@@ -29,6 +31,14 @@ class Position final : public Module {
 
   explicit Position(const Options& options);
   Tensors forward(const Tensors& inputs) override;
+
+  // Rows takes the weight to the rows that are added to an x of so many positions.
+  using Rows = std::function<Tensor(const Tensor& weight, std::int64_t positions)>;
+  // set_rows replaces the choice of the first rows, for instance where x is a part of a sequence.
+  void set_rows(Rows rows) { rows_ = std::move(rows); }
+
+ private:
+  Rows rows_;
 };
 
 }  // namespace simmesh::nn

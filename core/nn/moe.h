@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "core/nn/activation.h"
 #include "core/nn/init.h"
 #include "core/nn/module.h"
@@ -30,10 +32,30 @@ class Moe final : public Module {
   explicit Moe(const Options& options);
   Tensors forward(const Tensors& inputs) override;
 
- private:
+  // Mix takes x to what all experts make of it.
+  using Mix = std::function<Tensor(Moe& self, const Tensor& x)>;
+  // set_mix replaces forward, for instance where the experts are spread over ranks. What follows
+  // are its steps.
+  void set_mix(Mix mix) { mix_ = std::move(mix); }
+
+  const Options& options() const { return options_; }
+  // Routing is what the router says of each token: its experts, the first choice first, and their
+  // shares; both [tokens, top_k].
+  struct Routing {
+    Tensor experts;
+    Tensor shares;
+  };
+  Routing route(const Tensor& tokens);
+  // capacity_of returns how many of so many tokens an expert takes; 0 for no bound.
   std::int64_t capacity_of(std::int64_t tokens) const;
+  // with_shared returns the total with the results of the shared experts added.
+  Tensor with_shared(Tensor total, const Tensor& tokens);
+
+ private:
+  Tensor mixed(const Tensor& tokens);
 
   Options options_;
+  Mix mix_;
 };
 
 }  // namespace simmesh::nn

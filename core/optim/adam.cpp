@@ -25,17 +25,24 @@ void update(AdamTensors& tensors, const AdamOptions& options, WeightDecay decay)
   double kept = is_decoupled ? 1.0 - options.lr * options.weight_decay : 1.0;
   double added = is_decoupled ? 0.0 : options.weight_decay;
   Tensor gradient = tensors.gradient.clone();
-  update_elements<4>({&tensors.parameter, &gradient, &tensors.exp_avg, &tensors.exp_avg_sq},
-                     [&](auto& values) {
-                       using T = std::decay_t<decltype(values[0])>;
-                       auto& [p, g, m, v] = values;
-                       p *= T(kept);
-                       T decayed = g + T(added) * p;
-                       m = T(options.beta1) * m + T(1.0 - options.beta1) * decayed;
-                       v = T(options.beta2) * v + T(1.0 - options.beta2) * decayed * decayed;
-                       T denominator = std::sqrt(v) / T(root_correction) + T(options.eps);
-                       p -= T(step_size) * (m / denominator);
-                     });
+  auto step = [&](auto& values) {
+    using T = std::decay_t<decltype(values[0])>;
+    T &p = values[0], &g = values[1], &m = values[2], &v = values[3];
+    p *= T(kept);
+    T decayed = g + T(added) * p;
+    m = T(options.beta1) * m + T(1.0 - options.beta1) * decayed;
+    v = T(options.beta2) * v + T(1.0 - options.beta2) * decayed * decayed;
+    T second = v;
+    if constexpr (std::tuple_size_v<std::decay_t<decltype(values)>> == 5)
+      second = values[4] = v > values[4] || v != v ? v : values[4];
+    T denominator = std::sqrt(second) / T(root_correction) + T(options.eps);
+    p -= T(step_size) * (m / denominator);
+  };
+  Tensor &p = tensors.parameter, &m = tensors.exp_avg, &v = tensors.exp_avg_sq;
+  if (tensors.max_exp_avg_sq.is_defined())
+    update_elements<5>({&p, &gradient, &m, &v, &tensors.max_exp_avg_sq}, step);
+  else
+    update_elements<4>({&p, &gradient, &m, &v}, step);
 }
 
 }  // namespace
@@ -74,6 +81,19 @@ std::vector<double> Adam::learning_rates() const {
 
 void Adam::set_learning_rates(const std::vector<double>& rates) {
   for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].options.lr = rates.at(i);
+}
+
+std::vector<std::array<double, 2>> Adam::betas() const {
+  std::vector<std::array<double, 2>> betas;
+  for (const Group& group : groups_) betas.push_back({group.options.beta1, group.options.beta2});
+  return betas;
+}
+
+void Adam::set_betas(const std::vector<std::array<double, 2>>& betas) {
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    groups_[i].options.beta1 = betas.at(i)[0];
+    groups_[i].options.beta2 = betas.at(i)[1];
+  }
 }
 
 }  // namespace simmesh::optim

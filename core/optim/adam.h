@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <gsl/span>
 
 #include "core/optim/optimizer.h"
@@ -27,6 +28,8 @@ struct AdamTensors {
   Tensor exp_avg;
   Tensor exp_avg_sq;
   std::int64_t step = 1;
+  // Where it is defined the root is of the largest second moment so far (AMSGrad), which it holds.
+  Tensor max_exp_avg_sq = {};
 };
 
 // adam_ makes one step of all parameters of a list: m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
@@ -51,6 +54,9 @@ class Adam : public Optimizer {
   void step() override;
   std::vector<double> learning_rates() const override;
   void set_learning_rates(const std::vector<double>& rates) override;
+  // The coefficients of the two moments, one pair per group.
+  std::vector<std::array<double, 2>> betas() const;
+  void set_betas(const std::vector<std::array<double, 2>>& betas);
 
  private:
   std::vector<Group> groups_;

@@ -257,6 +257,34 @@ Tensor full(DimSpan shape, DType dtype, double value) {
   return result;
 }
 
+namespace {
+
+// WriteBetween knows what was kept of the buffer of a tensor that is written next. Between the
+// elements of a strided one lie others, of which it stays.
+class WriteBetween {
+ public:
+  explicit WriteBetween(const Tensor& target)
+      : storage_(*target.storage()),
+        buffer_(storage_.buffer().get()),
+        offset_(storage_.buffer_offset()),
+        kept_(target.is_contiguous() ? nullptr : storage_.buffer()->companion()) {}
+
+  // kept returns it for the buffer that was written, which is a copy where others saw the first.
+  CompanionPtr kept() const {
+    if (!kept_) return storage_.buffer()->companion();
+    bool is_copy = storage_.buffer().get() != buffer_;
+    return is_copy ? kept_->slice({offset_, storage_.bytes()}) : kept_;
+  }
+
+ private:
+  const Storage& storage_;
+  const Buffer* buffer_;
+  std::size_t offset_;
+  CompanionPtr kept_;
+};
+
+}  // namespace
+
 void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
   if (target.element_count() == 0) return;
@@ -264,12 +292,17 @@ void copy_(Tensor& target, const Tensor& source) {
   if (DataMode::shapes_only() && is_only_a_shape(target)) return target.storage()->count_change();
   CompanionPtr kept = source.storage()->buffer()->companion();
   ElementPlaces from = places_of(source);
+  WriteBetween write(target);
   strided_copy({target.mutable_data(), target.strides()}, {source.data(), source.strides()},
                target.shape(), bytes_per_element(target.dtype()));
-  if (!kept) [[likely]]
+  CompanionPtr before = write.kept();
+  if (!kept && (!before || target.is_contiguous())) [[likely]]
     return;
   Buffer& buffer = *target.storage()->buffer();
-  buffer.set_companion(kept->with_copy(buffer.companion(), from, places_of(target)));
+  // A source of which nothing is kept lies, for what is kept of the target, past the end.
+  Strides nowhere(target.shape().size(), 0);
+  if (!kept) from = {buffer.bytes(), target.shape(), nowhere, from.element_bytes};
+  buffer.set_companion((kept ? kept : before)->with_copy(before, from, places_of(target)));
 }
 
 void adopt_(Tensor& target, const Tensor& source) {

@@ -30,6 +30,13 @@ const Dims* order_seen(const PropagationRequest& request, const Dims& mesh_dims)
   return nullptr;
 }
 
+// PyTorch plans no op through a shard that becomes pending.
+bool makes_shards_pending(const Placements& from, const Placements& to) {
+  for (std::size_t mesh_dim = 0; mesh_dim < from.size(); ++mesh_dim)
+    if (from[mesh_dim].splits() && to[mesh_dim].is_pending()) return true;
+  return false;
+}
+
 }  // namespace
 
 Sharding sharding_of(const Placements& placements, const PropagationRequest& request) {
@@ -60,7 +67,9 @@ double CandidateCosts::cost_us(std::size_t input, const Placements& target) {
     if (known.target == target) return known.cost_us;
   Sharding to = sharding_of(target, request_);
   double cost = 0.0;
-  if (!(to == from)) {
+  if (makes_shards_pending(from.placements, target)) {
+    cost = unreachable_us;
+  } else if (!(to == from)) {
     try {
       cost = make_plan({.shape = request_.inputs[input].shape,
                         .dtype = request_.inputs[input].dtype,

@@ -61,8 +61,9 @@ Inputs distributed_inputs(const OpCall& call, const DTensor& first) {
   return inputs;
 }
 
-void observe(const OpCall& call, const Inputs& given, const PropagatedCall& known) {
-  DispatchedOp seen{.op = call.op, .given = {}, .used = {}, .outputs = {}};
+// What an observer is told; given are the inputs before they are brought where the op runs.
+DispatchedOp seen_call(const OpCall& call, const Inputs& given, const PropagatedCall& known) {
+  DispatchedOp seen{.op = call.op, .inputs = call.inputs, .given = {}, .used = {}, .outputs = {}};
   for (std::size_t i = 0; i < given.size(); ++i) {
     bool is_plain = !call.inputs[i].distribution();
     const auto& target = known.propagation->inputs[i];
@@ -73,7 +74,7 @@ void observe(const OpCall& call, const Inputs& given, const PropagatedCall& know
   for (const auto& output : known.propagation->outputs)
     seen.outputs.push_back(output ? output->placements : Placements());
   seen.redistribute_cost_us = known.propagation->cost_us;
-  DispatchScope::emit(seen);
+  return seen;
 }
 
 // An input that is to be cut into parts of a sum, in the dtype of the result where it is integer.
@@ -142,8 +143,9 @@ std::vector<Tensor> dispatch(const OpCall& call) {
   if (call.out) out = DTensor::of(*call.out);
   bool keeps_bits = current_arithmetic().is_exact() && !keeps_unrounded();
   PropagatedCall& known = propagated(call, inputs, out, keeps_bits);
+  std::optional<DispatchedOp> seen;
   if (DispatchScope::is_observed()) [[unlikely]]
-    observe(call, inputs, known);
+    seen.emplace(seen_call(call, inputs, known));
   if (known.propagation->moves_inputs) bring_inputs(inputs, *known.propagation);
   Tensor mask;
   std::vector<Tensor> pieces = first.spec().groups->is_member()
@@ -151,6 +153,10 @@ std::vector<Tensor> dispatch(const OpCall& call) {
                                    : empty_pieces(known);
   for (std::size_t i = 0; i < pieces.size(); ++i)
     if (known.outputs[i]) pieces[i] = known.outputs[i]->with_local(pieces[i], mask).as_tensor();
+  if (seen) [[unlikely]] {
+    seen->results = pieces;
+    DispatchScope::emit(*seen);
+  }
   return pieces;
 }
 

@@ -86,7 +86,9 @@ StrategyRows filled_rows(StrategyRows rows, const StrategyRequest& call,
       result.push_back(std::move(row));
       continue;
     }
+    if (row.splits_anew) result.push_back(row);
     for (const Placement& kind : kinds) {
+      if (row.splits_anew && kind.is_shard()) continue;
       if (kind.is_ragged_shard() && !splits_equal_rows(row, call)) continue;
       result.push_back(row);
       fill(result.back().inputs, kind);

@@ -33,6 +33,8 @@ struct StrategyRow {
   // What a row costs beside the redistributions of its inputs; below 0 it is preferred to rows that
   // move nothing.
   double cost_us = 0.0;
+  // Whether the row is there with plain shards even where no input has a shard.
+  bool splits_anew = false;
 };
 using StrategyRows = std::vector<StrategyRow>;
 
@@ -42,6 +44,11 @@ inline StrategyRow rule(StrategyRow::Entries inputs, StrategyRow::Entries output
 }
 inline StrategyRow rule(StrategyRow::Entries inputs, const Placement& output) {
   return {std::move(inputs), {output}};
+}
+
+// splitting_rule returns a row with plain shards that is there even where no input has a shard.
+inline StrategyRow splitting_rule(StrategyRow::Entries inputs, const Placement& output) {
+  return {std::move(inputs), {output}, 0.0, true};
 }
 
 // adds_up says whether a placement is a pending sum or average, of whatever is added up.

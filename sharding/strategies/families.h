@@ -30,6 +30,7 @@ gsl::span<const OpStrategy> slope_strategies();
 gsl::span<const OpStrategy> trigonometry_strategies();
 
 // The families of core/ops/matrices.
+gsl::span<const OpStrategy> composition_strategies();
 gsl::span<const OpStrategy> linear_algebra_strategies();
 gsl::span<const OpStrategy> product_strategies();
 gsl::span<const OpStrategy> spectral_strategies();
@@ -37,6 +38,7 @@ gsl::span<const OpStrategy> spectral_strategies();
 // The families of core/ops/reductions.
 gsl::span<const OpStrategy> extreme_strategies();
 gsl::span<const OpStrategy> logcumsumexp_strategies();
+gsl::span<const OpStrategy> membership_strategies();
 gsl::span<const OpStrategy> order_statistics_strategies();
 gsl::span<const OpStrategy> running_extreme_strategies();
 gsl::span<const OpStrategy> scan_strategies();
@@ -51,7 +53,12 @@ gsl::span<const OpStrategy> flash_attention_strategies();
 gsl::span<const OpStrategy> loss_strategies();
 gsl::span<const OpStrategy> normalization_strategies();
 gsl::span<const OpStrategy> pooling_strategies();
+gsl::span<const OpStrategy> rotary_strategies();
+gsl::span<const OpStrategy> softmax_backward_strategies();
 gsl::span<const OpStrategy> softmax_strategies();
+
+// The families of core/ops/indexing.
+gsl::span<const OpStrategy> resampling_strategies();
 
 // The families of core/ops/random.
 gsl::span<const OpStrategy> random_strategies();

@@ -88,5 +88,18 @@ TEST(CommDebugMode, BelongsToItsRank) {
 
 TEST(CommDebugMode, NeedsARank) { EXPECT_THROW(CommDebugMode(), Error); }
 
+// An observer misses a call, or is told of those after the scope.
+TEST(CommDebugMode, TellsAnObserverOfEachCall) {
+  run_every_schedule(2, [](Rank&) {
+    std::vector<std::string> seen;
+    CommDebugMode mode([&](const CollectiveCall& call) { seen.push_back(name_of(call.op)); });
+    all_reduce(full({2}, DType::float32, 1), ReduceOp::sum, ProcessGroup::world());
+    barrier(ProcessGroup::world());
+    mode.end();
+    barrier(ProcessGroup::world());
+    EXPECT_THAT(seen, ElementsAre("all_reduce", "barrier"));
+  });
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -27,6 +27,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"core/ops/random"},
     {"core/ops/neural"},
     {"core/ops/registry"},
+    {"core/samples"},
     {"core/gradients"},
     {"core/autograd"},
     {"core/nn"},

@@ -110,6 +110,36 @@ TEST(RunCommand, WritesATrace) {
   EXPECT_EQ(folder.read("t.json"), before);
 }
 
+// If this fails, the picture isn't written, or shows another model.
+TEST(RunCommand, DrawsTheScheduleOfStage3) {
+  TemporaryFolder folder;
+  std::string picture = (folder.path() / "schedule.svg").string();
+  std::string gate = gates + "/zero3.toml", into = " --picture " + picture;
+  auto run = run_program("run " + gate + into);
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(run.output, run_program("run " + gate).output) << "it changes no result";
+  std::string text = folder.read("schedule.svg");
+  EXPECT_EQ(text.rfind("<svg", 0), 0u);
+  EXPECT_NE(text.find("</svg>"), std::string::npos);
+  for (const char* part : {"embed.weight", "block1.mlp.fc2.bias"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  EXPECT_EQ(run_program("run --threads 2 --schedule seeded " + gate + into).status, 0);
+  EXPECT_EQ(folder.read("schedule.svg"), text) << "a rank's schedule doesn't depend on the World's";
+}
+
+TEST(RunCommand, RefusesWhatItCanNotDraw) {
+  TemporaryFolder folder;
+  std::string plain = folder.write("g.toml", checked);
+  std::string picture = (folder.path() / "p.svg").string();
+  expect_refused("run --picture " + picture + " " + plain,
+                 "--picture: expected a gate with parallel.zero of stage 3, got ");
+  expect_refused("run --picture " + picture + " " + gates + "/zero2.toml", "of stage 3, got ");
+  expect_refused("run --picture p.png " + gates + "/zero3.toml", "ends in .svg, got 'p.png'");
+  expect_refused("run --picture /nowhere/p.svg " + gates + "/zero3.toml", "can't be written to");
+  expect_refused("run --picture " + picture + " " + plain + " " + plain,
+                 "expected one gate, got 2");
+}
+
 TEST(RunCommand, RefusesInOneLine) {
   TemporaryFolder folder;
   std::string good = folder.write("good.toml", checked);

@@ -74,6 +74,23 @@ TEST(Coordinator, PrefetchesUpToTheLimitOfLiveParameters) {
   EXPECT_EQ(run.coordinator.available(), 0);
 }
 
+// If this fails, prefetching goes on beyond a shard that nobody has read, so that it comes late.
+TEST(Coordinator, StopsPrefetchingAtAnAbsentShard) {
+  FetchRun run(three_layers(), {.prefetch_bucket_size = 20, .max_reuse_distance = 0});
+  run.forward({1, 2, 3});
+  run.take_log();
+  run.sink.absent = {1};
+  run.forward({1, 2, 3});
+  std::vector<std::string> log = run.take_log();
+  log.erase(log.begin(), log.begin() + 3);
+  EXPECT_THAT(
+      log, ElementsAre("gather 0", "release 0", "gather 1", "gather 2", "release 1", "release 2"));
+  run.sink.absent.clear();
+  run.forward({1, 2, 3});
+  EXPECT_THAT(run.take_log(),
+              ElementsAre("gather 0 1", "gather 2", "release 0", "release 1", "release 2"));
+}
+
 // If this fails, a module keeps too little or too much of what is used again soon.
 TEST(Coordinator, KeepsWhatIsUsedWithinTheReuseDistance) {
   for (auto [distance, expected] : {std::pair(10, 0), std::pair(11, 10)}) {

@@ -54,6 +54,29 @@ SIMMESH_TEST(FileStore, WritesAgain, {.mesh = {1}, .schedules = 1}) {
   EXPECT_EQ(store.traffic().bytes_written, 4 * 9 * 4);
 }
 
+// If this fails, giving memory back writes what the file has, or loses it.
+SIMMESH_TEST(FileStore, DiscardsWithoutWriting, {.mesh = {1}, .schedules = 1}) {
+  FileStore store({.folder = test_folder()});
+  Tensor tensor = formula({9}, {.rule = Rule::unit, .seed = 1}).clone(), other = tensor.clone();
+  store.park(tensor);
+  EXPECT_TRUE(store.is_absent(tensor));
+  EXPECT_FALSE(store.is_absent(other)) << "it was never parked";
+  for (int i = 0; i < 3; ++i) {
+    store.prefetch(tensor);
+    EXPECT_FALSE(store.is_absent(tensor));
+    store.discard(tensor);
+    EXPECT_FALSE(store.is_absent(tensor)) << "it is being read";
+    store.fetch(tensor);
+    EXPECT_SAME_BITS(tensor, other);
+    store.discard(tensor);
+    store.discard(other);
+    EXPECT_TRUE(store.is_absent(tensor));
+    EXPECT_FALSE(other.storage()->is_freed());
+  }
+  EXPECT_EQ(store.traffic().bytes_written, 9 * 4);
+  EXPECT_EQ(store.traffic().bytes_read, 3 * 9 * 4);
+}
+
 TEST(FileStore, LeavesNoFiles) {
   std::string folder = test_folder() + "/offload_folder";
   std::filesystem::create_directory(folder);

@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
+#include "zero/event.h"
 
 namespace simmesh::zero {
 namespace {
@@ -54,6 +55,26 @@ SIMMESH_TEST(QuantizedReduce, ErrsLittle, {.mesh = {4}, .schedules = 4}) {
   ASSERT_EQ(part.element_count(), 6);
   for (std::size_t i = 0; i < 6; ++i)
     EXPECT_NEAR(part.values<float>()[i], mean[std::size_t(mesh.get_rank()) * 6 + i], 0.3);
+}
+
+// If this fails, the exchanges of a reduction aren't in the record: of a tensor of 8 x 4 elements
+// on two nodes of two ranks, its codes and scales within the node, and of half of it across.
+SIMMESH_TEST(QuantizedReduce, IsInTheRecord, {.mesh = {4}, .schedules = 2}) {
+  std::vector<std::string> seen;
+  {
+    ObserverScope observer([&](const Event& event) {
+      seen.push_back(fmt::format("{} {} {} {},{}", event.name, event.numel, event.dtype,
+                                 event.ranks.at(0), event.ranks.at(1)));
+    });
+    reduce_quantized(formula({8, 4}, {.rule = Rule::unit, .seed = 1}),
+                     NodeGroups::of(ProcessGroup::world(), 2));
+  }
+  std::int64_t rank = mesh.get_rank(), node = rank / 2 * 2, place = rank % 2;
+  EXPECT_EQ(seen, (std::vector<std::string>{
+                      fmt::format("all_to_all_single 16 uint8 {},{}", node, node + 1),
+                      fmt::format("all_to_all_single 8 float32 {},{}", node, node + 1),
+                      fmt::format("all_to_all_single 8 uint8 {},{}", place, place + 2),
+                      fmt::format("all_to_all_single 4 float32 {},{}", place, place + 2)}));
 }
 
 TEST(QuantizedReduce, RefusesNodesThatDoNotFit) {

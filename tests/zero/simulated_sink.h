@@ -48,6 +48,11 @@ class SimulatedSink final : public FetchSink {
     log.push_back(line);
   }
 
+  // Shards in a file of which nobody has started to read the absent ones; the test reads ahead.
+  bool is_absent(ParamId param) const override {
+    return std::find(absent.begin(), absent.end(), param) != absent.end();
+  }
+
   // gather_elsewhere is a blocking gather.
   void gather_elsewhere(ParamId param) {
     EXPECT_EQ(states_[std::size_t(param)], State::partitioned) << param;
@@ -63,6 +68,7 @@ class SimulatedSink final : public FetchSink {
   }
 
   std::vector<std::string> log;
+  std::vector<ParamId> absent;
   std::int64_t highest = 0;
 
  private:

@@ -21,16 +21,19 @@ namespace {
 using Compare = Tensor (*)(const Tensor&, const Tensor&);
 constexpr double widest = std::numeric_limits<double>::infinity();
 
-// The winner gets the gradient; equals share it. Each of the two is found by itself, as PyTorch
-// does: on a mesh that is how often operands are compared, and so redistributed.
+// The winner gets the gradient; equals share it.
 GradientRule winner_gradient(Compare wins) {
   return [wins](const GradientCall& call) {
     Gradients result(2);
     const Tensor &a = call.input(0), &b = call.input(1);
     Tensor g = call.gradient();
-    auto shared = [&] { return where(eq(a, b), g * 0.5, g); };
-    if (call.needs(0)) result[0] = summed_to_input(call, 0, masked_fill(shared(), wins(b, a), 0));
-    if (call.needs(1)) result[1] = summed_to_input(call, 1, masked_fill(shared(), wins(a, b), 0));
+    // Step by step for each operand, as PyTorch does: distributed ones move as often as there.
+    auto of_operand = [&](std::size_t i, const Tensor& loses) {
+      Tensor shared = where(eq(a, b), g * 0.5, g);
+      return summed_to_input(call, i, masked_fill(shared, loses, 0));
+    };
+    if (call.needs(0)) result[0] = of_operand(0, wins(b, a));
+    if (call.needs(1)) result[1] = of_operand(1, wins(a, b));
     return result;
   };
 }
@@ -40,11 +43,10 @@ GradientRule chosen_gradient(Compare first_wins) {
   return [first_wins](const GradientCall& call) {
     Gradients result(2);
     const Tensor &a = call.input(0), &b = call.input(1);
-    auto chosen = [&] { return logical_or(first_wins(a, b), isnan(b)); };
+    Tensor chosen = logical_or(first_wins(a, b), isnan(b));
     Tensor g = call.gradient();
-    if (call.needs(0))
-      result[0] = summed_to_input(call, 0, masked_fill(g, logical_not(chosen()), 0));
-    if (call.needs(1)) result[1] = summed_to_input(call, 1, masked_fill(g, chosen(), 0));
+    if (call.needs(0)) result[0] = summed_to_input(call, 0, masked_fill(g, logical_not(chosen), 0));
+    if (call.needs(1)) result[1] = summed_to_input(call, 1, masked_fill(g, chosen, 0));
     return result;
   };
 }

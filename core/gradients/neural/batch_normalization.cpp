@@ -13,7 +13,7 @@ namespace {
 Gradients batch_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = batch_norm_groups(call.input_type(0).shape);
-  NormalizedGradient b = normalized_gradient(call, groups, true);
+  NormalizedGradient b = normalized_gradient(normalized_operands(call, true), groups);
   const TensorType& x = call.input_type(0);
   if (call.needs(0)) {
     // Running statistics don't depend on x.

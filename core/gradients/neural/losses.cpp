@@ -2,6 +2,7 @@
 
 #include "core/gradients/families.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/activations.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/elementary.h"
@@ -23,19 +24,23 @@ Tensor spread_gradient(const GradientCall& call, const Shape& shape) {
 }
 
 Gradients nll_loss_gradient(const GradientCall& call) {
-  const Tensor& target = call.input(1);
   const TensorType& x = call.input_type(0);
   std::int64_t dim = class_dim(x.shape.size());
-  ClassTargets targets =
-      class_targets(target, dim, call.attributes().get<std::int64_t>("ignore_index"));
-  Tensor weight = call.has_input(2) ? call.input(2) : Tensor();
-  Tensor g = call.gradient(0);
+  NllLossOperands operands = {.gradient = call.gradient(0),
+                              .x = call.input(0),
+                              .target = call.input(1),
+                              .total_weight = call.output(1),
+                              .weight = call.has_input(2) ? call.input(2) : Tensor()};
   LossReduction reduction = reduction_of(call.attributes());
+  if (operands.x.distribution() && !grad_enabled()) align_operands(operands, reduction);
+  ClassTargets targets =
+      class_targets(operands.target, dim, call.attributes().get<std::int64_t>("ignore_index"));
+  Tensor g = operands.gradient;
   if (reduction == LossReduction::none) g = unsqueeze(g, dim);
-  if (reduction == LossReduction::mean) g = g / call.output(1);
-  Tensor slopes = neg(target_weights(targets, weight, x.dtype)) * g;
+  if (reduction == LossReduction::mean) g = g / operands.total_weight;
+  Tensor slopes = neg(target_weights(targets, operands.weight, x.dtype)) * g;
   Gradients result(call.input_count());
-  result[0] = scatter_add(new_zeros(g, x.shape), dim, targets.indices, to(slopes, x.dtype));
+  result[0] = scatter_add(zeros_like(operands.x), dim, targets.indices, to(slopes, x.dtype));
   return result;
 }
 
@@ -74,7 +79,7 @@ Gradients mse_loss_gradient(const GradientCall& call) {
 
 gsl::span<const OpGradient> loss_gradients() {
   static const OpGradient gradients[] = {
-      {"nll_loss_forward", {nll_loss_gradient, {.inputs = 0b110, .outputs = 0b10}}},
+      {"nll_loss_forward", {nll_loss_gradient, {.inputs = 0b111, .outputs = 0b10}}},
       {"mse_loss", {mse_loss_gradient, {.inputs = 0b11}}},
       {"binary_cross_entropy_with_logits", {logits_gradient, {.inputs = 0b1111}}},
   };

@@ -12,7 +12,7 @@ namespace {
 Gradients layer_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = layer_norm_groups(call.input_type(0).shape, call.attributes());
-  NormalizedGradient b = normalized_gradient(call, groups, true);
+  NormalizedGradient b = normalized_gradient(aligned_operands(call, true), groups);
   if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
   if (call.needs(2)) result[2] = summed_to_input(call, 2, b.raw);
@@ -22,7 +22,7 @@ Gradients layer_norm_gradient(const GradientCall& call) {
 Gradients rms_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = layer_norm_groups(call.input_type(0).shape, call.attributes());
-  NormalizedGradient b = normalized_gradient(call, groups, false);
+  NormalizedGradient b = normalized_gradient(aligned_operands(call, false), groups);
   if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, false);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
   return result;
@@ -31,7 +31,7 @@ Gradients rms_norm_gradient(const GradientCall& call) {
 Gradients group_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = group_norm_groups(call.input_type(0).shape, call.attributes());
-  NormalizedGradient b = normalized_gradient(call, groups, true);
+  NormalizedGradient b = normalized_gradient(normalized_operands(call, true), groups);
   if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
   if (call.needs(1)) result[1] = channel_sum(call, 1, b.raw * b.normalized);
   if (call.needs(2)) result[2] = channel_sum(call, 2, b.raw);

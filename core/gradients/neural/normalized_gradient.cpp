@@ -1,8 +1,10 @@
 #include "core/gradients/neural/normalized_gradient.h"
 
 #include "core/gradients/input_gradient.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/normalization.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 
@@ -16,17 +18,41 @@ Tensor group_average(const NormalizedGradient& b, const Tensor& x) {
 
 }  // namespace
 
-NormalizedGradient normalized_gradient(const GradientCall& call, const NormalizedGroups& groups,
-                                       bool subtracts_mean) {
+NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_mean) {
+  return {.gradient = call.gradient(0),
+          .x = call.input(0),
+          .rstd = call.output(subtracts_mean ? 2 : 1),
+          .mean = subtracts_mean ? call.output(1) : Tensor(),
+          .weight = call.has_input(1) ? call.input(1) : Tensor()};
+}
+
+NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean) {
+  NormalizedOperands operands = normalized_operands(call, subtracts_mean);
+  if (!operands.x.distribution() || grad_enabled()) return operands;
+  std::vector<Tensor> tensors = {operands.gradient, operands.x, operands.rstd};
+  if (subtracts_mean) tensors.push_back(operands.mean);
+  align_operands(tensors, operands.weight, call.attributes().get<Dims>("normalized_shape"));
+  operands.gradient = tensors[0];
+  operands.x = tensors[1];
+  operands.rstd = tensors[2];
+  if (subtracts_mean) operands.mean = tensors[3];
+  if (operands.weight.is_defined()) operands.weight = tensors.back();
+  return operands;
+}
+
+NormalizedGradient normalized_gradient(const NormalizedOperands& operands,
+                                       const NormalizedGroups& groups) {
   NormalizedGradient b;
-  std::size_t rstd_index = subtracts_mean ? 2 : 1;
-  b.rstd = reshape(call.output(rstd_index), groups.statistics);
+  b.rstd = reshape(operands.rstd, groups.statistics);
   DType dtype = b.rstd.dtype();
-  b.centered = reshape(to(call.input(0), dtype), groups.elements);
-  if (subtracts_mean) b.centered = b.centered - reshape(call.output(1), groups.statistics);
+  b.centered = reshape(to(operands.x, dtype), groups.elements);
+  if (operands.mean.is_defined())
+    b.centered = b.centered - reshape(operands.mean, groups.statistics);
   b.normalized = b.centered * b.rstd;
-  b.raw = reshape(to(call.gradient(0), dtype), groups.elements);
-  b.g = call.has_input(1) ? b.raw * reshape(to(call.input(1), dtype), groups.parameters) : b.raw;
+  b.raw = reshape(to(operands.gradient, dtype), groups.elements);
+  b.g = operands.weight.is_defined()
+            ? b.raw * reshape(to(operands.weight, dtype), groups.parameters)
+            : b.raw;
   b.count = 1;
   for (std::size_t i = 0; i < groups.elements.size(); ++i)
     if (groups.statistics[i] != groups.elements[i]) {
@@ -54,7 +80,7 @@ Tensor normalized_input_gradient(const GradientCall& call, const NormalizedGroup
 Tensor channel_sum(const GradientCall& call, std::size_t i, const Tensor& x) {
   const Shape& shape = call.input_type(0).shape;
   // Channels come last, so that all before them is summed.
-  Tensor channels = reshape(x, {shape[0], shape[1], -1});
+  Tensor channels = reshape(x, {shape[0], shape[1], element_count(DimSpan(shape).subspan(2))});
   return summed_to_input(call, i, transpose(channels, 1, 2));
 }
 

@@ -16,10 +16,22 @@ struct NormalizedGradient {
   Dims dims;          // what is normalized
   double count;
 };
-// normalized_gradient reads the inputs x and weight, and of the outputs the mean, where it is
-// subtracted, and rstd.
-NormalizedGradient normalized_gradient(const GradientCall& call, const NormalizedGroups& groups,
-                                       bool subtracts_mean);
+// NormalizedOperands is what it is computed from.
+struct NormalizedOperands {
+  Tensor gradient;  // of the result
+  Tensor x;
+  Tensor rstd;
+  Tensor mean;    // undefined where it isn't subtracted
+  Tensor weight;  // undefined where there is none
+};
+// normalized_operands reads the inputs x and weight, and of the outputs the mean, where it is
+// subtracted, and rstd. aligned_operands brings those of layer_norm and rms_norm, where they are
+// distributed, to lie alike; not where the pass is recorded.
+NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_mean);
+NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean);
+
+NormalizedGradient normalized_gradient(const NormalizedOperands& operands,
+                                       const NormalizedGroups& groups);
 
 // normalized_input_gradient returns the gradient of x, from that of the result and, in second
 // derivatives, those of the statistics.

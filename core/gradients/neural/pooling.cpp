@@ -1,3 +1,5 @@
+#include "core/ops/neural/pooling.h"
+
 #include "core/gradients/families.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
@@ -18,10 +20,21 @@ Gradients max_pool_gradient(const GradientCall& call) {
   return {reshape(scatter_add(new_zeros(g, flat), -1, places, g), shape)};
 }
 
+Gradients avg_pool_gradient(const GradientCall& call) {
+  return {avg_pool2d_backward(call.gradient(), call.input_type(0).shape, call.attributes())};
+}
+
+// An average is linear.
+Gradients avg_pool_backward_gradient(const GradientCall& call) {
+  return {avg_pool2d_again(call.gradient(), call.attributes())};
+}
+
 }  // namespace
 
 gsl::span<const OpGradient> pooling_gradients() {
   static const OpGradient gradients[] = {
+      {"avg_pool2d", {avg_pool_gradient}},
+      {"avg_pool2d_backward", {avg_pool_backward_gradient}},
       {"max_pool2d_with_indices", {max_pool_gradient, {.outputs = 0b10}}},
   };
   return gradients;

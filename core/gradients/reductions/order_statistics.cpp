@@ -3,7 +3,10 @@
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/indexing/scattering.h"
 #include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
 
 namespace simmesh {
 
@@ -16,11 +19,27 @@ Gradients median_gradient(const GradientCall& call) {
   return {call.gradient() * winners / sum(winners)};
 }
 
+// The element that was taken gets it.
+Gradients median_dim_gradient(const GradientCall& call) {
+  if (!call.has_gradient(0)) return {Tensor()};
+  Tensor g = call.gradient(0), indices = call.output(1);
+  auto dim = call.attributes().get<std::int64_t>("dim");
+  const Shape& shape = call.input_type(0).shape;
+  if (shape.empty()) return {g};
+  if (!call.attributes().get<bool>("keepdim")) {
+    g = unsqueeze(g, dim);
+    indices = unsqueeze(indices, dim);
+  }
+  return {scatter_add(new_zeros(g, shape), dim, indices, g)};
+}
+
 }  // namespace
 
 gsl::span<const OpGradient> order_statistics_gradients() {
   static const OpGradient gradients[] = {
       {"median", {median_gradient, {.inputs = 1, .outputs = 1}}},
+      {"median_dim", {median_dim_gradient, {.outputs = 0b10}}},
+      {"nanmedian_dim", {median_dim_gradient, {.outputs = 0b10}}},
       {"nanmedian", {median_gradient, {.inputs = 1, .outputs = 1}}},
   };
   return gradients;

@@ -144,7 +144,13 @@ WeightProduct weight_product(const Tensor& x, const Tensor& gradient, const Shap
 const Op weight_op = {
     .name = "convolution_weight",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
-      return {{attributes.get<Dims>("weight_size"), inputs[0].dtype}};
+      const Dims& weight = attributes.get<Dims>("weight_size");
+      Shape expected = output_shape(inputs[0].shape, weight, convolution_of(attributes));
+      if (inputs[1].shape != expected)
+        raise(ErrorKind::runtime_error, "convolution_weight",
+              "expected a gradient of the output's shape {}, got {}",
+              to_string(DimSpan(expected)), to_string(DimSpan(inputs[1].shape)));
+      return {{weight, inputs[0].dtype}};
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {

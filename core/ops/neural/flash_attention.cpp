@@ -22,7 +22,7 @@ TensorTypes flash_attention_type(gsl::span<const TensorType> inputs, const Attri
   const Shape &q = inputs[0].shape, &k = inputs[1].shape, &v = inputs[2].shape;
   bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4;
   fits = fits && q[0] == k[0] && k[0] == v[0] && k[1] == v[1] && k[2] == v[2] && q[3] == k[3];
-  fits = fits && k[1] > 0 && q[1] % k[1] == 0;
+  fits = fits && (k[1] > 0 ? q[1] % k[1] == 0 : q[1] == 0);
   if (!fits)
     raise(ErrorKind::runtime_error, "flash_attention",
           "expected q [B, H, L, E], k [B, K, S, E] and v [B, K, S, F] where K divides H, got {}, "

@@ -8,6 +8,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/rearranging.h"
+#include "core/ops/indexing/scattering.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -131,23 +132,22 @@ struct WindowPlaces {
   std::int64_t window_size = 0;
   std::vector<std::int64_t> places;
   std::vector<double> divisors;
+
+  std::int64_t windows() const { return std::int64_t(divisors.size()); }
+  Tensor place_tensor() const {
+    Tensor result = empty({std::int64_t(places.size())}, DType::int64);
+    std::copy(places.begin(), places.end(), result.mutable_values<std::int64_t>().begin());
+    return result;
+  }
+  Tensor divisor_tensor(DType dtype) const {
+    Tensor result = empty({windows()}, DType::float64);
+    std::copy(divisors.begin(), divisors.end(), result.mutable_values<double>().begin());
+    return converted(result, dtype);
+  }
 };
 
-// averages sums the windows' elements and divides; computed in float32 for 16-bit dtypes.
-Tensor averages(const Tensor& x, const WindowPlaces& windows) {
-  DType dtype = x.dtype() == DType::float64 ? x.dtype() : DType::float32;
-  Tensor places = empty({std::int64_t(windows.places.size())}, DType::int64);
-  std::copy(windows.places.begin(), windows.places.end(),
-            places.mutable_values<std::int64_t>().begin());
-  std::int64_t count = std::int64_t(windows.divisors.size());
-  Tensor divisors = empty({count}, DType::float64);
-  std::copy(windows.divisors.begin(), windows.divisors.end(),
-            divisors.mutable_values<double>().begin());
-  Tensor padded = pad(flatten(to(x, dtype), -2), {0, 1});
-  Tensor elements = unflatten(index_select(padded, -1, places), -1, {count, windows.window_size});
-  Tensor result = div(sum(elements, -1), to(divisors, dtype));
-  return to(unflatten(result, -1, {windows.count[0], windows.count[1]}), x.dtype());
-}
+// 16-bit dtypes are averaged in float32.
+DType averaged_dtype(DType dtype) { return dtype == DType::float64 ? dtype : DType::float32; }
 
 // add_window appends a window, filled up with places past the end.
 void add_window(WindowPlaces& windows, const Interval& down, const Interval& across,
@@ -163,6 +163,106 @@ Interval adaptive(std::int64_t size, std::int64_t windows, std::int64_t window) 
   return {window * size / windows, ((window + 1) * size + windows - 1) / windows};
 }
 
+WindowPlaces sliding_windows(const Windows& geometry, bool count_include_pad) {
+  WindowPlaces windows;
+  windows.count = geometry.count();
+  windows.window_size = geometry.kernel[0] * geometry.kernel[1];
+  for (std::int64_t i = 0; i < windows.count[0]; ++i)
+    for (std::int64_t j = 0; j < windows.count[1]; ++j) {
+      Interval down = inside(geometry, 0, i), across = inside(geometry, 1, j);
+      add_window(windows, down, across, geometry.image);
+      windows.divisors.push_back(
+          count_include_pad ? double(windows.window_size)
+                            : double((down.end - down.begin) * (across.end - across.begin)));
+    }
+  return windows;
+}
+
+WindowPlaces adaptive_windows(const RowsColumns& image, const RowsColumns& size) {
+  RowsColumns longest = {0, 0};
+  for (std::size_t dim = 0; dim < 2; ++dim)
+    for (std::int64_t i = 0; i < size[dim]; ++i) {
+      Interval part = adaptive(image[dim], size[dim], i);
+      longest[dim] = std::max(longest[dim], part.end - part.begin);
+    }
+  WindowPlaces windows;
+  windows.count = size;
+  windows.window_size = longest[0] * longest[1];
+  for (std::int64_t i = 0; i < size[0]; ++i)
+    for (std::int64_t j = 0; j < size[1]; ++j) {
+      Interval down = adaptive(image[0], size[0], i), across = adaptive(image[1], size[1], j);
+      add_window(windows, down, across, image);
+      windows.divisors.push_back(double((down.end - down.begin) * (across.end - across.begin)));
+    }
+  return windows;
+}
+
+// The windows of images of a shape, from the arguments of an op.
+WindowPlaces averaged_windows(const Shape& x, const Attributes& attributes) {
+  if (!attributes.has("output_size"))
+    return sliding_windows(windows_of(x, attributes), attributes.get<bool>("count_include_pad"));
+  const Dims& size = attributes.get<Dims>("output_size");
+  return adaptive_windows({x[x.size() - 2], x[x.size() - 1]}, {size[0], size[1]});
+}
+
+TensorTypes average_types(Types inputs, const Attributes& attributes) {
+  TensorType type = inputs[0];
+  RowsColumns count = averaged_windows(type.shape, attributes).count;
+  type.shape[type.shape.size() - 2] = count[0];
+  type.shape[type.shape.size() - 1] = count[1];
+  return {type};
+}
+
+const Op avg_pool_op = {
+    .name = "avg_pool2d",
+    .shape = average_types,
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          const Tensor& x = inputs[0];
+          if (outputs[0].element_count() == 0) return;
+          WindowPlaces windows = averaged_windows(x.shape(), attributes);
+          DType dtype = averaged_dtype(x.dtype());
+          Tensor padded = pad(flatten(converted(x, dtype), -2), {0, 1});
+          Tensor elements = unflatten(index_select(padded, -1, windows.place_tensor()), -1,
+                                      {windows.windows(), windows.window_size});
+          Tensor result = div(sum(elements, -1), windows.divisor_tensor(dtype));
+          adopt_(outputs[0], converted(result, x.dtype()).view(outputs[0].shape()));
+        },
+};
+
+// Each element gets its part of the windows that it lies in.
+const Op avg_pool_backward_op = {
+    .name = "avg_pool2d_backward",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      return {{attributes.get<Dims>("input_sizes"), inputs[0].dtype}};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          const Shape& shape = outputs[0].shape();
+          if (outputs[0].element_count() == 0) return;
+          WindowPlaces windows = averaged_windows(shape, attributes);
+          DType dtype = averaged_dtype(inputs[0].dtype());
+          Tensor parts =
+              div(flatten(converted(inputs[0], dtype), -2), windows.divisor_tensor(dtype));
+          Shape spread = parts.shape();
+          spread.push_back(windows.window_size);
+          Tensor terms = flatten(expand(unsqueeze(parts, -1), spread), -2);
+          Shape padded = parts.shape();
+          std::int64_t size = shape[shape.size() - 2] * shape[shape.size() - 1];
+          padded.back() = size + 1;
+          Tensor sums = index_add(zeros(padded, dtype), -1, windows.place_tensor(), terms);
+          Tensor result = narrow(sums, {.dim = -1, .start = 0, .length = size}).contiguous();
+          adopt_(outputs[0], converted(result, outputs[0].dtype()).view(shape));
+        },
+};
+
+Attributes attributes_of(const Windows& windows) {
+  auto dims = [](const RowsColumns& pair) { return Dims(pair.begin(), pair.end()); };
+  return {{"kernel_size", dims(windows.kernel)},
+          {"stride", dims(windows.stride)},
+          {"padding", dims(windows.padding)}};
+}
+
 Pooling2d in_one_row(const Pooling1d& options) {
   return {.kernel = {1, options.kernel},
           .stride = {1, options.stride},
@@ -174,10 +274,7 @@ Pooling2d in_one_row(const Pooling1d& options) {
 
 Pooled max_pool2d_with_indices(const Tensor& x, const Pooling2d& options) {
   Windows windows = windows_of(x.shape(), options, "max_pool2d");
-  auto outputs = call(max_pool_op, {x},
-                      {{"kernel_size", Dims(windows.kernel.begin(), windows.kernel.end())},
-                       {"stride", Dims(windows.stride.begin(), windows.stride.end())},
-                       {"padding", Dims(windows.padding.begin(), windows.padding.end())}});
+  auto outputs = call(max_pool_op, {x}, attributes_of(windows));
   return {outputs[0], outputs[1]};
 }
 
@@ -190,18 +287,10 @@ Tensor max_pool1d(const Tensor& x, const Pooling1d& options) {
 }
 
 Tensor avg_pool2d(const Tensor& x, const Pooling2d& options) {
-  Windows geometry = windows_of(x.shape(), options, "avg_pool2d");
-  WindowPlaces windows = {.count = geometry.count(),
-                          .window_size = geometry.kernel[0] * geometry.kernel[1]};
-  for (std::int64_t i = 0; i < windows.count[0]; ++i)
-    for (std::int64_t j = 0; j < windows.count[1]; ++j) {
-      Interval down = inside(geometry, 0, i), across = inside(geometry, 1, j);
-      add_window(windows, down, across, geometry.image);
-      windows.divisors.push_back(options.count_include_pad ? double(windows.window_size)
-                                                           : double((down.end - down.begin) *
-                                                                    (across.end - across.begin)));
-    }
-  return averages(x, windows);
+  Windows windows = windows_of(x.shape(), options, "avg_pool2d");
+  Attributes attributes = attributes_of(windows);
+  attributes.set("count_include_pad", options.count_include_pad);
+  return call_one(avg_pool_op, {x}, attributes);
 }
 
 Tensor avg_pool1d(const Tensor& x, const Pooling1d& options) {
@@ -215,24 +304,20 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size) {
     raise(ErrorKind::runtime_error, "adaptive_avg_pool2d",
           "expected output sizes above 0 and images with elements, got {}x{} of {}", size[0],
           size[1], to_string(DimSpan(x.shape())));
-  RowsColumns longest = {0, 0};
-  for (std::size_t dim = 0; dim < 2; ++dim)
-    for (std::int64_t i = 0; i < size[dim]; ++i) {
-      Interval part = adaptive(image[dim], size[dim], i);
-      longest[dim] = std::max(longest[dim], part.end - part.begin);
-    }
-  WindowPlaces windows = {.count = size, .window_size = longest[0] * longest[1]};
-  for (std::int64_t i = 0; i < size[0]; ++i)
-    for (std::int64_t j = 0; j < size[1]; ++j) {
-      Interval down = adaptive(image[0], size[0], i), across = adaptive(image[1], size[1], j);
-      add_window(windows, down, across, image);
-      windows.divisors.push_back(double((down.end - down.begin) * (across.end - across.begin)));
-    }
-  return averages(x, windows);
+  return call_one(avg_pool_op, {x}, {{"output_size", Dims{size[0], size[1]}}});
+}
+
+Tensor avg_pool2d_again(const Tensor& x, const Attributes& attributes) {
+  return call_one(avg_pool_op, {x}, attributes);
+}
+
+Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, Attributes attributes) {
+  attributes.set("input_sizes", Dims(input_sizes.begin(), input_sizes.end()));
+  return call_one(avg_pool_backward_op, {gradient}, attributes);
 }
 
 gsl::span<const Op* const> pooling_ops() {
-  static const Op* const ops[] = {&max_pool_op};
+  static const Op* const ops[] = {&avg_pool_op, &avg_pool_backward_op, &max_pool_op};
   return ops;
 }
 

@@ -41,6 +41,11 @@ Tensor avg_pool1d(const Tensor& x, const Pooling1d& options);
 // n) to ceil((i + 1) * s / n).
 Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size);
 
+// avg_pool2d_backward returns the gradient of an average pooling of images of these sizes with
+// these arguments of its op; avg_pool2d_again pools with them.
+Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, Attributes attributes);
+Tensor avg_pool2d_again(const Tensor& x, const Attributes& attributes);
+
 // pooling_ops returns the ops of this file.
 gsl::span<const Op* const> pooling_ops();
 

@@ -1,37 +1,92 @@
 #include "core/ops/neural/rotary.h"
 
 #include "core/check/error.h"
+#include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/gradient_call.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
+#include "core/tensor/convert.h"
 
 namespace simmesh {
 
 namespace {
 
 // Angles [T, E / 2] of positions and pairs.
-Tensor rotary_angles(std::int64_t positions, std::int64_t width, double theta) {
+Tensor rotary_angles(const Tensor& positions, std::int64_t width, double theta) {
   NoGrad mode;
   Tensor exponents = arange(width / 2, DType::float64) * (-2.0 / double(width));
   Tensor frequencies = pow(theta, exponents);
-  return unsqueeze(arange(positions, DType::float64), 1) * frequencies;
+  return unsqueeze(to(positions, DType::float64), 1) * frequencies;
+}
+
+void check_shape(const Tensor& x) {
+  if (x.dim() < 2 || x.shape().back() % 2 != 0)
+    raise(ErrorKind::runtime_error, "rotary_embedding",
+          "expected [..., T, E] with an even E, got the shape {}", to_string(DimSpan(x.shape())));
+}
+
+Tensor turned(const Tensor& x, const Tensor& positions, double theta, bool is_inverse) {
+  std::int64_t half = x.shape().back() / 2;
+  Tensor angles = rotary_angles(positions, 2 * half, theta);
+  Tensor cosines = to(cos(angles), x.dtype()), sines = to(sin(angles), x.dtype());
+  if (is_inverse) sines = neg(sines);
+  Tensor a = narrow(x, {-1, 0, half}), b = narrow(x, {-1, half, half});
+  Tensor coordinates[] = {a * cosines - b * sines, b * cosines + a * sines};
+  return cat(coordinates, -1);
+}
+
+Tensor all_positions(const Tensor& x) { return arange(x.size(-2), DType::float64); }
+
+Gradients rotary_gradient(const GradientCall& call);
+
+// The angles belong to places, so a piece of the rows needs to know where it is: rows are whole.
+const Op rotary_op = {
+    .name = "rotary_embedding",
+    .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
+      return {inputs[0]};
+    },
+    .kernel =
+        [](gsl::span<const Tensor> inputs, const Attributes& attributes,
+           gsl::span<Tensor> outputs) {
+          UnroundedSums scope(false);
+          adopt_(outputs[0],
+                 turned(inputs[0], all_positions(inputs[0]), attributes.get<double>("theta"),
+                        attributes.get<bool>("is_inverse")));
+        },
+    .gradient = {rotary_gradient},
+};
+
+// Turned back.
+Gradients rotary_gradient(const GradientCall& call) {
+  Attributes attributes = call.attributes();
+  attributes.set("is_inverse", !attributes.get<bool>("is_inverse"));
+  return {call_one(rotary_op, {call.gradient()}, attributes)};
 }
 
 }  // namespace
 
 Tensor rotary_embedding(const Tensor& x, double theta) {
-  if (x.dim() < 2 || x.shape().back() % 2 != 0)
+  check_shape(x);
+  if (x.distribution()) return call_one(rotary_op, {x}, {{"theta", theta}, {"is_inverse", false}});
+  return turned(x, all_positions(x), theta, false);
+}
+
+Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta) {
+  check_shape(x);
+  if (positions.dim() != 1 || positions.size(0) != x.size(-2))
     raise(ErrorKind::runtime_error, "rotary_embedding",
-          "expected [..., T, E] with an even E, got the shape {}", to_string(DimSpan(x.shape())));
-  std::int64_t half = x.shape().back() / 2;
-  Tensor angles = rotary_angles(x.size(x.dim() - 2), 2 * half, theta);
-  Tensor cosines = to(cos(angles), x.dtype()), sines = to(sin(angles), x.dtype());
-  Tensor a = narrow(x, {-1, 0, half}), b = narrow(x, {-1, half, half});
-  Tensor turned[] = {a * cosines - b * sines, b * cosines + a * sines};
-  return cat(turned, -1);
+          "expected a position for each of {} rows, got the shape {}", x.size(-2),
+          to_string(DimSpan(positions.shape())));
+  return turned(x, positions, theta, false);
+}
+
+gsl::span<const Op* const> rotary_ops() {
+  static const Op* const ops[] = {&rotary_op};
+  return ops;
 }
 
 }  // namespace simmesh

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/tensor/tensor.h"
+#include "core/ops/op.h"
 
 namespace simmesh {
 
@@ -8,6 +8,15 @@ namespace simmesh {
 // i + E / 2 are the coordinates of a point that is turned by t * theta^(-2 i / E). The angles are
 // computed in float64 and their sines and cosines rounded to the dtype of x, as Llama does. Raises
 // a RuntimeError for an odd E.
+//
+// Of a distributed tensor it is one op; T and E are then whole on every rank.
 Tensor rotary_embedding(const Tensor& x, double theta = 10000.0);
+
+// With positions, a vector of T numbers, row t is turned by its own: what a rank does that holds
+// some rows of a sequence. Raises a RuntimeError for another number of them.
+Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta = 10000.0);
+
+// rotary_ops returns the ops of this file.
+gsl::span<const Op* const> rotary_ops();
 
 }  // namespace simmesh

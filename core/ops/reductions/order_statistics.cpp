@@ -56,6 +56,38 @@ Op whole_median_op(const std::string& name, bool ignores_nan) {
           .kernel = kernel};
 }
 
+Op median_dim_op(const std::string& name, bool ignores_nan) {
+  auto shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
+    TensorType type = inputs[0];
+    std::size_t rank = type.shape.size();
+    std::int64_t dim = wrapped_dim(attributes.get<std::int64_t>("dim"), rank);
+    if (rank > 0) {
+      if (type.shape[std::size_t(dim)] == 0)
+        raise(ErrorKind::index_error, "median",
+              "median(): Expected reduction dim {} to have non-zero size.", dim);
+      type.shape[std::size_t(dim)] = 1;
+      if (!attributes.get<bool>("keepdim")) type.shape.erase(type.shape.begin() + dim);
+    }
+    return {type, {type.shape, DType::int64}};
+  };
+  auto kernel = [ignores_nan](gsl::span<const Tensor> inputs, const Attributes& attributes,
+                              gsl::span<Tensor> outputs) {
+    ValuesAndIndices found = median_along(inputs[0], attributes.get<std::int64_t>("dim"),
+                                          attributes.get<bool>("keepdim"), ignores_nan);
+    copy_(outputs[0], found.values);
+    copy_(outputs[1], found.indices);
+  };
+  return {.name = name, .shape = shape, .kernel = kernel};
+}
+
+ValuesAndIndices called(const Op& op, const Tensor& x, std::int64_t dim, bool keepdim) {
+  std::vector<Tensor> found =
+      call(op, {x}, {{"dim", wrapped_dim(dim, x.shape().size())}, {"keepdim", keepdim}});
+  return {found[0], found[1]};
+}
+
+const Op median_along_op = median_dim_op("median_dim", false);
+const Op nanmedian_along_op = median_dim_op("nanmedian_dim", true);
 const Op median_op = whole_median_op("median", false);
 const Op nanmedian_op = whole_median_op("nanmedian", true);
 
@@ -66,11 +98,11 @@ Tensor median(const Tensor& x) { return call_one(median_op, {x}); }
 Tensor nanmedian(const Tensor& x) { return call_one(nanmedian_op, {x}); }
 
 ValuesAndIndices median(const Tensor& x, std::int64_t dim, bool keepdim) {
-  return median_along(x, dim, keepdim, false);
+  return called(median_along_op, x, dim, keepdim);
 }
 
 ValuesAndIndices nanmedian(const Tensor& x, std::int64_t dim, bool keepdim) {
-  return median_along(x, dim, keepdim, true);
+  return called(nanmedian_along_op, x, dim, keepdim);
 }
 
 Tensor quantile(const Tensor& x, const Quantile& which) {
@@ -99,7 +131,7 @@ Tensor quantile(const Tensor& x, const Quantile& which) {
 }
 
 gsl::span<const Op* const> order_statistics_ops() {
-  static const Op* const ops[] = {&median_op, &nanmedian_op};
+  static const Op* const ops[] = {&median_op, &nanmedian_op, &median_along_op, &nanmedian_along_op};
   return ops;
 }
 

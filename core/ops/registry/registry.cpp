@@ -32,6 +32,7 @@
 #include "core/ops/neural/losses.h"
 #include "core/ops/neural/normalization.h"
 #include "core/ops/neural/pooling.h"
+#include "core/ops/neural/rotary.h"
 #include "core/ops/neural/softmax.h"
 #include "core/ops/neural/softmax_backward.h"
 #include "core/ops/random/random.h"
@@ -88,6 +89,7 @@ std::vector<const Op*> gathered_ops() {
            random_ops(),
            rearranging_ops(),
            resampling_ops(),
+           rotary_ops(),
            running_extreme_ops(),
            scan_ops(),
            scatter_reduce_ops(),

@@ -15,9 +15,9 @@ std::int64_t rank_of(const TensorType& type) { return std::int64_t(type.shape.si
 // By columns of the table, by its rows, or by a dim of the indices.
 StrategyRows embedding_rows(const StrategyRequest& call) {
   std::int64_t dims = rank_of(call.inputs[1]);
-  StrategyRows rows = {rule({Shard(1), Replicate()}, Shard(dims)), lookup_row(call, 0)};
+  StrategyRows rows = {splitting_rule({Shard(1), Replicate()}, Shard(dims)), lookup_row(call, 0)};
   for (std::int64_t dim = 0; dim < dims; ++dim)
-    rows.push_back(rule({Replicate(), Shard(dim)}, Shard(dim)));
+    rows.push_back(splitting_rule({Replicate(), Shard(dim)}, Shard(dim)));
   return rows;
 }
 
@@ -31,9 +31,10 @@ Attributes without_padding(const LocalCall& call) {
 }
 
 StrategyRows embedding_backward_rows(const StrategyRequest& call) {
-  StrategyRows rows = {rule({Shard(rank_of(call.inputs[0]) - 1), Replicate()}, Shard(1))};
+  StrategyRows rows = {
+      splitting_rule({Shard(rank_of(call.inputs[0]) - 1), Replicate()}, Shard(1))};
   for (std::int64_t dim = 0; dim < rank_of(call.inputs[1]); ++dim)
-    rows.push_back(rule({Shard(dim), Shard(dim)}, Partial()));
+    rows.push_back(splitting_rule({Shard(dim), Shard(dim)}, Partial()));
   rows.push_back(rule({Partial(), Replicate()}, Partial()));
   return rows;
 }
@@ -45,7 +46,7 @@ StrategyRows gather_rows(const StrategyRequest& call) {
   std::int64_t along = indexed_dim(call.attributes, x);
   StrategyRows rows;
   if (index[std::size_t(along)] == 1) rows.push_back(lookup_row(call, along));
-  rows.push_back(rule({Replicate(), Shard(along)}, Shard(along)));
+  rows.push_back(splitting_rule({Replicate(), Shard(along)}, Shard(along)));
   for (std::size_t dim = 0; dim < x.size(); ++dim)
     if (std::int64_t(dim) != along && x[dim] == index[dim])
       rows.push_back(

@@ -32,10 +32,11 @@ StrategyRows index_fill_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Written elements are replaced, so that those of a pending sum come from the pending source.
-StrategyRows index_copy_rows(const StrategyRequest& call) {
+// What is written to a pending sum is pending itself. Pieces are preferred to the whole.
+StrategyRows index_source_rows(const StrategyRequest& call) {
   StrategyRows rows = index_writing_rows(call);
   rows.push_back(rule({Partial(), Replicate(), Partial()}, Partial()));
+  rows.push_back(rule({Replicate(), Replicate(), Replicate()}, Replicate()));
   return rows;
 }
 
@@ -44,7 +45,7 @@ StrategyRows index_copy_rows(const StrategyRequest& call) {
 gsl::span<const OpStrategy> scattering_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"scatter", {.rows = scatter_rows}},         {"scatter_add", {.rows = scatter_rows}},
-      {"index_add", {.rows = index_writing_rows}}, {"index_copy", {.rows = index_copy_rows}},
+      {"index_add", {.rows = index_source_rows}}, {"index_copy", {.rows = index_source_rows}},
       {"index_fill", {.rows = index_fill_rows}},
   };
   return strategies;

@@ -58,7 +58,7 @@ Tensor without_absent(const Tensor& found, const Places& places) {
 
 StrategyRow lookup_row(const StrategyRequest& call, std::int64_t dim) {
   Placement lookup = MaskPartial(ReduceOp::sum, call.inputs[0].shape, dim);
-  return rule({Shard(dim), lookup}, lookup);
+  return splitting_rule({Shard(dim), lookup}, lookup);
 }
 
 std::vector<Tensor> looked_up(const LocalCall& call, std::int64_t dim) {

@@ -1,8 +1,7 @@
 #include "core/ops/neural/convolution.h"
 
-#include <algorithm>
-
 #include "sharding/strategies/families.h"
+#include "sharding/strategies/local_sizes.h"
 
 namespace simmesh {
 
@@ -64,14 +63,6 @@ bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candi
   return true;
 }
 
-// The weight's size is an argument.
-Attributes local_weight_attributes(const LocalCall& call) {
-  Attributes attributes = call.attributes;
-  Shape shape = call.output_specs[0]->local_shape();
-  attributes.set("weight_size", Dims(shape.begin(), shape.end()));
-  return attributes;
-}
-
 }  // namespace
 
 gsl::span<const OpStrategy> convolution_strategies() {
@@ -80,7 +71,7 @@ gsl::span<const OpStrategy> convolution_strategies() {
       {"convolution_weight",
        {.rows = weight_rows,
         .filter = cuts_between_windows,
-        .local_attributes = local_weight_attributes}},
+        .local_attributes = local_sizes("weight_size")}},
   };
   return strategies;
 }

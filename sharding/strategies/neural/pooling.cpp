@@ -2,6 +2,8 @@
 
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
+#include "sharding/strategies/local_sizes.h"
+#include "sharding/strategies/pending_rows.h"
 
 namespace simmesh {
 
@@ -15,10 +17,24 @@ StrategyRows image_rows(const StrategyRequest& call) {
   return rows;
 }
 
+// Averages are linear.
+StrategyRows average_rows(const StrategyRequest& call) {
+  StrategyRows rows = image_rows(call);
+  std::size_t before = rows.empty() ? 0 : 1;
+  StrategyRows pending = linear_rows();
+  rows.insert(rows.begin() + std::ptrdiff_t(before), pending.begin(), pending.end());
+  return linear_in(call, std::move(rows));
+}
+
 }  // namespace
 
 gsl::span<const OpStrategy> pooling_strategies() {
   static const std::vector<OpStrategy> strategies = {
+      {"avg_pool2d", {.rows = average_rows, .accepts_short_dims = true}},
+      {"avg_pool2d_backward",
+       {.rows = average_rows,
+        .accepts_short_dims = true,
+        .local_attributes = local_sizes("input_sizes")}},
       {"max_pool2d_with_indices", {.rows = image_rows, .accepts_short_dims = true}},
   };
   return strategies;

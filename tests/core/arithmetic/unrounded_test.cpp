@@ -93,6 +93,25 @@ Tensor reduced(gsl::span<const Tensor> operands, ReduceOp op, bool keeps = false
 }
 
 // Two levels of reductions, as over two mesh dims, are one.
+// Tensors joined along an inner dim lie between each other: a write to one leaves the others' sums.
+TEST(Unrounded, StaysBetweenWhatIsWritten) {
+  Tensor left = small_values(), right = formula({4, 3}, {.rule = Rule::unit, .seed = 5});
+  Tensor joined = zeros({4, 9}, DType::float32);
+  Tensor first = joined.narrow({1, 0, 6}), last = joined.narrow({1, 6, 3});
+  copy_(first, with_small_rests(left));
+  Tensor seen = joined.clone();  // the write has to make a copy of its own
+  copy_(last, with_small_rests(right));
+  EXPECT_TRUE(same_bits(rests_of(first), left));
+  EXPECT_TRUE(same_bits(rests_of(last), right));
+  EXPECT_TRUE(same_bits(rests_of(seen.narrow({1, 0, 6})), left));
+  // Rounded elements end what is behind those that they replace, and only these.
+  copy_(last, right);
+  EXPECT_TRUE(same_bits(rests_of(first), left));
+  EXPECT_FALSE(is_unrounded(last.contiguous()));
+  copy_(first, with_small_rests(left));
+  EXPECT_TRUE(same_bits(rests_of(first), left));
+}
+
 TEST(Unrounded, GroupsOfReductionsAreOneReduction) {
   for (DType dtype : {DType::float64, DType::float32, DType::bfloat16, DType::float16}) {
     std::vector<Tensor> all;

@@ -35,6 +35,19 @@ TEST(CandidateCosts, AreThoseOfThePlansAndNotBelowTheirBounds) {
     }
 }
 
+// An op is run on parts that PyTorch doesn't make, or at a price for something else.
+TEST(CandidateCosts, ShardsDontBecomePending) {
+  PropagationRequest request{.op = find_op("neg"),
+                             .inputs = {{{8, 6}}},
+                             .given = {Sharding{{Shard(0), Replicate()}, {}}},
+                             .mesh_shape = {2, 2}};
+  CandidateCosts costs(request);
+  Placement lookup = MaskPartial(ReduceOp::sum, Shape{8, 6}, 0);
+  EXPECT_TRUE(std::isinf(costs.cost_us(0, {lookup, Replicate()})));
+  EXPECT_TRUE(std::isinf(costs.cost_us(0, {Partial(), Replicate()})));
+  EXPECT_EQ(costs.cost_us(0, {Shard(0), lookup}), 0.0);
+}
+
 // An order of shards gets lost, or is given to mesh dims that split nothing together.
 TEST(CandidateCosts, ShardsKeepTheOrderOfTheInputs) {
   PropagationRequest request{.op = find_op("neg"),

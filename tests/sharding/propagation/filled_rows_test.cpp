@@ -27,6 +27,15 @@ TEST(FilledRows, ShardsStandForEveryKindThatTheInputsHave) {
             (Texts{"R->R", "S(1)->S(1)", "_S(1,2)->_S(1,2)", "P(sum)->P(sum)"}));
 }
 
+// A row that splits what nobody has split is lost, or there twice.
+TEST(FilledRows, RowsThatSplitAnewAreThereWithoutShards) {
+  StrategyRows rows = {splitting_rule({Shard(1)}, Shard(1))};
+  EXPECT_EQ(filled(rows, {Partial()}), (Texts{"R->R", "S(1)->S(1)"}));
+  EXPECT_EQ(filled(rows, {Shard(0)}), (Texts{"R->R", "S(1)->S(1)"}));
+  EXPECT_EQ(filled(rows, {StridedShard(0, 2)}),
+            (Texts{"R->R", "S(1)->S(1)", "_S(1,2)->_S(1,2)"}));
+}
+
 // Units of dim 0 are taken for units of another dim, or of another length.
 TEST(FilledRows, RaggedShardsStayOnDimsZeroOfOneLength) {
   Placement ragged = RaggedShard({1, 2});

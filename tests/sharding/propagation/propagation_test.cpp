@@ -1,6 +1,7 @@
 #include "sharding/propagation/propagation.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "core/ops/registry/registry.h"
 #include "tests/expect_error.h"
@@ -93,6 +94,44 @@ TEST(Propagate, SumsOfIntegersAreWholeBeforeTheyBecomeFloatingWhereBitsCount) {
   EXPECT_EQ(propagate(request).inputs[0]->placements, Placements{Replicate()});
   request.inputs[0].dtype = DType::float64;
   EXPECT_EQ(propagate(request).inputs[0]->placements, Placements{Partial()});
+}
+
+// A replicated addend becomes pending without rounding; one that is pending would have been rounded
+// before it was added.
+TEST(Propagate, AddsReplicatedAddendsToPendingProducts) {
+  PropagationRequest request{
+      .op = find_op("addmm"),
+      .inputs = {{{4}}, {{4, 6}}, {{6, 4}}},
+      .given = {Sharding{{Replicate()}, {}}, Sharding{{Shard(1)}, {}}, Sharding{{Shard(0)}, {}}},
+      .mesh_shape = {2},
+      .keeps_bits = true};
+  EXPECT_EQ(to_string(*propagate(request).inputs[0]), "P(sum)");
+  EXPECT_EQ(to_string(*propagate(request).outputs[0]), "P(sum)");
+  request.given[0] = Sharding{{Partial()}, {}};
+  EXPECT_FALSE(to_string(*propagate(request).inputs[0]) == "P(sum)");
+  request.keeps_bits = false;
+  EXPECT_EQ(to_string(*propagate(request).inputs[0]), "P(sum)");
+}
+
+// Parts of a product, or the roots of parts of a norm, are rounded before they are combined.
+TEST(Propagate, CombinesNothingThatIsRoundedInPartsWhereBitsCount) {
+  PropagationRequest norm{.op = find_op("linalg_vector_norm"),
+                          .attributes = {{"ord", 2.0}},
+                          .inputs = {{{4}}},
+                          .given = {Sharding{{Shard(0)}, {}}},
+                          .mesh_shape = {2}};
+  PropagationRequest product = norm;
+  product.op = find_op("prod");
+  product.attributes = {};
+  EXPECT_EQ(propagate(norm).outputs[0]->placements[0], NormPartial(2));
+  EXPECT_EQ(to_string(*propagate(product).outputs[0]), "P(product)");
+  norm.keeps_bits = product.keeps_bits = true;
+  EXPECT_EQ(to_string(*propagate(norm).outputs[0]), "R");
+  EXPECT_EQ(to_string(*propagate(product).outputs[0]), "R");
+  product.inputs[0].dtype = DType::int64;
+  EXPECT_EQ(to_string(*propagate(product).outputs[0]), "P(product)");
+  norm.attributes.set("ord", std::numeric_limits<double>::infinity());
+  EXPECT_EQ(to_string(*propagate(norm).outputs[0]), "P(max)");
 }
 
 }  // namespace

@@ -35,11 +35,11 @@ struct Call {
   bool has_gradient = true;
 };
 
-using Tensors = std::vector<Tensor>;
+using Outputs = std::vector<Tensor>;
 
 // of_one is a call of a function of one tensor.
 inline Call of_one(const char* name, const Input& x,
-                   const std::function<Tensors(const Tensor&)>& function,
+                   const std::function<Outputs(const Tensor&)>& function,
                    bool has_gradient = true) {
   return {
       name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};

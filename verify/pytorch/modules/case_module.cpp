@@ -8,7 +8,6 @@
 #include "core/nn/normalization.h"
 #include "core/ops/elementwise/activations.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/matrices/matrix.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/shapes/views.h"
 

@@ -147,8 +147,11 @@ PythonValue fused_adam(PythonCall& call, optim::WeightDecay decay) {
   std::vector<Tensor> parameters = call.tensors("self"), gradients = call.tensors("grads");
   std::vector<Tensor> firsts = call.tensors("exp_avgs"), seconds = call.tensors("exp_avg_sqs");
   std::vector<Tensor> steps = call.tensors("state_steps");
+  std::vector<Tensor> largest = call.tensors("max_exp_avg_sqs");
   if (call.flag("amsgrad"))
-    raise(ErrorKind::not_implemented_error, "verify/pytorch", "expected amsgrad to be False");
+    check_lengths(parameters.size(), largest.size());
+  else
+    largest.assign(parameters.size(), Tensor());
   for (const std::vector<Tensor>* list : {&gradients, &firsts, &seconds, &steps})
     check_lengths(parameters.size(), list->size());
   optim::AdamOptions options{.lr = call.real("lr"),
@@ -160,9 +163,12 @@ PythonValue fused_adam(PythonCall& call, optim::WeightDecay decay) {
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     Tensor gradient = piece_like(gradients[i], parameters[i]);
     if (call.flag("maximize")) gradient = neg(gradient);
-    optim::AdamTensors tensors{parameters[i].local_part(), gradient, firsts[i].local_part(),
+    optim::AdamTensors tensors{parameters[i].local_part(),
+                               gradient,
+                               firsts[i].local_part(),
                                seconds[i].local_part(),
-                               std::int64_t(scalar_value(steps[i].local_part()))};
+                               std::int64_t(scalar_value(steps[i].local_part())),
+                               largest[i].is_defined() ? largest[i].local_part() : Tensor()};
     optim::adam_(gsl::span<optim::AdamTensors>(&tensors, 1), options, decay);
   }
   results.insert(results.end(), firsts.begin(), firsts.end());

@@ -40,18 +40,6 @@ bool is_close(double expected, double actual, const Closeness& closeness) {
          closeness.relative * std::fabs(expected) + closeness.absolute;
 }
 
-// Says in words how values differ; empty where they are close.
-std::string difference(const std::vector<double>& expected, const Tensor& tensor,
-                       const Closeness& closeness) {
-  std::vector<double> actual = doubles_of(tensor);
-  if (expected.size() != actual.size())
-    return fmt::format("expected {} values, got {}", expected.size(), actual.size());
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (!is_close(expected[i], actual[i], closeness))
-      return fmt::format("value {}: expected {}, got {}", i, expected[i], actual[i]);
-  return {};
-}
-
 std::vector<double> read_values(const CaseField& field) {
   std::vector<double> values;
   for (const CaseField& value : field.items(values_max)) values.push_back(read_number(value));
@@ -87,12 +75,22 @@ Shape with_pairs(Shape shape, bool is_complex) {
 
 }  // namespace
 
+std::string difference_in_values(const std::vector<double>& expected, const Tensor& tensor,
+                                 const Closeness& closeness) {
+  std::vector<double> actual = doubles_of(tensor);
+  if (expected.size() != actual.size())
+    return fmt::format("expected {} values, got {}", expected.size(), actual.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!is_close(expected[i], actual[i], closeness))
+      return fmt::format("value {}: expected {}, got {}", i, expected[i], actual[i]);
+  return {};
+}
+
 Schema case_placements_schema() {
   using namespace schema;
   return list(spelled("a placement",
                       [](const std::string& text) {
-                        return text.starts_with("MaskP(") || text.starts_with("_NormP(") ||
-                               !parse_placements(text).empty();
+                        return text.starts_with("_NormP(") || !parse_placements(text).empty();
                       }),
               {.max = 64});
 }
@@ -117,12 +115,8 @@ Schema result_schema(bool is_gradient) {
 
 Placements read_case_placements(const CaseField& field) {
   Placements placements;
-  for (const std::string& text : field.texts()) {
-    if (text.starts_with("MaskP("))
-      placements.push_back(MaskPartial());
-    else
-      placements.push_back(parse_placement(text.starts_with("_NormP(") ? text.substr(1) : text));
-  }
+  for (const std::string& text : field.texts())
+    placements.push_back(parse_placement(text.starts_with("_NormP(") ? text.substr(1) : text));
   return placements;
 }
 
@@ -240,13 +234,15 @@ void compare_result(const RecordedResult& expected, const ActualResult& actual,
     differ(differences.of_plan, "bits", expected.hashes[rank],
            bits_without_signs_of_zero(actual.local));
   if (!moved && !expected.values.empty())
-    if (auto text = difference(expected.values[rank], actual.local, at.closeness); !text.empty())
+    if (auto text = difference_in_values(expected.values[rank], actual.local, at.closeness);
+        !text.empty())
       differences.of_plan.push_back(fmt::format("{}: {}", who, text));
   if (expected.full_hash)
     differ(differences.of_values, "whole tensor: bits", *expected.full_hash,
            bits_without_signs_of_zero(actual.full));
   if (expected.full_values)
-    if (auto text = difference(*expected.full_values, actual.full, at.closeness); !text.empty())
+    if (auto text = difference_in_values(*expected.full_values, actual.full, at.closeness);
+        !text.empty())
       differences.of_values.push_back(fmt::format("{}: whole tensor: {}", who, text));
 }
 

@@ -46,8 +46,7 @@ Schema result_schema(bool is_gradient = false);
 // read_result reads one for a world of that size. Throws a BadCase for lists of another length.
 RecordedResult read_result(const CaseField& field, std::int64_t world);
 
-// read_case_placements reads placements as these cases write them, where _NormP(p) is NormP(p) and
-// MaskP names the table, which isn't compared.
+// read_case_placements reads placements as these cases write them, where _NormP(p) is NormP(p).
 Placements read_case_placements(const CaseField& field);
 Schema case_placements_schema();
 
@@ -60,6 +59,10 @@ struct Closeness {
   double relative = 0;
   double absolute = 0;
 };
+
+// difference_in_values says in words how values differ; empty where they are close.
+std::string difference_in_values(const std::vector<double>& expected, const Tensor& tensor,
+                                 const Closeness& closeness);
 
 // ResultDifferences are in words: those of the plan, which a cheaper plan may have, and those of
 // the result.

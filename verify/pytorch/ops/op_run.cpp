@@ -1,5 +1,6 @@
 #include "verify/pytorch/ops/op_run.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/autograd/backward.h"
@@ -11,6 +12,14 @@
 namespace simmesh {
 
 namespace {
+
+// PyTorch's index_put has its values behind the indices, ours before them.
+DispatchedOp::PlacementsOfTensors in_order_of_arguments(
+    const DispatchedOp& op, DispatchedOp::PlacementsOfTensors placements) {
+  if (op.op.name == "index_put")
+    std::rotate(placements.begin() + 1, placements.begin() + 2, placements.end());
+  return placements;
+}
 
 // A call with what it returned: the tensors that gradients are asked of are leaves.
 struct Call {
@@ -109,7 +118,8 @@ void run_op(const OpCase& in, const OpRunOptions& options, Rank& rank, OpRun& ru
   std::vector<PythonValue> results;
   {
     DispatchScope scope([&](const DispatchedOp& op) {
-      run.forward.push_back({op.op.name, op.given, op.used, op.redistribute_cost_us});
+      run.forward.push_back({op.op.name, in_order_of_arguments(op, op.given),
+                             in_order_of_arguments(op, op.used), op.redistribute_cost_us});
     });
     results = flat(call_python(in.function, in.arguments(inputs)));
   }

@@ -74,6 +74,15 @@ bool fits(std::string_view type, const PythonValue& value) {
   return false;
 }
 
+// Dims, indices and bounds, which are no sizes: they may be of any size.
+bool names_place(std::string_view parameter) {
+  for (std::string_view name : {"dim", "dims", "dim0", "dim1", "dim2", "start", "end", "index",
+                                "start_dim", "end_dim", "offset", "diagonal", "storage_offset",
+                                "shifts", "ignore_index", "padding_idx", "source", "destination"})
+    if (parameter == name) return true;
+  return false;
+}
+
 bool all_integers(gsl::span<const PythonValue> values) {
   return std::all_of(values.begin(), values.end(),
                      [](const PythonValue& value) { return value.find<std::int64_t>(); });
@@ -169,8 +178,7 @@ double PythonSignature::largest_factor(gsl::span<const PythonValue> values) cons
   double factor = 1;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    // A place or a word of a loss, whatever its size.
-    if (parameter.name == "ignore_index" || parameter.name == "padding_idx") continue;
+    if (names_place(parameter.name)) continue;
     bool is_factor = parameter.name == "scale_factor";
     if (parameter.type.find("int") == std::string::npos && !is_factor) continue;
     for (const PythonValue& entry : flat(values[i]))

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "core/ops/shapes/joining.h"
 #include "core/tensor/formula.h"
 #include "tests/core/gradients/gradient_case.h"
 
@@ -62,6 +63,17 @@ TEST(Rotary, GradientsAreThoseOfItsOps) {
 TEST(Rotary, RefusesAnOddWidth) {
   EXPECT_THROW(rotary_embedding(zeros({2, 3}, DType::float32)), Error);
   EXPECT_THROW(rotary_embedding(zeros({4}, DType::float32)), Error);
+}
+
+// Rows that are a part of a sequence are turned as they are in the whole.
+TEST(Rotary, TurnsRowsByGivenPositions) {
+  Tensor x = rotary_values({2, 5, 6}, 7);
+  Tensor whole = rotary_embedding(x, 50.0);
+  Tensor rows[] = {x.narrow({1, 3, 1}), x.narrow({1, 1, 2})};
+  Tensor expected[] = {whole.narrow({1, 3, 1}), whole.narrow({1, 1, 2})};
+  Tensor positions = tensor_of<std::int64_t>({3}, {3, 1, 2});
+  EXPECT_TRUE(same_bits(rotary_embedding(cat(rows, 1), positions, 50.0), cat(expected, 1)));
+  EXPECT_THROW(rotary_embedding(x, positions), Error);
 }
 
 }  // namespace

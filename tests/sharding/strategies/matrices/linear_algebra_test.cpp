@@ -13,15 +13,15 @@ TEST(LinearAlgebraStrategies, BatchesEqualOneDevice) {
   expect_whole_bits(of_one(
       "inverse", batch,
       [](const Tensor& x) {
-        return Tensors{inverse(x), det(x), slogdet(x).sign, slogdet(x).logarithm};
+        return Outputs{inverse(x), det(x), slogdet(x).sign, slogdet(x).logarithm};
       },
       false));
   expect_whole_bits(of_one("inverse", {batch.shape, shards_and(3), batch.data},
-                           [](const Tensor& x) { return Tensors{inverse(x)}; }),
+                           [](const Tensor& x) { return Outputs{inverse(x)}; }),
                     {.meshes = {{2}, {4}}});
   expect_whole_bits({"solve",
                      {{batch.shape, shards_and(3), batch.data}, {{3, 2, 4}, shards_and(3)}},
-                     [](gsl::span<const Tensor> in) { return Tensors{solve(in[0], in[1])}; }},
+                     [](gsl::span<const Tensor> in) { return Outputs{solve(in[0], in[1])}; }},
                     {.meshes = {{2}}});
 }
 

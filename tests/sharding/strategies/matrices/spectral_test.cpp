@@ -13,7 +13,7 @@ TEST(SpectralStrategies, DecompositionsEqualOneDevice) {
                         [](const Tensor& x) {
                           Qr factors = qr(x);
                           Svd values = svd(x);
-                          return Tensors{factors.q, factors.r, values.u, values.s, values.vh};
+                          return Outputs{factors.q, factors.r, values.u, values.s, values.vh};
                         },
                         false),
                     {.schedules = {"fifo"}});

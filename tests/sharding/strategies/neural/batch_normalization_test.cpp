@@ -21,7 +21,7 @@ TEST(BatchNormalizationStrategies, BatchesEqualOneDevice) {
                                 .bias = in[2],
                                 .training = training};
            Tensor result = batch_norm(in[0], options);
-           return Tensors{result, options.running_mean, options.running_var};
+           return Outputs{result, options.running_mean, options.running_var};
          }},
         {.meshes = {{2}, {4}}, .arithmetic = Arithmetic::exact()});
 }

@@ -12,7 +12,7 @@ Call convolution(const Shape& x, const Shape& weight, const Convolution2d& optio
       "conv2d",
       {{x, shards_and(4, {pending_sum})}, {weight, shards_and(2)}, {{weight[0]}, shards_and(1)}},
       [options](gsl::span<const Tensor> in) {
-        return Tensors{conv2d(in[0], in[1], in[2], options)};
+        return Outputs{conv2d(in[0], in[1], in[2], options)};
       }};
 }
 
@@ -34,7 +34,7 @@ TEST(ConvolutionStrategies, SignalsEqualOneDevice) {
   expect_whole_bits({"conv1d",
                      {{{4, 2, 6}, shards_and(3)}, {{2, 2, 3}, shards_and(1)}, {{2}, shards_and(1)}},
                      [](gsl::span<const Tensor> in) {
-                       return Tensors{conv1d(in[0], in[1], in[2], {.padding = 1})};
+                       return Outputs{conv1d(in[0], in[1], in[2], {.padding = 1})};
                      }},
                     {.meshes = {{2}, {2, 2}}, .schedules = {"fifo"}});
 }

@@ -15,7 +15,7 @@ Call attention(std::int64_t heads, std::int64_t shared_heads) {
            {{2, shared_heads, 3, 2}, alphabet},
            {{2, shared_heads, 3, 2}, alphabet}},
           [](gsl::span<const Tensor> in) {
-            return Tensors{flash_attention(in[0], in[1], in[2], {.is_causal = true})};
+            return Outputs{flash_attention(in[0], in[1], in[2], {.is_causal = true})};
           }};
 }
 
@@ -33,7 +33,7 @@ TEST(FlashAttentionStrategies, ScaledProductsEqualOneDevice) {
         {"scaled_dot_product_attention",
          {{{2, 2, 3, 2}, alphabet}, {{2, 2, 3, 2}, alphabet}, {{2, 2, 3, 2}, alphabet}},
          [is_causal](gsl::span<const Tensor> in) {
-           return Tensors{
+           return Outputs{
                scaled_dot_product_attention(in[0], in[1], in[2], {.is_causal = is_causal})};
          }},
         {.meshes = {{2}}, .schedules = {"fifo", "pct:3"}, .arithmetic = Arithmetic::exact()});

@@ -15,7 +15,7 @@ TEST(LossStrategies, ClassLossesEqualOneDevice) {
   Formula classes = {.rule = Rule::index, .below = 3, .dtype = DType::int64};
   for (LossReduction reduction : reductions) {
     auto weighted = [reduction](gsl::span<const Tensor> x) {
-      return Tensors{
+      return Outputs{
           nll_loss(x[0], x[1], {.weight = x[2], .ignore_index = 1, .reduction = reduction})};
     };
     Input weight = {{3}, shards_and(1), {.rule = Rule::small}, false};
@@ -30,7 +30,7 @@ TEST(LossStrategies, ClassLossesEqualOneDevice) {
     expect_whole_bits({"cross_entropy",
                        {{{5, 3}, shards_and(2, {pending_max})}, {{5}, shards_and(1), classes}},
                        [reduction](gsl::span<const Tensor> x) {
-                         return Tensors{cross_entropy(x[0], x[1], {.reduction = reduction})};
+                         return Outputs{cross_entropy(x[0], x[1], {.reduction = reduction})};
                        }});
   }
 }
@@ -42,12 +42,12 @@ TEST(LossStrategies, ElementLossesEqualOneDevice) {
         {"mse_loss",
          {{{4, 3}, shards_and(2, {pending_min})}, {{4, 3}, shards_and(2)}},
          [reduction](gsl::span<const Tensor> x) {
-           return Tensors{mse_loss(x[0], x[1], reduction), l1_loss(x[0], x[1], reduction)};
+           return Outputs{mse_loss(x[0], x[1], reduction), l1_loss(x[0], x[1], reduction)};
          }});
     expect_whole_bits({"mse_loss of a broadcast target",
                        {{{4, 2}, shards_and(2)}, {{1, 2}, shards_and(2)}},
                        [reduction](gsl::span<const Tensor> x) {
-                         return Tensors{mse_loss(x[0], x[1], reduction)};
+                         return Outputs{mse_loss(x[0], x[1], reduction)};
                        }});
   }
 }
@@ -57,7 +57,7 @@ TEST(LossStrategies, LogitLossesEqualOneDevice) {
       {"binary_cross_entropy_with_logits",
        {{{4, 3}, shards_and(2, {pending_sum})}, {{4, 3}, shards_and(2)}, {{3}, shards_and(1)}},
        [](gsl::span<const Tensor> x) {
-         return Tensors{binary_cross_entropy_with_logits(
+         return Outputs{binary_cross_entropy_with_logits(
              x[0], x[1], {.pos_weight = x[2].detach(), .reduction = LossReduction::none})};
        }});
 }

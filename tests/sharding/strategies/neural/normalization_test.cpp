@@ -17,18 +17,18 @@ TEST(NormalizationStrategies, NormsEqualOneDevice) {
   expect_whole_bits({"layer_norm",
                      {rows, parameter, parameter},
                      [](gsl::span<const Tensor> in) {
-                       return Tensors{layer_norm(in[0], Dims{4}, in[1], in[2])};
+                       return Outputs{layer_norm(in[0], Dims{4}, in[1], in[2])};
                      }},
                     worlds);
   expect_whole_bits(
       {"rms_norm",
        {rows, parameter},
-       [](gsl::span<const Tensor> in) { return Tensors{rms_norm(in[0], Dims{4}, in[1])}; }},
+       [](gsl::span<const Tensor> in) { return Outputs{rms_norm(in[0], Dims{4}, in[1])}; }},
       worlds);
   expect_whole_bits(
       {"group_norm",
        {{{3, 4, 2}, shards_and(3, {pending_sum})}, parameter, parameter},
-       [](gsl::span<const Tensor> in) { return Tensors{group_norm(in[0], 2, in[1], in[2])}; }},
+       [](gsl::span<const Tensor> in) { return Outputs{group_norm(in[0], 2, in[1], in[2])}; }},
       worlds);
 }
 
@@ -37,7 +37,7 @@ TEST(NormalizationStrategies, NormsOnTwoMeshDimsEqualOneDevice) {
   expect_whole_bits({"layer_norm of the last dims",
                      {rows},
                      [](gsl::span<const Tensor> in) {
-                       return Tensors{layer_norm(in[0], Dims{2, 4})};
+                       return Outputs{layer_norm(in[0], Dims{2, 4})};
                      }},
                     {.meshes = {{2, 2}}, .arithmetic = Arithmetic::exact()});
 }

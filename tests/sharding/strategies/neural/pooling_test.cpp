@@ -13,7 +13,7 @@ TEST(PoolingStrategies, MaximaEqualOneDevice) {
   expect_whole_bits(of_one("max_pool2d", images,
                            [](const Tensor& x) {
                              Pooled pooled = max_pool2d_with_indices(x, {.kernel = {2, 2}});
-                             return Tensors{pooled.values, pooled.indices};
+                             return Outputs{pooled.values, pooled.indices};
                            }),
                     {.meshes = {{2}, {3}, {2, 2}}, .schedules = {"fifo", "pct:3"}});
 }
@@ -22,7 +22,7 @@ TEST(PoolingStrategies, AveragesEqualOneDevice) {
   expect_whole_bits(
       of_one("avg_pool2d", images,
              [](const Tensor& x) {
-               return Tensors{avg_pool2d(x, {.kernel = {2, 2}}), adaptive_avg_pool2d(x, {1, 2})};
+               return Outputs{avg_pool2d(x, {.kernel = {2, 2}}), adaptive_avg_pool2d(x, {1, 2})};
              }),
       {.meshes = {{2}, {3}, {2, 2}}, .schedules = {"fifo", "pct:3"}});
 }

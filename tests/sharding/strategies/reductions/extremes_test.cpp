@@ -14,10 +14,10 @@ TEST(ExtremeStrategies, ExtremesEqualOneDevice) {
   for (const Shape& shape : {Shape{3, 4}, Shape{1, 2}})
     for (bool keepdim : {false, true}) {
       expect_whole_bits(of_one("amax", {shape, extremes_alphabet}, [&](const Tensor& x) {
-        return Tensors{amax(x, 0, keepdim), amin(x, -1, keepdim), amin(x), amax(x)};
+        return Outputs{amax(x, 0, keepdim), amin(x, -1, keepdim), amin(x), amax(x)};
       }));
       expect_whole_bits(of_one("amin", {shape, extremes_alphabet}, [&](const Tensor& x) {
-        return Tensors{amin(x, 0, keepdim), min(x), max(x)};
+        return Outputs{amin(x, 0, keepdim), min(x), max(x)};
       }));
     }
 }
@@ -27,7 +27,7 @@ TEST(ExtremeStrategies, ExtremesOfIntegersEqualOneDevice) {
     Formula data = {.rule = dtype == DType::boolean ? Rule::boolean : Rule::small, .dtype = dtype};
     expect_whole_bits(of_one("amax", {{2, 3}, shards_and(2), data},
                              [](const Tensor& x) {
-                               return Tensors{amax(x, 0), amin(x, 1), amax(x)};
+                               return Outputs{amax(x, 0), amin(x, 1), amax(x)};
                              }),
                       {.meshes = {{3}, {4}, {2, 2}}, .schedules = {"fifo"}});
   }
@@ -38,12 +38,12 @@ TEST(ExtremeStrategies, IndicesEqualOneDevice) {
   expect_whole_bits(of_one(
       "argmax", {{3, 4}, extremes_alphabet},
       [](const Tensor& x) {
-        return Tensors{argmax(x, 0), argmin(x, -1, true), argmax(x), argmin(x)};
+        return Outputs{argmax(x, 0), argmin(x, -1, true), argmax(x), argmin(x)};
       },
       false));
   expect_whole_bits(of_one("max.dim", {{3, 4}, extremes_alphabet}, [](const Tensor& x) {
     ValuesAndIndices most = max(x, 1, false), fewest = min(x, -2, true);
-    return Tensors{most.values, most.indices, fewest.values, fewest.indices};
+    return Outputs{most.values, most.indices, fewest.values, fewest.indices};
   }));
 }
 

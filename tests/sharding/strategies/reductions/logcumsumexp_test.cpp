@@ -12,7 +12,7 @@ TEST(LogcumsumexpStrategies, ScansEqualOneDevice) {
   for (std::int64_t dim : {0, -1})
     expect_whole_bits(of_one("logcumsumexp",
                              {{3, 4}, shards_and(2, {pending_sum, pending_max, pending_min})},
-                             [&](const Tensor& x) { return Tensors{logcumsumexp(x, dim)}; }));
+                             [&](const Tensor& x) { return Outputs{logcumsumexp(x, dim)}; }));
 }
 
 }  // namespace

@@ -11,16 +11,16 @@ using namespace whole_tensor_oracle;
 TEST(OrderStatisticsStrategies, MediansEqualOneDevice) {
   Placements alphabet = shards_and(2, {pending_sum, pending_max});
   expect_whole_bits(of_one("median", {{3, 4}, alphabet}, [](const Tensor& x) {
-    return Tensors{median(x), nanmedian(x)};
+    return Outputs{median(x), nanmedian(x)};
   }));
   expect_whole_bits(of_one("median along a dim", {{3, 4}, alphabet}, [](const Tensor& x) {
-    return Tensors{median(x, -1).values, median(x, 0).indices, nanmedian(x, 1, true).values};
+    return Outputs{median(x, -1).values, median(x, 0).indices, nanmedian(x, 1, true).values};
   }));
 }
 
 TEST(OrderStatisticsStrategies, QuantilesEqualOneDevice) {
   expect_whole_bits(of_one("quantile", {{3, 4}, shards_and(2)}, [](const Tensor& x) {
-    return Tensors{quantile(x, {.q = 0.5, .dim = 1}), quantile(x, {.q = 0.25, .dim = 0})};
+    return Outputs{quantile(x, {.q = 0.5, .dim = 1}), quantile(x, {.q = 0.25, .dim = 0})};
   }));
 }
 

@@ -12,7 +12,7 @@ TEST(RunningExtremeStrategies, ScansEqualOneDevice) {
     expect_whole_bits(
         of_one("cummax", {{3, 4}, shards_and(2, {pending_sum, pending_max})}, [&](const Tensor& x) {
           ValuesAndIndices most = cummax(x, dim), fewest = cummin(x, dim);
-          return Tensors{most.values, most.indices, fewest.values, fewest.indices};
+          return Outputs{most.values, most.indices, fewest.values, fewest.indices};
         }));
 }
 

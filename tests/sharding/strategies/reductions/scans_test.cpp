@@ -15,9 +15,9 @@ const Placements scans_alphabet = shards_and(2, {pending_sum, pending_average, p
 TEST(ScanStrategies, ScansEqualOneDevice) {
   for (std::int64_t dim : {0, -1}) {
     expect_whole_bits(of_one("cumsum", {{3, 4}, scans_alphabet},
-                             [&](const Tensor& x) { return Tensors{cumsum(x, dim)}; }));
+                             [&](const Tensor& x) { return Outputs{cumsum(x, dim)}; }));
     expect_whole_bits(of_one("cumprod", {{3, 2}, scans_alphabet},
-                             [&](const Tensor& x) { return Tensors{cumprod(x, dim)}; }));
+                             [&](const Tensor& x) { return Outputs{cumprod(x, dim)}; }));
   }
 }
 

@@ -13,14 +13,14 @@ TEST(SortingStrategies, SortsEqualOneDevice) {
   for (std::int64_t dim : {0, -1}) {
     expect_whole_bits(of_one("sort", {{3, 4}, sorting_alphabet}, [&](const Tensor& x) {
       Sorted sorted = sort(x, dim, dim == 0);
-      return Tensors{sorted.values, sorted.indices, argsort(x, dim)};
+      return Outputs{sorted.values, sorted.indices, argsort(x, dim)};
     }));
     expect_whole_bits(of_one("topk", {{3, 4}, sorting_alphabet}, [&](const Tensor& x) {
       Sorted most = topk(x, {.k = 2, .dim = dim});
-      return Tensors{most.values, most.indices};
+      return Outputs{most.values, most.indices};
     }));
     expect_whole_bits(of_one("kthvalue", {{3, 4}, sorting_alphabet}, [&](const Tensor& x) {
-      return Tensors{kthvalue(x, {.k = 2, .dim = dim}).values};
+      return Outputs{kthvalue(x, {.k = 2, .dim = dim}).values};
     }));
   }
 }
@@ -30,7 +30,7 @@ TEST(SortingStrategies, HistogramsEqualOneDevice) {
   for (const Bins& bins : {Bins{.bins = 4, .low = -4, .high = 4}, Bins{.bins = 3}})
     expect_whole_bits(of_one(
         "histc", {{3, 4}, sorting_alphabet},
-        [&](const Tensor& x) { return Tensors{histc(x, bins)}; }, false));
+        [&](const Tensor& x) { return Outputs{histc(x, bins)}; }, false));
 }
 
 // Boundaries count what comes before a value, piece by piece.
@@ -38,12 +38,12 @@ TEST(SortingStrategies, SearchesEqualOneDevice) {
   expect_whole_bits(
       {"bucketize",
        {{{3, 4}, shards_and(2, {pending_max, pending_min})}, {{5}, shards_and(1)}},
-       [](gsl::span<const Tensor> x) { return Tensors{bucketize(x[0], sort(x[1]).values)}; },
+       [](gsl::span<const Tensor> x) { return Outputs{bucketize(x[0], sort(x[1]).values)}; },
        false});
   expect_whole_bits({"searchsorted in rows",
                      {{{3, 5}, shards_and(2)}, {{3, 2}, shards_and(2, {pending_sum})}},
                      [](gsl::span<const Tensor> x) {
-                       return Tensors{searchsorted(sort(x[0]).values, x[1], {.right = true})};
+                       return Outputs{searchsorted(sort(x[0]).values, x[1], {.right = true})};
                      },
                      false});
 }

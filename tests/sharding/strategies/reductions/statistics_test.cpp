@@ -16,12 +16,12 @@ TEST(StatisticsStrategies, MomentsEqualOneDevice) {
   for (bool keepdim : {false, true}) {
     Spread spread = {.keepdim = keepdim};
     expect_whole_bits(of_one("var", {{4, 3}, statistics_alphabet}, [&](const Tensor& x) {
-      return Tensors{var(x, 0, spread), std(x, -1, spread), var_mean(x, 1, spread).mean, var(x)};
+      return Outputs{var(x, 0, spread), std(x, -1, spread), var_mean(x, 1, spread).mean, var(x)};
     }));
     expect_whole_bits(of_one("std", {{4, 3}, statistics_alphabet},
-                             [&](const Tensor& x) { return Tensors{std(x, 1, spread)}; }));
+                             [&](const Tensor& x) { return Outputs{std(x, 1, spread)}; }));
     expect_whole_bits(of_one("logsumexp", {{3, 2, 4}, shards_and(3, {pending_sum})},
-                             [&](const Tensor& x) { return Tensors{logsumexp(x, 1, keepdim)}; }),
+                             [&](const Tensor& x) { return Outputs{logsumexp(x, 1, keepdim)}; }),
                       {.meshes = {{2}, {3}}});
   }
 }
@@ -34,7 +34,7 @@ TEST(StatisticsStrategies, NormsOfExtremesEqualOneDevice) {
       expect_whole_bits(of_one(
           "vector_norm", {shape, shards_and(2, {pending_sum, pending_max, pending_min})},
           [&](const Tensor& x) {
-            return Tensors{vector_norm(x, p, 0), vector_norm(x, p), vector_norm(x, p, -1, true)};
+            return Outputs{vector_norm(x, p, 0), vector_norm(x, p), vector_norm(x, p, -1, true)};
           },
           false));
 }

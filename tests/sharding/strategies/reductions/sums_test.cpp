@@ -14,15 +14,15 @@ TEST(SumStrategies, SumsEqualOneDevice) {
   for (const DimList& dims : {DimList(), DimList(0), DimList(-1)})
     for (bool keepdim : {false, true}) {
       expect_whole_bits(of_one("sum", summed_matrix,
-                               [&](const Tensor& x) { return Tensors{sum(x, dims, keepdim)}; }));
+                               [&](const Tensor& x) { return Outputs{sum(x, dims, keepdim)}; }));
       expect_whole_bits(of_one("mean", {{6, 2}, summed_matrix.alphabet},
-                               [&](const Tensor& x) { return Tensors{mean(x, dims, keepdim)}; }),
+                               [&](const Tensor& x) { return Outputs{mean(x, dims, keepdim)}; }),
                         {.meshes = {{2}, {2, 2}}});
       expect_whole_bits(of_one("count_nonzero", summed_matrix,
-                               [&](const Tensor& x) { return Tensors{count_nonzero(x, dims)}; }));
+                               [&](const Tensor& x) { return Outputs{count_nonzero(x, dims)}; }));
     }
   expect_whole_bits(of_one("sum of short dims", {{1, 2}, shards_and(2, {pending_sum})},
-                           [](const Tensor& x) { return Tensors{sum(x, 0)}; }));
+                           [](const Tensor& x) { return Outputs{sum(x, 0)}; }));
 }
 
 // An average of integers is rounded when it is complete, and truth values add up to their
@@ -31,24 +31,24 @@ TEST(SumStrategies, IntegersEqualOneDevice) {
   for (DType dtype : {DType::int32, DType::int64}) {
     Formula data = {.rule = Rule::small, .dtype = dtype};
     expect_whole_bits(of_one("sum", {{3, 4}, shards_and(2, {pending_sum, pending_max}), data},
-                             [](const Tensor& x) { return Tensors{sum(x, 1)}; }));
+                             [](const Tensor& x) { return Outputs{sum(x, 1)}; }));
   }
   Formula truth = {.rule = Rule::boolean, .dtype = DType::boolean};
   expect_whole_bits(of_one("any and all", {{3, 4}, shards_and(2), truth}, [](const Tensor& x) {
-    return Tensors{any(x, 1), all(x, 0, true), any(x), sum(x, 0)};
+    return Outputs{any(x, 1), all(x, 0, true), any(x), sum(x, 0)};
   }));
 }
 
 TEST(SumStrategies, ProductsEqualOneDevice) {
   Placements alphabet = shards_and(2, {Partial(ReduceOp::product), pending_min});
   expect_whole_bits(of_one("prod", {{2, 3}, alphabet}, [](const Tensor& x) {
-    return Tensors{prod(x, 1), prod(x)};
+    return Outputs{prod(x, 1), prod(x)};
   }));
 }
 
 TEST(SumStrategies, SkipsWhatIsNoNumber) {
   expect_whole_bits(
-      of_one("nansum", summed_matrix, [](const Tensor& x) { return Tensors{nansum(x, 1)}; }));
+      of_one("nansum", summed_matrix, [](const Tensor& x) { return Outputs{nansum(x, 1)}; }));
 }
 
 }  // namespace

@@ -84,6 +84,12 @@ TEST(PythonFunctions, FusedAdamMakesOneStep) {
   EXPECT_EQ(shown(called("recorder.fused_adam", {one(1), one(1), one(0), one(0), list({}), one(1)},
                          options)),
             "float64[1] {1.4}; float64[1] {-0.5}; float64[1] {0.25}");
+  // The largest second moment so far is 4: p -= m / (2 / 0.5 + 1).
+  options["amsgrad"] = true;
+  options["eps"] = 1.0;
+  EXPECT_EQ(shown(called("recorder.fused_adam", {one(1), one(1), one(0), one(0), one(4), one(1)},
+                         options)),
+            "float64[1] {1.1}; float64[1] {-0.5}; float64[1] {0.25}");
 }
 
 TEST(PythonFunctions, RefuseWhatTheyDoNotKnow) {

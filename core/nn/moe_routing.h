@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+
+namespace simmesh::nn {
+
+// ExpertTokens are the tokens that one expert takes, in the order of their choices and then of the
+// tokens, and the slot of each: token * top_k + number of the choice.
+struct ExpertTokens {
+  std::vector<std::int64_t> tokens;
+  std::vector<std::int64_t> slots;
+};
+
+// ExpertLimits says how many experts there are, and how many tokens each takes; 0 for no bound.
+struct ExpertLimits {
+  std::int64_t experts;
+  std::int64_t capacity = 0;
+};
+
+// assign_tokens returns what each expert takes, given the experts that tokens chose: int64
+// [tokens, top_k]. All first choices come before all second ones; tokens beyond the capacity are
+// left out.
+std::vector<ExpertTokens> assign_tokens(const Tensor& chosen, const ExpertLimits& limits);
+
+// index_tensor returns the values as an int64 vector.
+Tensor index_tensor(const std::vector<std::int64_t>& values);
+
+}  // namespace simmesh::nn

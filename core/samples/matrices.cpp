@@ -1,0 +1,36 @@
+#include "core/samples/families.h"
+
+namespace simmesh {
+
+gsl::span<const OpSample> matrix_samples() {
+  static const std::vector<OpSample> samples = {
+      {"mm", "ab bc"},
+      {"mm", "n:ab n:bc"},
+      {"bmm", "abc acd"},
+      {"mv", "ab b"},
+      {"dot", "a a"},
+      {"addmm", "ac ab bc", {{"beta", 1.0}, {"alpha", 1.0}}},
+      {"addmm", "c ab bc", {{"beta", 2.0}, {"alpha", -0.5}}},
+      {"addmm", "1c ab bc", {{"beta", 1.0}, {"alpha", 1.0}}},
+      {"addmm", "a1 ab bc", {{"beta", 1.0}, {"alpha", 1.0}}},
+      {"baddbmm", "abd abc acd", {{"beta", 1.0}, {"alpha", 2.0}}},
+      {"baddbmm", "1bd abc acd", {{"beta", 1.0}, {"alpha", 1.0}}},
+      {"linear", "ab cb"},
+      {"linear", "ab cb c"},
+      {"linear", "dab cb c"},
+      {"linear", "b cb c"},
+      {"linalg_cross", "a3b a3b", along(1)},
+      {"linalg_cross", "3b 3b", along(0)},
+      {"linalg_cholesky", "y:a33"},
+      {"linalg_inv", "y:a33"},
+      {"linalg_det", "y:a33"},
+      {"linalg_slogdet", "y:a33"},
+      {"linalg_solve", "t:a33 f:a3b"},
+      {"linalg_qr", "y:a33"},
+      {"linalg_eigh", "y:a33"},
+      {"linalg_svd", "y:a33"},
+  };
+  return samples;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,107 @@
+#include "core/samples/families.h"
+
+namespace simmesh {
+
+namespace {
+
+Attributes over(const Dims& dims, bool keepdim = false) {
+  return {{"dims", dims}, {"keepdim", keepdim}};
+}
+Attributes with(Attributes attributes, std::string_view name, AttributeValue value) {
+  attributes.set(name, std::move(value));
+  return attributes;
+}
+
+// Each over all dims, over one of them kept and not, counted from the front and from the end, and
+// over two.
+void add_reductions(std::vector<OpSample>& samples, std::string_view op,
+                    std::string_view elements) {
+  static const std::string_view shapes[][2] = {{"f:ab", "f:abc"},
+                                               {"d:ab", "D:abc"},
+                                               {"q:ab", "q:abc"},
+                                               {"n:ab", "n:abc"},
+                                               {"b:ab", "b:abc"}};
+  for (const auto& shape : shapes) {
+    if (shape[0][0] != elements[0]) continue;
+    samples.push_back({op, shape[0], over({})});
+    samples.push_back({op, shape[0], over({0})});
+    samples.push_back({op, shape[0], over({-1}, true)});
+    samples.push_back({op, shape[1], over({1})});
+    samples.push_back({op, shape[1], over({0, 2})});
+    samples.push_back({op, shape[1], over({-2, -1}, true)});
+  }
+}
+
+void add_all_reductions(std::vector<OpSample>& samples) {
+  for (std::string_view op :
+       {"sum", "nansum", "amax", "amin", "max", "min", "count_nonzero", "any", "all"})
+    add_reductions(samples, op, "f");
+  for (std::string_view op : {"sum", "prod", "amax"}) add_reductions(samples, op, "n");
+  for (std::string_view op : {"sum", "any", "all"}) add_reductions(samples, op, "b");
+  add_reductions(samples, "mean", "d");
+  add_reductions(samples, "prod", "q");
+  for (std::string_view op : {"argmax", "argmin"}) {
+    samples.push_back({op, "ab", over({})});
+    samples.push_back({op, "ab", over({0}, true)});
+    samples.push_back({op, "ab", over({-1})});
+  }
+  for (std::string_view op : {"max.dim", "min.dim"}) {
+    samples.push_back({op, "ab", over({0})});
+    samples.push_back({op, "ab", over({-1}, true)});
+  }
+}
+
+std::vector<OpSample> statistics_samples() {
+  std::vector<OpSample> list;
+  for (std::string_view op : {"var", "std", "var_mean"}) {
+    list.push_back({op, "ab", with(over({}), "correction", 1.0)});
+    list.push_back({op, "ab", with(over({0}, true), "correction", 0.0)});
+    list.push_back({op, "ab", with(over({-1}), "correction", 1.0)});
+  }
+  list.push_back({"logsumexp", "ab", over({0})});
+  list.push_back({"logsumexp", "ab", over({-1}, true)});
+  list.push_back({"logsumexp", "abc", over({-1, 0}, true)});
+  for (double order : {0.0, 1.0, 2.0, HUGE_VAL, -HUGE_VAL}) {
+    list.push_back({"linalg_vector_norm", "ab", with(over({}), "ord", order)});
+    list.push_back({"linalg_vector_norm", "ab", with(over({0}, true), "ord", order)});
+    list.push_back({"linalg_vector_norm", "ab", with(over({-1}), "ord", order)});
+  }
+  list.push_back({"median", "ab"});
+  list.push_back({"nanmedian", "ab"});
+  return list;
+}
+
+std::vector<OpSample> order_samples() {
+  std::vector<OpSample> list;
+  for (std::string_view op : {"cumsum", "cumprod", "cummax", "cummin", "logcumsumexp"})
+    for (std::int64_t dim : {0, -1})
+      list.push_back({op, op == "cumprod" ? "q:ab" : "ab", along(dim)});
+  for (std::string_view op : {"_logcumsumexp_backward", "_logcumsumexp_forward"})
+    list.push_back({op, "ab ab p:ab", along(0)});
+  list.push_back({"sort", "ab", with(along(0), "descending", false)});
+  list.push_back({"sort", "ab", with(along(-1), "descending", true)});
+  list.push_back({"topk", "3b", with(with(along(0), "k", std::int64_t(2)), "largest", true)});
+  list.push_back({"topk", "a3", with(with(along(-1), "k", std::int64_t(2)), "largest", false)});
+  list.push_back({"searchsorted", "s:a f:bc", {{"right", false}, {"out_int32", false}}});
+  list.push_back({"searchsorted", "s:ab f:ac", {{"right", true}, {"out_int32", true}}});
+  list.push_back({"isin", "ab c", {{"invert", false}}});
+  list.push_back({"isin", "ab c", {{"invert", true}}});
+  list.push_back({"histc", "ab", {{"bins", std::int64_t(4)}, {"min", -4.0}, {"max", 4.0}}});
+  list.push_back({"histc", "a", {{"bins", std::int64_t(3)}, {"min", 0.0}, {"max", 0.0}}});
+  return list;
+}
+
+}  // namespace
+
+gsl::span<const OpSample> reduction_samples() {
+  static const std::vector<OpSample> samples = [] {
+    std::vector<OpSample> list;
+    add_all_reductions(list);
+    for (const auto& part : {statistics_samples(), order_samples()})
+      list.insert(list.end(), part.begin(), part.end());
+    return list;
+  }();
+  return samples;
+}
+
+}  // namespace simmesh

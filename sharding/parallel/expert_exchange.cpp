@@ -1,0 +1,119 @@
+#include "sharding/parallel/expert_exchange.h"
+
+#include <numeric>
+
+#include "collectives/collectives.h"
+#include "core/check/error.h"
+#include "core/nn/moe_routing.h"
+#include "core/ops/indexing/gathering.h"
+#include "core/ops/shapes/joining.h"
+#include "core/ops/shapes/views.h"
+#include "core/tensor/chunk.h"
+
+namespace simmesh {
+
+namespace {
+
+using Counts = std::vector<std::int64_t>;
+
+Chunk experts_of(std::int64_t rank, std::int64_t experts, const ProcessGroup& group) {
+  return chunk_of({.size = experts, .parts = group.size(), .index = rank});
+}
+
+Counts totals(const ExpertRows& rows) {
+  Counts result;
+  for (const Counts& of_expert : rows.counts)
+    result.push_back(std::accumulate(of_expert.begin(), of_expert.end(), std::int64_t{0}));
+  return result;
+}
+
+// One tensor of all rows, also of none.
+Tensor joined(const std::vector<Tensor>& rows, std::int64_t width, DType dtype) {
+  return rows.empty() ? empty({0, width}, dtype) : cat(rows);
+}
+
+std::vector<Tensor> cut(const Tensor& rows, const Counts& counts) {
+  return counts.empty() ? std::vector<Tensor>()
+                        : split(rows, DimSpan(counts.data(), counts.size()));
+}
+
+Dims dims_of(const Counts& counts) { return Dims(counts.begin(), counts.end()); }
+
+}  // namespace
+
+TokenExchange::TokenExchange(const ExpertRows& rows, const ProcessGroup& group)
+    : group_(group), width_(rows.width), dtype_(rows.dtype), own_counts_(totals(rows)) {
+  auto experts = std::int64_t(rows.counts.size());
+  auto choices = std::int64_t(rows.counts[0].size());
+  Chunk own = experts_of(group.rank(), experts, group);
+  Counts flat;
+  Splits splits;
+  for (const Counts& of_expert : rows.counts)
+    flat.insert(flat.end(), of_expert.begin(), of_expert.end());
+  for (std::int64_t rank = 0; rank < group.size(); ++rank) {
+    Chunk theirs = experts_of(rank, experts, group);
+    splits.input.push_back(theirs.length * choices);
+    splits.output.push_back(own.length * choices);
+    sent_.push_back(std::accumulate(own_counts_.begin() + theirs.start,
+                                    own_counts_.begin() + theirs.start + theirs.length,
+                                    std::int64_t{0}));
+  }
+  Tensor came = all_to_all_single(nn::index_tensor(flat), splits, group);
+  auto values = came.values<std::int64_t>();
+  owner_counts_.assign(std::size_t(own.length), 0);
+  order_rows({values.begin(), values.end()}, choices);
+}
+
+// What comes is in order of ranks, then of experts and choices. Received are the counts of the
+// parts, in that order.
+void TokenExchange::order_rows(const std::vector<std::int64_t>& received, std::int64_t choices) {
+  std::size_t experts = owner_counts_.size(), parts = experts * std::size_t(choices);
+  Counts starts(received.size() + 1, 0);
+  std::partial_sum(received.begin(), received.end(), starts.begin() + 1);
+  for (std::int64_t rank = 0; rank < group_.size(); ++rank)
+    came_.push_back(starts[std::size_t(rank + 1) * parts] - starts[std::size_t(rank) * parts]);
+  for (std::size_t expert = 0; expert < experts; ++expert)
+    for (std::size_t choice = 0; choice < std::size_t(choices); ++choice)
+      for (std::size_t rank = 0; rank < std::size_t(group_.size()); ++rank) {
+        std::size_t part = rank * parts + expert * std::size_t(choices) + choice;
+        owner_counts_[expert] += received[part];
+        for (std::int64_t row = starts[part]; row < starts[part + 1]; ++row) order_.push_back(row);
+      }
+}
+
+std::vector<Tensor> TokenExchange::to_owners(const std::vector<Tensor>& rows) const {
+  Tensor sent = joined(rows, width_, dtype_);
+  Tensor came = all_to_all_single(sent, {dims_of(sent_), dims_of(came_)}, group_);
+  return cut(index_select(came, 0, nn::index_tensor(order_)), owner_counts_);
+}
+
+std::vector<Tensor> TokenExchange::to_tokens(const std::vector<Tensor>& rows) const {
+  Counts places(order_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) places[std::size_t(order_[i])] = std::int64_t(i);
+  Tensor results = joined(rows, width_, dtype_);
+  Tensor back = index_select(results, 0, nn::index_tensor(places));
+  return cut(all_to_all_single(back, {dims_of(came_), dims_of(sent_)}, group_), own_counts_);
+}
+
+TokenReplicas::TokenReplicas(const ExpertRows& rows, const ProcessGroup& group)
+    : group_(group), width_(rows.width), dtype_(rows.dtype), counts_(totals(rows)) {}
+
+std::vector<Tensor> TokenReplicas::to_owners(const std::vector<Tensor>& rows) const {
+  Chunk own = experts_of(group_.rank(), std::int64_t(counts_.size()), group_);
+  return {rows.begin() + own.start, rows.begin() + own.start + own.length};
+}
+
+std::vector<Tensor> TokenReplicas::to_tokens(const std::vector<Tensor>& rows) const {
+  Tensor own = joined(rows, width_, dtype_);
+  Tensor all = all_gather(own, {.dim = 0, .uneven = true}, group_);
+  std::int64_t expected = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
+  if (all.size(0) != expected)
+    raise(
+        ErrorKind::value_error, "sharding/expert_parallel",
+        "rank {} of the group: expected {} rows of experts, as its own tokens have, and the ranks "
+        "computed {}: replicated tokens are the same on all ranks",
+        group_.rank(), expected, all.size(0));
+  return cut(all, counts_);
+}
+
+}  // namespace simmesh

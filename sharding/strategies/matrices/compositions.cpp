@@ -1,0 +1,26 @@
+#include "core/ops/matrices/compositions.h"
+
+#include "sharding/strategies/families.h"
+#include "sharding/strategies/pointwise_rows.h"
+
+namespace simmesh {
+
+namespace {
+
+// Vectors lie along one dim; operands are broadcast along the others.
+StrategyRows cross_rows(const StrategyRequest& call) {
+  StrategyRows rows = elementwise_rows(call);
+  rows.erase(rows.begin() + call.attributes.get<std::int64_t>("dim"));
+  return rows;
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> composition_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"linalg_cross", {.rows = cross_rows, .accepts_short_dims = true}},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "core/arithmetic/reduce_op.h"
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// identities returns a tensor of the element that every other one beats: what the maximum or
+// minimum of nothing is where it only stands beside others.
+Tensor identities(ReduceOp op, const Shape& shape, DType dtype);
+
+// place_of_extreme runs argmax, for ReduceOp::max, or argmin on a distributed tensor. Each rank
+// finds the place in its own piece; along each mesh dim that splits what is reduced the ranks
+// exchange values and places: two all-gathers of the size of the result. Pending values are reduced
+// first.
+std::vector<Tensor> place_of_extreme(const OpCall& call, ReduceOp op);
+
+}  // namespace simmesh

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "sharding/validate/local_run.h"
+
+namespace simmesh {
+
+// InputCandidates are the placements that are tried for each input of a call; an absent input has
+// none.
+using InputCandidates = std::vector<std::vector<Placement>>;
+
+// claimed_rules returns what a strategy claims of a call along one mesh dim: the rules that let
+// every input stay where one of its candidates lies. Rules for replicated inputs are left out. A
+// strategy that looks at all mesh dims together is asked about every combination of candidates.
+StrategyRows claimed_rules(const WholeCall& call, const InputCandidates& candidates,
+                           std::int64_t members);
+
+// claimed_over_mesh returns what propagate makes of the rules of two mesh dims together: for each
+// pair of rules, if inputs that lie so stay there, where the outputs lie.
+std::vector<MeshPlacements> claimed_over_mesh(const WholeCall& call, const StrategyRows& rules,
+                                              DimSpan mesh_shape);
+
+// all_replicated says whether no input of a rule is cut or pending.
+bool all_replicated(const StrategyRow& rule);
+
+}  // namespace simmesh

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sharding/validate/local_run.h"
+
+namespace simmesh {
+
+// CraftedInputs are the pieces of a call's whole inputs, crafted once for each placement. An input
+// that is absent has no pieces. Operands of two inputs are crafted unlike.
+class CraftedInputs {
+ public:
+  CraftedInputs(const WholeCall& call, Dims mesh_shape, std::uint64_t seed)
+      : call_(call), mesh_shape_(std::move(mesh_shape)), seed_(seed) {}
+
+  // pieces returns those of one input; valid as long as the object.
+  const std::vector<Tensor>& pieces(std::size_t input, const Placements& placements);
+
+  // of returns those of all inputs.
+  std::vector<const std::vector<Tensor>*> of(const MeshPlacements& placements);
+
+ private:
+  const WholeCall& call_;
+  Dims mesh_shape_;
+  std::uint64_t seed_;
+  std::map<std::pair<std::size_t, Placements>, std::vector<Tensor>> known_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/tensor/tensor.h"
+#include "sharding/placement.h"
+
+namespace simmesh {
+
+// craft_pieces returns what each rank of a mesh, row-major, holds of a whole tensor that lies as
+// the placements say: copies, cut pieces, and for pending placements operands that reduce to the
+// tensor exactly. What the operands are depends on the seed, the element and the rank:
+//
+//   sum, avg      small numbers of units are moved between the ranks; the unit is 2520^2 or 2520 if
+//                 that divides all elements, so that counts still divide the operands; else it is 1,
+//                 and floating operands get quarters too
+//   max, min      one rank holds the element, the others less (or more)
+//   product       powers of two and signs are moved between the ranks
+//   band, bor, bxor   bits are moved so that no rank holds the element alone
+//
+// Whole tensors are of float64, float32, int64, int32 or bool, contiguous, with finite elements.
+std::vector<Tensor> craft_pieces(const Tensor& whole, PlacementSpan placements, DimSpan mesh_shape,
+                                 std::uint64_t seed);
+
+// piece_of returns the part of a whole tensor that a rank along one mesh dim holds under a split.
+struct RankOf {
+  std::int64_t members = 1;
+  std::int64_t index = 0;
+};
+Tensor piece_of(const Tensor& whole, const Placement& split, RankOf rank);
+
+// can_craft says whether a tensor of that type can lie so: whether the pending placement is defined
+// for the dtype.
+bool can_craft(const Placement& placement, DType dtype);
+
+}  // namespace simmesh

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "core/tensor/tensor.h"
+#include "sharding/placement.h"
+
+namespace simmesh {
+
+// JoinedPieces is what the ranks of a mesh, row-major, hold of a tensor that is claimed to lie as
+// the placements say.
+struct JoinedPieces {
+  gsl::span<const Tensor> pieces;
+  gsl::span<const Tensor> masks = {};  // of a MaskPartial: which rows don't count
+  PlacementSpan placements;
+  DimSpan mesh_shape;
+};
+
+// what_differs returns in words how the pieces, put together as their placements say, differ from
+// the whole tensor; empty where they are its bits. All copies of a replicated tensor are compared.
+// A zero may have another sign, and a NaN other bits. A pending norm is rounded on each rank
+// and once more: it may be off by 4 units in the last place a rank.
+std::string what_differs(const JoinedPieces& joined, const Tensor& whole);
+
+// same_elements compares shape, dtype and elements; zeros of either sign are equal, and all NaNs.
+bool same_elements(const Tensor& a, const Tensor& b);
+
+// reduced_pieces returns the reduction of the pieces along one mesh dim, which have one shape. In a
+// scope of UnroundedSums in exact arithmetic, sums are rounded once.
+Tensor reduced_pieces(gsl::span<const Tensor> pieces, ReduceOp op);
+
+}  // namespace simmesh

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include "sharding/validate/local_run.h"
+
+namespace simmesh {
+
+// GradientLabel says how the gradients that the ranks compute on their pieces make the gradient of
+// a whole input, and what gradient of an output a rank begins with.
+//
+//   output R, S, P(sum)   the whole gradient, the rank's piece of it, the whole gradient
+//   output P(avg)         the whole gradient over the number of ranks
+//   input S               the gradient is cut as the input is
+//   input P(sum)          every rank has the whole gradient
+//   input P(avg)          a pending sum
+//   input R               a pending sum where the output is cut or pending, else replicated
+//
+// Other placements have none: is_differentiable is false.
+bool is_differentiable(const StrategyRow& rule, std::size_t output, const WholeCall& call);
+
+// PlacedCall is a call whose pieces the ranks hold, under one rule along one mesh dim.
+struct PlacedCall {
+  const WholeCall& call;
+  const StrategyRow& rule;
+  gsl::span<const std::vector<Tensor>* const> pieces;  // of each input
+  const LocalOutputs& outputs;
+};
+
+// gradient_difference returns in words how the gradients of the inputs for one output, computed by
+// the op's gradient rule on the pieces, differ from those of the whole call, given the whole
+// gradient of that output; empty where they are the same bits. Sums are exact.
+std::string gradient_difference(const PlacedCall& placed, std::size_t output,
+                                const Tensor& gradient);
+
+// has_gradient says whether the gradients of a call can be compared: its op has a gradient rule and
+// is not computed by its strategy, and a floating input and that output take part.
+bool has_gradient(const WholeCall& call, std::size_t output);
+
+}  // namespace simmesh

@@ -1,0 +1,248 @@
+#include "sharding/validate/missing_rules.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "core/tensor/convert.h"
+#include "sharding/validate/crafted_pieces.h"
+#include "sharding/validate/joined_pieces.h"
+#include "sharding/validate/rule_text.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::size_t seen_max = 16;
+
+// Of a bool, sum, max and bor are one reduction, and so are product, min and band.
+bool is_tried(const Placement& placement, DType dtype) {
+  if (placement.is_strided_shard() || placement.is_ragged_shard()) return false;
+  if (dtype != DType::boolean || !placement.is_pending()) return true;
+  ReduceOp op = placement.reduce_op();
+  return op == ReduceOp::sum || op == ReduceOp::product || op == ReduceOp::bxor;
+}
+
+std::size_t count_of(const InputCandidates& candidates) {
+  std::size_t count = 1;
+  for (const auto& list : candidates) count *= std::max<std::size_t>(list.size(), 1);
+  return count;
+}
+
+void leave_out(InputCandidates& candidates, std::initializer_list<ReduceOp> ops) {
+  for (auto& list : candidates)
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [&](const Placement& one) {
+                                return one.is_partial() && std::find(ops.begin(), ops.end(),
+                                                                     one.reduce_op()) != ops.end();
+                              }),
+               list.end());
+}
+
+std::vector<Placement> output_candidates(const TensorType& type) {
+  std::vector<Placement> list = {Replicate()};
+  if (!type.is_defined) return list;
+  for (std::size_t dim = 0; dim < type.shape.size(); ++dim)
+    list.push_back(Shard(std::int64_t(dim)));
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max, ReduceOp::product,
+                      ReduceOp::band, ReduceOp::bor, ReduceOp::bxor})
+    if (can_craft(Partial(op), type.dtype) && is_tried(Partial(op), type.dtype))
+      list.push_back(Partial(op));
+  return list;
+}
+
+}  // namespace
+
+// Trial is one call, with the pieces that its outputs would have.
+struct MissingRules::Trial {
+  const WholeCall& call;
+  const LocalRun& world;
+  CraftedInputs& crafted;
+  std::vector<std::vector<std::vector<Tensor>>> shards;  // by output, candidate and rank
+
+  // Whether what the ranks have of an output lies as a candidate says.
+  bool holds(const LocalOutputs& outputs, std::size_t output, std::size_t candidate,
+             const Placement& placement) const {
+    const Tensor& whole = call.outputs[output];
+    const auto& own = outputs.of_rank;
+    if (placement.splits() || placement.is_replicate()) {
+      for (std::size_t rank = 0; rank < own.size(); ++rank)
+        if (!same_elements(own[rank][output],
+                           placement.splits() ? shards[output][candidate][rank] : whole))
+          return false;
+      return true;
+    }
+    std::vector<Tensor> operands;
+    for (const auto& of_rank : own) {
+      if (of_rank[output].shape() != whole.shape()) return false;
+      operands.push_back(of_rank[output]);
+    }
+    return same_elements(reduced_pieces(operands, placement.reduce_op()), whole);
+  }
+};
+
+void MissingRules::begin(const WholeCall& call, const InputCandidates& candidates) {
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    auto& list = tried_.emplace_back();
+    for (const Placement& one : candidates[i])
+      if (is_tried(one, call.input_types[i].dtype)) list.push_back(one);
+  }
+  for (auto ops : {std::initializer_list<ReduceOp>{ReduceOp::band, ReduceOp::bor, ReduceOp::bxor},
+                   {ReduceOp::product},
+                   {ReduceOp::min, ReduceOp::max},
+                   {ReduceOp::avg}})
+    if (count_of(tried_) > combinations_max) leave_out(tried_, ops);
+  for (const TensorType& type : call.output_types) outputs_.push_back(output_candidates(type));
+  seen_.resize(outputs_.size());
+  std::size_t count = count_of(tried_);
+  is_left_.assign(count, 1);
+  is_left_[0] = 0;  // all are replicated
+  holds_.assign(count * outputs_.size(), ~std::uint32_t(0));
+}
+
+std::vector<std::size_t> MissingRules::digits_of(std::size_t combination) const {
+  std::vector<std::size_t> digits;
+  for (const auto& list : tried_) {
+    std::size_t count = std::max<std::size_t>(list.size(), 1);
+    digits.push_back(combination % count);
+    combination /= count;
+  }
+  return digits;
+}
+
+void MissingRules::leave_out_claimed(const StrategyRows& claimed) {
+  for (const StrategyRow& rule : claimed) {
+    std::size_t combination = 0, place = 1;
+    bool is_listed = true;
+    for (std::size_t i = 0; i < tried_.size(); ++i) {
+      std::size_t count = std::max<std::size_t>(tried_[i].size(), 1);
+      if (!tried_[i].empty()) {
+        auto found =
+            std::find(tried_[i].begin(), tried_[i].end(), rule.inputs[i].value_or(Replicate()));
+        is_listed = is_listed && found != tried_[i].end();
+        combination += place * std::size_t(found - tried_[i].begin());
+      }
+      place *= count;
+    }
+    if (is_listed) is_left_[combination] = 0;
+  }
+}
+
+void MissingRules::watch_outputs(const WholeCall& call) {
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    if (!call.outputs[i].is_defined() || seen_[i].size() >= seen_max) continue;
+    Tensor wide = converted(call.outputs[i], DType::float64);
+    for (double value : wide.values<double>())
+      if (seen_[i].size() < seen_max &&
+          std::find(seen_[i].begin(), seen_[i].end(), value) == seen_[i].end())
+        seen_[i].push_back(value);
+  }
+}
+
+void MissingRules::judge(const WholeCall& call, const InputCandidates& candidates,
+                         const StrategyRows& claimed, const LocalRun& world,
+                         CraftedInputs& crafted) {
+  if (tried_.empty() && is_left_.empty()) begin(call, candidates);
+  if (outputs_.size() != call.outputs.size()) return;  // as many as a size: unbind
+  ++trials_[std::int64_t(world.ranks())];
+  leave_out_claimed(claimed);
+  watch_outputs(call);
+  Trial trial{call, world, crafted, {}};
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    auto& of_output = trial.shards.emplace_back();
+    for (const Placement& placement : outputs_[i])
+      of_output.push_back(placement.splits() ? craft_pieces(call.outputs[i], Placements{placement},
+                                                            world.mesh_shape(), 0)
+                                             : std::vector<Tensor>());
+  }
+  for (std::size_t combination = 0; combination < is_left_.size(); ++combination)
+    if (is_left_[combination]) try_combination(combination, trial);
+}
+
+void MissingRules::try_combination(std::size_t combination, const Trial& trial) {
+  MeshPlacements placements;
+  std::vector<std::size_t> digits = digits_of(combination);
+  for (std::size_t i = 0; i < tried_.size(); ++i)
+    placements.inputs.push_back(tried_[i].empty() ? std::optional<Placements>()
+                                                  : Placements{tried_[i][digits[i]]});
+  try {
+    const ShardingStrategy& strategy = trial.call.strategy;
+    if (strategy.compute || strategy.local_attributes)
+      return try_with_outputs(combination, trial, placements);
+    LocalOutputs outputs = trial.world.run(trial.call, trial.crafted.of(placements), placements);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      std::uint32_t& held = holds_[combination * outputs_.size() + i];
+      for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate) {
+        if (!(held >> candidate & 1)) continue;
+        ++combinations_;
+        if (!trial.holds(outputs, i, candidate, outputs_[i][candidate]))
+          held &= ~(std::uint32_t(1) << candidate);
+      }
+      held &= (std::uint32_t(1) << outputs_[i].size()) - 1;
+      if (held == 0) is_left_[combination] = 0;
+    }
+  } catch (const std::exception&) {
+    ++combinations_;
+    is_left_[combination] = 0;
+  }
+}
+
+// What the ranks compute depends on where the outputs are to lie: all alike.
+void MissingRules::try_with_outputs(std::size_t combination, const Trial& trial,
+                                    MeshPlacements& placements) {
+  std::uint32_t& held = holds_[combination * outputs_.size()];
+  for (std::size_t candidate = 0; candidate < outputs_[0].size(); ++candidate) {
+    if (!(held >> candidate & 1)) continue;
+    ++combinations_;
+    const Placement& placement = outputs_[0][candidate];
+    bool holds = true;
+    try {
+      placements.outputs.assign(outputs_.size(), Placements{placement});
+      LocalOutputs outputs = trial.world.run(trial.call, trial.crafted.of(placements), placements);
+      for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        auto same = std::find(outputs_[i].begin(), outputs_[i].end(), placement);
+        holds = holds && same != outputs_[i].end() &&
+                trial.holds(outputs, i, std::size_t(same - outputs_[i].begin()), placement);
+      }
+    } catch (const std::exception&) {
+      holds = false;
+    }
+    if (!holds) held &= ~(std::uint32_t(1) << candidate);
+  }
+  held &= (std::uint32_t(1) << outputs_[0].size()) - 1;
+  for (std::size_t i = 1; i < outputs_.size(); ++i)
+    holds_[combination * outputs_.size() + i] = held;
+  if (held == 0) is_left_[combination] = 0;
+}
+
+std::vector<std::string> MissingRules::found() const {
+  std::vector<std::string> texts;
+  if (trials_.size() < 3) return texts;
+  bool varies =
+      std::all_of(seen_.begin(), seen_.end(), [](const auto& values) { return values.size() > 1; });
+  for (std::size_t combination = 0; combination < is_left_.size(); ++combination) {
+    if (!is_left_[combination]) continue;
+    std::vector<std::size_t> digits = digits_of(combination);
+    std::string inputs, outputs;
+    bool has_pending = false;
+    for (std::size_t i = 0; i < tried_.size(); ++i) {
+      const Placement* one = tried_[i].empty() ? nullptr : &tried_[i][digits[i]];
+      has_pending |= one && one->is_pending();
+      inputs += fmt::format("{}{}", i ? "," : "", one ? to_string(*one) : "-");
+    }
+    if (has_pending && !varies) continue;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      std::uint32_t held = holds_[combination * outputs_.size() + i];
+      std::string either;
+      for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate)
+        if (held >> candidate & 1) {
+          either += (either.empty() ? "" : "|") + to_string(outputs_[i][candidate]);
+          if (candidate == 0) break;  // what is replicated could be called anything else
+        }
+      outputs += (i ? "," : "") + either;
+    }
+    texts.push_back(inputs + " -> " + outputs);
+  }
+  return texts;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "core/engine/run_progress.h"
+#include "sharding/validate/validate_sample.h"
+
+namespace simmesh {
+
+// ValidateRequest says which ops' rules are judged, and how.
+struct ValidateRequest {
+  std::vector<std::string> ops;  // none: all
+  ValidateOptions options;
+  std::size_t jobs = 1;
+  GoesOn goes_on = nullptr;
+};
+
+// OpVerdict is what came of an op.
+struct OpVerdict {
+  // How an op runs on distributed tensors: by rules; by rules that look at all mesh dims together;
+  // as other ops, whose rules count; on replicated tensors only; or not at all.
+  enum class Way : std::uint8_t { rules, over_mesh, decomposed, replicated, none };
+
+  std::string op;
+  Way way = Way::none;
+  std::vector<SampleVerdict> samples;
+};
+
+// ValidateResult is what came of all of them. Rules are counted once a sample call; those of two
+// mesh dims together only where they don't hold.
+struct ValidateResult {
+  std::vector<OpVerdict> ops;
+  bool interrupted = false;
+
+  std::uint64_t rule_count() const;
+  std::uint64_t wrong_count() const;
+  std::uint64_t missing_count() const;
+  std::uint64_t combination_count() const;
+  // ok says that no rule is wrong.
+  bool ok() const { return wrong_count() == 0; }
+};
+
+// validate judges the rules of the library's ops on all their sample calls. The result doesn't
+// depend on the number of jobs. Throws a ValueError for a name that is no op.
+ValidateResult validate(const ValidateRequest& request);
+
+// way_of says how an op runs on distributed tensors.
+OpVerdict::Way way_of(const Op& op);
+std::string_view to_string(OpVerdict::Way way);
+
+}  // namespace simmesh

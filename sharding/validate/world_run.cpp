@@ -1,0 +1,69 @@
+#include "sharding/validate/world_run.h"
+
+#include <cstring>
+
+#include "collectives/process_group.h"
+#include "core/check/error.h"
+#include "core/engine/world.h"
+#include "core/ops/compute_mode.h"
+
+namespace simmesh {
+
+namespace {
+
+// Elements that no rank's ledger knows of.
+struct Elements {
+  bool is_defined = false;
+  Shape shape;
+  DType dtype = DType::float32;
+  std::vector<std::byte> bytes;
+};
+
+Elements elements_of(const Tensor& tensor) {
+  if (!tensor.is_defined()) return {};
+  Tensor whole = tensor.contiguous();
+  Elements result{true, whole.shape(), whole.dtype(), std::vector<std::byte>(whole.bytes())};
+  if (!result.bytes.empty()) std::memcpy(result.bytes.data(), whole.data(), result.bytes.size());
+  return result;
+}
+
+Tensor tensor_of_elements(const Elements& elements) {
+  if (!elements.is_defined) return {};
+  Tensor tensor = empty(elements.shape, elements.dtype);
+  if (!elements.bytes.empty())
+    std::memcpy(tensor.mutable_data(), elements.bytes.data(), elements.bytes.size());
+  return tensor;
+}
+
+}  // namespace
+
+LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
+                          gsl::span<const std::vector<Tensor>* const> pieces,
+                          const MeshPlacements& placements) {
+  auto ranks = std::size_t(element_count(mesh_shape));
+  std::vector<std::vector<Elements>> given(ranks), made(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    for (const auto* of_input : pieces)
+      given[rank].push_back(of_input->empty() ? Elements() : elements_of((*of_input)[rank]));
+  World world({.ranks = ranks, .arithmetic = current_arithmetic()});
+  Outcome outcome = world.run([&](Rank& rank) {
+    auto groups = std::make_shared<MeshGroups>(init_device_mesh(mesh_shape));
+    LocalSpecs specs(call, placements, groups);
+    std::vector<Tensor> own;
+    for (const Elements& elements : given[std::size_t(rank.id())])
+      own.push_back(tensor_of_elements(elements));
+    Tensor mask;
+    for (const Tensor& output : call.strategy.compute(
+             {call.op, own, call.attributes, specs.inputs(), specs.outputs(), mask}))
+      made[std::size_t(rank.id())].push_back(elements_of(output));
+  });
+  if (!outcome.ok()) raise(ErrorKind::runtime_error, "sharding/validate", "{}", report(outcome));
+  LocalOutputs result;
+  for (const auto& of_rank : made) {
+    auto& tensors = result.of_rank.emplace_back();
+    for (const Elements& elements : of_rank) tensors.push_back(tensor_of_elements(elements));
+  }
+  return result;
+}
+
+}  // namespace simmesh

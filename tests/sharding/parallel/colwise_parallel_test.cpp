@@ -1,0 +1,40 @@
+#include "sharding/parallel/colwise_parallel.h"
+
+#include "core/nn/activation.h"
+#include "core/nn/mlp.h"
+#include "sharding/parallel/parallelize.h"
+#include "sharding/parallel/rowwise_parallel.h"
+#include "tests/expect_error.h"
+#include "tests/sharding/parallel/tensor_parallel.h"
+
+namespace simmesh {
+namespace {
+
+using namespace tensor_parallel;
+
+class Mlp : public ::testing::TestWithParam<std::int64_t> {};
+
+// A perceptron that is split by columns and rows has other bits than on one device, whatever the
+// data and the number of ranks, or its bias is added once a rank.
+SIMMESH_TEST_P(Mlp, HasTheBitsOfOneDevice,
+               {.mesh = {GetParam()}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
+  nn::MlpOptions options{.width = 5, .hidden = 7, .out = 4};
+  nn::ModulePtr spread = nn::make_mlp(options), single = nn::make_mlp(options);
+  fill(*spread);
+  fill(*single);
+  parallelize(*spread, mesh, {{"fc1", ColwiseParallel()}, {"fc2", RowwiseParallel()}});
+  EXPECT_EQ(to_string(DTensor::of(spread->find("fc1").parameter("weight")).placements()), "S(0)");
+  EXPECT_EQ(to_string(DTensor::of(spread->find("fc2").parameter("weight")).placements()), "S(1)");
+  expect_same_run(*spread, *single, numbers({3, 5}, 1), numbers({3, 4}, 2));
+}
+INSTANTIATE_TEST_SUITE_P(Worlds, Mlp, ::testing::Values(1, 2, 3, 4, 8));
+
+// Another module than a layer is split along a dim that means something else there.
+SIMMESH_TEST(ColwiseParallel, RefusesOtherModules, {.mesh = {2}, .schedules = 2}) {
+  nn::Activation relu(nn::ActivationKind::relu);
+  testing::expect_error([&] { parallelize(relu, mesh, ColwiseParallel()); },
+                        ErrorKind::not_implemented_error, "only supports nn::Linear");
+}
+
+}  // namespace
+}  // namespace simmesh

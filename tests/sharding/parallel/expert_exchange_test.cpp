@@ -1,0 +1,92 @@
+#include "sharding/parallel/expert_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include "core/tensor/chunk.h"
+#include "core/tensor/formula.h"
+#include "testing/gtest.h"
+
+namespace simmesh {
+namespace {
+
+constexpr std::int64_t experts = 3, choices = 2, width = 2;
+
+// How many rows a rank has for an expert by a choice: some have none.
+std::int64_t count_of(std::int64_t rank, std::int64_t expert, std::int64_t choice) {
+  return (rank + 2 * expert + choice) % 3;
+}
+
+// Each row says where it comes from, and its number there.
+float name_of(std::int64_t rank, std::int64_t expert, std::int64_t choice, std::int64_t row) {
+  return float(1000 * rank + 100 * expert + 10 * choice + row);
+}
+
+Tensor rows_of(const std::vector<float>& names) {
+  Tensor rows = empty({std::int64_t(names.size()), width}, DType::float32);
+  auto values = rows.mutable_values<float>();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = names[i / width];
+  return rows;
+}
+
+std::vector<Tensor> rows_of_rank(std::int64_t rank) {
+  std::vector<Tensor> result;
+  for (std::int64_t expert = 0; expert < experts; ++expert) {
+    std::vector<float> names;
+    for (std::int64_t choice = 0; choice < choices; ++choice)
+      for (std::int64_t row = 0; row < count_of(rank, expert, choice); ++row)
+        names.push_back(name_of(rank, expert, choice, row));
+    result.push_back(rows_of(names));
+  }
+  return result;
+}
+
+ExpertRows layout_of(std::int64_t rank) {
+  ExpertRows result{{}, width, DType::float32};
+  for (std::int64_t expert = 0; expert < experts; ++expert) {
+    auto& counts = result.counts.emplace_back();
+    for (std::int64_t choice = 0; choice < choices; ++choice)
+      counts.push_back(count_of(rank, expert, choice));
+  }
+  return result;
+}
+
+class ExpertExchangeTest : public ::testing::TestWithParam<std::int64_t> {};
+
+// An expert gets the first choices of all ranks' tokens, then the second ones; and what it made of
+// each row returns to where that came from.
+SIMMESH_TEST_P(ExpertExchangeTest, MovesRowsThereAndBack, {.mesh = {GetParam()}, .schedules = 4}) {
+  ProcessGroup group = process_group(mesh);
+  TokenExchange exchange(layout_of(group.rank()), group);
+  std::vector<Tensor> own = rows_of_rank(group.rank());
+  std::vector<Tensor> there = exchange.to_owners(own);
+  Chunk mine = chunk_of({.size = experts, .parts = group.size(), .index = group.rank()});
+  ASSERT_EQ(std::int64_t(there.size()), mine.length);
+  for (std::int64_t i = 0; i < mine.length; ++i) {
+    std::vector<float> names;
+    for (std::int64_t choice = 0; choice < choices; ++choice)
+      for (std::int64_t rank = 0; rank < group.size(); ++rank)
+        for (std::int64_t row = 0; row < count_of(rank, mine.start + i, choice); ++row)
+          names.push_back(name_of(rank, mine.start + i, choice, row));
+    EXPECT_SAME_BITS(there[std::size_t(i)].contiguous(), rows_of(names));
+  }
+  std::vector<Tensor> back = exchange.to_tokens(there);
+  for (std::size_t i = 0; i < own.size(); ++i) EXPECT_SAME_BITS(back[i].contiguous(), own[i]);
+}
+
+// Replicas take their experts' rows and give all of them to all.
+SIMMESH_TEST_P(ExpertExchangeTest, GathersWhatReplicasComputed,
+               {.mesh = {GetParam()}, .schedules = 4}) {
+  ProcessGroup group = process_group(mesh);
+  TokenReplicas exchange(layout_of(0), group);
+  std::vector<Tensor> all = rows_of_rank(0);
+  std::vector<Tensor> there = exchange.to_owners(all);
+  Chunk mine = chunk_of({.size = experts, .parts = group.size(), .index = group.rank()});
+  ASSERT_EQ(std::int64_t(there.size()), mine.length);
+  std::vector<Tensor> back = exchange.to_tokens(there);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_SAME_BITS(back[i].contiguous(), all[i]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, ExpertExchangeTest, ::testing::Values(1, 2, 3, 4));
+
+}  // namespace
+}  // namespace simmesh

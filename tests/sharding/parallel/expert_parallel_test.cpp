@@ -1,0 +1,231 @@
+#include "sharding/parallel/expert_parallel.h"
+
+#include <gtest/gtest.h>
+
+#include "collectives/collectives.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/nn/linear.h"
+#include "core/ops/compute_mode.h"
+#include "core/tensor/chunk.h"
+#include "core/tensor/formula.h"
+#include "mesh/device_mesh.h"
+#include "testing/gtest.h"
+#include "tests/expect_error.h"
+
+// Experts that are spread over ranks give the bits of one device's nn::Moe over all tokens, in
+// forward and backward.
+namespace simmesh {
+namespace {
+
+using testing::expect_error;
+
+constexpr std::int64_t width = 4;
+
+nn::Moe::Options options_of(std::int64_t experts, std::int64_t top_k, double capacity_factor = 0,
+                            std::int64_t shared = 0) {
+  return {.width = width,
+          .hidden = 6,
+          .experts = experts,
+          .top_k = top_k,
+          .shared = shared,
+          .capacity_factor = capacity_factor};
+}
+
+// Each parameter has values of its own, the same on all ranks.
+std::unique_ptr<nn::Moe> filled_moe(const nn::Moe::Options& options) {
+  auto moe = std::make_unique<nn::Moe>(options);
+  std::uint64_t seed = 10;
+  for (auto& [name, parameter] : moe->named_parameters()) {
+    Tensor target = parameter.detach();
+    copy_(target, formula(parameter.shape(), {.rule = Rule::unit, .seed = ++seed}));
+  }
+  return moe;
+}
+
+Tensor leaf(const Tensor& values) {
+  Tensor result = values.detach().clone();
+  set_requires_grad(result);
+  return result;
+}
+
+struct Trained {
+  std::unique_ptr<nn::Moe> moe;
+  Tensor output, input_gradient;
+};
+
+Trained run(std::unique_ptr<nn::Moe> moe, const Tensor& x, const Tensor& upstream) {
+  Tensor input = leaf(x);
+  Tensor output = (*moe)(input);
+  backward(output, {.gradients = {upstream}});
+  return {std::move(moe), output.detach(), grad_of(input)};
+}
+
+// How many positions of a dim each rank has.
+using Lengths = std::vector<std::int64_t>;
+
+struct Cut {
+  std::int64_t dim;
+  Lengths lengths;
+
+  Tensor own(const Tensor& x, const ProcessGroup& group) const {
+    std::int64_t start = 0;
+    for (std::int64_t rank = 0; rank < group.rank(); ++rank) start += lengths[std::size_t(rank)];
+    return x.narrow({dim, start, lengths[std::size_t(group.rank())]}).contiguous();
+  }
+};
+
+bool owns(const std::string& name, std::int64_t experts, const ProcessGroup& group) {
+  constexpr std::string_view prefix = "experts.expert";
+  std::int64_t expert = std::stoll(name.substr(prefix.size()));
+  Chunk own = chunk_of({.size = experts, .parts = group.size(), .index = group.rank()});
+  return expert >= own.start && expert < own.start + own.length;
+}
+
+// Gradients of experts are whole on their owners; the others are summed over the ranks.
+void expect_gradients(Trained& cut, Trained& one, const ProcessGroup& group, bool sums) {
+  auto expected = one.moe->named_parameters();
+  auto own = cut.moe->named_parameters();
+  std::size_t next = 0;
+  for (const auto& [name, parameter] : expected) {
+    bool is_expert = is_expert_parameter(*one.moe, name);
+    if (is_expert && !owns(name, one.moe->options().experts, group)) continue;
+    ASSERT_LT(next, own.size());
+    ASSERT_EQ(own[next].first, name);
+    Tensor gradient = grad_of(own[next++].second), whole = grad_of(parameter);
+    ASSERT_EQ(gradient.is_defined(), whole.is_defined()) << name;
+    if (!whole.is_defined()) continue;
+    UnroundedSums scope;
+    if (sums && !is_expert) gradient = all_reduce(gradient, ReduceOp::sum, group);
+    EXPECT_SAME_BITS(gradient, whole);
+  }
+  EXPECT_EQ(next, own.size());
+}
+
+void expect_one_device(const nn::Moe::Options& options, const Shape& shape, const Cut& cut,
+                       const DeviceMesh& mesh) {
+  ProcessGroup group = process_group(mesh);
+  Tensor x = formula(shape, {.rule = Rule::unit, .seed = 1});
+  Tensor upstream = formula(shape, {.rule = Rule::unit, .seed = 2});
+  Trained one = run(filled_moe(options), x, upstream);
+  auto spread = filled_moe(options);
+  ExpertParallel{.tokens = Shard(cut.dim)}.apply(*spread, mesh);
+  Trained parallel = run(std::move(spread), cut.own(x, group), cut.own(upstream, group));
+  EXPECT_SAME_BITS(parallel.output, cut.own(one.output, group));
+  EXPECT_SAME_BITS(parallel.input_gradient, cut.own(one.input_gradient, group));
+  expect_gradients(parallel, one, group, true);
+
+  auto replicated = filled_moe(options);
+  ExpertParallel{.tokens = Replicate()}.apply(*replicated, mesh);
+  Trained same = run(std::move(replicated), x, upstream);
+  EXPECT_SAME_BITS(same.output, one.output);
+  EXPECT_SAME_BITS(same.input_gradient, one.input_gradient);
+  expect_gradients(same, one, group, false);
+}
+
+// Even parts; uneven ones, with ranks that have nothing; and all tokens on the last rank.
+std::vector<Lengths> ways_to_cut(std::int64_t ranks) {
+  std::vector<Lengths> ways(3, Lengths(std::size_t(ranks), 0));
+  for (std::size_t rank = 0; rank < std::size_t(ranks); ++rank) {
+    ways[0][rank] = 3;
+    ways[1][rank] = rank % 2 == 0 ? std::int64_t(rank) + 2 : 0;
+  }
+  ways[2].back() = 7;
+  return ways;
+}
+
+std::int64_t total(const Lengths& lengths) {
+  std::int64_t result = 0;
+  for (std::int64_t length : lengths) result += length;
+  return result;
+}
+
+class ExpertParallelTest : public ::testing::TestWithParam<std::int64_t> {};
+
+// Fewer experts than ranks, more, and numbers that don't divide; also experts that nobody chooses.
+SIMMESH_TEST_P(ExpertParallelTest, IsOneDevice,
+               {.mesh = {GetParam()}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
+  for (std::int64_t experts : {1, 2, 5})
+    for (std::int64_t top_k : {1, 2})
+      for (const Lengths& lengths : ways_to_cut(mesh.size()))
+        if (top_k <= experts)
+          expect_one_device(options_of(experts, top_k), {total(lengths), width}, {0, lengths},
+                            mesh);
+}
+
+// Which tokens an expert refuses depends on all tokens, in the order of one device.
+SIMMESH_TEST_P(ExpertParallelTest, DropsTheTokensThatOneDeviceDrops,
+               {.mesh = {GetParam()}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
+  for (double factor : {0.5, 1.0})
+    for (const Lengths& lengths : ways_to_cut(mesh.size())) {
+      std::int64_t length = total(lengths);
+      expect_one_device(options_of(4, 2, factor), {length, width}, {0, lengths}, mesh);
+      expect_one_device(options_of(4, 2, factor), {2, length, width}, {1, lengths}, mesh);
+    }
+}
+
+SIMMESH_TEST_P(ExpertParallelTest, AddsSharedExperts,
+               {.mesh = {GetParam()}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
+  for (const Lengths& lengths : ways_to_cut(mesh.size()))
+    expect_one_device(options_of(3, 2, 0, 2), {2, total(lengths), width}, {1, lengths}, mesh);
+}
+
+// Rows reach an expert in the order of one device, so its sums are the same in any arithmetic.
+SIMMESH_TEST_P(ExpertParallelTest, GivesExpertsTheirRowsInOrder,
+               {.mesh = {GetParam()}, .schedules = 4, .arithmetic = Arithmetic::canonical()}) {
+  ProcessGroup group = process_group(mesh);
+  for (const Lengths& lengths : ways_to_cut(mesh.size())) {
+    Cut cut{0, lengths};
+    Tensor x = formula({total(lengths), width}, {.rule = Rule::unit, .seed = 1});
+    Tensor upstream = formula({total(lengths), width}, {.rule = Rule::unit, .seed = 2});
+    Trained one = run(filled_moe(options_of(4, 2)), x, upstream);
+    auto spread = filled_moe(options_of(4, 2));
+    ExpertParallel{}.apply(*spread, mesh);
+    Trained parallel = run(std::move(spread), cut.own(x, group), cut.own(upstream, group));
+    EXPECT_SAME_BITS(parallel.output, cut.own(one.output, group));
+    EXPECT_SAME_BITS(parallel.input_gradient, cut.own(one.input_gradient, group));
+    for (const auto& [name, parameter] : parallel.moe->named_parameters())
+      if (is_expert_parameter(*parallel.moe, name) && grad_of(parameter).is_defined()) {
+        std::size_t dot = name.rfind('.');
+        const Tensor& whole = one.moe->find(name.substr(0, dot)).parameter(name.substr(dot + 1));
+        EXPECT_SAME_BITS(grad_of(parameter), grad_of(whole));
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, ExpertParallelTest, ::testing::Values(1, 2, 3, 4, 8));
+
+SIMMESH_TEST(ExpertParallel, KeepsOnlyItsExperts, {.mesh = {2}, .schedules = 1}) {
+  auto moe = filled_moe(options_of(3, 1));
+  ExpertParallel{}.apply(*moe, mesh);
+  std::size_t experts = 0;
+  for (const auto& [name, parameter] : moe->named_parameters())
+    experts += is_expert_parameter(*moe, name);
+  EXPECT_EQ(experts, process_group(mesh).rank() == 0 ? 8U : 4U);
+}
+
+SIMMESH_TEST(ExpertParallel, RefusesWhatIsNoMoe, {.mesh = {2}, .schedules = 1}) {
+  nn::Linear linear({.in = 2, .out = 2});
+  expect_error([&] { ExpertParallel{}.apply(linear, mesh); }, ErrorKind::value_error,
+               "expected a module with an nn::Moe");
+  auto moe = filled_moe(options_of(2, 1));
+  expect_error([&] { ExpertParallel{.tokens = Partial(ReduceOp::sum)}.apply(*moe, mesh); },
+               ErrorKind::value_error, "or replicated, got");
+}
+
+// Tokens that should be replicated and are not would mix rows of different tokens.
+TEST(ExpertParallel, RefusesReplicasOfDifferentLength) {
+  World world({.ranks = 2});
+  Outcome outcome = world.run([](Rank&) {
+    DeviceMesh mesh = init_device_mesh({2}, {"ep"});
+    auto moe = filled_moe(options_of(2, 2));
+    ExpertParallel{.tokens = Replicate()}.apply(*moe, mesh);
+    std::int64_t tokens = 2 + process_group(mesh).rank();
+    (*moe)(formula({tokens, width}, {.rule = Rule::unit, .seed = 1}));
+  });
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.failure->message, ::testing::HasSubstr("replicated tokens are the same"));
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,18 @@
+#include "core/ops/neural/rotary.h"
+
+#include "tests/sharding/strategies/whole_tensor_oracle.h"
+
+namespace simmesh {
+namespace {
+
+using namespace whole_tensor_oracle;
+
+// The angles of a row are those of its place in the whole.
+TEST(RotaryStrategies, TurnsEqualOneDevice) {
+  expect_whole_bits(of_one("rotary_embedding", {{2, 4, 3, 4}, shards_and(4, {pending_max})},
+                           [](const Tensor& x) { return Outputs{rotary_embedding(x)}; }),
+                    {.meshes = {{2}, {3}}, .schedules = {"fifo", "pct:3"}});
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <fmt/core.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/check/error.h"
+#include "sharding/validate/coverage_page.h"
+#include "sharding/validate/validate_report.h"
+#include "tools/commands.h"
+#include "tools/watched_run.h"
+#include "verify/pytorch/ops/rule_files.h"
+
+namespace simmesh {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ValidateArguments {
+  ValidateRequest request;
+  std::int64_t jobs = 0;
+  bool claimed_only = false, coverage = false;
+  std::vector<std::string> tables, beyond;
+  OutputOptions output;
+};
+
+Json json_of(const std::map<std::string, RuleVerdict>& rules) {
+  Json list = Json::array();
+  for (const auto& [text, verdict] : rules) {
+    Json rule = {{"rule", text}, {"trials", verdict.trials}, {"gradients", verdict.has_gradient}};
+    if (verdict.wrong)
+      rule["wrong"] = {{"mesh", verdict.wrong->mesh},
+                       {"inputs", verdict.wrong->inputs},
+                       {"what", verdict.wrong->what}};
+    list.push_back(std::move(rule));
+  }
+  return list;
+}
+
+Json json_of(const ValidateResult& result) {
+  Json ops = Json::array();
+  for (const OpVerdict& op : result.ops) {
+    Json calls = Json::array();
+    for (const SampleVerdict& sample : op.samples)
+      calls.push_back({{"call", sample.call},
+                       {"trials", sample.trials},
+                       {"combinations", sample.combinations},
+                       {"rules", json_of(sample.rules)},
+                       {"wrong_over_two_dims", json_of(sample.over_two_dims)},
+                       {"missing", sample.missing}});
+    ops.push_back({{"op", op.op}, {"way", to_string(op.way)}, {"calls", std::move(calls)}});
+  }
+  return {{"ops", std::move(ops)},
+          {"combinations", result.combination_count()},
+          {"rules", result.rule_count()},
+          {"wrong", result.wrong_count()},
+          {"missing", result.missing_count()}};
+}
+
+Json json_of(const RuleFilesResult& result) {
+  Json tables = Json::array();
+  for (const RuleTableVerdict& table : result.tables) {
+    Json refuted = Json::array();
+    for (const auto& one : table.refuted)
+      refuted.push_back({{"rule", one.rule}, {"trial", one.inputs}, {"what", one.what}});
+    tables.push_back({{"id", table.id},
+                      {"function", table.function},
+                      {"rules", table.rule_count},
+                      {"trials", table.trials},
+                      {"wrong", std::move(refuted)},
+                      {"beyond", table.beyond}});
+  }
+  return {{"tables", std::move(tables)},
+          {"rules", result.rule_count()},
+          {"wrong", result.refuted_count()},
+          {"missing", 0}};
+}
+
+int judge_tables(const ValidateArguments& arguments) {
+  bool shows_beyond = !arguments.beyond.empty();
+  if (shows_beyond && !arguments.tables.empty())
+    raise(ErrorKind::value_error, "tools/validate", "expected --rules or --beyond, got both");
+  RuleFilesRequest request{.paths = shows_beyond ? arguments.beyond : arguments.tables,
+                           .seed = arguments.request.options.seed,
+                           .jobs = arguments.request.jobs};
+  WatchedRun watched(arguments.output);
+  request.goes_on = watched.goes_on();
+  RuleFilesResult result = judge_rule_files(request);
+  watched.end(result.interrupted);
+  RuleFilesReport report{.quiet = arguments.output.quiet, .shows_beyond = shows_beyond};
+  print_report(arguments.output.json ? json_of(result).dump() + "\n"
+                                     : to_text(result, request, report));
+  return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
+}
+
+int run(ValidateArguments& arguments) {
+  ValidateRequest& request = arguments.request;
+  std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  request.jobs = arguments.jobs == 0 ? cores : std::size_t(arguments.jobs);
+  bool has_tables = !arguments.tables.empty() || !arguments.beyond.empty();
+  if (has_tables && (!request.ops.empty() || arguments.coverage))
+    raise(ErrorKind::value_error, "tools/validate",
+          "expected either tables of rules or ops of ours, got both");
+  if (has_tables) return judge_tables(arguments);
+  if (arguments.coverage && !request.ops.empty())
+    raise(ErrorKind::value_error, "tools/validate", "expected --coverage without ops, got '{}'",
+          request.ops[0]);
+  arguments.claimed_only |= arguments.coverage;
+  request.options.finds_missing = !arguments.claimed_only;
+  WatchedRun watched(arguments.output);
+  request.goes_on = watched.goes_on();
+  ValidateResult result = validate(request);
+  watched.end(result.interrupted);
+  if (arguments.coverage && !result.interrupted && result.ok()) {
+    fmt::print("{}", coverage_page(result));
+    return 0;
+  }
+  print_report(arguments.output.json ? json_of(result).dump() + "\n"
+                                     : to_text(result, request, arguments.output.quiet));
+  return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& program, int& status) {
+  auto arguments = std::make_shared<ValidateArguments>();
+  CLI::App* app = program.add_subcommand(
+      "validate", "judges the sharding rules of ops; last line: N rules, N wrong, N missing");
+  app->add_option("OP", arguments->request.ops, "ops to judge; none: all of them");
+  app->add_option("--seed", arguments->request.options.seed, "seed of the data and of its pieces")
+      ->capture_default_str();
+  app->add_option("--jobs", arguments->jobs, "sample calls judged side by side; changes no result")
+      ->default_str("all cores")
+      ->check(CLI::Range(std::int64_t(1), std::int64_t(1024)));
+  app->add_flag("--claimed-only", arguments->claimed_only, "don't look for rules that are missing");
+  app->add_option("--rules", arguments->tables,
+                  "judge the tables of rules in these files instead of our rules")
+      ->type_name("FILE");
+  app->add_option("--beyond", arguments->beyond,
+                  "also print the rules of ours that the tables in these files lack")
+      ->type_name("FILE");
+  app->add_flag("--coverage", arguments->coverage,
+                "print the page of all ops and the placements that they keep instead");
+  arguments->output.add_to(*app);
+  app->callback([arguments, &status] { status = run(*arguments); });
+}
+
+}  // namespace simmesh

@@ -1,0 +1,101 @@
+#include "training/tensor_form.h"
+
+#include "core/autograd/variable.h"
+#include "core/nn/attention.h"
+#include "core/nn/gated_mlp.h"
+#include "core/nn/normalization.h"
+#include "core/ops/compute_mode.h"
+#include "sharding/dtensor.h"
+#include "sharding/parallel/colwise_parallel.h"
+#include "sharding/parallel/prepare_module.h"
+#include "sharding/parallel/rowwise_parallel.h"
+#include "sharding/parallel/sequence_parallel.h"
+
+namespace simmesh {
+
+namespace {
+
+const Placement sequences_cut = Shard(1);
+
+bool has_child(const nn::Module& module, std::string_view name) {
+  for (const auto& [child_name, child] : module.children())
+    if (child_name == name) return true;
+  return false;
+}
+
+// The first layer is split by columns; the last, whose products are added up, by rows.
+struct Pair {
+  std::string module;
+  std::vector<std::string> columns;
+  std::string rows;
+};
+
+void add_pair(const Pair& pair, const TensorForm& tensor, ParallelizePlan& plan) {
+  std::string prefix = pair.module.empty() ? "" : pair.module + ".";
+  for (const std::string& name : pair.columns) plan.emplace_back(prefix + name, ColwiseParallel());
+  RowwiseParallel rows;
+  if (tensor.sequence_parallel) {
+    rows.output_layout = sequences_cut;
+    plan.emplace_back(pair.module, PrepareModuleInput{.input_layouts = {sequences_cut},
+                                                      .desired_input_layouts = {Replicate()}});
+  }
+  plan.emplace_back(prefix + pair.rows, rows);
+}
+
+bool is_pending(const Placements& placements) {
+  for (const Placement& one : placements)
+    if (one.is_pending()) return true;
+  return false;
+}
+
+// A parameter that every rank has and uses on a part of the sequence gets a part of its gradient.
+void settle_gradients(nn::Module& model) {
+  NoGrad mode;
+  for (const auto& [name, parameter] : model.named_parameters()) {
+    Tensor gradient = grad_of(parameter);
+    if (!gradient.is_defined() || !gradient.distribution()) continue;
+    DTensor pending = DTensor::of(gradient);
+    if (!is_pending(pending.placements())) continue;
+    Tensor owner = parameter;
+    set_grad(owner, pending.redistribute(DTensor::of(parameter).placements()).as_tensor());
+  }
+}
+
+}  // namespace
+
+ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor) {
+  ParallelizePlan plan;
+  for (const auto& [path, module] : model.named_modules()) {
+    bool is_norm = dynamic_cast<nn::LayerNorm*>(module) || dynamic_cast<nn::RMSNorm*>(module);
+    if (dynamic_cast<nn::Attention*>(module))
+      add_pair({path, {"wq", "wk", "wv"}, "wo"}, tensor, plan);
+    else if (dynamic_cast<nn::GatedMlp*>(module))
+      add_pair({path, {"w1", "w3"}, "w2"}, tensor, plan);
+    else if (has_child(*module, "fc1") && has_child(*module, "fc2"))
+      add_pair({path, {"fc1"}, "fc2"}, tensor, plan);
+    else if (tensor.sequence_parallel && is_norm)
+      plan.emplace_back(path, SequenceParallel());
+  }
+  if (!tensor.sequence_parallel) return plan;
+  if (has_child(model, "pos"))
+    plan.emplace_back("pos", PrepareModuleOutput{.output_layouts = {Replicate()},
+                                                 .desired_output_layouts = {sequences_cut}});
+  if (has_child(model, "head"))
+    plan.emplace_back("head",
+                      ColwiseParallel{.input_layout = sequences_cut, .output_layout = Replicate()});
+  return plan;
+}
+
+ParallelForm with_tensor(ParallelForm form, const TensorForm& tensor, const DeviceMesh& mesh) {
+  form.prepare = [tensor, mesh, next = std::move(form.prepare)](nn::Module& model) {
+    parallelize(model, mesh, tensor_plan(model, tensor));
+    if (next) next(model);
+  };
+  form.after_backward = [next = std::move(form.after_backward)](nn::Module& model) {
+    settle_gradients(model);
+    if (next) next(model);
+  };
+  return form;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sharding/placement.h"
+#include "verify/pytorch/ops/op_result.h"
+
+namespace simmesh {
+
+// RecordedPiece is what a case says of one tensor of a parallelised module: its placements, none
+// for a plain tensor, and of each rank the shape and the bits, or values, of its piece.
+struct RecordedPiece {
+  std::string name;  // of a parameter; else what it is
+  std::optional<Placements> placements;
+  std::vector<Shape> local_shapes;
+  std::vector<std::string> hashes;
+  std::vector<std::vector<double>> values;
+};
+
+// piece_schema is such a tensor; with_name also has the name of a parameter.
+Schema piece_schema(bool with_name = false);
+
+// read_piece reads it for a world of that size. Throws a BadCase for lists of another length.
+RecordedPiece read_piece(const CaseField& field, std::int64_t world, std::string name = {});
+
+// compare_piece adds to a report how a rank's tensor differs from the recorded one; an undefined
+// tensor is none.
+void compare_piece(const RecordedPiece& expected, const Tensor& actual, const RankOfResult& at,
+                   CaseReport& report);
+
+}  // namespace simmesh

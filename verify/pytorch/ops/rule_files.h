@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/engine/run_progress.h"
+#include "verify/pytorch/ops/rule_table.h"
+
+namespace simmesh {
+
+// RuleFilesRequest says which files with recorded cases of kind rules are judged.
+struct RuleFilesRequest {
+  std::vector<std::string> paths;
+  std::uint64_t seed = 0;
+  std::size_t jobs = 1;
+  GoesOn goes_on = nullptr;
+};
+
+// RuleFilesResult is what came of their tables, in their order.
+struct RuleFilesResult {
+  std::vector<RuleTableVerdict> tables;
+  bool interrupted = false;
+
+  std::uint64_t rule_count() const;
+  std::uint64_t refuted_count() const;
+  bool ok() const { return refuted_count() == 0; }
+};
+
+// judge_rule_files judges all tables. Throws a BadCase for broken input, and a ValueError for a
+// path that is neither file nor folder, for paths without any case, and for a case of another kind
+// in a file that is named.
+RuleFilesResult judge_rule_files(const RuleFilesRequest& request);
+
+// to_text returns a line a table, below it each rule that is refuted, and, if asked, each rule of
+// ours that the table lacks; last "N rules, N wrong, 0 missing".
+struct RuleFilesReport {
+  bool quiet = false;
+  bool shows_beyond = false;
+};
+std::string to_text(const RuleFilesResult& result, const RuleFilesRequest& request,
+                    const RuleFilesReport& report);
+
+}  // namespace simmesh

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "training/zero_training.h"
+#include "verify/recorded_case.h"
+#include "verify/schema.h"
+
+namespace simmesh {
+
+// zero_train_schema says which fields a case of the kind zero_train has.
+Schema zero_train_schema();
+
+// read_zero_task returns what such a case trains. Rejects layers, parameters and keys of
+// zero_optimization that contradict each other.
+ZeroTask read_zero_task(const RecordedCase& recorded);
+
+}  // namespace simmesh

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/check/error.h"
+#include "zero/config.h"
+#include "zero/config_value.h"
+
+namespace simmesh::zero {
+
+// ConfigKey is one key of a section: its names, how it is read into the section's struct, and how
+// it is written. An alias is the name with the prefix stage3_, an old name one that still works.
+template <class Section>
+struct ConfigKey {
+  std::string name;
+  std::string alias = {};
+  std::string old_name = {};
+  std::function<void(const ConfigValue&, Section&)> read;
+  std::function<JsonValue(const Section&)> write;
+
+  bool is_named(std::string_view given) const {
+    return given == name || (!alias.empty() && given == alias) ||
+           (!old_name.empty() && given == old_name);
+  }
+};
+
+// config_keys returns the keys of a section.
+template <class Section>
+const std::vector<ConfigKey<Section>>& config_keys();
+
+// read_section reads an object into a section. Raises a ValueError for an unknown key, and for a
+// key that comes under two names.
+template <class Section>
+void read_section(const ConfigValue& value, Section& section);
+
+// write_section returns all keys of a section, by their names.
+template <class Section>
+JsonValue write_section(const Section& section);
+
+inline constexpr ConfigBounds not_negative{.min = 0};
+inline constexpr ConfigBounds above_zero{.min = 0, .is_open = true};
+
+// IsSection says how a field is read: a section by its keys, all else by its type.
+template <class T>
+struct IsSection : std::false_type {};
+template <>
+struct IsSection<OffloadParam> : std::true_type {};
+template <>
+struct IsSection<OffloadOptimizer> : std::true_type {};
+template <>
+struct IsSection<LeafModule> : std::true_type {};
+
+// read_field is read_section or read_value; a null is an absent value.
+template <class T>
+void read_field(const ConfigValue& value, const ConfigBounds& bounds, T& out) {
+  if constexpr (IsSection<T>::value)
+    read_section(value, out);
+  else
+    read_value(value, bounds, out);
+}
+
+template <class T>
+void read_field(const ConfigValue& value, const ConfigBounds& bounds, std::optional<T>& out) {
+  out.reset();
+  if (!value.json.is_null()) read_field(value, bounds, out.emplace());
+}
+
+// write_field is the inverse of read_field.
+template <class T>
+JsonValue write_field(const T& field) {
+  if constexpr (IsSection<T>::value)
+    return write_section(field);
+  else
+    return written(field);
+}
+
+template <class T>
+JsonValue write_field(const std::optional<T>& field) {
+  return field ? write_field(*field) : JsonValue();
+}
+
+// key is a key that is read into a field of a section, with the limits of a number.
+template <class Section, class T>
+ConfigKey<Section> key(const std::string& name, T Section::*field, ConfigBounds bounds = {}) {
+  return {.name = name,
+          .read = [field, bounds](const ConfigValue& value,
+                                  Section& section) { read_field(value, bounds, section.*field); },
+          .write = [field](const Section& section) { return write_field(section.*field); }};
+}
+
+template <class Section>
+void read_section(const ConfigValue& value, Section& section) {
+  expect_object(value);
+  const std::vector<ConfigKey<Section>>& keys = config_keys<Section>();
+  std::vector<std::string> taken(keys.size());
+  for (const auto& [name, field] : *value.json.get<JsonValue::Object>()) {
+    std::string path = value.path + "." + name;
+    std::size_t at = 0;
+    while (at < keys.size() && !keys[at].is_named(name)) ++at;
+    if (at == keys.size())
+      raise(ErrorKind::value_error, "zero/config",
+            "{}: expected a known key, got one that is not permitted", path);
+    if (!taken[at].empty())
+      raise(ErrorKind::value_error, "zero/config", "expected {}.{} once, got it as {} and as {}",
+            value.path, keys[at].name, taken[at], name);
+    taken[at] = name;
+    keys[at].read({field, path}, section);
+  }
+}
+
+template <class Section>
+JsonValue write_section(const Section& section) {
+  JsonValue result = JsonValue::object();
+  for (const ConfigKey<Section>& key : config_keys<Section>())
+    result.set(key.name, key.write(section));
+  return result;
+}
+
+}  // namespace simmesh::zero

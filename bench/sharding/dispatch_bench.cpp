@@ -14,12 +14,12 @@
 namespace simmesh {
 namespace {
 
-using Step = std::function<void(const Tensor& x, const Tensor& y)>;
+using DispatchStep = std::function<void(const Tensor& x, const Tensor& y)>;
 
 struct Work {
   const char* name;
   Placement x, y;
-  Step step;
+  DispatchStep step;
 };
 
 DTensor made(const std::shared_ptr<MeshGroups>& groups, const Placement& placement,

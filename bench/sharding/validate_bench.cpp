@@ -28,7 +28,7 @@ void validate_ops(benchmark::State& state, const std::vector<std::string>& ops,
   state.counters["peer/s"] = peer_combinations_per_second();
 }
 
-void register_all() {
+void register_validation() {
   const std::pair<const char*, std::vector<std::string>> works[] = {
       {"pointwise", {"add", "mul", "exp", "where"}},
       {"matrices", {"mm", "bmm", "addmm"}},
@@ -47,7 +47,7 @@ void register_all() {
   }
 }
 
-const bool registered = (register_all(), true);
+const bool validation_registered = (register_validation(), true);
 
 }  // namespace
 }  // namespace simmesh

@@ -51,7 +51,7 @@ nn::ModulePtr two_layers(bool is_causal, std::int64_t kv_heads) {
       {"second", attention(is_causal, kv_heads)}}));
 }
 
-Tensor leaf(const Tensor& values) {
+Tensor leaf_of(const Tensor& values) {
   Tensor result = values.detach().clone();
   set_requires_grad(result);
   return result;
@@ -61,13 +61,13 @@ void expect_one_device(const ContextParallel& style, const nn::ModulePtr& one,
                        const nn::ModulePtr& cut, const DeviceMesh& mesh, std::int64_t length) {
   ProcessGroup group = process_group(mesh);
   ContextShard shard{.dim = 1, .order = style.order};
-  Tensor whole = leaf(formula({2, length, width}, {.rule = Rule::unit, .seed = 1}));
+  Tensor whole = leaf_of(formula({2, length, width}, {.rule = Rule::unit, .seed = 1}));
   Tensor upstream = formula({2, length, width}, {.rule = Rule::unit, .seed = 2});
   Tensor expected = (*one)(whole);
   backward(expected, {.gradients = {upstream}});
 
   style.apply(*cut, mesh);
-  Tensor own = leaf(context_parallel_shard(whole.detach(), shard, group));
+  Tensor own = leaf_of(context_parallel_shard(whole.detach(), shard, group));
   Tensor output = (*cut)(own);
   backward(output, {.gradients = {context_parallel_shard(upstream, shard, group)}});
   EXPECT_SAME_BITS(context_parallel_unshard(output, shard, group), expected.detach());
@@ -118,7 +118,7 @@ SIMMESH_TEST(
   for (ContextMethod method :
        {ContextMethod::ring, ContextMethod::all_gather, ContextMethod::ulysses})
     for (bool is_local : {true, false}) {
-      Tensor whole = leaf(x), own = leaf(context_parallel_shard(x, shard, group));
+      Tensor whole = leaf_of(x), own = leaf_of(context_parallel_shard(x, shard, group));
       nn::ModulePtr heads = cut_by_heads(mesh["tp"], true);
       backward((*heads)(whole), {.gradients = {upstream}});
       nn::ModulePtr both = cut_by_heads(mesh["tp"], is_local);

@@ -20,11 +20,11 @@ namespace {
 
 using testing::expect_error;
 
-constexpr std::int64_t width = 4;
+constexpr std::int64_t expert_width = 4;
 
 nn::Moe::Options options_of(std::int64_t experts, std::int64_t top_k, double capacity_factor = 0,
                             std::int64_t shared = 0) {
-  return {.width = width,
+  return {.width = expert_width,
           .hidden = 6,
           .experts = experts,
           .top_k = top_k,
@@ -149,7 +149,7 @@ SIMMESH_TEST_P(ExpertParallelTest, IsOneDevice,
     for (std::int64_t top_k : {1, 2})
       for (const Lengths& lengths : ways_to_cut(mesh.size()))
         if (top_k <= experts)
-          expect_one_device(options_of(experts, top_k), {total(lengths), width}, {0, lengths},
+          expect_one_device(options_of(experts, top_k), {total(lengths), expert_width}, {0, lengths},
                             mesh);
 }
 
@@ -159,15 +159,15 @@ SIMMESH_TEST_P(ExpertParallelTest, DropsTheTokensThatOneDeviceDrops,
   for (double factor : {0.5, 1.0})
     for (const Lengths& lengths : ways_to_cut(mesh.size())) {
       std::int64_t length = total(lengths);
-      expect_one_device(options_of(4, 2, factor), {length, width}, {0, lengths}, mesh);
-      expect_one_device(options_of(4, 2, factor), {2, length, width}, {1, lengths}, mesh);
+      expect_one_device(options_of(4, 2, factor), {length, expert_width}, {0, lengths}, mesh);
+      expect_one_device(options_of(4, 2, factor), {2, length, expert_width}, {1, lengths}, mesh);
     }
 }
 
 SIMMESH_TEST_P(ExpertParallelTest, AddsSharedExperts,
                {.mesh = {GetParam()}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
   for (const Lengths& lengths : ways_to_cut(mesh.size()))
-    expect_one_device(options_of(3, 2, 0, 2), {2, total(lengths), width}, {1, lengths}, mesh);
+    expect_one_device(options_of(3, 2, 0, 2), {2, total(lengths), expert_width}, {1, lengths}, mesh);
 }
 
 // Rows reach an expert in the order of one device, so its sums are the same in any arithmetic.
@@ -176,8 +176,8 @@ SIMMESH_TEST_P(ExpertParallelTest, GivesExpertsTheirRowsInOrder,
   ProcessGroup group = process_group(mesh);
   for (const Lengths& lengths : ways_to_cut(mesh.size())) {
     Cut cut{0, lengths};
-    Tensor x = formula({total(lengths), width}, {.rule = Rule::unit, .seed = 1});
-    Tensor upstream = formula({total(lengths), width}, {.rule = Rule::unit, .seed = 2});
+    Tensor x = formula({total(lengths), expert_width}, {.rule = Rule::unit, .seed = 1});
+    Tensor upstream = formula({total(lengths), expert_width}, {.rule = Rule::unit, .seed = 2});
     Trained one = run(filled_moe(options_of(4, 2)), x, upstream);
     auto spread = filled_moe(options_of(4, 2));
     ExpertParallel{}.apply(*spread, mesh);
@@ -221,7 +221,7 @@ TEST(ExpertParallel, RefusesReplicasOfDifferentLength) {
     auto moe = filled_moe(options_of(2, 2));
     ExpertParallel{.tokens = Replicate()}.apply(*moe, mesh);
     std::int64_t tokens = 2 + process_group(mesh).rank();
-    (*moe)(formula({tokens, width}, {.rule = Rule::unit, .seed = 1}));
+    (*moe)(formula({tokens, expert_width}, {.rule = Rule::unit, .seed = 1}));
   });
   ASSERT_FALSE(outcome.ok());
   EXPECT_THAT(outcome.failure->message, ::testing::HasSubstr("replicated tokens are the same"));

@@ -101,6 +101,11 @@ std::vector<OpSample> view_samples() {
        [](Sizes) {
          return sized({}, "size", {2, -1, -1});
        }},
+  };
+}
+
+std::vector<OpSample> reordering_samples() {
+  return {
       {"permute", "abc", {{"dims", Dims{2, 0, 1}}}},
       {"permute", "abc", {{"dims", Dims{-1, 1, -3}}}},
       {"t", "ab"},
@@ -172,7 +177,8 @@ std::vector<OpSample> part_samples() {
 gsl::span<const OpSample> shape_samples() {
   static const std::vector<OpSample> samples = [] {
     std::vector<OpSample> list;
-    for (const auto& part : {joining_samples(), factory_samples(), view_samples(), part_samples()})
+    for (const auto& part : {joining_samples(), factory_samples(), view_samples(),
+                             reordering_samples(), part_samples()})
       list.insert(list.end(), part.begin(), part.end());
     return list;
   }();

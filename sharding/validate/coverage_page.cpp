@@ -13,16 +13,18 @@ namespace {
 
 constexpr std::string_view heading =
     R"(# Operators and their sharding rules
-Which ops run on distributed tensors, and how? This page is written by `simmesh validate --coverage`, and a test compares it.
+Which ops run on distributed tensors, and how? This page is written by `simmesh validate
+--coverage`, and a test compares it.
 
-- **runs**: by *rules* for one mesh dim, which are combined over all of them; by *rules over all mesh dims* where these can't be
-  looked at one by one, such as a view's; *as other ops*, whose rules count; on *replicated only* tensors; or not at all.
-- **keeps**: the placements that an input may keep, in one rule at least. Any other is redistributed first. `S` is a shard, `_S` a
-  strided one, `Ragged` a ragged one.
-- **gradient**: *judged* where the op's gradient was also computed on the pieces of every rank and compared; *yes* where it runs as ops
-  on distributed tensors; *no* where the op has none.
-- **rules**: how many rules of how many sample calls `simmesh validate` judges, on 2 to 4 ranks and on a 2x2 mesh, with even, uneven and
-  empty shards. None of them is wrong.
+- **runs**: by *rules* for one mesh dim, which are combined over all of them; by *rules over all
+  mesh dims* where these can't be looked at one by one, such as a view's; *as other ops*, whose
+  rules count; on *replicated only* tensors; or not at all.
+- **keeps**: the placements that an input may keep, in one rule at least. Any other is
+  redistributed first. `S` is a shard, `_S` a strided one, `Ragged` a ragged one.
+- **gradient**: *judged* where the op's gradient was also computed on the pieces of every rank
+  and compared; *yes* where it runs as ops on distributed tensors; *no* where the op has none.
+- **rules**: how many rules of how many sample calls `simmesh validate` judges, on 2 to 4 ranks
+  and on a 2x2 mesh, with even, uneven and empty shards. None of them is wrong.
 
 )";
 

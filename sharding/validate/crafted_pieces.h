@@ -13,8 +13,8 @@ namespace simmesh {
 // tensor exactly. What the operands are depends on the seed, the element and the rank:
 //
 //   sum, avg      small numbers of units are moved between the ranks; the unit is 2520^2 or 2520 if
-//                 that divides all elements, so that counts still divide the operands; else it is 1,
-//                 and floating operands get quarters too
+//                 that divides all elements, so that counts still divide the operands; else it is
+//                 1, and floating operands get quarters too
 //   max, min      one rank holds the element, the others less (or more)
 //   product       powers of two and signs are moved between the ranks
 //   band, bor, bxor   bits are moved so that no rank holds the element alone

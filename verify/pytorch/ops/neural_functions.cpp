@@ -1,6 +1,7 @@
 #include "core/check/error.h"
 #include "core/ops/elementwise/activations.h"
 #include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/resampling.h"
 #include "core/ops/neural/convolution.h"
 #include "core/ops/neural/pooling.h"

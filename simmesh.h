@@ -51,6 +51,8 @@
 #include "sharding/explicit_redistribution.h"
 #include "sharding/implicit_replication.h"
 #include "sharding/parallel/colwise_parallel.h"
+#include "sharding/parallel/context_parallel.h"
+#include "sharding/parallel/expert_parallel.h"
 #include "sharding/parallel/loss_parallel.h"
 #include "sharding/parallel/parallelize.h"
 #include "sharding/parallel/prepare_module.h"

@@ -13,11 +13,11 @@ namespace {
 
 constexpr std::string_view source = "sharding/factories";
 
-bool reduces_to_itself(const Placement& placement, bool is_zero) {
+bool reduces_to_itself(const Placement& placement, DType dtype, bool is_zero) {
   if (!placement.is_pending()) return true;
   if (!placement.is_partial()) return false;
   switch (placement.reduce_op()) {
-    case ReduceOp::avg:
+    case ReduceOp::avg: return is_floating_point(dtype);
     case ReduceOp::min:
     case ReduceOp::max: return true;
     case ReduceOp::sum: return is_zero;
@@ -30,7 +30,7 @@ DTensorSpec spec_of(DimSpan shape, DType dtype, const DeviceMesh& mesh,
   Placements list = normalized(placements, std::int64_t(shape.size()));
   check_sharding(list, shape, mesh.shape());
   for (const Placement& placement : list)
-    if (!reduces_to_itself(placement, is_zero))
+    if (!reduces_to_itself(placement, dtype, is_zero))
       raise(ErrorKind::value_error, source,
             "expected placements to which equal values of all ranks reduce by themselves, got {}",
             to_string(PlacementSpan(list)));

@@ -23,7 +23,8 @@ bool has_child(const nn::Module& module, std::string_view name) {
   return false;
 }
 
-// The first layer is split by columns; the last, whose products are added up, by rows.
+// The first layers are split by columns; the last, whose products are added up, by rows. Each first
+// layer gets a plain input, so that each adds up its own gradient of it, as one device does.
 struct Pair {
   std::string module;
   std::vector<std::string> columns;

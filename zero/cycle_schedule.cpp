@@ -71,7 +71,7 @@ struct OneCycleRates {
 
 }  // namespace
 
-LrSchedule lr_schedule(const OneCycle& config, std::vector<double> initial) {
+LrSchedule lr_schedule(const OneCycle& config, const std::vector<double>& initial) {
   std::size_t groups = initial.size();
   OneCycleRates of{config,
                    Cycle(config),
@@ -89,7 +89,7 @@ LrSchedule lr_schedule(const OneCycle& config, std::vector<double> initial) {
   };
 }
 
-LrSchedule lr_schedule(const LRRangeTest& config, std::vector<double> initial) {
+LrSchedule lr_schedule(const LRRangeTest& config, const std::vector<double>& initial) {
   std::vector<double> min =
       by_group(config.lr_range_test_min_lr, initial.size(), "lr_range_test_min_lr");
   return [config, min = std::move(min)](std::int64_t iteration) {

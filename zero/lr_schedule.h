@@ -35,11 +35,11 @@ using LrSchedule = std::function<GroupRates(std::int64_t iteration)>;
 //   step size or rate is 0. cycle_momentum gives beta1 as max - (max - min) s, at -1 min, and
 //   after the cycle max (1 + decay_mom_rate d); beta2 is 0.99.
 // - LRRangeTest: min (1 + step_rate (i + 1) / step_size), in stairs with the quotient's floor.
-LrSchedule lr_schedule(const WarmupLR& config, std::vector<double> initial);
-LrSchedule lr_schedule(const WarmupDecayLR& config, std::vector<double> initial);
-LrSchedule lr_schedule(const WarmupCosineLR& config, std::vector<double> initial);
-LrSchedule lr_schedule(const OneCycle& config, std::vector<double> initial);
-LrSchedule lr_schedule(const LRRangeTest& config, std::vector<double> initial);
+LrSchedule lr_schedule(const WarmupLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const WarmupDecayLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const WarmupCosineLR& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const OneCycle& config, const std::vector<double>& initial);
+LrSchedule lr_schedule(const LRRangeTest& config, const std::vector<double>& initial);
 
 // by_group returns one number for each group. Raises a ValueError that names the key for a list
 // that has another number of groups.

@@ -63,14 +63,14 @@ double cosine_ratio(const WarmupCosineLR& config, const Warmup& warmup, std::int
 
 }  // namespace
 
-LrSchedule lr_schedule(const WarmupLR& config, std::vector<double> initial) {
+LrSchedule lr_schedule(const WarmupLR& config, const std::vector<double>& initial) {
   Warmup warmup(config.warmup_num_steps, config.warmup_type);
   return between_bounds(config, initial, [warmup](std::int64_t iteration) {
     return warmup.holds(iteration) ? warmup.ratio(iteration) : 1.0;
   });
 }
 
-LrSchedule lr_schedule(const WarmupDecayLR& config, std::vector<double> initial) {
+LrSchedule lr_schedule(const WarmupDecayLR& config, const std::vector<double>& initial) {
   Warmup warmup(config.warmup_num_steps, config.warmup_type);
   std::int64_t total = config.total_num_steps;
   return between_bounds(config, initial, [warmup, total](std::int64_t iteration) {
@@ -80,9 +80,9 @@ LrSchedule lr_schedule(const WarmupDecayLR& config, std::vector<double> initial)
   });
 }
 
-LrSchedule lr_schedule(const WarmupCosineLR& config, std::vector<double> initial) {
+LrSchedule lr_schedule(const WarmupCosineLR& config, const std::vector<double>& initial) {
   Warmup warmup(config.warmup_num_steps, config.warmup_type);
-  return [config, warmup, initial = std::move(initial)](std::int64_t iteration) {
+  return [config, warmup, initial](std::int64_t iteration) {
     double ratio = 0.0;
     if (iteration >= 0)
       ratio =

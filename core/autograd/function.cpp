@@ -35,9 +35,13 @@ class FunctionNode final : public Node {
     return results;
   }
 
+  // What goes on to an operation is rounded as that operation's gradient is on one device; what is
+  // pending is kept unrounded by who adds to it.
   bool takes_unrounded() const override {
-    if (!options_.passes_on && !options_.moves) return options_.reduces_gradients;
-    return edges()[0].node && edges()[0].node->takes_unrounded();
+    bool keeps_sums = options_.passes_on || options_.moves || options_.reduces_gradients;
+    return keeps_sums && std::any_of(edges().begin(), edges().end(), [](const Edge& edge) {
+             return edge.node && edge.node->takes_unrounded();
+           });
   }
 
   bool passes_on() const override { return options_.passes_on; }

@@ -17,7 +17,8 @@ using FunctionBackward = std::function<std::vector<Tensor>(const std::vector<Ten
 // FunctionOptions says what backward does.
 struct FunctionOptions {
   // reduces_gradients says that it adds up what ranks have of a gradient, or moves it: in exact
-  // arithmetic the gradients that it gets and returns are then sums that aren't rounded.
+  // arithmetic the gradients that it gets and returns are then sums that aren't rounded where those
+  // of an input are such sums, as a leaf's are.
   bool reduces_gradients = false;
   // passes_on says that backward, of one input and one output, only sees that the gradient goes by:
   // it is called once, with a part of the gradient, and what it returns is not looked at. No bit of

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/check/error.h"
 #include "core/engine/arithmetic.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
@@ -90,7 +89,8 @@ class SampleValidator {
     ArithmeticScope scope(exact);
     WholeCall whole = whole_call(op_, strategy_, call.attributes, call.inputs);
     for (const StrategyRow& rule : claimed) judge_rule(whole, rule, world, crafted, site);
-    if (options_.judges_two_dims && site.members == 2) judge_two_dims(whole, claimed, site);
+    // Sizes for four ranks are those that two mesh dims of two can cut one dim of.
+    if (options_.judges_two_dims && site.members != 3) judge_two_dims(whole, claimed, site);
   }
 
   void judge_rule(const WholeCall& call, const StrategyRow& rule, const LocalRun& world,
@@ -114,19 +114,6 @@ class SampleValidator {
     if (!wrong.empty())
       verdict.wrong = CounterExample{fmt::format("{}", site.members),
                                      inputs_text(call, along_one_dim(rule)), wrong};
-  }
-
-  // A computation that communicates says so by asking for its rank.
-  static LocalOutputs run_claimed(const LocalRun& world, const WholeCall& call,
-                                  gsl::span<const std::vector<Tensor>* const> pieces,
-                                  const MeshPlacements& placements) {
-    try {
-      return world.run(call, pieces, placements);
-    } catch (const Error& error) {
-      bool communicates = std::string_view(error.what()).starts_with("[engine/world]");
-      if (!call.strategy.compute || !communicates) throw;
-      return run_in_world(call, world.mesh_shape(), pieces, placements);
-    }
   }
 
   static std::string gradients_differ(const PlacedCall& placed, const ValidationSite& site,

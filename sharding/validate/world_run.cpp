@@ -66,4 +66,16 @@ LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
   return result;
 }
 
+LocalOutputs run_claimed(const LocalRun& ranks, const WholeCall& call,
+                         gsl::span<const std::vector<Tensor>* const> pieces,
+                         const MeshPlacements& placements) {
+  try {
+    return ranks.run(call, pieces, placements);
+  } catch (const Error& error) {
+    bool communicates = std::string_view(error.what()).starts_with("[engine/world]");
+    if (!call.strategy.compute || !communicates) throw;
+    return run_in_world(call, ranks.mesh_shape(), pieces, placements);
+  }
+}
+
 }  // namespace simmesh

@@ -11,4 +11,10 @@ LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
                           gsl::span<const std::vector<Tensor>* const> pieces,
                           const MeshPlacements& placements);
 
+// run_claimed runs a call on the ranks' pieces: without a World where that can be, else in one. A
+// computation that communicates says so by asking for its rank.
+LocalOutputs run_claimed(const LocalRun& ranks, const WholeCall& call,
+                         gsl::span<const std::vector<Tensor>* const> pieces,
+                         const MeshPlacements& placements);
+
 }  // namespace simmesh

@@ -30,6 +30,8 @@
 #include "gate/gate_keys.h"
 #include "sharding/dtensor.h"
 #include "sharding/explicit_redistribution.h"
+#include "sharding/parallel/context_parallel.h"
+#include "sharding/parallel/expert_parallel.h"
 #include "verify/case_kind.h"
 #include "zero/engine.h"
 #include "zero/stage3.h"

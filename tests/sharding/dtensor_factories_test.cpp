@@ -1,5 +1,6 @@
 #include "sharding/dtensor_factories.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
@@ -30,7 +31,9 @@ TEST(DTensorFactories, PiecesHoldWhatTheWholeTensorHolds) {
           rank.expect_same_bits(made.full_tensor(), whole);
         };
         Generator generator{.seed = 3, .stream = 2};
-        expect(zeros(shape, DType::int64, mesh, list), zeros(shape, DType::int64));
+        bool averages = std::count(list.begin(), list.end(), Partial(ReduceOp::avg)) > 0;
+        DType dtype = averages ? DType::float64 : DType::int64;
+        expect(zeros(shape, dtype, mesh, list), zeros(shape, dtype));
         expect(ones(shape, DType::float32, mesh, list), ones(shape, DType::float32));
         expect(full(shape, DType::float64, -2.5, mesh, list), full(shape, DType::float64, -2.5));
         expect(rand(shape, generator, {}, mesh, list), rand(shape, generator));
@@ -91,6 +94,7 @@ TEST(DTensorFactories, RefusePlacementsThatChangeTheValue) {
     rank.expect_same_bits(zeros(Shape{3}, DType::int32, mesh, sum).full_tensor(),
                           zeros({3}, DType::int32));
     EXPECT_THROW(ones(Shape{3}, DType::int32, mesh, sum), Error);
+    EXPECT_THROW(ones(Shape{3}, DType::int32, mesh, {Partial(ReduceOp::avg)}), Error);
     EXPECT_THROW(rand(Shape{3}, {}, {}, mesh, sum), Error);
     EXPECT_THROW(zeros(Shape{3}, DType::int32, mesh, product), Error);
     EXPECT_THROW(zeros(Shape{3}, DType::int32, mesh, {}), Error);

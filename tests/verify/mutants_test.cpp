@@ -32,7 +32,7 @@ std::vector<T> every_few(const std::vector<T>& list, std::size_t most) {
 const std::map<std::string, std::vector<json>>& chosen_cases() {
   static const std::map<std::string, std::vector<json>> cases = [] {
     std::vector<std::string> paths;
-    for (const char* folder : {"pytorch", "fsdp", "zero"})
+    for (const char* folder : {"pytorch", "pytorch_ops", "fsdp", "zero"})
       paths.push_back(std::string(SIMMESH_SOURCE_DIR "/tests/cases/") + folder);
     std::map<std::string, std::vector<json>> found;
     for (const RecordedCase& recorded :
@@ -156,10 +156,11 @@ TEST(Mutants, DoNotPassWithAnotherResult) {
   EXPECT_GT(count, 2000u);
 }
 
-// Words that a message must have stand in no order, and fewer of them ask for less.
+// Words that a message must have stand in no order, and fewer of them ask for less; so do
+// gradients.
 bool is_list_of_results(const Spot& spot) {
   return spot.is_result && spot.value.is_list() && spot.value.size() > 0 &&
-         spot.at.back() != "words";
+         spot.at.back() != "words" && spot.at.back() != "grads";
 }
 
 TEST(Mutants, DoNotPassWithAResultLess) {

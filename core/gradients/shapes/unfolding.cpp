@@ -24,6 +24,20 @@ Places window_places(const Unfold& windows, std::int64_t count) {
   return places;
 }
 
+// The elements at one place of all windows lie step by step in the tensor.
+Tensor added_by_places(const Tensor& g, const Unfold& windows, const Shape& shape) {
+  std::int64_t count = g.shape()[std::size_t(windows.dim)];
+  Tensor total = new_zeros(g, shape);
+  for (std::int64_t i = 0; count > 0 && i < windows.size; ++i) {
+    SliceRange range = {.dim = windows.dim,
+                        .start = i,
+                        .end = i + (count - 1) * windows.step + 1,
+                        .step = windows.step};
+    total = total + slice_backward(select(g, -1, i), shape, range);
+  }
+  return total;
+}
+
 // Windows that overlap add up.
 Gradients unfold_gradient(const GradientCall& call) {
   const Shape& shape = call.input_type(0).shape;
@@ -32,6 +46,7 @@ Gradients unfold_gradient(const GradientCall& call) {
                     .step = call.attributes().get<std::int64_t>("step")};
   Tensor g = call.gradient();
   if (shape.empty()) return {reshape(sum(g, 0), shape)};
+  if (g.distribution()) return {added_by_places(g, windows, shape)};
   Tensor joined = flatten(movedim(g, -1, windows.dim + 1), windows.dim, windows.dim + 1);
   Places places = window_places(windows, call.output_type().shape[std::size_t(windows.dim)]);
   Tensor indices = empty({std::int64_t(places.size())}, DType::int64);

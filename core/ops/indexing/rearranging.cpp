@@ -8,6 +8,7 @@
 #include "core/ops/dim_list.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/places.h"
+#include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/view_shapes.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -109,6 +110,25 @@ const Op pad_op = {
     .kernel = pad_kernel,
 };
 
+// The same of parts of a distributed tensor, beside which no plain indices may stand.
+Tensor padded_by_parts(const Tensor& x, std::int64_t dim, const Dims& pads, PadMode mode) {
+  auto border = [&](std::int64_t start, std::int64_t count) {
+    bool mirrors = mode == PadMode::reflect;
+    Tensor part = narrow(x, {.dim = dim, .start = start, .length = mirrors ? count : 1});
+    if (mirrors) return flip(part, {dim});
+    Shape shape = part.shape();
+    shape[std::size_t(dim)] = count;
+    return expand(part, shape);
+  };
+  std::int64_t size = x.size(dim);
+  bool mirrors = mode == PadMode::reflect;
+  std::vector<Tensor> parts;
+  if (pads[0] > 0) parts.push_back(border(mirrors ? 1 : 0, pads[0]));
+  parts.push_back(x);
+  if (pads[1] > 0) parts.push_back(border(mirrors ? size - 1 - pads[1] : size - 1, pads[1]));
+  return parts.size() == 1 ? x : cat(parts, dim);
+}
+
 // padded_by_index pads one dim with elements of its own.
 Tensor padded_by_index(const Tensor& x, std::int64_t dim, const Dims& pads, PadMode mode) {
   std::int64_t size = x.size(dim);
@@ -118,6 +138,7 @@ Tensor padded_by_index(const Tensor& x, std::int64_t dim, const Dims& pads, PadM
           "Padding size should be less than the corresponding input dimension, but got: padding "
           "({}, {}) at dimension {} of input {}",
           pads[0], pads[1], dim, to_string(DimSpan(x.shape())));
+  if (x.distribution()) return padded_by_parts(x, dim, pads, mode);
   Tensor places = empty({size + pads[0] + pads[1]}, DType::int64);
   std::int64_t i = -pads[0];
   for (std::int64_t& place : places.mutable_values<std::int64_t>()) {

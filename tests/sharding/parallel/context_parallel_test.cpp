@@ -10,6 +10,9 @@
 #include "core/nn/linear.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/formula.h"
+#include "sharding/parallel/colwise_parallel.h"
+#include "sharding/parallel/parallelize.h"
+#include "sharding/parallel/rowwise_parallel.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"
 
@@ -30,11 +33,11 @@ nn::ModulePtr filled(nn::ModulePtr module) {
   return module;
 }
 
-nn::ModulePtr attention(bool is_causal, std::int64_t kv_heads) {
+nn::ModulePtr attention(bool is_causal, std::int64_t kv_heads, bool bias = true) {
   return std::make_shared<nn::Attention>(nn::Attention::Options{.width = width,
                                                                 .heads = 4,
                                                                 .causal = is_causal,
-                                                                .bias = true,
+                                                                .bias = bias,
                                                                 .kv_heads = kv_heads,
                                                                 .rotary_theta = 10000.0});
 }
@@ -92,6 +95,40 @@ SIMMESH_TEST_P(ContextParallelTest, RunsAttentionsAsOneDevice,
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, ContextParallelTest, ::testing::Values(1, 2, 3, 4));
+
+// An attention whose heads are cut over a mesh, with queries, keys and values as plain pieces or as
+// distributed tensors.
+nn::ModulePtr cut_by_heads(const DeviceMesh& mesh, bool is_local) {
+  nn::ModulePtr module = filled(attention(true, 2, false));
+  ColwiseParallel columns{.use_local_output = is_local};
+  parallelize(*module, mesh, {{"w[qkv]", columns}, {"wo", RowwiseParallel()}});
+  return module;
+}
+
+// Heads are cut over one mesh dim and the sequence over the other: outputs are those of one device,
+// gradients of inputs those of tensor parallelism alone.
+SIMMESH_TEST(
+    ContextParallel, GoesWithTensorParallelism,
+    {.mesh = {2, 2}, .names = {"cp", "tp"}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
+  ProcessGroup group = process_group(mesh["cp"]);
+  ContextShard shard{.dim = 1};
+  Tensor x = formula({2, 6, width}, {.rule = Rule::unit, .seed = 1});
+  Tensor upstream = formula({2, 6, width}, {.rule = Rule::unit, .seed = 2});
+  Tensor expected = (*filled(attention(true, 2, false)))(x).detach();
+  for (ContextMethod method :
+       {ContextMethod::ring, ContextMethod::all_gather, ContextMethod::ulysses})
+    for (bool is_local : {true, false}) {
+      Tensor whole = leaf(x), own = leaf(context_parallel_shard(x, shard, group));
+      nn::ModulePtr heads = cut_by_heads(mesh["tp"], true);
+      backward((*heads)(whole), {.gradients = {upstream}});
+      nn::ModulePtr both = cut_by_heads(mesh["tp"], is_local);
+      ContextParallel{.method = method}.apply(*both, mesh["cp"]);
+      Tensor output = (*both)(own);
+      backward(output, {.gradients = {context_parallel_shard(upstream, shard, group)}});
+      EXPECT_SAME_BITS(context_parallel_unshard(output, shard, group), expected);
+      EXPECT_SAME_BITS(context_parallel_unshard(grad_of(own), shard, group), grad_of(whole));
+    }
+}
 
 SIMMESH_TEST(ContextParallel, PutsShardsTogetherAgain, {.mesh = {3}, .schedules = 2}) {
   ProcessGroup group = process_group(mesh);

@@ -5,8 +5,9 @@
 
 namespace simmesh::whole_tensor_oracle {
 
-// Given are the tensors of a call.
+// Given are the tensors of a call, Tensors what it returns.
 using Given = gsl::span<const Tensor>;
+using Tensors = std::vector<Tensor>;
 
 // values is an input that is tried replicated, split along each dim, and with what else is given.
 inline Input values(const Shape& shape, std::initializer_list<Placement> others = {Partial()}) {

@@ -181,9 +181,11 @@ TEST(ValidateSample, TheCounterExampleIsSmallAndUneven) {
 // If two mesh dims weren't combined, what is right on each could be wrong together.
 TEST(ValidateSample, JudgesRulesOfTwoMeshDimsTogether) {
   Op op = *find_op("relu");
-  ShardingStrategy claims{.rows = [](const StrategyRequest&) {
-    return StrategyRows{rule({s0}, s0), rule({largest_of}, largest_of)};
-  }};
+  ShardingStrategy claims{.rows =
+                              [](const StrategyRequest&) {
+                                return StrategyRows{rule({s0}, s0), rule({largest_of}, largest_of)};
+                              },
+                          .accepts_short_dims = true};
   op.strategy = strategy(claims);
   EXPECT_TRUE(validate_sample(op, {"relu", "ab"}).over_two_dims.empty());
   // A computation that is right on a mesh of one dim only.

@@ -13,7 +13,7 @@ void verify_op(const RecordedCase& recorded, const VerifyOptions& options, CaseR
   OpCase in = read_op_case(recorded);
   OpExpectation expectation(recorded, in);
   std::vector<OpRun> runs(std::size_t(in.mesh.world));
-  OpRunOptions run_options{.has_gradients = recorded.kind() == "op_grad",
+  OpRunOptions run_options{.has_gradients = in.grad_output.has_value(),
                            .computes_whole = expectation.may_go_beyond()};
   World world(world_options(options, in.mesh.world));
   auto error = run_case(

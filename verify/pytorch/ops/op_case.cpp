@@ -72,8 +72,10 @@ void read_gradients(const RecordedCase& recorded, OpCase& in) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i].is_null()) {
       in.gradients.push_back(read_result(entries[i], in.mesh.world));
-      if (*in.gradients.back().input >= in.inputs.size())
-        entries[i]["input"].reject("the index of an input");
+      std::size_t input = *in.gradients.back().input;
+      bool comes_later = in.gradients.size() < 2 || in.gradients.end()[-2].input < input;
+      if (input >= in.inputs.size() || !comes_later)
+        entries[i]["input"].reject("the index of an input, later than that of the entry before");
       in.asks_gradient[*in.gradients.back().input] = true;
     } else if (entries.size() == floating.size()) {
       in.asks_gradient[floating[i]] = true;

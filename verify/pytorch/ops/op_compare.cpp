@@ -47,29 +47,42 @@ void expect_comm(const std::string& who, const std::optional<CollectiveTally>& e
     differences.of_plan.push_back(fmt::format("{}: expected {}, got {}", who, *expected, actual));
 }
 
+// Gradients may be off by ten times as much.
+Closeness of_gradients(const Closeness& closeness) {
+  if (closeness.relative == 0) return {};
+  return {10 * closeness.relative, 1e-10};
+}
+
 void add_all(const std::vector<std::string>& texts, CaseReport& report) {
   for (const std::string& text : texts) report.mismatch(text);
 }
 
-// Whole results of the distributed call against those of the call on whole tensors.
-void compare_whole(const std::string& who, const std::vector<ActualResult>& actual,
-                   const std::vector<ActualResult>& expected, CaseReport& report) {
-  if (!report.expect_equal(who + ": count", expected.size(), actual.size())) return;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    std::string which = fmt::format("{} {}", who, i);
-    if (expected[i].value || !expected[i].local.is_defined() || !actual[i].local.is_defined()) {
-      bool both = expected[i].local.is_defined() == actual[i].local.is_defined() &&
-                  expected[i].value.has_value() == actual[i].value.has_value();
-      if (!both) report.mismatch(which + ": expected what the call on whole tensors gives");
-      continue;
-    }
-    report.expect_equal(which + ": dtype", to_string(expected[i].dtype),
-                        to_string(actual[i].dtype));
-    report.expect_equal(which + ": shape", expected[i].shape, actual[i].shape);
-    report.expect_equal(which + ": bits of the whole tensor",
-                        bits_without_signs_of_zero(expected[i].full),
-                        bits_without_signs_of_zero(actual[i].full));
+// A whole result of the distributed call against that of the call on whole tensors.
+void compare_whole(const std::string& who, const ActualResult& actual, const ActualResult& expected,
+                   const Closeness& closeness, CaseReport& report) {
+  bool has_same_form = expected.is_there() == actual.is_there() &&
+                       expected.value.has_value() == actual.value.has_value();
+  if (!has_same_form) return report.mismatch(who + ": expected what whole tensors give");
+  if (expected.value && !same_value(*expected.value, *actual.value))
+    return report.mismatch(who + ": value: expected that of whole tensors");
+  if (expected.value || !expected.is_there()) return;
+  report.expect_equal(who + ": dtype", to_string(expected.dtype), to_string(actual.dtype));
+  if (!report.expect_equal(who + ": shape", expected.shape, actual.shape)) return;
+  if (closeness.relative > 0) {
+    std::string text = difference_in_values(expected.full, actual.full, closeness);
+    if (!text.empty()) report.mismatch(fmt::format("{}: whole tensor: {}", who, text));
+    return;
   }
+  report.expect_equal(who + ": bits of the whole tensor", bits_without_signs_of_zero(expected.full),
+                      bits_without_signs_of_zero(actual.full));
+}
+
+void compare_whole(const std::string& who, const std::vector<ActualResult>& actual,
+                   const std::vector<ActualResult>& expected, const Closeness& closeness,
+                   CaseReport& report) {
+  if (!report.expect_equal(who + ": count", expected.size(), actual.size())) return;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    compare_whole(fmt::format("{} {}", who, i), actual[i], expected[i], closeness, report);
 }
 
 }  // namespace
@@ -127,9 +140,10 @@ void OpExpectation::check_refusal(const std::vector<OpRun>& runs, const Error* e
 void OpExpectation::check_whole(const std::vector<OpRun>& runs, CaseReport& report) const {
   for (std::size_t rank = 0; rank < runs.size(); ++rank) {
     const OpRun& run = runs[rank];
-    compare_whole(fmt::format("rank {}: output", rank), run.outputs, run.whole_outputs, report);
+    compare_whole(fmt::format("rank {}: output", rank), run.outputs, run.whole_outputs,
+                  in_.closeness, report);
     compare_whole(fmt::format("rank {}: gradient", rank), run.gradients, run.whole_gradients,
-                  report);
+                  of_gradients(in_.closeness), report);
   }
   if (!report.failed()) report.pass_as_beyond();
 }
@@ -167,8 +181,7 @@ void OpExpectation::compare_gradients(const OpRun& run, std::size_t rank,
   if (!in_.comm_backward) return;
   expect_comm(fmt::format("rank {}: collectives of the backward pass", rank), in_.comm_backward,
               run.comm_backward, differences);
-  Closeness closeness;
-  if (in_.closeness.relative > 0) closeness = {10 * in_.closeness.relative, 1e-10};
+  Closeness closeness = of_gradients(in_.closeness);
   std::size_t next = 0;
   for (std::size_t input = 0; input < in_.asks_gradient.size(); ++input) {
     if (!in_.asks_gradient[input]) continue;

@@ -58,11 +58,6 @@ PythonValue read_value(const CaseField& field) {
   return read_number(field);
 }
 
-bool same_value(const PythonValue& expected, const PythonValue& actual) {
-  auto a = expected.as_number(), b = actual.as_number();
-  return a && b && a->is_bool() == b->is_bool() && is_close(a->as<double>(), b->as<double>(), {});
-}
-
 std::string shown(const PythonValue& value) {
   auto number = value.as_number();
   return number ? fmt::format("{}", number->as<double>()) : value.type_name();
@@ -84,6 +79,16 @@ std::string difference_in_values(const std::vector<double>& expected, const Tens
     if (!is_close(expected[i], actual[i], closeness))
       return fmt::format("value {}: expected {}, got {}", i, expected[i], actual[i]);
   return {};
+}
+
+bool same_value(const PythonValue& expected, const PythonValue& actual) {
+  auto a = expected.as_number(), b = actual.as_number();
+  return a && b && a->is_bool() == b->is_bool() && is_close(a->as<double>(), b->as<double>(), {});
+}
+
+std::string difference_in_values(const Tensor& expected, const Tensor& tensor,
+                                 const Closeness& closeness) {
+  return difference_in_values(doubles_of(expected), tensor, closeness);
 }
 
 Schema case_placements_schema() {

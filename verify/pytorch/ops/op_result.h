@@ -64,6 +64,11 @@ struct Closeness {
 std::string difference_in_values(const std::vector<double>& expected, const Tensor& tensor,
                                  const Closeness& closeness);
 
+std::string difference_in_values(const Tensor& expected, const Tensor& tensor,
+                                 const Closeness& closeness);
+// same_value says whether two results that are no tensors are one bool or number.
+bool same_value(const PythonValue& expected, const PythonValue& actual);
+
 // ResultDifferences are in words: those of the plan, which a cheaper plan may have, and those of
 // the result.
 struct ResultDifferences {

@@ -36,7 +36,7 @@ struct RulesCase {
 };
 
 // What one combination of placements gave.
-struct Trial {
+struct CombinationTrial {
   bool stays = false;  // no input moved
   bool is_right = false;
   std::vector<std::string> outputs;
@@ -125,6 +125,13 @@ RulesCase read_rules_case(const RecordedCase& recorded) {
       in.keywords[name] = read_python_value((*kwargs)[name], in.inputs.size());
   for (const CaseField& row : recorded["rows"].items()) in.rows.push_back(read_row(row));
   in.combinations = read_combinations(recorded, in.rows);
+  auto next = in.combinations.begin();
+  for (const Row& row : in.rows) {
+    next = std::find(next, in.combinations.end(), row.inputs);
+    if (next == in.combinations.end())
+      recorded["rows"].reject("combinations of the candidates, in their order");
+    ++next;
+  }
   for (const Placements& combination : in.combinations)
     if (combination.size() != in.inputs.size())
       recorded.root().reject(fmt::format("placements for each of {} inputs", in.inputs.size()));
@@ -160,9 +167,9 @@ bool same_whole(const PythonValue& actual, const PythonValue& expected) {
          bits_without_signs_of_zero(whole) == bits_without_signs_of_zero(*b);
 }
 
-Trial try_combination(const RulesCase& in, const Placements& combination, Rank& rank) {
+CombinationTrial try_combination(const RulesCase& in, const Placements& combination, Rank& rank) {
   NoGrad scope;
-  Trial trial;
+  CombinationTrial trial;
   DeviceMesh mesh = in.mesh.view(rank.id());
   std::vector<Tensor> inputs, whole;
   for (std::size_t i = 0; i < in.inputs.size(); ++i) {
@@ -192,10 +199,10 @@ Trial try_combination(const RulesCase& in, const Placements& combination, Rank& 
   return trial;
 }
 
-void compare(const RulesCase& in, const std::vector<Trial>& trials, CaseReport& report) {
+void compare(const RulesCase& in, const std::vector<CombinationTrial>& trials, CaseReport& report) {
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const Placements& combination = in.combinations[i];
-    const Trial& trial = trials[i];
+    const CombinationTrial& trial = trials[i];
     std::string given = to_string(PlacementSpan(combination));
     std::string outputs = fmt::format("{}", fmt::join(trial.outputs, ","));
     auto row = std::find_if(in.rows.begin(), in.rows.end(),
@@ -216,13 +223,13 @@ void compare(const RulesCase& in, const std::vector<Trial>& trials, CaseReport& 
 
 void verify_rules(const RecordedCase& recorded, const VerifyOptions& options, CaseReport& report) {
   RulesCase in = read_rules_case(recorded);
-  std::vector<Trial> trials(in.combinations.size());
+  std::vector<CombinationTrial> trials(in.combinations.size());
   World world(world_options(options, in.mesh.world));
   auto error = run_case(
       world,
       [&](Rank& rank) {
         for (std::size_t i = 0; i < trials.size(); ++i) {
-          Trial trial = try_combination(in, in.combinations[i], rank);
+          CombinationTrial trial = try_combination(in, in.combinations[i], rank);
           if (rank.id() == 0) trials[i] = std::move(trial);
         }
       },

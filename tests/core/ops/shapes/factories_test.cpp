@@ -41,5 +41,22 @@ TEST(Factories, EyeOnesAndTheirKin) {
   EXPECT_EQ(to_string(new_zeros(x, Shape{1})), "float16[1] {0}");
 }
 
+// Powers are those of the points in between, not points between the powers.
+TEST(Factories, LogspaceRaisesTheBaseToThePoints) {
+  EXPECT_EQ(to_string(logspace({.start = -1, .end = 2, .steps = 4, .base = 2})),
+            "float32[4] {0.5, 1, 2, 4}");
+  EXPECT_EQ(logspace({.steps = 0}).shape(), Shape{0});
+  EXPECT_THROW(logspace({.steps = -1}), Error);
+}
+
+// A tensor of another shape takes the dtype of the one that it is made from.
+TEST(Factories, NewTensorsTakeTheDType) {
+  Tensor x = ones({2, 1}, DType::float16);
+  EXPECT_EQ(to_string(new_zeros(x, Shape{2})), "float16[2] {0, 0}");
+  EXPECT_EQ(to_string(new_ones(x, Shape{}, DType::int64)), "int64[] {1}");
+  EXPECT_EQ(to_string(new_full(x, Shape{1, 2}, 3)), "float16[1, 2] {3, 3}");
+  EXPECT_EQ(new_empty(x, Shape{0, 4}).shape(), (Shape{0, 4}));
+}
+
 }  // namespace
 }  // namespace simmesh

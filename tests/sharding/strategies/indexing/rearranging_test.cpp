@@ -37,6 +37,9 @@ TEST(RearrangingStrategies, Pad) {
   expect_moved("pad with the border", [](const Tensor& x) {
     return pad(x, {1, 1}, PadMode::replicate);
   });
+  expect_moved("pad with the mirrored border", [](const Tensor& x) {
+    return pad(x, {2, 1}, PadMode::reflect);
+  });
 }
 
 TEST(RearrangingStrategies, RepeatAndTriangles) {

@@ -17,8 +17,7 @@ TEST(UnfoldingStrategies, WindowsOfEverySplit) {
                    .alphabet = shards_and(2, {Partial(ReduceOp::sum), Partial(ReduceOp::min)})}},
        .function = [](Given x) -> Tensors {
          return {unfold(x[0], {.dim = 0, .size = 3, .step = 2})};
-       },
-       .has_gradient = false});
+       }});
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ TEST(ViewPlacements, PartsOfADim) {
             "_S(0,4) -> S(1)");  // the last part may be uneven
   EXPECT_EQ(viewed({24}, "_S(0,2)", {2}, {4, 6}), "_S(0,2) -> _S(0,2)");
   EXPECT_EQ(viewed({24}, "_S(0,4)", {3}, {2, 12}), "_S(0,4) -> _S(1,2)");
+  EXPECT_EQ(viewed({24}, "_S(0,8)", {3}, {4, 6}), "_S(0,8) -> _S(1,2)");
   EXPECT_EQ(viewed({24}, "S(0),_S(0,2)", {2, 2}, {4, 6}), "S(0),_S(0,2) -> S(0),S(1)");
   EXPECT_EQ(viewed({16}, "S(0),S(0)", {2, 2}, {2, 2, 4}), "S(0),S(0) -> S(0),S(1)");
   EXPECT_EQ(viewed({24}, "Ragged([1,3])", {2}, {4, 6}), "Ragged([1,3]) -> Ragged([1,3])");
@@ -70,7 +71,7 @@ TEST(ViewPlacements, StrictOnesRefuseAndOthersGather) {
       {{5, 4}, "S(0)", {2}, {20}, "Cannot flatten unevenly"},
       {{6, 4}, "S(0),S(0)", {2, 2}, {24}, "Cannot flatten unevenly"},
       {{8}, "S(0)", {4}, {2, 4}, "Cannot unflatten unevenly"},
-      {{24}, "_S(0,8)", {3}, {4, 6}, "Cannot unflatten tensor with _StridedShard"},
+      {{24}, "_S(0,3)", {2}, {4, 6}, "Cannot unflatten tensor with _StridedShard"},
       {{1, 4}, "S(0)", {2}, {4}, "requires redistribution"},
   };
   for (const auto& one : cases) {

@@ -42,7 +42,10 @@ TEST(Norm, DoesNotChangeItsOperand) {
 TEST(Norm, RaisesToAnyExponent) {
   Tensor values = tensor_of<double>({4}, {0, 1, 2, 4});
   EXPECT_TRUE(same_bits(norm_to_sum(values, 3), tensor_of<double>({4}, {0, 1, 8, 64})));
-  EXPECT_TRUE(same_bits(sum_to_norm(norm_to_sum(values, 3), 3), values));
+  // A third isn't a number of the dtype, so a cube root is right to an ulp or two.
+  Tensor again = sum_to_norm(norm_to_sum(values, 3), 3);
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_NEAR(again.values<double>()[i], values.values<double>()[i], 1e-15 * 4);
   EXPECT_TRUE(same_bits(norm_to_sum(values, -1), tensor_of<double>({4}, {infinity, 1, 0.5, 0.25})));
   EXPECT_TRUE(same_bits(sum_to_norm(tensor_of<double>({2}, {infinity, 0.5}), -1),
                         tensor_of<double>({2}, {0, 2})));

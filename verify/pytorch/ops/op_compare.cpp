@@ -22,12 +22,10 @@ std::string in_words(const std::vector<std::optional<Placements>>& list) {
   return fmt::format("[{}]", fmt::join(words, "; "));
 }
 
-// The inputs of an op in the order of PyTorch's operator, where ours has another: values follow the
-// indices of index_put, and bucketize has the boundaries second.
+// The inputs of an op in the order of PyTorch's operator, where the call has another: bucketize has
+// the boundaries second.
 std::vector<std::optional<Placements>> aten_order(const SeenOp& op, std::string_view function) {
   auto inputs = op.used;
-  if (op.name == "index_put" && inputs.size() > 2)
-    std::rotate(inputs.begin() + 1, inputs.begin() + 2, inputs.end());
   if (op.name == "searchsorted" && function.find("bucketize") != std::string_view::npos)
     std::swap(inputs[0], inputs[1]);
   return inputs;

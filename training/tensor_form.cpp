@@ -38,7 +38,8 @@ void add_pair(const Pair& pair, const TensorForm& tensor, ParallelizePlan& plan)
   if (tensor.sequence_parallel) {
     rows.output_layout = sequences_cut;
     plan.emplace_back(pair.module, PrepareModuleInput{.input_layouts = {sequences_cut},
-                                                      .desired_input_layouts = {Replicate()}});
+                                                      .desired_input_layouts = {Replicate()},
+                                                      .use_local_output = true});
   }
   plan.emplace_back(prefix + pair.rows, rows);
 }

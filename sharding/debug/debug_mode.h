@@ -55,6 +55,7 @@ class DebugMode {
   DispatchScope scope_;
 };
 
+// to_string returns a call as above, and all calls one after another.
 std::string to_string(const DebugCall& call);
 std::string to_string(const DebugMode& mode);
 

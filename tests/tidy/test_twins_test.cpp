@@ -17,6 +17,10 @@ using ::testing::SizeIs;
 
 // shared_tests lists the concepts that are tested together with another one, and where.
 const std::map<std::string, std::string> shared_tests = {
+    {"sharding/parallel/parallel_style", "tests/sharding/parallel/parallelize_test.cpp"},
+    {"verify/pytorch/modules/case_module", "tests/verify/pytorch/modules/module_test.cpp"},
+    {"verify/pytorch/modules/case_style", "tests/verify/pytorch/modules/module_test.cpp"},
+    {"verify/pytorch/modules/recorded_piece", "tests/verify/pytorch/modules/module_test.cpp"},
     {"verify/pytorch/ops/op_run", "tests/verify/pytorch/ops/op_test.cpp"},
     {"verify/pytorch/ops/op_result", "tests/verify/pytorch/ops/op_test.cpp"},
     {"verify/pytorch/ops/op_compare", "tests/verify/pytorch/ops/op_test.cpp"},

@@ -31,6 +31,7 @@ NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_
 NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean,
                                     std::size_t whole_dims);
 
+// normalized_gradient computes what the gradients of all inputs share.
 NormalizedGradient normalized_gradient(const NormalizedOperands& operands,
                                        const NormalizedGroups& groups);
 

@@ -149,8 +149,8 @@ SIMMESH_TEST_P(ExpertParallelTest, IsOneDevice,
     for (std::int64_t top_k : {1, 2})
       for (const Lengths& lengths : ways_to_cut(mesh.size()))
         if (top_k <= experts)
-          expect_one_device(options_of(experts, top_k), {total(lengths), expert_width}, {0, lengths},
-                            mesh);
+          expect_one_device(options_of(experts, top_k), {total(lengths), expert_width},
+                            {0, lengths}, mesh);
 }
 
 // Which tokens an expert refuses depends on all tokens, in the order of one device.
@@ -167,7 +167,8 @@ SIMMESH_TEST_P(ExpertParallelTest, DropsTheTokensThatOneDeviceDrops,
 SIMMESH_TEST_P(ExpertParallelTest, AddsSharedExperts,
                {.mesh = {GetParam()}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
   for (const Lengths& lengths : ways_to_cut(mesh.size()))
-    expect_one_device(options_of(3, 2, 0, 2), {2, total(lengths), expert_width}, {1, lengths}, mesh);
+    expect_one_device(options_of(3, 2, 0, 2), {2, total(lengths), expert_width}, {1, lengths},
+                      mesh);
 }
 
 // Rows reach an expert in the order of one device, so its sums are the same in any arithmetic.

@@ -58,10 +58,11 @@ TEST(PythonSignature, SaysWhichArgumentDoesNotFit) {
               HasSubstr("no known argument 'other'"));
   EXPECT_THAT(reason("Tensor self", {.positional = {x}, .keywords = {{"self", x}}}),
               HasSubstr("twice"));
-  EXPECT_THAT(
-      reason("Tensor self, *, Scalar alpha=1", {.positional = {x, python_number(2)}, .keywords = {}}),
-      HasSubstr("positional"));
-  EXPECT_THAT(reason("Tensor[] tensors", {.positional = {python_list({x, python_number(1)})}, .keywords = {}}),
+  EXPECT_THAT(reason("Tensor self, *, Scalar alpha=1",
+                     {.positional = {x, python_number(2)}, .keywords = {}}),
+              HasSubstr("positional"));
+  EXPECT_THAT(reason("Tensor[] tensors",
+                     {.positional = {python_list({x, python_number(1)})}, .keywords = {}}),
               HasSubstr("tensors"));
 }
 
@@ -89,7 +90,9 @@ TEST(PythonSignature, BoundsWhatSizesMultiply) {
   std::string why;
   Tensor x = zeros({2}, DType::float32);
   auto values = signature.bind(
-      {.positional = {x, python_list({python_number(1000), python_number(-3)}), 1e30}, .keywords = {}}, why);
+      {.positional = {x, python_list({python_number(1000), python_number(-3)}), 1e30},
+       .keywords = {}},
+      why);
   EXPECT_EQ(signature.largest_factor(values), 3000);
 }
 

@@ -68,7 +68,8 @@ TEST(PythonFunctions, InPlaceOnesReturnTheirFirstArgument) {
 
 TEST(PythonFunctions, ListsGoEntryByEntry) {
   Tensor x = vector_of_three(), y = tensor_of<float>({1}, {4});
-  EXPECT_EQ(shown(called("torch._foreach_add", {values_of({x, y}), values_of({value_of(1), value_of(2)})})),
+  EXPECT_EQ(shown(called("torch._foreach_add",
+                         {values_of({x, y}), values_of({value_of(1), value_of(2)})})),
             "float32[3] {2, -1, 4}; float32[1] {6}");
   EXPECT_EQ(shown(called("torch._foreach_norm", {values_of({y})}, {{"ord", value_of(1)}})),
             "float32[] {4}");
@@ -81,8 +82,8 @@ TEST(PythonFunctions, FusedAdamMakesOneStep) {
       {"lr", 0.5},   {"beta1", 0.5},     {"beta2", 0.75},   {"weight_decay", 0.0},
       {"eps", 0.25}, {"amsgrad", false}, {"maximize", true}};
   // m = 0.5 * -1, v = 0.25, p -= 0.5 / 0.5 * m / (0.5 / 0.5 + 0.25)
-  EXPECT_EQ(shown(called("recorder.fused_adam", {one(1), one(1), one(0), one(0), values_of({}), one(1)},
-                         options)),
+  EXPECT_EQ(shown(called("recorder.fused_adam",
+                         {one(1), one(1), one(0), one(0), values_of({}), one(1)}, options)),
             "float64[1] {1.4}; float64[1] {-0.5}; float64[1] {0.25}");
   // The largest second moment so far is 4: p -= m / (2 / 0.5 + 1).
   options["amsgrad"] = true;

@@ -31,7 +31,7 @@ TEST(VerifyModule, NamesWhatDiffers) {
 TEST(VerifyModule, ReadsTheArgumentsOfStyles) {
   json rows = module_case("row_scatter");
   testing::expect_passes(rows);
-  testing::expect_fails(rows, "/plan/lin/output_layouts", "R", "output: shape");
+  testing::expect_fails(rows, "/plan/lin/output_layouts", "R", "Mismatch in shape");
   json columns = module_case("col_dtensor");
   testing::expect_passes(columns);
   testing::expect_fails(columns, "/plan/lin/use_local_output", true, "output: placements");

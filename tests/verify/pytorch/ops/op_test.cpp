@@ -54,6 +54,13 @@ TEST(VerifyOp, ComparesGradients) {
   testing::expect_fails(value, "/grads/0", nullptr, "expected no gradient of input 0");
 }
 
+// Without a gradient no backward pass runs, and nothing would be compared with its collectives.
+TEST(VerifyOp, RefusesCollectivesOfABackwardPassWithoutOne) {
+  json value = a_case("op_grad", "op_grad/abs/2150.1");
+  value.erase("grad_output");
+  EXPECT_THROW(testing::verify_value(value), BadCase);
+}
+
 TEST(VerifyOp, ComparesRefusals) {
   json value = testing::first_with("../pytorch_ops/errors.jsonl", [](const json& each) {
     return each["message_contains"] == "mixed torch.Tensor and DTensor";

@@ -24,6 +24,7 @@
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
 #include "core/optim/adam.h"
 #include "core/optim/sgd.h"
 #include "fsdp/fully_shard.h"

@@ -9,7 +9,7 @@ namespace simmesh {
 // Distributed tensors that are made where they lie, without communication: every rank makes its own
 // piece, which holds what the whole tensor holds there.
 //
-//   DTensor weight = randn({64, 32}, generator.next(), {}, mesh, {Shard(0)});
+//   DTensor weight = randn(Dims{64, 32}, generator.next(), {}, mesh, {Shard(0)});
 //
 // Placements may be pending where what all ranks hold reduces to itself: averages of
 // floating tensors, extremes of any, sums of zeros. Throws a ValueError for other pending ones.

@@ -66,6 +66,7 @@ gsl::span<const OpGradient> flash_attention_gradients();
 gsl::span<const OpGradient> loss_gradients();
 gsl::span<const OpGradient> normalization_gradients();
 gsl::span<const OpGradient> pooling_gradients();
+gsl::span<const OpGradient> rotary_gradients();
 gsl::span<const OpGradient> softmax_gradients();
 gsl::span<const OpGradient> softmax_backward_gradients();
 

@@ -37,6 +37,7 @@ const Gradient* gradient_of(const Op& op) {
       product_gradients(),
       random_gradients(),
       rearranging_gradients(),
+      rotary_gradients(),
       running_extreme_gradients(),
       scan_gradients(),
       scatter_reduce_gradients(),

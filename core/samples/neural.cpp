@@ -14,6 +14,12 @@ Attributes over_last(const SampleSizes& sizes, double eps) {
   return {{"normalized_shape", Dims{sizes['c']}}, {"eps", eps}};
 }
 
+OpSample::Sized operands(bool has_weight) {
+  return [has_weight](const SampleSizes& sizes) -> Attributes {
+    return {{"normalized_shape", Dims{sizes['c']}}, {"has_weight", has_weight}};
+  };
+}
+
 Attributes window(std::int64_t padding, std::int64_t groups) {
   Attributes attributes = {
       {"stride", Dims{1, 1}}, {"padding", Dims{padding, padding}}, {"dilation", Dims{1, 1}}};
@@ -38,6 +44,9 @@ std::vector<OpSample> loss_samples() {
       {"nll_loss_forward", "ab i<b:a p:b", nll(2, 1)},
       {"nll_loss_forward", "d:ab i<b:a", nll(1, 0)},
       {"nll_loss_forward", "abc i<b:ac", nll(2)},
+      {"nll_loss_operands", "a ab i<b:a .", reduced(0)},
+      {"nll_loss_operands", ". ab i<b:a . b", reduced(1)},
+      {"nll_loss_operands", ". abc i<b:ac .", reduced(2)},
       {"mse_loss", "ab ab", reduced(0)},
       {"mse_loss", "d:ab d:ab", reduced(1)},
       {"mse_loss", "ab ab", reduced(2)},
@@ -60,6 +69,8 @@ std::vector<OpSample> normalization_samples() {
       {"native_layer_norm", "abc - -", {}, small_eps},
       {"native_layer_norm", "ac c c", {}, large_eps},
       {"native_layer_norm", "abc bc bc", {}, both},
+      {"layer_norm_operands", "abc abc ab1 ab1", {}, operands(false)},
+      {"layer_norm_operands", "abc abc ab1 c", {}, operands(true)},
       {"_fused_rms_norm", "abc -", {}, small_eps},
       {"_fused_rms_norm", "ac c", {}, large_eps},
       {"native_group_norm", "a4b - -", groups},
@@ -70,8 +81,38 @@ std::vector<OpSample> normalization_samples() {
   };
 }
 
+Attributes pooling() {
+  return {{"kernel_size", Dims{2, 2}}, {"stride", Dims{2, 2}}, {"padding", Dims{1, 1}}};
+}
+Attributes averaging(bool count_include_pad) {
+  Attributes attributes = pooling();
+  attributes.set("count_include_pad", count_include_pad);
+  return attributes;
+}
+
+// The images of a gradient.
+OpSample::Sized of_images(const Attributes& attributes) {
+  return [attributes](const SampleSizes& sizes) {
+    Attributes all = attributes;
+    all.set("input_sizes", Dims{sizes['a'], sizes['b'], 4, 4});
+    return all;
+  };
+}
+
+std::vector<OpSample> pooling_samples() {
+  Attributes adaptive = {{"output_size", Dims{3, 2}}};
+  return {
+      {"max_pool2d_with_indices", "ab44", pooling()},
+      {"avg_pool2d", "ab44", averaging(true)},
+      {"avg_pool2d", "ab44", averaging(false)},
+      {"avg_pool2d", "ab44", adaptive},
+      {"avg_pool2d_backward", "ab33", {}, of_images(averaging(true))},
+      {"avg_pool2d_backward", "ab33", {}, of_images(averaging(false))},
+      {"avg_pool2d_backward", "ab32", {}, of_images(adaptive)},
+  };
+}
+
 std::vector<OpSample> image_samples() {
-  Attributes pool = {{"kernel_size", Dims{2, 2}}, {"stride", Dims{2, 2}}, {"padding", Dims{1, 1}}};
   return {
       {"convolution", "ab44 cb33", window(1, 1)},
       {"convolution", "ab33 cb22", window(0, 1)},
@@ -84,10 +125,13 @@ std::vector<OpSample> image_samples() {
          attributes.set("weight_size", Dims{sizes['c'], sizes['b'], 2, 2});
          return attributes;
        }},
-      {"max_pool2d_with_indices", "ab44", pool},
+      {"convolution_operands", "ab44 ac33", {{"groups", std::int64_t(1)}}},
+      {"convolution_operands", "a422", {{"groups", std::int64_t(2)}}},
       {"flash_attention", "abc2 abd2 abd2", {{"is_causal", false}, {"scale", 0.5}}},
       {"flash_attention", "abc2 abc2 abc2", {{"is_causal", true}, {"scale", 1.0}}},
       {"flash_attention_backward", "abc2 abd2 abd2 abc2", {{"is_causal", false}, {"scale", 0.5}}},
+      {"rotary_embedding", "abc4", {{"theta", 10000.0}, {"is_inverse", false}}},
+      {"rotary_embedding", "ab2", {{"theta", 100.0}, {"is_inverse", true}}},
   };
 }
 
@@ -96,7 +140,8 @@ std::vector<OpSample> image_samples() {
 gsl::span<const OpSample> neural_samples() {
   static const std::vector<OpSample> samples = [] {
     std::vector<OpSample> list;
-    for (const auto& part : {loss_samples(), normalization_samples(), image_samples()})
+    for (const auto& part :
+         {loss_samples(), normalization_samples(), pooling_samples(), image_samples()})
       list.insert(list.end(), part.begin(), part.end());
     return list;
   }();

@@ -39,12 +39,13 @@ class SampleSizes {
 //      of integers
 //   i<c  indices below the size of letter (or digit) c;  w<c  such indices, each once along dim 0
 //
-//   {"mm", "ab bc"}
-//   {"sum", "ab", {{"dims", Dims{1}}, {"keepdim", true}}}
-//   {"embedding", "ab i<a:c", {{"padding_idx", std::int64_t(-1)}}}
-//   {"view", "(ab)c", {}, [](const SampleSizes& s) -> Attributes {
-//      return {{"size", Dims{s['a'], s['b'], s['c']}}};
-//    }}
+//   OpSample samples[] = {
+//       {"mm", "ab bc"},
+//       {"sum", "ab", {{"dims", Dims{1}}, {"keepdim", true}}},
+//       {"embedding", "ab i<a:c", {{"padding_idx", std::int64_t(-1)}}},
+//       {"view", "(ab)c", {}, [](const SampleSizes& s) -> Attributes {
+//          return {{"size", Dims{s['a'], s['b'], s['c']}}};
+//        }}};
 struct OpSample {
   using Sized = std::function<Attributes(const SampleSizes& sizes)>;
 

@@ -68,6 +68,10 @@ std::vector<OpSample> statistics_samples() {
   }
   list.push_back({"median", "ab"});
   list.push_back({"nanmedian", "ab"});
+  for (std::string_view op : {"median_dim", "nanmedian_dim"}) {
+    list.push_back({op, "ab", with(along(0), "keepdim", true)});
+    list.push_back({op, "abc", with(along(1), "keepdim", false)});
+  }
   return list;
 }
 
@@ -84,6 +88,8 @@ std::vector<OpSample> order_samples() {
   list.push_back({"topk", "a3", with(with(along(-1), "k", std::int64_t(2)), "largest", false)});
   list.push_back({"searchsorted", "s:a f:bc", {{"right", false}, {"out_int32", false}}});
   list.push_back({"searchsorted", "s:ab f:ac", {{"right", true}, {"out_int32", true}}});
+  list.push_back({"bucketize", "f:bc s:a", {{"right", false}, {"out_int32", false}}});
+  list.push_back({"bucketize", "f:ab s:c", {{"right", true}, {"out_int32", true}}});
   list.push_back({"isin", "ab c", {{"invert", false}}});
   list.push_back({"isin", "ab c", {{"invert", true}}});
   list.push_back({"histc", "ab", {{"bins", std::int64_t(4)}, {"min", -4.0}, {"max", 4.0}}});

@@ -29,7 +29,8 @@ using TensorFunction = std::function<std::vector<Tensor>(gsl::span<const Tensor>
 
 // capture runs a function on copies of plain tensors and watches which ops it calls.
 //
-//   Capture seen = capture({x}, [](auto in) { return std::vector{reshape(in[0], {-1})}; });
+//   std::vector<Tensor> given = {x};
+//   Capture seen = capture(given, [](auto in) { return std::vector{reshape(in[0], {-1})}; });
 //   seen.calls[0].op->name;   // "view"
 Capture capture(gsl::span<const Tensor> inputs, const TensorFunction& function);
 

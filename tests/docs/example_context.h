@@ -24,14 +24,17 @@
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/views.h"
 #include "core/optim/adam.h"
 #include "core/optim/sgd.h"
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
 #include "sharding/dtensor.h"
 #include "sharding/explicit_redistribution.h"
+#include "sharding/parallel/colwise_parallel.h"
 #include "sharding/parallel/context_parallel.h"
 #include "sharding/parallel/expert_parallel.h"
+#include "sharding/parallel/rowwise_parallel.h"
 #include "verify/case_kind.h"
 #include "zero/engine.h"
 #include "zero/stage3.h"
@@ -48,8 +51,10 @@ extern Outcome outcome;
 extern std::function<void(Rank&)> body, train;
 extern StackArena arena;
 
-extern Tensor x, y, full, gradient, shard, staged, step, weight, w_rows, x_columns, tensor, first,
-    second;
+extern Tensor x, y, full, gradient, shard, staged, step, weight, w_rows, x_columns, tensor, bias,
+    first, second;
+extern std::vector<Tensor> tensors;
+extern Generator generator;
 extern const Op op;
 extern Attributes attributes;
 extern Dims dims, sizes;

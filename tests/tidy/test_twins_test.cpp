@@ -147,6 +147,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/gradients/neural/normalization", "tests/core/gradients/neural/losses_test.cpp"},
     {"core/gradients/neural/normalized_gradient", "tests/core/gradients/neural/losses_test.cpp"},
     {"core/gradients/neural/pooling", "tests/core/gradients/shapes/views_test.cpp"},
+    {"core/gradients/neural/rotary", "tests/core/ops/neural/rotary_test.cpp"},
     {"core/gradients/neural/softmax", "tests/core/gradients/reductions/sums_test.cpp"},
     {"core/gradients/random/random", "tests/core/gradients/neural/losses_test.cpp"},
     {"core/gradients/reductions/extremes", "tests/core/gradients/reductions/sums_test.cpp"},

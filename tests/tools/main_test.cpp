@@ -9,8 +9,10 @@ using testing::run_program;
 // A command that can't run ends with status 2 and one line, never with a signal.
 TEST(Main, RefusesInOneLine) {
   expect_refused("", "A subcommand is required");
-  expect_refused("fly",
-                 "expected a subcommand (run, explore, verify, releases, plan or doctor), got fly");
+  expect_refused(
+      "fly",
+      "expected a subcommand (run, explore, verify, releases, validate, plan or doctor), "
+      "got fly");
   expect_refused("doctor --colour", "--colour");
   expect_refused("verify", "PATH is required");
   expect_refused("verify $'no\\nsuch\\nfile'", "expected a file or a folder");
@@ -20,7 +22,7 @@ TEST(Main, SaysVersionAndHelp) {
   EXPECT_EQ(run_program("--version").output, "simmesh 0.1.0\n");
   auto help = run_program("--help");
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"run", "explore", "verify", "plan", "doctor"})
+  for (const char* command : {"run", "explore", "verify", "validate", "plan", "doctor"})
     EXPECT_NE(help.output.find(command), help.output.npos) << command;
   EXPECT_EQ(run_program("plan --help").status, 0);
 }

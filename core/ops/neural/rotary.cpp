@@ -5,7 +5,6 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/gradient_call.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
@@ -41,8 +40,6 @@ Tensor turned(const Tensor& x, const Tensor& positions, double theta, bool is_in
 
 Tensor all_positions(const Tensor& x) { return arange(x.size(-2), DType::float64); }
 
-Gradients rotary_gradient(const GradientCall& call);
-
 // The angles belong to places, so a piece of the rows needs to know where it is: rows are whole.
 const Op rotary_op = {
     .name = "rotary_embedding",
@@ -57,15 +54,7 @@ const Op rotary_op = {
                  turned(inputs[0], all_positions(inputs[0]), attributes.get<double>("theta"),
                         attributes.get<bool>("is_inverse")));
         },
-    .gradient = {rotary_gradient},
 };
-
-// Turned back.
-Gradients rotary_gradient(const GradientCall& call) {
-  Attributes attributes = call.attributes();
-  attributes.set("is_inverse", !attributes.get<bool>("is_inverse"));
-  return {call_one(rotary_op, {call.gradient()}, attributes)};
-}
 
 }  // namespace
 
@@ -82,6 +71,11 @@ Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta) 
           "expected a position for each of {} rows, got the shape {}", x.size(-2),
           to_string(DimSpan(positions.shape())));
   return turned(x, positions, theta, false);
+}
+
+Tensor rotary_embedding_backward(const Tensor& gradient, Attributes attributes) {
+  attributes.set("is_inverse", !attributes.get<bool>("is_inverse"));
+  return call_one(rotary_op, {gradient}, attributes);
 }
 
 gsl::span<const Op* const> rotary_ops() {

@@ -16,6 +16,9 @@ Tensor rotary_embedding(const Tensor& x, double theta = 10000.0);
 // some rows of a sequence. Raises a RuntimeError for another number of them.
 Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta = 10000.0);
 
+// rotary_embedding_backward turns a gradient back: what the op with these arguments turned.
+Tensor rotary_embedding_backward(const Tensor& gradient, Attributes attributes);
+
 // rotary_ops returns the ops of this file.
 gsl::span<const Op* const> rotary_ops();
 

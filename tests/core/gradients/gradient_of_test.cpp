@@ -12,19 +12,32 @@ namespace {
 const std::set<std::string> without_gradient = {
     "flash_attention_backward",  // a gradient itself, computed at once
     "histc",                     // counts
-    "new_zeros",                 // constant
-    "rand",                      // random
+    "empty_like",                // constant
+    "full_like",
+    "new_empty",
+    "new_full",
+    "new_ones",
+    "new_zeros",
+    "ones_like",
+    "zeros_like",
+    "rand",  // random
     "randn",
+    "rand_like",
+    "randn_like",
+    "_local_scalar_dense",   // a number of the host
+    "convolution_operands",  // moves the saved operands of a gradient
+    "layer_norm_operands",
+    "nll_loss_operands",
     "trigamma",  // the third derivative of a logarithm
 };
 
 // Ops whose outputs are flags, indices or counts.
 const std::set<std::string> without_floating_output = {
-    "all",         "any",          "argmax",        "argmin",      "bitwise_and", "bitwise_not",
-    "bitwise_or",  "bitwise_xor",  "count_nonzero", "eq",          "equal",       "ge",
-    "gt",          "isfinite",     "isinf",         "isin",        "isnan",       "le",
-    "logical_and", "logical_not",  "logical_or",    "logical_xor", "lt",          "ne",
-    "one_hot",     "searchsorted",
+    "all",         "any",         "bucketize",    "argmax",        "argmin",      "bitwise_and",
+    "bitwise_not", "bitwise_or",  "bitwise_xor",  "count_nonzero", "eq",          "equal",
+    "ge",          "gt",          "isfinite",     "isinf",         "isin",        "isnan",
+    "le",          "logical_and", "logical_not",  "logical_or",    "logical_xor", "lt",
+    "ne",          "one_hot",     "searchsorted",
 };
 
 // An op that nobody thought of here would cut the tape without a word.

@@ -43,7 +43,8 @@ struct ModuleCase {
 
 // What one rank found.
 struct ModuleRun {
-  std::vector<Tensor> parameters, gradients;
+  std::vector<std::string> names;
+  std::vector<Tensor> parameters, gradients;  // of these names
   Tensor output, input_gradient;
   CollectiveTally comm_forward, comm_backward;
 };
@@ -160,8 +161,10 @@ void run_module(const ModuleCase& in, Rank& rank, ModuleRun& run) {
   DeviceMesh mesh = in.mesh_dim ? whole[*in.mesh_dim] : whole;
   nn::ModulePtr module = module_with_values(in);
   parallelize(*module, mesh, in.plan);
-  for (const auto& [name, parameter] : module->named_parameters())
+  for (const auto& [name, parameter] : module->named_parameters()) {
+    run.names.push_back(name);
     run.parameters.push_back(parameter.detach());
+  }
 
   Tensor input = piece_on(in.input, mesh);
   if (in.input_gradient) set_requires_grad(input);
@@ -194,9 +197,12 @@ void compare(const ModuleCase& in, const ModuleRun& run, std::size_t rank, CaseR
     if (!report.expect_equal(fmt::format("rank {}: number of {}s", rank, what), expected.size(),
                              actual.size()))
       return;
-    for (std::size_t i = 0; i < expected.size(); ++i)
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      report.expect_equal(fmt::format("rank {}: name of {} {}", rank, what, i), expected[i].name,
+                          run.names[i]);
       compare_piece(expected[i], actual[i],
                     {rank, closeness, fmt::format("{} {}", what, expected[i].name)}, report);
+    }
   };
   all(in.parameters_after, run.parameters, forward, "parameter");
   compare_piece(in.output, run.output, {rank, forward, "output"}, report);

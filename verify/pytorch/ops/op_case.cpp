@@ -206,6 +206,8 @@ OpCase read_op_case(const RecordedCase& recorded) {
   if (recorded.kind() != "op_grad") return in;
   read_gradients(recorded, in);
   if (auto gradient = recorded.find("grad_output")) in.grad_output.emplace(*gradient, in.mesh);
+  if (in.comm_backward && !in.grad_output)
+    recorded.root().reject("grad_output, since there are collectives of a backward pass");
   return in;
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "core/ops/call.h"
+#include "core/ops/registry/registry.h"
 #include "core/ops/shapes/joining.h"
 #include "core/tensor/formula.h"
 #include "tests/core/gradients/gradient_case.h"
@@ -57,6 +59,16 @@ TEST(Rotary, ProductsDependOnTheDistanceOfPositions) {
 TEST(Rotary, GradientsAreThoseOfItsOps) {
   check_gradients({{"rotary_embedding",
                     [](const std::vector<Tensor>& x) { return rotary_embedding(x[0], 50.0); },
+                    {leaf({2, 3, 4}, 1)}}});
+}
+
+// The op of a distributed tensor has a gradient of its own.
+TEST(Rotary, TheOpHasTheGradientOfItsOps) {
+  Attributes attributes = {{"theta", 50.0}, {"is_inverse", false}};
+  check_gradients({{"rotary_embedding",
+                    [&](const std::vector<Tensor>& x) {
+                      return call_one(*find_op("rotary_embedding"), {x[0]}, attributes);
+                    },
                     {leaf({2, 3, 4}, 1)}}});
 }
 

@@ -62,7 +62,7 @@ SIMMESH_TEST(DebugMode, TellsTheModuleOfACall, {.mesh = {2}, .schedules = 6}) {
   backward(y, {.gradients = {numbers({3, 2}, 2)}});
   std::vector<std::string> products;
   for (const DebugCall& call : mode.calls())
-    if (call.op == "linear" || call.op == "mm") products.push_back(to_string(call.module));
+    if (call.op == "addmm" || call.op == "mm") products.push_back(to_string(call.module));
   EXPECT_EQ(products.front(), "fc1 forward");
   EXPECT_EQ(products.back(), "fc1 backward");
   EXPECT_NE(std::find(products.begin(), products.end(), "fc2 backward"), products.end());

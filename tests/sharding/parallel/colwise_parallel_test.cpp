@@ -18,14 +18,31 @@ class Mlp : public ::testing::TestWithParam<std::int64_t> {};
 // data and the number of ranks, or its bias is added once a rank.
 SIMMESH_TEST_P(Mlp, HasTheBitsOfOneDevice,
                {.mesh = {GetParam()}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
-  nn::MlpOptions options{.width = 5, .hidden = 7, .out = 4};
-  nn::ModulePtr spread = nn::make_mlp(options), single = nn::make_mlp(options);
-  fill(*spread);
-  fill(*single);
-  parallelize(*spread, mesh, {{"fc1", ColwiseParallel()}, {"fc2", RowwiseParallel()}});
-  EXPECT_EQ(to_string(DTensor::of(spread->find("fc1").parameter("weight")).placements()), "S(0)");
-  EXPECT_EQ(to_string(DTensor::of(spread->find("fc2").parameter("weight")).placements()), "S(1)");
-  expect_same_run(*spread, *single, numbers({3, 5}, 1), numbers({3, 4}, 2));
+  // Plain pieces are taken to be equal ones, so hidden columns that don't divide stay distributed.
+  for (bool is_local : {true, false}) {
+    nn::MlpOptions options{.width = 5, .hidden = is_local ? 24 : 7, .out = 4};
+    nn::ModulePtr spread = nn::make_mlp(options), single = nn::make_mlp(options);
+    fill(*spread);
+    fill(*single);
+    parallelize(
+        *spread, mesh,
+        {{"fc1", ColwiseParallel{.use_local_output = is_local}}, {"fc2", RowwiseParallel()}});
+    EXPECT_EQ(to_string(DTensor::of(spread->find("fc1").parameter("weight")).placements()), "S(0)");
+    EXPECT_EQ(to_string(DTensor::of(spread->find("fc2").parameter("weight")).placements()), "S(1)");
+    expect_same_run(*spread, *single, numbers({3, 5}, 1), numbers({3, 4}, 2));
+  }
+}
+
+// Pieces that are unequal are taken for equal ones, as PyTorch takes them, or wrong bits come of
+// it.
+SIMMESH_TEST(ColwiseParallel, RefusesUnequalPlainPieces, {.mesh = {2}, .schedules = 2}) {
+  nn::ModulePtr model = nn::make_mlp({.width = 5, .hidden = 7, .out = 4});
+  parallelize(*model, mesh, {{"fc1", ColwiseParallel()}, {"fc2", RowwiseParallel()}});
+  testing::expect_error(
+      [&] {
+        (*model)(numbers({3, 5}, 1));
+      },
+      ErrorKind::runtime_error, "mat1 and mat2 shapes cannot be multiplied");
 }
 INSTANTIATE_TEST_SUITE_P(Worlds, Mlp, ::testing::Values(1, 2, 3, 4, 8));
 

@@ -34,6 +34,7 @@
 #include "sharding/parallel/colwise_parallel.h"
 #include "sharding/parallel/context_parallel.h"
 #include "sharding/parallel/expert_parallel.h"
+#include "sharding/parallel/parallelize.h"
 #include "sharding/parallel/rowwise_parallel.h"
 #include "verify/case_kind.h"
 #include "zero/engine.h"

@@ -30,8 +30,10 @@ TEST(ProductStrategies, BatchesEqualOneDevice) {
 }
 
 TEST(ProductStrategies, VectorsEqualOneDevice) {
+  // A vector that becomes parts of a sum is divided by the number of ranks: by a power of two.
   expect_whole_bits(of_two("mv", mv, {{3, 4}, shards_and(2, {pending_sum, pending_average})},
-                           {{4}, shards_and(1, {pending_sum})}));
+                           {{4}, shards_and(1, {pending_sum})}),
+                    {.meshes = {{2}, {2, 2}}});
   expect_whole_bits(of_two("dot", dot, {{5}, shards_and(1, {pending_sum, pending_average})},
                            {{5}, shards_and(1, {pending_sum, pending_average})}));
 }

@@ -22,9 +22,9 @@ TEST(ValidateCommand, PrintsALineAnOpAndTheCounts) {
 }
 
 TEST(ValidateCommand, LooksForMissingRulesUnlessToldNotTo) {
-  EXPECT_NE(run_program("validate mm").output.find("  missing mm(ab bc): P(sum),R -> P(sum)"),
+  EXPECT_NE(run_program("validate add").output.find("  missing add(ab ab): R,P(max) -> P(max)"),
             std::string::npos);
-  EXPECT_NE(run_program("validate mm --claimed-only").last_line().find(" 0 missing"),
+  EXPECT_NE(run_program("validate add --claimed-only").last_line().find(" 0 missing"),
             std::string::npos);
 }
 

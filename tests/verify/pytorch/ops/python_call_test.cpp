@@ -8,8 +8,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-PythonValue list(std::vector<PythonValue> values) { return values; }
-PythonValue number(int value) { return std::int64_t(value); }
+PythonValue python_list(std::vector<PythonValue> values) { return values; }
+PythonValue python_int(int value) { return std::int64_t(value); }
 
 // The reason why arguments don't fit; empty where they do.
 std::string reason(const char* signature, const PythonArguments& arguments) {
@@ -22,7 +22,7 @@ TEST(PythonSignature, BindsByPlaceByNameAndByDefault) {
   PythonSignature signature("Tensor self, int[]? dim=None, bool keepdim=False, *, float eps=1e-05");
   std::string why;
   Tensor x = zeros({2}, DType::float32);
-  PythonArguments arguments{.positional = {x, list({number(0), number(-1)})},
+  PythonArguments arguments{.positional = {x, python_list({python_int(0), python_int(-1)})},
                             .keywords = {{"keepdim", true}}};
   PythonCall call(signature, signature.bind(arguments, why));
   EXPECT_THAT(why, IsEmpty());
@@ -41,9 +41,9 @@ TEST(PythonSignature, SizesMayBeGivenOneByOne) {
   PythonSignature signature("Tensor self, int[] size");
   std::string why;
   Tensor x = zeros({6}, DType::float32);
-  PythonArguments arguments{.positional = {x, number(2), number(3)}, .keywords = {}};
+  PythonArguments arguments{.positional = {x, python_int(2), python_int(3)}, .keywords = {}};
   EXPECT_EQ(PythonCall(signature, signature.bind(arguments, why)).dims("size"), (Dims{2, 3}));
-  arguments.positional = {x, number(6)};
+  arguments.positional = {x, python_int(6)};
   EXPECT_EQ(PythonCall(signature, signature.bind(arguments, why)).dims("size"), (Dims{6}));
 }
 
@@ -59,10 +59,11 @@ TEST(PythonSignature, SaysWhichArgumentDoesNotFit) {
   EXPECT_THAT(reason("Tensor self", {.positional = {x}, .keywords = {{"self", x}}}),
               HasSubstr("twice"));
   EXPECT_THAT(
-      reason("Tensor self, *, Scalar alpha=1", {.positional = {x, number(2)}, .keywords = {}}),
+      reason("Tensor self, *, Scalar alpha=1", {.positional = {x, python_int(2)}, .keywords = {}}),
       HasSubstr("positional"));
-  EXPECT_THAT(reason("Tensor[] tensors", {.positional = {list({x, number(1)})}, .keywords = {}}),
-              HasSubstr("tensors"));
+  EXPECT_THAT(
+      reason("Tensor[] tensors", {.positional = {python_list({x, python_int(1)})}, .keywords = {}}),
+      HasSubstr("tensors"));
 }
 
 TEST(PythonSignature, TypesTakeTheirValues) {
@@ -75,13 +76,13 @@ TEST(PythonSignature, TypesTakeTheirValues) {
   EXPECT_TRUE(fits("Tensor|Scalar", 2.5));
   EXPECT_TRUE(fits("Scalar", std::string("-inf")));
   EXPECT_TRUE(fits("Tensor?", {}));
-  EXPECT_TRUE(fits("Tensor?[]", list({x, {}})));
+  EXPECT_TRUE(fits("Tensor?[]", python_list({x, {}})));
   EXPECT_TRUE(fits("dtype", DType::float64));
   EXPECT_FALSE(fits("Tensor", {}));
-  EXPECT_FALSE(fits("bool", number(1)));
+  EXPECT_FALSE(fits("bool", python_int(1)));
   EXPECT_FALSE(fits("int", true));
   EXPECT_FALSE(fits("float", std::string("much")));
-  EXPECT_FALSE(fits("str", number(1)));
+  EXPECT_FALSE(fits("str", python_int(1)));
 }
 
 TEST(PythonSignature, BoundsWhatSizesMultiply) {
@@ -89,7 +90,8 @@ TEST(PythonSignature, BoundsWhatSizesMultiply) {
   std::string why;
   Tensor x = zeros({2}, DType::float32);
   auto values = signature.bind(
-      {.positional = {x, list({number(1000), number(-3)}), 1e30}, .keywords = {}}, why);
+      {.positional = {x, python_list({python_int(1000), python_int(-3)}), 1e30}, .keywords = {}},
+      why);
   EXPECT_EQ(signature.largest_factor(values), 3000);
 }
 

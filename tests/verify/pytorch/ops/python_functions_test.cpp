@@ -11,12 +11,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-PythonValue called(const char* function, std::vector<PythonValue> positional,
-                   std::map<std::string, PythonValue> keywords = {}) {
+PythonValue calling(const char* function, std::vector<PythonValue> positional,
+                    std::map<std::string, PythonValue> keywords = {}) {
   return call_python(function, {std::move(positional), std::move(keywords)});
 }
 
-std::string shown(const PythonValue& value) {
+std::string results_in_words(const PythonValue& value) {
   std::string text;
   for (const PythonValue& one : flat(value)) {
     const Tensor* tensor = one.find<Tensor>();
@@ -25,8 +25,8 @@ std::string shown(const PythonValue& value) {
   return text;
 }
 
-PythonValue number(int value) { return std::int64_t(value); }
-PythonValue list(std::vector<PythonValue> values) { return values; }
+PythonValue an_int(int value) { return std::int64_t(value); }
+PythonValue a_list(std::vector<PythonValue> values) { return values; }
 
 Tensor vector_of_three() { return tensor_of<float>({3}, {1, -2, 3}); }
 
@@ -45,50 +45,54 @@ TEST(PythonFunctions, EachRecordedFunctionIsKnown) {
 
 TEST(PythonFunctions, PickTheOverloadThatFits) {
   Tensor x = vector_of_three();
-  EXPECT_EQ(shown(called("torch.add", {x, number(2)}, {{"alpha", number(3)}})),
+  EXPECT_EQ(results_in_words(calling("torch.add", {x, an_int(2)}, {{"alpha", an_int(3)}})),
             "float32[3] {7, 4, 9}");
-  EXPECT_EQ(shown(called("torch.ops.aten.add.Tensor", {x, x})), "float32[3] {2, -4, 6}");
-  EXPECT_EQ(shown(called("torch.max", {x})), "float32[] {3}");
-  EXPECT_EQ(shown(called("torch.max", {x, number(0)})), "float32[] {3}; int64[] {2}");
-  EXPECT_EQ(shown(called("torch.max", {x, x})), "float32[3] {1, -2, 3}");
-  EXPECT_EQ(shown(called("torch.split", {x, number(2)})), "float32[2] {1, -2}; float32[1] {3}");
-  EXPECT_EQ(shown(called("torch.split", {x, list({number(1), number(2)})})),
+  EXPECT_EQ(results_in_words(calling("torch.ops.aten.add.Tensor", {x, x})),
+            "float32[3] {2, -4, 6}");
+  EXPECT_EQ(results_in_words(calling("torch.max", {x})), "float32[] {3}");
+  EXPECT_EQ(results_in_words(calling("torch.max", {x, an_int(0)})), "float32[] {3}; int64[] {2}");
+  EXPECT_EQ(results_in_words(calling("torch.max", {x, x})), "float32[3] {1, -2, 3}");
+  EXPECT_EQ(results_in_words(calling("torch.split", {x, an_int(2)})),
+            "float32[2] {1, -2}; float32[1] {3}");
+  EXPECT_EQ(results_in_words(calling("torch.split", {x, a_list({an_int(1), an_int(2)})})),
             "float32[1] {1}; float32[2] {-2, 3}");
-  EXPECT_EQ(shown(called("Tensor.view", {x, DType::int32})).substr(0, 8), "int32[3]");
-  EXPECT_EQ(shown(called("torch.equal", {x, x})), "bool");
+  EXPECT_EQ(results_in_words(calling("Tensor.view", {x, DType::int32})).substr(0, 8), "int32[3]");
+  EXPECT_EQ(results_in_words(calling("torch.equal", {x, x})), "bool");
 }
 
 TEST(PythonFunctions, InPlaceOnesReturnTheirFirstArgument) {
   Tensor x = vector_of_three();
-  EXPECT_EQ(shown(called("Tensor.abs_", {x})), "float32[3] {1, 2, 3}");
+  EXPECT_EQ(results_in_words(calling("Tensor.abs_", {x})), "float32[3] {1, 2, 3}");
   EXPECT_EQ(to_string(x), "float32[3] {1, 2, 3}");
-  called("torch._foreach_mul_", {list({x}), number(2)});
+  calling("torch._foreach_mul_", {a_list({x}), an_int(2)});
   EXPECT_EQ(to_string(x), "float32[3] {2, 4, 6}");
 }
 
 TEST(PythonFunctions, ListsGoEntryByEntry) {
   Tensor x = vector_of_three(), y = tensor_of<float>({1}, {4});
-  EXPECT_EQ(shown(called("torch._foreach_add", {list({x, y}), list({number(1), number(2)})})),
+  EXPECT_EQ(results_in_words(
+                calling("torch._foreach_add", {a_list({x, y}), a_list({an_int(1), an_int(2)})})),
             "float32[3] {2, -1, 4}; float32[1] {6}");
-  EXPECT_EQ(shown(called("torch._foreach_norm", {list({y})}, {{"ord", number(1)}})),
+  EXPECT_EQ(results_in_words(calling("torch._foreach_norm", {a_list({y})}, {{"ord", an_int(1)}})),
             "float32[] {4}");
-  EXPECT_THROW(called("torch._foreach_add", {list({x, y}), list({x})}), Error);
+  EXPECT_THROW(calling("torch._foreach_add", {a_list({x, y}), a_list({x})}), Error);
 }
 
 TEST(PythonFunctions, FusedAdamMakesOneStep) {
-  auto one = [](double value) { return list({tensor_of<double>({1}, {value})}); };
+  auto one = [](double value) { return a_list({tensor_of<double>({1}, {value})}); };
   std::map<std::string, PythonValue> options = {
       {"lr", 0.5},   {"beta1", 0.5},     {"beta2", 0.75},   {"weight_decay", 0.0},
       {"eps", 0.25}, {"amsgrad", false}, {"maximize", true}};
   // m = 0.5 * -1, v = 0.25, p -= 0.5 / 0.5 * m / (0.5 / 0.5 + 0.25)
-  EXPECT_EQ(shown(called("recorder.fused_adam", {one(1), one(1), one(0), one(0), list({}), one(1)},
-                         options)),
-            "float64[1] {1.4}; float64[1] {-0.5}; float64[1] {0.25}");
+  EXPECT_EQ(
+      results_in_words(calling("recorder.fused_adam",
+                               {one(1), one(1), one(0), one(0), a_list({}), one(1)}, options)),
+      "float64[1] {1.4}; float64[1] {-0.5}; float64[1] {0.25}");
   // The largest second moment so far is 4: p -= m / (2 / 0.5 + 1).
   options["amsgrad"] = true;
   options["eps"] = 1.0;
-  EXPECT_EQ(shown(called("recorder.fused_adam", {one(1), one(1), one(0), one(0), one(4), one(1)},
-                         options)),
+  EXPECT_EQ(results_in_words(calling("recorder.fused_adam",
+                                     {one(1), one(1), one(0), one(0), one(4), one(1)}, options)),
             "float64[1] {1.1}; float64[1] {-0.5}; float64[1] {0.25}");
 }
 
@@ -96,7 +100,7 @@ TEST(PythonFunctions, RefuseWhatTheyDoNotKnow) {
   Tensor x = vector_of_three();
   auto text_of = [&](const char* function, std::vector<PythonValue> positional) -> std::string {
     try {
-      called(function, std::move(positional));
+      calling(function, std::move(positional));
       return "nothing raised";
     } catch (const Error& error) {
       return fmt::format("{}: {}", to_string(error.kind()), error.what());
@@ -105,7 +109,7 @@ TEST(PythonFunctions, RefuseWhatTheyDoNotKnow) {
   EXPECT_THAT(text_of("torch.nonsense", {x}), HasSubstr("NotImplementedError"));
   EXPECT_THAT(text_of("torch.add", {x}), HasSubstr("missing argument 'other'"));
   EXPECT_THAT(text_of("torch.sort", {x, std::string("up")}), HasSubstr("argument 'dim'"));
-  EXPECT_THAT(text_of("Tensor.new_zeros", {x, list({number(1 << 20), number(1 << 20)})}),
+  EXPECT_THAT(text_of("Tensor.new_zeros", {x, a_list({an_int(1 << 20), an_int(1 << 20)})}),
               HasSubstr("at most"));
 }
 
@@ -114,7 +118,7 @@ TEST(PythonFunctions, ListTensorsInTheOrderOfTheParameters) {
          bias = zeros({3}, DType::float32);
   std::vector<Tensor> tensors =
       tensors_of_call("torch.nn.functional.layer_norm",
-                      {{x, list({number(3)})}, {{"bias", bias}, {"weight", weight}}});
+                      {{x, a_list({an_int(3)})}, {{"bias", bias}, {"weight", weight}}});
   ASSERT_EQ(tensors.size(), 3u);
   EXPECT_EQ(tensors[1].storage(), weight.storage());
 }

@@ -10,11 +10,11 @@ namespace {
 
 TEST(Membership, FindsElements) {
   Tensor x = tensor_of<float>({4}, {1, 2, 3, NAN}), set = tensor_of<float>({3}, {3, NAN, 1});
-  EXPECT_EQ(to_string(isin(x, set)), "bool[4] {1, 0, 1, 0}");
-  EXPECT_EQ(to_string(isin(x, set, true)), "bool[4] {0, 1, 0, 1}");
+  EXPECT_EQ(to_string(isin(x, set)), "bool[4] {true, false, true, false}");
+  EXPECT_EQ(to_string(isin(x, set, true)), "bool[4] {false, true, false, true}");
   Tensor large = tensor_of<std::int64_t>({2}, {9007199254740993, 9007199254740992});
   EXPECT_EQ(to_string(isin(large, tensor_of<std::int64_t>({1}, {9007199254740993}))),
-            "bool[2] {1, 0}");
+            "bool[2] {true, false}");
 }
 
 TEST(Membership, Counts) {

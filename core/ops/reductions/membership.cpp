@@ -23,8 +23,10 @@ void write_isin(const Tensor& elements, const Tensor& others, bool invert, Tenso
   std::sort(sorted.begin(), sorted.end());
   auto values = left.values<T>();
   auto flags = out.mutable_values<bool>();
-  for (std::size_t i = 0; i < flags.size(); ++i)
-    flags[i] = std::binary_search(sorted.begin(), sorted.end(), values[i]) != invert;
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    bool is_number = values[i] == values[i];
+    flags[i] = (is_number && std::binary_search(sorted.begin(), sorted.end(), values[i])) != invert;
+  }
 }
 
 const Op isin_op = {

@@ -204,6 +204,10 @@ OpCase read_op_case(const RecordedCase& recorded) {
     for (const std::string& name : kwargs->keys()) in.keywords[name] = read((*kwargs)[name]);
   read_results(recorded, in);
   if (recorded.kind() != "op_grad") return in;
+  bool has_gradients = recorded.has("grads");
+  if (has_gradients == recorded.has("error") || has_gradients != recorded.has("comm_backward") ||
+      (has_gradients && !(recorded.has("grad_output") && recorded.has("outputs"))))
+    recorded.root().reject("outputs, grad_output, grads and comm_backward, or an error");
   read_gradients(recorded, in);
   if (auto gradient = recorded.find("grad_output")) in.grad_output.emplace(*gradient, in.mesh);
   if (in.comm_backward && !in.grad_output)

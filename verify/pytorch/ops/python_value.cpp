@@ -12,6 +12,8 @@ template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
 };
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
 
 void append_flat(std::vector<PythonValue>& result, const PythonValue& value) {
   if (const auto* list = value.find<PythonValue::List>())

@@ -1,5 +1,6 @@
 #include "core/ops/matrices/products.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "sharding/strategies/dim_rows.h"
@@ -67,15 +68,34 @@ ShardingStrategy product_strategy(const Contraction& product) {
   }};
 }
 
-// A product with a vector is preferred in pieces where the whole costs the same.
+// Whether no input becomes pending in a way in which none is.
+bool pends_as_given(const MeshRequest& request, const MeshCandidate& candidate) {
+  auto is_given = [&](const Placement& pending) {
+    return std::any_of(request.given.begin(), request.given.end(), [&](const auto& list) {
+      return list && std::find(list->begin(), list->end(), pending) != list->end();
+    });
+  };
+  for (const auto& list : candidate.inputs)
+    if (list && !std::all_of(list->begin(), list->end(), [&](const Placement& one) {
+          return !one.is_pending() || is_given(one);
+        }))
+      return false;
+  return true;
+}
+
+// A product with a vector is preferred in pieces where the whole costs the same. PyTorch runs it by
+// parts, for which it tries the placements alone that its inputs have.
 ShardingStrategy vector_product_strategy() {
-  return {.rows = [](const StrategyRequest& call) {
-    Placement whole = Replicate();
-    return linear_in(
-        call, {rule({Shard(0), whole}, Shard(0)), rule({Shard(1), Shard(0)}, sum_of_terms),
-               rule({sum_of_terms, whole}, sum_of_terms), rule({whole, sum_of_terms}, sum_of_terms),
-               rule({whole, whole}, whole)});
-  }};
+  return {.rows =
+              [](const StrategyRequest& call) {
+                Placement whole = Replicate();
+                return linear_in(
+                    call,
+                    {rule({Shard(0), whole}, Shard(0)), rule({Shard(1), Shard(0)}, sum_of_terms),
+                     rule({sum_of_terms, whole}, sum_of_terms),
+                     rule({whole, sum_of_terms}, sum_of_terms), rule({whole, whole}, whole)});
+              },
+          .filter = pends_as_given};
 }
 
 // The addend lies like the result, of which it may lack dims, or have them with size one.

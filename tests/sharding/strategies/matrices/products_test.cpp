@@ -38,6 +38,28 @@ TEST(ProductStrategies, VectorsEqualOneDevice) {
                            {{5}, shards_and(1, {pending_sum, pending_average})}));
 }
 
+// A vector becomes parts of a sum because the matrix has to move, though nothing is such a sum.
+TEST(ProductStrategies, VectorsBecomePendingOnlyBesideASum) {
+  for (std::size_t ranks : {2u, 3u}) {
+    World world({.ranks = ranks});
+    Outcome outcome = world.run([&](Rank&) {
+      DeviceMesh mesh = init_device_mesh({std::int64_t(ranks)});
+      auto product = [&](const Placement& a, const Placement& b) {
+        DTensor matrix = distributed(formula({6, 6}, {.seed = 1}), mesh, {a});
+        DTensor vector = distributed(formula({6}, {.seed = 2}), mesh, {b});
+        return to_string(DTensor::of(mv(matrix, vector)).placements());
+      };
+      EXPECT_EQ(product(pending_average, Replicate()), "R");
+      EXPECT_EQ(product(Replicate(), pending_average), "R");
+      EXPECT_EQ(product(pending_average, pending_max), "R");
+      EXPECT_EQ(product(pending_average, pending_sum), "P(sum)");
+      EXPECT_EQ(product(pending_sum, pending_average), "P(sum)");
+      EXPECT_EQ(product(pending_average, Shard(0)), "P(sum)");
+    });
+    EXPECT_TRUE(outcome.ok()) << report(outcome);
+  }
+}
+
 // An addend that is broadcast has no shard of the dim that it lacks.
 TEST(ProductStrategies, AddendsEqualOneDevice) {
   for (const Shape& addend : {Shape{5}, Shape{3, 5}, Shape{3, 1}, Shape{}}) {

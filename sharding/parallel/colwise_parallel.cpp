@@ -15,16 +15,7 @@ void ColwiseParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
   for (const nn::ParameterSlot& slot : std::vector(module.slots()))
     if (slot.tensor.is_defined())
       distribute_parameter(module, slot.name, mesh, {Shard(is_embedding ? 1 : 0)});
-  module.add_pre_hook([layout = input_layout, mesh](nn::Module&, nn::Tensors inputs) {
-    inputs[0] = laid_out(inputs[0], mesh, {layout, Replicate()});
-    return inputs;
-  });
-  module.add_hook([layout = output_layout, is_local = use_local_output, mesh](
-                      nn::Module&, const nn::Tensors&, nn::Tensors outputs) {
-    outputs[0] = laid_out(outputs[0], mesh, {layout, layout});
-    if (is_local) outputs[0] = piece_of(outputs[0]);
-    return outputs;
-  });
+  add_layouts(module, mesh, {{input_layout, Replicate()}, output_layout, use_local_output});
 }
 
 }  // namespace simmesh

@@ -31,6 +31,19 @@ Tensor laid_out(const Tensor& tensor, const DeviceMesh& mesh, const TensorLayout
   return (moves ? result.redistribute({*layout.to}) : result).as_tensor();
 }
 
+void add_layouts(nn::Module& module, const DeviceMesh& mesh, const ModuleLayouts& layouts) {
+  module.add_pre_hook([layout = layouts.input, mesh](nn::Module&, nn::Tensors inputs) {
+    inputs[0] = laid_out(inputs[0], mesh, layout);
+    return inputs;
+  });
+  module.add_hook([layout = layouts.output, is_local = layouts.is_local, mesh](
+                      nn::Module&, const nn::Tensors&, nn::Tensors outputs) {
+    outputs[0] = laid_out(outputs[0], mesh, {layout, layout});
+    if (is_local) outputs[0] = piece_of(outputs[0]);
+    return outputs;
+  });
+}
+
 Tensor piece_of(const Tensor& tensor) { return DTensor::of(tensor).to_local(); }
 
 }  // namespace simmesh

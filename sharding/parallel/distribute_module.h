@@ -29,6 +29,15 @@ struct TensorLayout {
 // and redistribute throw.
 Tensor laid_out(const Tensor& tensor, const DeviceMesh& mesh, const TensorLayout& layout);
 
+// add_layouts lets a module get its first input laid out as `input` says, and hand out its first
+// output laid out at `output`, as the rank's piece where is_local says so.
+struct ModuleLayouts {
+  TensorLayout input;
+  Placement output;
+  bool is_local = true;
+};
+void add_layouts(nn::Module& module, const DeviceMesh& mesh, const ModuleLayouts& layouts);
+
 // piece_of returns the rank's piece of a tensor that is distributed; gradients come back.
 Tensor piece_of(const Tensor& tensor);
 

@@ -17,16 +17,7 @@ void RowwiseParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
     if (slot.tensor.is_defined() && slot.name != "weight")
       distribute_parameter(module, slot.name, mesh, {Replicate()});
   Placement wanted = is_embedding ? Replicate() : Shard(-1);
-  module.add_pre_hook([layout = input_layout, wanted, mesh](nn::Module&, nn::Tensors inputs) {
-    inputs[0] = laid_out(inputs[0], mesh, {layout, wanted});
-    return inputs;
-  });
-  module.add_hook([layout = output_layout, is_local = use_local_output, mesh](
-                      nn::Module&, const nn::Tensors&, nn::Tensors outputs) {
-    outputs[0] = laid_out(outputs[0], mesh, {layout, layout});
-    if (is_local) outputs[0] = piece_of(outputs[0]);
-    return outputs;
-  });
+  add_layouts(module, mesh, {{input_layout, wanted}, output_layout, use_local_output});
 }
 
 }  // namespace simmesh

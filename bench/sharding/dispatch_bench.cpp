@@ -29,21 +29,20 @@ DTensor made(const std::shared_ptr<MeshGroups>& groups, const Placement& placeme
 }
 
 // Ranks run one after another, so the time of all of them is that of the whole batch.
-double least_seconds(benchmark::State& state, const std::function<void(std::int64_t batch)>& body,
-                     std::int64_t ranks, int batches) {
+// Each batch has a World of its own, whose cache is empty.
+double least_seconds(benchmark::State& state, const std::function<void()>& body, std::int64_t ranks,
+                     int batches) {
   double least = 1e9;
-  std::int64_t next = 0;
-  World world({.ranks = std::size_t(ranks)});
   for (int batch = 0; batch < batches; ++batch) {
+    World world({.ranks = std::size_t(ranks)});
     std::chrono::steady_clock::time_point start;
     Outcome outcome = world.run([&](Rank& rank) {
       if (rank.id() == 0) start = std::chrono::steady_clock::now();
-      body(next);
+      body();
     });
     std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     if (!outcome.ok()) state.SkipWithError(report(outcome).c_str());
     least = std::min(least, taken.count());
-    ++next;
   }
   return least;
 }
@@ -54,7 +53,7 @@ void hit(benchmark::State& state, const Work& work) {
   while (state.KeepRunning()) {
     double least = least_seconds(
         state,
-        [&](std::int64_t) {
+        [&] {
           NoGrad mode;
           auto groups = std::make_shared<MeshGroups>(init_device_mesh({ranks}, {"dp"}));
           Tensor x = made(groups, work.x, 16, 16), y = made(groups, work.y, 16, 16);
@@ -65,14 +64,14 @@ void hit(benchmark::State& state, const Work& work) {
   }
 }
 
-// Each call has a size that no call had before.
+// Each call has a size that no call of its World had before.
 void miss(benchmark::State& state) {
   constexpr std::int64_t repeats = 200;
   auto ranks = state.range(0);
   while (state.KeepRunning()) {
     double least = least_seconds(
         state,
-        [&](std::int64_t) {
+        [&] {
           NoGrad mode;
           auto groups = std::make_shared<MeshGroups>(init_device_mesh({ranks}, {"dp"}));
           for (std::int64_t i = 0; i < repeats; ++i) {

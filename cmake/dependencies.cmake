@@ -10,6 +10,7 @@ find_package(Microsoft.GSL REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET GLOBAL libzip)
 # On x86, xxHash may be built so that it chooses a vector unit at run time.
 include(CheckCXXSourceCompiles)
 set(CMAKE_REQUIRED_LIBRARIES PkgConfig::xxhash)

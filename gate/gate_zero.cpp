@@ -9,8 +9,6 @@ namespace simmesh {
 
 namespace {
 
-using zero::JsonValue;
-
 JsonValue json_of(const toml::node& node) {
   if (auto flag = node.as_boolean()) return JsonValue::of(flag->get());
   if (auto number = node.as_integer()) return JsonValue::of(std::int64_t(number->get()));

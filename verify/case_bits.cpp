@@ -6,13 +6,15 @@
 
 namespace simmesh {
 
+std::string bits_text(gsl::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (std::byte byte : bytes) hash = (hash ^ std::uint64_t(byte)) * 0x100000001b3u;
+  return fmt::format("{:016x}", hash);
+}
+
 std::string bits_text(const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const std::byte* data = rows.data();
-  for (std::size_t i = 0; i < rows.bytes(); ++i)
-    hash = (hash ^ std::uint64_t(data[i])) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
+  return bits_text(gsl::span<const std::byte>(rows.data(), rows.bytes()));
 }
 
 Schema bits_schema() {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <gsl/span>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +16,8 @@ namespace simmesh {
 // bits_text returns the hash that recorded cases hold: FNV-1a over the bytes of the contiguous
 // tensor, 16 hex digits.
 std::string bits_text(const Tensor& tensor);
+// bits_text of bytes that are no tensor's.
+std::string bits_text(gsl::span<const std::byte> bytes);
 
 // CaseBits is what a case holds of one rank's tensor: {"shape","hash"}, with "dtype" where that
 // isn't the tensor's.

@@ -26,13 +26,19 @@ DeviceMesh CaseMesh::view(std::int64_t rank) const {
                : DeviceMesh::init(viewer, shape, names);
 }
 
-CaseMesh read_mesh(const RecordedCase& recorded) {
-  CaseField field = recorded["mesh"];
+CaseMesh read_mesh(const RecordedCase& recorded) { return read_mesh(recorded.root()); }
+
+CaseMesh read_fitting_mesh(const RecordedCase& recorded) {
+  return read_fitting_mesh(recorded.root());
+}
+
+CaseMesh read_mesh(const CaseField& owner) {
+  CaseField field = owner["mesh"];
   CaseMesh mesh;
   mesh.shape = field["shape"].dims();
   if (auto ranks = field.find("ranks")) mesh.ranks = ranks->integers();
   if (auto names = field.find("names"); names && !names->is_null()) mesh.names = names->texts();
-  if (auto world = recorded.find("world")) {
+  if (auto world = owner.find("world")) {
     mesh.world = world->integer({.min = 1, .max = world_max});
     return mesh;
   }
@@ -41,9 +47,9 @@ CaseMesh read_mesh(const RecordedCase& recorded) {
   return mesh;
 }
 
-CaseMesh read_fitting_mesh(const RecordedCase& recorded) {
-  CaseMesh mesh = read_mesh(recorded);
-  CaseField shape = recorded["mesh"]["shape"];
+CaseMesh read_fitting_mesh(const CaseField& owner) {
+  CaseMesh mesh = read_mesh(owner);
+  CaseField shape = owner["mesh"]["shape"];
   bool is_whole = std::all_of(mesh.shape.begin(), mesh.shape.end(),
                               [](std::int64_t size) { return size >= 1; });
   if (!is_whole || element_count(shape.shape()) > mesh.world)

@@ -39,6 +39,10 @@ CaseMesh read_mesh(const RecordedCase& recorded);
 // larger than the world.
 CaseMesh read_fitting_mesh(const RecordedCase& recorded);
 
+// The same of an object within a case that has these fields.
+CaseMesh read_mesh(const CaseField& owner);
+CaseMesh read_fitting_mesh(const CaseField& owner);
+
 // mesh_schema is the field "mesh", world_schema the field "world". Sizes that make no mesh are left
 // to view, which refuses them as PyTorch does.
 Schema mesh_schema();

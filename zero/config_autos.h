@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/check/json_value.h"
 #include "zero/config.h"
-#include "zero/json_value.h"
 
 namespace simmesh::zero {
 

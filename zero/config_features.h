@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "zero/json_value.h"
+#include "core/check/json_value.h"
 
 namespace simmesh::zero {
 

@@ -150,7 +150,7 @@ JsonValue written_config(const Config& config) {
 }  // namespace
 
 Config Config::from_json(std::string_view text, const AutoValues& autos) {
-  Config config = read_config(JsonValue::parse(text), autos);
+  Config config = read_config(JsonValue::parse(text, "zero/config"), autos);
   if (!config.train_batch_size && !config.train_micro_batch_size_per_gpu)
     raise(ErrorKind::assertion_error, file_source,
           "expected train_batch_size or train_micro_batch_size_per_gpu, got neither");

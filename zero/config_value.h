@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check/json_value.h"
 #include "core/tensor/dtype.h"
 #include "zero/config.h"
-#include "zero/json_value.h"
 #include "zero/scheduler_config.h"
 
 namespace simmesh::zero {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "zero/json_value.h"
+#include "core/check/json_value.h"
 #include "zero/scheduler_config.h"
 
 namespace simmesh::zero {

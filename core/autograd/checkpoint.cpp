@@ -159,9 +159,9 @@ std::vector<Tensor> run_reentrant(const CheckpointedFunction& function,
 
 }  // namespace
 
-std::vector<Tensor> checkpoint(const CheckpointedFunction& function,
-                               const std::vector<Tensor>& inputs,
-                               const CheckpointOptions& options) {
+std::vector<Tensor> checkpoint_activations(const CheckpointedFunction& function,
+                                           const std::vector<Tensor>& inputs,
+                                           const CheckpointOptions& options) {
   if (!grad_enabled()) return function(inputs);
   return options.reentrant ? run_reentrant(function, inputs)
                            : run_and_forget(function, inputs, options.early_stop);

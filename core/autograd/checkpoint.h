@@ -21,11 +21,11 @@ struct CheckpointOptions {
   bool early_stop = true;
 };
 
-// checkpoint runs a function whose intermediate results are not kept for backward but computed
-// again. The function must compute the same both times. Raises a RuntimeError in backward where
-// the second run saves less than the first.
-std::vector<Tensor> checkpoint(const CheckpointedFunction& function,
-                               const std::vector<Tensor>& inputs,
-                               const CheckpointOptions& options = {});
+// checkpoint_activations, which is PyTorch's checkpoint, runs a function whose intermediate results
+// are not kept for backward but computed again. The function must compute the same both times.
+// Raises a RuntimeError in backward where the second run saves less than the first.
+std::vector<Tensor> checkpoint_activations(const CheckpointedFunction& function,
+                                           const std::vector<Tensor>& inputs,
+                                           const CheckpointOptions& options = {});
 
 }  // namespace simmesh

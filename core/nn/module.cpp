@@ -81,7 +81,7 @@ Tensors Module::run_forward(const Tensors& inputs) try {
     Ledger::Category category(MemoryCategory::activation);
     return forward(given);
   };
-  return checkpointing_ ? checkpoint(run, inputs, *checkpointing_) : run(inputs);
+  return checkpointing_ ? checkpoint_activations(run, inputs, *checkpointing_) : run(inputs);
 } catch (...) {
   if (extension_) extension_->forward_failed(*this);
   throw;

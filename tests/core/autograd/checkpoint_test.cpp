@@ -39,7 +39,7 @@ LeafGradients run(const std::optional<CheckpointOptions>& options, int& runs, bo
     return {mul(hidden, hidden)};
   };
   Tensors inputs{x, w};
-  Tensor y = options ? checkpoint(part, inputs, *options)[0] : part(inputs)[0];
+  Tensor y = options ? checkpoint_activations(part, inputs, *options)[0] : part(inputs)[0];
   default_generator().next();  // what comes after draws other numbers
   backward(sum(y));
   return {grad_of(x), grad_of(w)};
@@ -64,7 +64,7 @@ TEST(Checkpoint, GivesTheBitsOfAPlainRunAndRunsTwice) {
 TEST(Checkpoint, KeepsNothingOfWhatThePartSaves) {
   Tensor x = seeded_leaf(1);
   long saved_uses = 0;
-  Tensor y = checkpoint(
+  Tensor y = checkpoint_activations(
       [&](const Tensors& in) -> Tensors {
         Tensor hidden = tanh(in[0]);
         Tensor result = mul(hidden, hidden);
@@ -80,7 +80,7 @@ TEST(Checkpoint, StopsEarly) {
   for (bool early_stop : {true, false}) {
     Tensor x = seeded_leaf(1);
     int ends = 0;
-    Tensor y = checkpoint(
+    Tensor y = checkpoint_activations(
         [&](const Tensors& in) -> Tensors {
           Tensor result = tanh(in[0]);
           ++ends;
@@ -103,9 +103,9 @@ TEST(Checkpoint, LeavesTheInputsOfAnInnerRegionToTheOuterOne) {
   };
   auto outer = [&](const Tensors& in) -> Tensors {
     runs += 'o';
-    return checkpoint(inner, {tanh(in[0])});
+    return checkpoint_activations(inner, {tanh(in[0])});
   };
-  backward(sum(checkpoint(outer, {x})[0]));
+  backward(sum(checkpoint_activations(outer, {x})[0]));
   EXPECT_EQ(runs, "oioi");
   backward(sum(tanh(tanh(plain))));
   EXPECT_TRUE(same_bits(grad_of(x), grad_of(plain)));
@@ -115,7 +115,7 @@ TEST(Checkpoint, LeavesTheInputsOfAnInnerRegionToTheOuterOne) {
 TEST(Checkpoint, RunsAgainInEachBackwardPass) {
   Tensor x = seeded_leaf(1);
   int runs = 0;
-  Tensors y = checkpoint(
+  Tensors y = checkpoint_activations(
       [&](const Tensors& in) -> Tensors {
         ++runs;
         return {tanh(in[0]), tanh(in[0])};
@@ -129,7 +129,7 @@ TEST(Checkpoint, RunsAgainInEachBackwardPass) {
 TEST(Checkpoint, ReportsASecondRunThatSavesLess) {
   Tensor x = seeded_leaf(1);
   int runs = 0;
-  Tensor y = checkpoint(
+  Tensor y = checkpoint_activations(
       [&](const Tensors& in) -> Tensors {
         return {++runs == 1 ? tanh(tanh(in[0])) : mul(in[0], 1.0)};
       },
@@ -148,7 +148,7 @@ TEST(Checkpoint, RunsOnceWhereOnlyABiasIsTrained) {
     ++runs;
     return {linear(in[0], weight, bias)};
   };
-  backward(sum(checkpoint(part, {x}, {})[0]));
+  backward(sum(checkpoint_activations(part, {x}, {})[0]));
   EXPECT_EQ(runs, 1);
   EXPECT_TRUE(same_bits(grad_of(bias), full({4}, DType::float32, 2.0)));
 }

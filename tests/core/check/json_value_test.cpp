@@ -1,13 +1,13 @@
-#include "zero/json_value.h"
+#include "core/check/json_value.h"
 
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
 
-namespace simmesh::zero {
+namespace simmesh {
 namespace {
 
-TEST(ZeroJsonValue, KeepsKeysInOrder) {
+TEST(JsonValue, KeepsKeysInOrder) {
   JsonValue value = JsonValue::parse(R"({"b": [1, -2.5, null], /* why */ "a": {"c": "x"}})");
   EXPECT_EQ(value.text(), R"({"b":[1,-2.5,null],"a":{"c":"x"}})");
   EXPECT_TRUE(value.find("a")->find("c")->is_text("x"));
@@ -18,7 +18,7 @@ TEST(ZeroJsonValue, KeepsKeysInOrder) {
   EXPECT_EQ(JsonValue::of("a long text").text(8), "\"a lo...");
 }
 
-TEST(ZeroJsonValue, RefusesBadText) {
+TEST(JsonValue, RefusesBadText) {
   EXPECT_THROW(JsonValue::parse(R"({"a": 1, "a": 2})"), Error);
   EXPECT_THROW(JsonValue::parse("{"), Error);
   EXPECT_THROW(JsonValue::parse("{} {}"), Error);
@@ -26,4 +26,4 @@ TEST(ZeroJsonValue, RefusesBadText) {
 }
 
 }  // namespace
-}  // namespace simmesh::zero
+}  // namespace simmesh

@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-namespace simmesh::zero {
+namespace simmesh {
 
-// JsonValue is a JSON value of a configuration: null, true or false, an integer, another number, a
+// JsonValue is a JSON value: null, true or false, an integer, another number, a
 // text, a list, or an object with its keys in order.
 struct JsonValue {
   using List = std::vector<JsonValue>;
@@ -17,9 +17,9 @@ struct JsonValue {
 
   std::variant<std::monostate, bool, std::int64_t, double, std::string, List, Object> value = {};
 
-  // parse reads text, which may have comments. Raises a ValueError for text that isn't JSON and for
-  // an object with two values under one key.
-  static JsonValue parse(std::string_view text);
+  // parse reads text, which may have comments. Raises a ValueError at `where` for text that isn't
+  // JSON and for an object with two values under one key.
+  static JsonValue parse(std::string_view text, std::string_view where = "core/json");
   static JsonValue object() { return {Object()}; }
   static JsonValue of(bool flag) { return {flag}; }
   static JsonValue of(std::int64_t number) { return {number}; }
@@ -48,4 +48,4 @@ struct JsonValue {
   std::string text(std::size_t bytes_max) const;
 };
 
-}  // namespace simmesh::zero
+}  // namespace simmesh

@@ -1,4 +1,4 @@
-#include "zero/json_value.h"
+#include "core/check/json_value.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,16 +8,17 @@
 
 #include "core/check/error.h"
 
-namespace simmesh::zero {
+namespace simmesh {
 
 namespace {
 
-constexpr std::string_view json_source = "zero/config";
 constexpr std::size_t json_depth_max = 64;
 
 // JsonBuilder receives what the parser finds, and builds the value.
 class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
+  explicit JsonBuilder(std::string_view where) : where_(where) {}
+
   JsonValue take() { return std::move(root_); }
 
   bool null() override { return put({}); }
@@ -37,14 +38,14 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
 
   bool key(std::string& name) override {
     if (open_.back()->find(name) != nullptr)
-      raise(ErrorKind::value_error, json_source, "expected each key once, got {} twice", name);
+      raise(ErrorKind::value_error, where_, "expected each key once, got {} twice", name);
     key_ = std::move(name);
     return true;
   }
 
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::json::exception& error) override {
-    raise(ErrorKind::value_error, json_source, "expected JSON, got {}", error.what());
+    raise(ErrorKind::value_error, where_, "expected JSON, got {}", error.what());
   }
 
  private:
@@ -64,8 +65,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   // What is open isn't moved: its parent gets no further entries until it is closed.
   bool open(JsonValue value) {
     if (open_.size() >= json_depth_max)
-      raise(ErrorKind::value_error, json_source, "expected at most {} levels, got more",
-            json_depth_max);
+      raise(ErrorKind::value_error, where_, "expected at most {} levels, got more", json_depth_max);
     open_.push_back(&place(std::move(value)));
     return true;
   }
@@ -75,6 +75,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
+  std::string_view where_;
   JsonValue root_;
   std::vector<JsonValue*> open_;
   std::string key_;
@@ -100,8 +101,8 @@ nlohmann::ordered_json as_json(const JsonValue& node) {
 
 }  // namespace
 
-JsonValue JsonValue::parse(std::string_view text) {
-  JsonBuilder builder;
+JsonValue JsonValue::parse(std::string_view text, std::string_view where) {
+  JsonBuilder builder(where);
   nlohmann::json::sax_parse(text, &builder, nlohmann::json::input_format_t::json, true, true);
   return builder.take();
 }
@@ -145,4 +146,4 @@ std::string JsonValue::text(std::size_t bytes_max) const {
   return whole.size() <= bytes_max ? whole : whole.substr(0, bytes_max - 3) + "...";
 }
 
-}  // namespace simmesh::zero
+}  // namespace simmesh

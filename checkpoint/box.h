@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+
+#include "core/tensor/shape.h"
+
+namespace simmesh::checkpoint {
+
+using simmesh::to_string;
+
+// Box is a block of a tensor's indices: sizes[d] of them from offsets[d] on, in each dim d. A
+// tensor without dims has one box, of one element.
+struct Box {
+  Dims offsets;
+  Shape sizes;
+
+  bool operator==(const Box&) const = default;
+
+  bool is_empty() const;
+  std::int64_t element_count() const { return simmesh::element_count(sizes); }
+  // end returns the first index of a dim behind the box.
+  std::int64_t end(std::size_t dim) const { return offsets[dim] + sizes[dim]; }
+};
+
+// whole returns the box of all indices of a tensor.
+Box whole(DimSpan shape);
+
+// is_within says whether a box lies in a tensor of that shape. Sums that overflow don't.
+bool is_within(const Box& box, DimSpan shape);
+
+// intersection returns what two boxes of one tensor have in common; nullopt where that is nothing.
+std::optional<Box> intersection(const Box& a, const Box& b);
+
+// relative_to returns the box as it lies in another one that holds it.
+Box relative_to(const Box& box, const Box& outer);
+
+// to_string returns "[2, 0]+[3, 4]": offsets, then sizes.
+std::string to_string(const Box& box);
+
+// BoxCopy moves the elements of a box from one row-major block of memory to another.
+struct BoxCopy {
+  Shape sizes;
+  std::size_t element_bytes = 1;
+  Strides from_strides, to_strides;  // in elements
+};
+
+// copy_box copies elements; `from` and `to` point to the first one. The longest run that is
+// contiguous on both sides is copied at once.
+void copy_box(const BoxCopy& copy, const std::byte* from, std::byte* to);
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,66 @@
+#include "checkpoint/dcp/dcp_checkpoint.h"
+
+#include "checkpoint/dcp/dcp_metadata.h"
+#include "checkpoint/dcp/torch_archive.h"
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+namespace {
+
+// Metadata of larger checkpoints have hundreds of MiB.
+constexpr std::int64_t metadata_bytes_max = std::int64_t{4} << 30;
+
+// Raises what `read` raises with the place in front.
+template <class Read>
+auto at_place(const std::string& place, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw Error(error.kind(), "checkpoint/dcp", fmt::format("{}: {}", place, error.message()));
+  }
+}
+
+std::vector<std::byte> read_part(const Store& store, const std::string& path, std::int64_t begin,
+                                 std::int64_t bytes) {
+  std::int64_t size = store.size(path).value_or(0);
+  if (begin > size || bytes > size - begin)
+    raise(ErrorKind::value_error, "checkpoint/dcp", "{} bytes from {} on, in a file of {} bytes",
+          bytes, begin, size);
+  std::vector<std::byte> part(static_cast<std::size_t>(bytes));
+  store.read(path, begin, part);
+  return part;
+}
+
+}  // namespace
+
+Catalog read_dcp(const Store& store, const std::string& folder) {
+  std::string path = joined(folder, dcp_metadata_file);
+  DcpMetadata metadata = at_place(joined(store.name(), path), [&] {
+    return read_dcp_metadata(read_file(store, path, metadata_bytes_max));
+  });
+  Catalog catalog = {"dcp", std::move(metadata.tensors), {}, std::move(metadata.paths)};
+  for (DcpMetadata::Object& object : metadata.objects) {
+    std::string file = joined(folder, object.file);
+    JsonValue value = at_place(
+        fmt::format("{}: '{}'", joined(store.name(), file), object.name),
+        [&] { return read_torch_object(read_part(store, file, object.begin, object.bytes)); });
+    catalog.objects.push_back({object.name, std::move(value), std::move(object.path)});
+  }
+  return catalog;
+}
+
+std::vector<std::byte> read_dcp_chunk(const Store& store, const std::string& folder,
+                                      const StoredTensor& tensor, const StoredChunk& chunk) {
+  std::string file = joined(folder, chunk.file);
+  return at_place(fmt::format("{}: '{}'", joined(store.name(), file), tensor.name), [&] {
+    ArchivedTensor read = read_torch_tensor(read_part(store, file, chunk.begin, chunk.bytes));
+    if (read.dtype != tensor.dtype || read.shape != chunk.box.sizes)
+      raise(ErrorKind::value_error, "checkpoint/dcp", "expected {}{}, got {}{}",
+            dtype_name(tensor.dtype), to_string(chunk.box.sizes), dtype_name(read.dtype),
+            to_string(read.shape));
+    return std::move(read.bytes);
+  });
+}
+
+}  // namespace simmesh::checkpoint

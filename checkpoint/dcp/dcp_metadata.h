@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "checkpoint/catalog.h"
+#include "checkpoint/store/store.h"
+
+namespace simmesh::checkpoint {
+
+// The file of a checkpoint of torch.distributed.checkpoint that says what it holds.
+inline constexpr const char* dcp_metadata_file = ".metadata";
+
+// DcpMetadata is what that file says. Objects have their place, and no value yet.
+struct DcpMetadata {
+  struct Object {
+    std::string name;
+    std::string file;
+    std::int64_t begin = 0, bytes = 0;
+    std::vector<JsonValue> path = {};
+  };
+
+  std::vector<StoredTensor> tensors;  // in the order of the file
+  std::vector<Object> objects;
+  // Where each value stands in the nested dict that was flattened, by name.
+  std::vector<std::pair<std::string, std::vector<JsonValue>>> paths;
+  std::string version;  // "1.0.0"
+};
+
+// read_dcp_metadata reads the pickle that PyTorch 2.13 and 2.15 write. It takes just the classes
+// that occur in one, runs nothing, and raises a ValueError for all else: also for a tensor whose
+// chunks overlap, leave something out, or lie nowhere.
+DcpMetadata read_dcp_metadata(Bytes bytes);
+
+// dcp_metadata_pickle returns a pickle that PyTorch 2.13 and 2.15 read. Raises a ValueError for a
+// dtype that PyTorch has no class for.
+std::vector<std::byte> dcp_metadata_pickle(const DcpMetadata& metadata);
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/store/store.h"
+
+namespace simmesh::checkpoint {
+
+struct PickleNode;
+using PickleValue = const PickleNode*;
+
+// PickleNode is a value of a Python pickle. Nothing is run to make it: an object is kept as the
+// class or function that would be called and what it would be given. A value may be part of several
+// others, even of itself.
+struct PickleNode {
+  enum class Kind : std::uint8_t {
+    none,
+    boolean,
+    integer,
+    number,
+    text,
+    list,
+    tuple,
+    dict,        // items are keys and values in turn
+    global,      // a class or function; text is "module.name"
+    object,      // items are the callable, its arguments, and the state if it was given one
+    persistent,  // what the pickle only names; items is its id
+  };
+
+  Kind kind = Kind::none;
+  bool flag = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  std::string text = {};
+  std::vector<PickleValue> items = {};
+};
+
+// PickleDialect is what a pickle may hold: opcodes, and full names of classes and functions. A name
+// that ends in '*' stands for all that begin so.
+struct PickleDialect {
+  std::string_view opcodes;
+  std::vector<std::string_view> globals;
+};
+
+// Pickle is a pickle that was read; it owns its values.
+class Pickle {
+ public:
+  // Raises a ValueError that names the byte for anything that the dialect doesn't have, for a
+  // broken pickle, and for one that doesn't end where the bytes do. Memory and time grow with the
+  // bytes only.
+  Pickle(Bytes bytes, const PickleDialect& dialect);
+
+  PickleValue root() const { return root_; }
+
+ private:
+  std::deque<PickleNode> nodes_;
+  PickleValue root_ = nullptr;
+};
+
+// Views of a value. They raise a ValueError that says what was expected of `what` and what came.
+std::int64_t as_integer(PickleValue value, std::string_view what);
+const std::string& as_text(PickleValue value, std::string_view what);
+// as_items returns the entries of a list or tuple.
+const std::vector<PickleValue>& as_items(PickleValue value, std::string_view what);
+std::vector<std::int64_t> as_integers(PickleValue value, std::string_view what);
+// as_object returns the items of an object that was made by that class or function.
+const std::vector<PickleValue>& as_object(PickleValue value, std::string_view callable);
+// field returns what a dict has under a text key; find_field null where it has none.
+PickleValue field(PickleValue dict, std::string_view key);
+PickleValue find_field(PickleValue dict, std::string_view key);
+
+}  // namespace simmesh::checkpoint

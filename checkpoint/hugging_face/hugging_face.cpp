@@ -1,0 +1,183 @@
+#include "checkpoint/hugging_face/hugging_face.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "checkpoint/safetensors/safetensors_file.h"
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+namespace {
+
+constexpr std::int64_t index_bytes_max = 64 << 20;
+constexpr const char* sharding_key = "DCP_SHARDING_INFO";
+
+template <class... Args>
+[[noreturn]] void refuse_file(const std::string& place, fmt::format_string<Args...> format,
+                              Args&&... args) {
+  raise(ErrorKind::value_error, "checkpoint/hugging_face", "{}: {}", place,
+        fmt::format(format, std::forward<Args>(args)...));
+}
+
+JsonValue parse_json(const std::string& place, std::string_view text) {
+  try {
+    return JsonValue::parse(text, "checkpoint/hugging_face");
+  } catch (const Error& error) {
+    refuse_file(place, "{}", error.message());
+  }
+}
+
+// Offsets of the boxes in one file by tensor; empty where the file has whole tensors.
+std::map<std::string, Dims> saved_offsets(const std::string& place,
+                                          const SafetensorsHeader& header) {
+  std::map<std::string, Dims> offsets;
+  if (!header.metadata || !header.metadata->contains(sharding_key)) return offsets;
+  JsonValue info = parse_json(place, header.metadata->at(sharding_key));
+  const auto* entries = info.get<JsonValue::Object>();
+  if (entries == nullptr) refuse_file(place, "{} is no object", sharding_key);
+  for (const auto& [name, entry] : *entries) {
+    const JsonValue* saved = entry.find("saved_offsets");
+    const auto* list = saved == nullptr ? nullptr : saved->get<JsonValue::List>();
+    if (list == nullptr) refuse_file(place, "{}: '{}' has no saved_offsets", sharding_key, name);
+    Dims& box = offsets[name];
+    for (const JsonValue& offset : *list) {
+      const auto* number = offset.get<std::int64_t>();
+      if (number == nullptr || *number < 0)
+        refuse_file(place, "{}: '{}' has the offset {}", sharding_key, name, offset.text(40));
+      box.push_back(*number);
+    }
+  }
+  return offsets;
+}
+
+// HuggingFaceReader puts the files of a folder together.
+class HuggingFaceReader {
+ public:
+  HuggingFaceReader(const Store& store, std::string folder)
+      : store_(store), folder_(std::move(folder)) {}
+
+  Catalog read() {
+    for (const std::string& file : files()) add(file);
+    for (StoredTensor& tensor : catalog_.tensors) check_chunks(tensor);
+    for (const auto& [name, file] : wanted_)
+      if (!places_.contains(name))
+        refuse_file(place(safetensors_index_file), "'{}' isn't in {}", name, file);
+    return std::move(catalog_);
+  }
+
+ private:
+  std::string place(const std::string& file) const {
+    return joined(store_.name(), joined(folder_, file));
+  }
+  std::vector<std::string> files();
+  void read_index();
+  void add(const std::string& file);
+  void add_box(const std::string& file, const SafetensorsHeader& header,
+               const SafetensorsEntry& entry, Dims offsets);
+
+  const Store& store_;
+  std::string folder_;
+  Catalog catalog_{"safetensors", {}, {}, {}};
+  std::map<std::string, std::size_t> places_;  // in the catalog
+  std::map<std::string, std::string> wanted_;  // file of each tensor, by the index
+};
+
+void HuggingFaceReader::read_index() {
+  std::string index = joined(folder_, safetensors_index_file);
+  std::vector<std::byte> bytes = read_file(store_, index, index_bytes_max);
+  JsonValue json = parse_json(place(safetensors_index_file),
+                              {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const JsonValue* map = json.find("weight_map");
+  const auto* entries = map == nullptr ? nullptr : map->get<JsonValue::Object>();
+  if (entries == nullptr) refuse_file(place(safetensors_index_file), "no object weight_map");
+  for (const auto& [name, file] : *entries) {
+    if (file.get<std::string>() == nullptr)
+      refuse_file(place(safetensors_index_file), "the file of '{}' is {}", name, file.text(40));
+    wanted_[name] = *file.get<std::string>();
+  }
+}
+
+std::vector<std::string> HuggingFaceReader::files() {
+  if (store_.size(joined(folder_, safetensors_index_file))) {
+    read_index();
+    std::set<std::string> named;
+    for (const auto& [name, file] : wanted_) named.insert(file);
+    return {named.begin(), named.end()};
+  }
+  std::vector<std::string> found;
+  for (const std::string& file : store_.files(folder_))
+    if (file.ends_with(".safetensors") && file.find('/') == file.npos) found.push_back(file);
+  if (found.empty()) refuse_file(joined(store_.name(), folder_), "no safetensors file");
+  return found;
+}
+
+void HuggingFaceReader::add_box(const std::string& file, const SafetensorsHeader& header,
+                                const SafetensorsEntry& entry, Dims offsets) {
+  auto [found, is_new] = places_.emplace(entry.name, catalog_.tensors.size());
+  if (is_new)
+    catalog_.tensors.push_back({entry.name, entry.dtype, Shape(entry.shape.size(), 0), {}});
+  StoredTensor& tensor = catalog_.tensors[found->second];
+  if (tensor.dtype != entry.dtype || tensor.shape.size() != entry.shape.size())
+    refuse_file(place(file), "'{}' is {}{}, but another file has {} with {} dims", entry.name,
+                to_string(entry.dtype), to_string(entry.shape), to_string(tensor.dtype),
+                tensor.shape.size());
+  for (std::size_t dim = 0; dim < offsets.size(); ++dim) {
+    std::int64_t end;
+    if (__builtin_add_overflow(offsets[dim], entry.shape[dim], &end))
+      refuse_file(place(file), "'{}' ends behind every tensor", entry.name);
+    tensor.shape[dim] = std::max(tensor.shape[dim], end);
+  }
+  Box box = {std::move(offsets), entry.shape};
+  // Ranks that hold the same box may each store it.
+  for (const StoredChunk& other : tensor.chunks)
+    if (other.box == box) return;
+  tensor.chunks.push_back({.box = std::move(box),
+                           .file = file,
+                           .begin = header.data_begin() + entry.begin,
+                           .bytes = entry.bytes()});
+}
+
+void HuggingFaceReader::add(const std::string& file) {
+  SafetensorsHeader header = read_safetensors_header(store_, joined(folder_, file));
+  std::map<std::string, Dims> offsets = saved_offsets(place(file), header);
+  for (const SafetensorsEntry& entry : header.tensors) {
+    if (auto wanted = wanted_.find(entry.name);
+        !wanted_.empty() && (wanted == wanted_.end() || wanted->second != file))
+      refuse_file(place(file), "'{}' lies here, but the index says otherwise", entry.name);
+    auto own = offsets.find(entry.name);
+    Dims at = own == offsets.end() ? Dims(entry.shape.size(), 0) : own->second;
+    if (at.size() != entry.shape.size())
+      refuse_file(place(file), "'{}' has {} dims and {} offsets", entry.name, entry.shape.size(),
+                  at.size());
+    if (own == offsets.end() && places_.contains(entry.name))
+      refuse_file(place(file), "'{}' lies in another file too", entry.name);
+    add_box(file, header, entry, std::move(at));
+  }
+}
+
+}  // namespace
+
+Catalog read_hugging_face(const Store& store, const std::string& folder) {
+  return HuggingFaceReader(store, folder).read();
+}
+
+Catalog read_safetensors(const Store& store, const std::string& file) {
+  SafetensorsHeader header = read_safetensors_header(store, file);
+  Catalog catalog = {"safetensors", {}, {}, {}};
+  for (const SafetensorsEntry& entry : header.tensors)
+    catalog.tensors.push_back({entry.name,
+                               entry.dtype,
+                               entry.shape,
+                               {{.box = whole(entry.shape),
+                                 .file = file,
+                                 .begin = header.data_begin() + entry.begin,
+                                 .bytes = entry.bytes()}}});
+  if (header.metadata)
+    for (const auto& [key, value] : *header.metadata)
+      catalog.objects.push_back({key, JsonValue::of(value), {}});
+  return catalog;
+}
+
+}  // namespace simmesh::checkpoint

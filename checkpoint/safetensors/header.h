@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/stored_dtype.h"
+#include "core/tensor/shape.h"
+
+namespace simmesh::checkpoint {
+
+// SafetensorsEntry is one tensor of a safetensors file: its bytes lie at [begin, end) behind the
+// header.
+struct SafetensorsEntry {
+  std::string name;
+  StoredDType dtype = StoredDType::f32;
+  Shape shape;
+  std::int64_t begin = 0, end = 0;
+
+  std::int64_t bytes() const { return end - begin; }
+};
+
+// SafetensorsHeader is the JSON text at the begin of a safetensors file.
+struct SafetensorsHeader {
+  // The bytes of the text, a field of eight bytes before it. Data begin behind both.
+  std::int64_t length = 0;
+  std::optional<std::map<std::string, std::string>> metadata;
+  std::vector<SafetensorsEntry> tensors;  // in the order of their data
+
+  std::int64_t data_begin() const { return 8 + length; }
+};
+
+// The most bytes that a header may have, and the dims of a tensor.
+inline constexpr std::int64_t safetensors_header_max = 100'000'000;
+
+// parse_safetensors_header reads the text of a header, of a file with data_bytes bytes behind it.
+// It refuses by a ValueError, whose text names the tensor, all that the format forbids: text that
+// isn't a JSON object in UTF-8 from its first byte on, a name, field or metadata key that comes
+// twice, missing fields, unknown dtypes, sizes that aren't integers or whose product overflows, and
+// offsets that leave a hole, overlap or don't end where the data do. It allocates no more than a
+// multiple of the text.
+SafetensorsHeader parse_safetensors_header(std::string_view text, std::int64_t data_bytes);
+
+// safetensors_header_text returns the text of a header as the safetensors package writes it: no
+// white space, metadata first and sorted, padded with spaces to a multiple of eight. Tensors come
+// in the order in which they are listed.
+std::string safetensors_header_text(const SafetensorsHeader& header);
+
+}  // namespace simmesh::checkpoint

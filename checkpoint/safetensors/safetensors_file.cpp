@@ -1,0 +1,98 @@
+#include "checkpoint/safetensors/safetensors_file.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+namespace {
+
+constexpr std::size_t length_bytes = 8;
+
+// The length is stored with its lowest byte first.
+std::array<std::byte, length_bytes> bytes_of_length(std::uint64_t length) {
+  std::array<std::byte, length_bytes> bytes;
+  for (std::size_t i = 0; i < length_bytes; ++i) bytes[i] = std::byte(length >> (8 * i));
+  return bytes;
+}
+
+std::uint64_t length_of(const std::array<std::byte, length_bytes>& bytes) {
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < length_bytes; ++i) length |= std::uint64_t(bytes[i]) << (8 * i);
+  return length;
+}
+
+}  // namespace
+
+SafetensorsHeader read_safetensors_header(const Store& store, const std::string& path) {
+  auto refuse = [&](const std::string& why) {
+    raise(ErrorKind::value_error, "checkpoint/safetensors", "{}: {}", joined(store.name(), path),
+          why);
+  };
+  std::optional<std::int64_t> size = store.size(path);
+  if (!size) refuse("no such file");
+  if (*size < std::int64_t(length_bytes))
+    refuse(fmt::format("{} bytes, expected at least {}", *size, length_bytes));
+  std::array<std::byte, length_bytes> first;
+  store.read(path, 0, first);
+  std::uint64_t length = length_of(first);
+  if (length > std::uint64_t(safetensors_header_max))
+    refuse(
+        fmt::format("a header of {} bytes, expected at most {}", length, safetensors_header_max));
+  std::int64_t data_bytes = *size - std::int64_t(length_bytes + length);
+  if (data_bytes < 0)
+    refuse(fmt::format("a header of {} bytes in a file of {} bytes", length, *size));
+  std::string text(length, '\0');
+  store.read(path, length_bytes,
+             {reinterpret_cast<std::byte*>(text.data()), static_cast<std::size_t>(length)});
+  try {
+    return parse_safetensors_header(text, data_bytes);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "checkpoint/safetensors",
+                fmt::format("{}: {}", joined(store.name(), path), error.message()));
+  }
+}
+
+std::int64_t SafetensorsLayout::file_bytes() const {
+  return header.data_begin() + (header.tensors.empty() ? 0 : header.tensors.back().end);
+}
+
+SafetensorsLayout lay_out_safetensors(const std::vector<WrittenTensor>& tensors,
+                                      const SafetensorsMetadata& metadata) {
+  SafetensorsLayout layout;
+  layout.header.metadata = metadata;
+  layout.order.resize(tensors.size());
+  std::iota(layout.order.begin(), layout.order.end(), std::size_t{0});
+  std::sort(layout.order.begin(), layout.order.end(), [&](std::size_t a, std::size_t b) {
+    if (tensors[a].dtype != tensors[b].dtype) return tensors[a].dtype > tensors[b].dtype;
+    return tensors[a].name < tensors[b].name;
+  });
+  std::int64_t end = 0;
+  for (std::size_t i : layout.order) {
+    const WrittenTensor& tensor = tensors[i];
+    if (tensor.name == "__metadata__")
+      raise(ErrorKind::value_error, "checkpoint/safetensors",
+            "no tensor may have the name __metadata__");
+    std::int64_t begin = end;
+    end += std::int64_t(tensor.bytes.size());
+    layout.header.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, begin, end});
+  }
+  layout.text = safetensors_header_text(layout.header);
+  // What can't be read back is not written.
+  parse_safetensors_header(layout.text, end);
+  layout.header.length = std::int64_t(layout.text.size());
+  return layout;
+}
+
+void write_safetensors(OutputFile& file, const std::vector<WrittenTensor>& tensors,
+                       const SafetensorsMetadata& metadata) {
+  SafetensorsLayout layout = lay_out_safetensors(tensors, metadata);
+  file.append(bytes_of_length(layout.text.size()));
+  file.append(gsl::as_bytes(gsl::span<const char>(layout.text)));
+  for (std::size_t i : layout.order) file.append(tensors[i].bytes);
+}
+
+}  // namespace simmesh::checkpoint

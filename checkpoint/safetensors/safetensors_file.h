@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors/header.h"
+#include "checkpoint/store/store.h"
+
+namespace simmesh::checkpoint {
+
+// read_safetensors_header reads the header of a file in a store, and no data. Raises a ValueError
+// that names the file for one that isn't a safetensors file, before it allocates anything by a size
+// that the file claims.
+SafetensorsHeader read_safetensors_header(const Store& store, const std::string& path);
+
+// WrittenTensor is a tensor to be written: row-major elements.
+struct WrittenTensor {
+  std::string name;
+  StoredDType dtype = StoredDType::f32;
+  Shape shape;
+  Bytes bytes;
+};
+
+using SafetensorsMetadata = std::optional<std::map<std::string, std::string>>;
+
+// SafetensorsLayout is a file as it will be written: its header, and for each tensor of the header
+// its place in the list that was given.
+struct SafetensorsLayout {
+  SafetensorsHeader header;
+  std::vector<std::size_t> order;
+  std::string text;  // of the header
+
+  std::int64_t file_bytes() const;
+};
+
+// lay_out_safetensors orders tensors as the safetensors package does, by dtype and then by name.
+// Raises a ValueError for a name that comes twice or isn't UTF-8, for "__metadata__", and for bytes
+// that don't fit dtype and shape.
+SafetensorsLayout lay_out_safetensors(const std::vector<WrittenTensor>& tensors,
+                                      const SafetensorsMetadata& metadata = {});
+
+// write_safetensors appends a whole file, with the bytes that the safetensors package writes.
+void write_safetensors(OutputFile& file, const std::vector<WrittenTensor>& tensors,
+                       const SafetensorsMetadata& metadata = {});
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "checkpoint/store/store.h"
+
+namespace simmesh::checkpoint {
+
+// MemoryStore keeps files in memory, as a file system with a cache does: what was written is seen
+// at once, and lost if the machine stops, unless it was synced. Copies are the same store.
+class MemoryStore final : public Store {
+ public:
+  MemoryStore();
+
+  std::string name() const override { return "memory"; }
+  std::vector<std::string> files(const std::string& folder) const override;
+  std::vector<std::string> folders(const std::string& folder) const override;
+  std::optional<std::int64_t> size(const std::string& path) const override;
+  void read(const std::string& path, std::int64_t begin, MutableBytes out) const override;
+  std::unique_ptr<OutputFile> create(const std::string& path) override;
+  void sync_folder(const std::string& folder) override;
+  void rename(const std::string& from, const std::string& to) override;
+  void remove(const std::string& path) override;
+
+  // After says what a machine that stopped may have kept of what wasn't synced: nothing; all; or
+  // the first half of each file, under all names.
+  enum class After : std::uint8_t { only_synced, everything, half_of_each_file };
+
+  // stopped returns a store with what is left after the machine stopped.
+  MemoryStore stopped(After after) const;
+
+  // flip inverts one bit of a file.
+  void flip(const std::string& path, std::int64_t byte, int bit);
+
+ private:
+  struct Node;
+  using Names = std::map<std::string, std::shared_ptr<Node>>;
+  // A file or a folder, whatever name it has.
+  struct Node {
+    bool is_folder = false;
+    std::vector<std::byte> bytes;
+    std::size_t synced_bytes = 0;  // that survive
+    Names names;                   // as programs see them
+    Names synced_names;            // as they survive
+  };
+  struct State {
+    mutable std::mutex mutex;
+    Node root;
+  };
+  class Output;
+
+  const Node* find(const std::string& path) const;
+  Node* find(const std::string& path);
+  const Node& file(const std::string& what, const std::string& path) const;
+  static std::shared_ptr<Node> left_of(const Node& node, After after);
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace simmesh::checkpoint

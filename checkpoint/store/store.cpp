@@ -1,0 +1,25 @@
+#include "checkpoint/store/store.h"
+
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+std::vector<std::byte> read_file(const Store& store, const std::string& path,
+                                 std::int64_t bytes_max) {
+  std::optional<std::int64_t> size = store.size(path);
+  if (!size)
+    raise(ErrorKind::runtime_error, "checkpoint/store", "{}: no file {}", store.name(), path);
+  if (*size > bytes_max)
+    raise(ErrorKind::runtime_error, "checkpoint/store", "{}: {} has {} bytes, expected at most {}",
+          store.name(), path, *size, bytes_max);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(*size));
+  store.read(path, 0, bytes);
+  return bytes;
+}
+
+std::string joined(const std::string& folder, const std::string& path) {
+  if (folder.empty()) return path;
+  return path.empty() ? folder : folder + "/" + path;
+}
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,260 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/dcp/dcp_checkpoint.h"
+#include "checkpoint/hugging_face/hugging_face.h"
+#include "checkpoint/read_tensor.h"
+#include "checkpoint/safetensors/safetensors_file.h"
+#include "verify/case_bits.h"
+#include "verify/case_kind.h"
+#include "verify/case_mesh.h"
+#include "verify/case_tensor.h"
+#include "verify/checkpoint/case_data.h"
+
+namespace simmesh {
+
+namespace {
+
+using checkpoint::Catalog;
+using checkpoint::StoredChunk;
+using checkpoint::StoredTensor;
+
+Schema dcp_tensor_schema(schema::Fields of_chunk, schema::Fields further = {}) {
+  using namespace schema;
+  schema::Fields fields = {required("fqn", text()),
+                           required("dtype", dtype_schema()),
+                           required("shape", shape_schema()),
+                           optional("placements", or_null(list(text()))),
+                           required("data", stored_data_schema()),
+                           expected("hash", hash()),
+                           expected("chunks", list(object(std::move(of_chunk))))};
+  fields.insert(fields.end(), further.begin(), further.end());
+  return object(std::move(fields));
+}
+
+Schema dcp_native_schema() {
+  using namespace schema;
+  Schema count = integer({.min = 0});
+  Schema tensor = dcp_tensor_schema(
+      {expected("offsets", shape_schema()), expected("sizes", shape_schema()),
+       optional("index", count), expected("file", text()), expected("offset", count),
+       expected("length", count), expected("data_at", count), expected("data_len", count)});
+  Schema value =
+      object({required("fqn", text()), expected("path", list(any())), expected("value", any()),
+              optional("file", text()), optional("offset", count), optional("length", count)});
+  return object({required("dir", text()), required("world", integer({.min = 1})),
+                 optional("mesh", any()), optional("writer", any()),
+                 required("tensors", list(tensor)), expected("objects", list(value)),
+                 expected("paths", map(list(any()))), optional("version", text())});
+}
+
+DType tensor_case_dtype(const CaseField& field) { return dtype_from_string(field["dtype"].text()); }
+
+// Compares dtype, shape and all elements, which come from the chunks.
+void compare_tensor(const checkpoint::Store& store, const std::string& folder,
+                    const CaseField& field, const StoredTensor& tensor, CaseReport& report) {
+  const std::string& name = tensor.name;
+  report.expect_equal(name + ": dtype", field["dtype"].text(),
+                      std::string(dtype_name(tensor.dtype)));
+  report.expect_equal(name + ": shape", field["shape"].shape(), tensor.shape);
+  std::vector<std::byte> bytes = checkpoint::read_tensor(store, folder, tensor);
+  report.expect_equal(name + ": hash", field["hash"].text(), bits_text(bytes));
+  if (stored_data(field["data"], checkpoint::stored_dtype(tensor_case_dtype(field)),
+                  field["shape"]) != bytes)
+    report.mismatch(name + ": the elements differ from the formula's");
+}
+
+// The bytes that lie at data_at are those that the reader found.
+void compare_place(const checkpoint::Store& store, const std::string& folder,
+                   const StoredTensor& tensor, const StoredChunk& chunk, const CaseField& field,
+                   CaseReport& report) {
+  std::vector<std::byte> data = checkpoint::read_chunk(store, folder, tensor, chunk);
+  report.expect_equal(tensor.name + ": data_len", field["data_len"].integer(),
+                      std::int64_t(data.size()));
+  std::vector<std::byte> there(data.size());
+  store.read(checkpoint::joined(folder, chunk.file), field["data_at"].integer(), there);
+  if (there != data) report.mismatch(tensor.name + ": other bytes lie at data_at");
+}
+
+void compare_native_chunks(const checkpoint::Store& store, const std::string& folder,
+                           const CaseField& field, const StoredTensor& tensor, CaseReport& report) {
+  std::vector<CaseField> chunks = field["chunks"].items();
+  if (!report.expect_equal(tensor.name + ": number of chunks", chunks.size(), tensor.chunks.size()))
+    return;
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    const StoredChunk& chunk = tensor.chunks[i];
+    std::string who = fmt::format("{}: chunk {}: ", tensor.name, i);
+    report.expect_equal(who + "offsets", chunks[i]["offsets"].dims(), chunk.box.offsets);
+    report.expect_equal(who + "sizes", chunks[i]["sizes"].dims(), chunk.box.sizes);
+    report.expect_equal(who + "file", chunks[i]["file"].text(), chunk.file);
+    report.expect_equal(who + "offset", chunks[i]["offset"].integer(), chunk.begin);
+    report.expect_equal(who + "length", chunks[i]["length"].integer(), chunk.bytes);
+    compare_place(store, folder, tensor, chunk, chunks[i], report);
+  }
+}
+
+JsonValue json_value(const CaseField& field) { return JsonValue::parse(field.value().dump()); }
+
+void compare_path(const std::string& who, const CaseField& field,
+                  const std::vector<JsonValue>& path, CaseReport& report) {
+  report.expect_equal(who + ": path", json_value(field).text(),
+                      JsonValue{JsonValue::List(path.begin(), path.end())}.text());
+}
+
+void verify_dcp_native(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
+  auto store = case_folder(recorded);
+  std::string folder = recorded["dir"].text();
+  Catalog catalog = checkpoint::read_dcp(store, folder);
+  std::vector<CaseField> tensors = recorded["tensors"].items();
+  report.expect_equal("number of tensors", tensors.size(), catalog.tensors.size());
+  for (const CaseField& field : tensors) {
+    const StoredTensor* tensor = catalog.find(field["fqn"].text());
+    if (tensor == nullptr) {
+      report.mismatch("no tensor " + field["fqn"].text());
+      continue;
+    }
+    compare_tensor(store, folder, field, *tensor, report);
+    compare_native_chunks(store, folder, field, *tensor, report);
+  }
+  std::vector<CaseField> objects = recorded["objects"].items();
+  report.expect_equal("number of objects", objects.size(), catalog.objects.size());
+  for (const CaseField& field : objects) {
+    std::string name = field["fqn"].text();
+    const checkpoint::StoredObject* object = catalog.find_object(name);
+    if (object == nullptr) {
+      report.mismatch("no object " + name);
+      continue;
+    }
+    report.expect_equal(name + ": value", json_value(field["value"]).text(), object->value.text());
+    compare_path(name, field["path"], object->path, report);
+  }
+  for (const std::string& name : recorded["paths"].keys()) {
+    auto found = std::find_if(catalog.paths.begin(), catalog.paths.end(),
+                              [&](const auto& entry) { return entry.first == name; });
+    if (found == catalog.paths.end())
+      report.mismatch("no path of " + name);
+    else
+      compare_path(name, recorded["paths"][name], found->second, report);
+  }
+}
+
+Schema dcp_hf_schema() {
+  using namespace schema;
+  Schema count = integer({.min = 0});
+  schema::Fields box = {expected("file", text()), expected("shape", shape_schema()),
+                        expected("begin", count), expected("end", count), expected("hash", hash())};
+  schema::Fields chunk = box, whole = box;
+  chunk.push_back(expected("offsets", shape_schema()));
+  whole.push_back(expected("equals_global", flag()));
+  Schema file =
+      object({expected("header_len", count), expected("metadata", or_null(map(any_text()))),
+              expected("names", list(text()))});
+  return object(
+      {required("dir", text()), required("world", integer({.min = 1})), optional("mesh", any()),
+       optional("writer", any()),
+       required("tensors", list(dcp_tensor_schema(chunk, {optional("whole", object(whole))}))),
+       expected("files", map(file)), optional("index", any()), optional("fault", text()),
+       optional("save_error", any_text())});
+}
+
+void compare_files(const RecordedCase& recorded, const checkpoint::Store& store,
+                   CaseReport& report) {
+  for (const std::string& name : recorded["files"].keys()) {
+    CaseField file = recorded["files"][name];
+    auto header = checkpoint::read_safetensors_header(
+        store, checkpoint::joined(recorded["dir"].text(), name));
+    report.expect_equal(name + ": header_len", file["header_len"].integer(), header.length);
+    checkpoint::SafetensorsMetadata metadata;
+    if (CaseField entries = file["metadata"]; !entries.is_null()) {
+      metadata.emplace();
+      for (const std::string& key : entries.keys()) (*metadata)[key] = entries[key].text();
+    }
+    if (metadata != header.metadata) report.mismatch(name + ": metadata differ");
+    std::vector<std::string> names;
+    for (const auto& entry : header.tensors) names.push_back(entry.name);
+    std::vector<std::string> listed = file["names"].texts();
+    std::sort(names.begin(), names.end());
+    std::sort(listed.begin(), listed.end());
+    report.expect_equal(name + ": names", listed, names);
+  }
+}
+
+// The bytes of a box are where the case has them: begin and end count from the header's end.
+void compare_box(const checkpoint::Store& store, const std::string& folder, const CaseField& box,
+                 const std::string& who, const std::string& dir, const StoredTensor& tensor,
+                 const StoredChunk& chunk, CaseReport& report) {
+  std::string file = checkpoint::joined(folder, chunk.file);
+  auto header = checkpoint::read_safetensors_header(store, file);
+  report.expect_equal(who + "file", checkpoint::joined(dir, box["file"].text()), file);
+  report.expect_equal(who + "shape", box["shape"].shape(), chunk.box.sizes);
+  report.expect_equal(who + "begin", box["begin"].integer(), chunk.begin - header.data_begin());
+  report.expect_equal(who + "end", box["end"].integer(),
+                      chunk.begin + chunk.bytes - header.data_begin());
+  report.expect_equal(who + "hash", box["hash"].text(),
+                      bits_text(checkpoint::read_chunk(store, folder, tensor, chunk)));
+}
+
+void compare_whole(const checkpoint::Store& store, const CaseField& field, const std::string& dir,
+                   const Catalog& consolidated, CaseReport& report) {
+  std::string name = field["fqn"].text();
+  const StoredTensor* tensor = consolidated.find(name);
+  if (tensor == nullptr || tensor->chunks.size() != 1) {
+    report.mismatch(name + ": not whole in a consolidated file");
+    return;
+  }
+  CaseField whole = field["whole"];
+  compare_box(store, dir, whole, name + ": whole: ", dir, *tensor, tensor->chunks[0], report);
+  std::string hash = bits_text(checkpoint::read_chunk(store, dir, *tensor, tensor->chunks[0]));
+  report.expect_equal(name + ": equals_global", whole["equals_global"].boolean(),
+                      hash == field["hash"].text());
+}
+
+void verify_dcp_hf(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
+  auto store = case_folder(recorded);
+  std::string dir = recorded["dir"].text();
+  compare_files(recorded, store, report);
+  std::vector<std::string> below = store.folders(dir);
+  bool has_shards = std::find(below.begin(), below.end(), "sharded") != below.end();
+  std::string folder = has_shards ? checkpoint::joined(dir, "sharded") : dir;
+  Catalog catalog = checkpoint::read_hugging_face(store, folder);
+  std::vector<CaseField> tensors = recorded["tensors"].items();
+  report.expect_equal("number of tensors", tensors.size(), catalog.tensors.size());
+  std::optional<Catalog> consolidated;
+  for (const CaseField& field : tensors) {
+    const StoredTensor* tensor = catalog.find(field["fqn"].text());
+    if (tensor == nullptr) {
+      report.mismatch("no tensor " + field["fqn"].text());
+      continue;
+    }
+    compare_tensor(store, folder, field, *tensor, report);
+    std::vector<CaseField> chunks = field["chunks"].items();
+    if (!report.expect_equal(tensor->name + ": number of chunks", chunks.size(),
+                             tensor->chunks.size()))
+      continue;
+    for (std::size_t i = 0; i < chunks.size(); ++i) {
+      std::string who = fmt::format("{}: chunk {}: ", tensor->name, i);
+      report.expect_equal(who + "offsets", chunks[i]["offsets"].dims(),
+                          tensor->chunks[i].box.offsets);
+      compare_box(store, folder, chunks[i], who, dir, *tensor, tensor->chunks[i], report);
+    }
+    if (!field.has("whole")) continue;
+    if (!consolidated) consolidated = checkpoint::read_hugging_face(store, dir);
+    compare_whole(store, field, dir, *consolidated, report);
+  }
+}
+
+const CaseKind dcp_native_kind(
+    {.name = "dcp_native",
+     .summary = "what a checkpoint of torch.distributed.checkpoint holds, and where",
+     .schema = dcp_native_schema,
+     .verifier = verify_dcp_native});
+
+const CaseKind dcp_hf_kind(
+    {.name = "dcp_hf",
+     .summary = "what safetensors files of torch.distributed.checkpoint hold, and where",
+     .schema = dcp_hf_schema,
+     .verifier = verify_dcp_hf});
+
+}  // namespace
+
+}  // namespace simmesh

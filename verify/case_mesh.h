@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mesh/device_mesh.h"
@@ -42,6 +43,9 @@ CaseMesh read_fitting_mesh(const RecordedCase& recorded);
 // The same of an object within a case that has these fields.
 CaseMesh read_mesh(const CaseField& owner);
 CaseMesh read_fitting_mesh(const CaseField& owner);
+
+// read_mesh_at reads a mesh in another field than "mesh"; its world is as large as it needs.
+CaseMesh read_mesh_at(const CaseField& owner, std::string_view name);
 
 // mesh_schema is the field "mesh", world_schema the field "world". Sizes that make no mesh are left
 // to view, which refuses them as PyTorch does.

@@ -14,6 +14,7 @@ using nlohmann::json;
 struct CaseDocument {
   json value;
   CasePlace place;
+  std::string text;
 };
 
 namespace {
@@ -187,14 +188,21 @@ RecordedCase RecordedCase::parse(std::string_view text, CasePlace place) {
                               scan.fault_offset ? fmt::format(" at byte {}", offset) : ""));
   }
   RecordedCase recorded;
-  recorded.document_ =
-      std::make_shared<const CaseDocument>(CaseDocument{parse_json(text), std::move(place)});
+  recorded.document_ = std::make_shared<const CaseDocument>(
+      CaseDocument{parse_json(text), std::move(place), std::string(text)});
   recorded.kind_ = printable(recorded["kind"]);
   recorded.id_ = printable(recorded["id"]);
   return recorded;
 }
 
 const CasePlace& RecordedCase::place() const { return document_->place; }
+
+std::vector<std::string> RecordedCase::keys_in_order(const std::string& field) const {
+  std::vector<std::string> keys;
+  auto whole = nlohmann::ordered_json::parse(document_->text);
+  for (const auto& entry : whole.at(field).items()) keys.push_back(entry.key());
+  return keys;
+}
 
 CaseField RecordedCase::root() const { return {document_->value, *document_}; }
 

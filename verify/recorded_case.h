@@ -113,6 +113,9 @@ class RecordedCase {
   const CasePlace& place() const;
 
   CaseField root() const;
+  // keys_in_order returns the names of a field's own fields as they stand in the text, for a state
+  // dict, in which their order counts.
+  std::vector<std::string> keys_in_order(const std::string& field) const;
   CaseField operator[](std::string_view name) const { return root()[name]; }
   std::optional<CaseField> find(std::string_view name) const { return root().find(name); }
   bool has(std::string_view name) const { return root().has(name); }

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/mapping/mapping.h"
+#include "checkpoint/mapping/statement.h"
+
+namespace simmesh::checkpoint {
+
+// expanded returns a statement without macros, once for each layer that "$LAYER_ID" stands for, and
+// with the names that "*" stands for. Raises a ValueError where a stored name fits neither.
+std::vector<Statement> expanded(const Statement& statement,
+                                const std::map<std::string, StoredShape>& stored);
+
+}  // namespace simmesh::checkpoint

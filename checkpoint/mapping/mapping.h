@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/mapping/mapped_tensor.h"
+#include "checkpoint/mapping/statement.h"
+
+namespace simmesh::checkpoint {
+
+// StoredShape is what a mapping has to know of a stored tensor.
+struct StoredShape {
+  Shape shape;
+  DType dtype = DType::float32;
+};
+
+// Mapping says which tensors can be loaded from stored ones under a list of statements. Statements
+// run in order and see what earlier ones made; a name that a statement made hides a stored one. A
+// statement is also run for optimiser states, where all names on its left have them stored with one
+// of Paddle's endings (".w_0", ".moment1_0", ".moment2_0", ".beta1_pow_acc_0", ".beta2_pow_acc_0"):
+// powers are taken over and not cut, joined or permuted, and states in float32 are not cast.
+class Mapping {
+ public:
+  // Raises a ValueError that shows the statement: for names that aren't there, for shapes that
+  // don't fit, for sizes that can't be cut into equal parts.
+  Mapping(const std::vector<std::string>& statements,
+          const std::map<std::string, StoredShape>& stored);
+
+  // find returns how a tensor is made; null for one that neither a statement nor a stored tensor
+  // gives.
+  const MappedTensor* find(const std::string& name) const;
+  // is_left_alone says whether a statement "_ -> name" lets the target keep what it has.
+  bool is_left_alone(const std::string& name) const;
+  // is_used says whether a statement names a stored tensor on its left.
+  bool is_used(const std::string& stored) const;
+
+ private:
+  void run(const Statement& statement);
+  void run_states(const Statement& statement);
+  void apply(const Statement& statement);
+  std::vector<MappedTensor> taken(const Statement& statement) const;
+
+  std::map<std::string, StoredShape> stored_;
+  std::map<std::string, MappedTensor> tensors_;
+  std::map<std::string, bool> left_alone_, used_;
+};
+
+}  // namespace simmesh::checkpoint

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,8 @@ struct StoredChunk {
   std::string file;  // relative to the checkpoint's folder
   std::int64_t begin = 0, bytes = 0;
   Encoding encoding = Encoding::raw;
+  // bits_hash of the bytes, where the checkpoint has one: what is read is compared with it.
+  std::optional<std::uint64_t> hash = {};
 };
 
 // StoredTensor is a tensor as a checkpoint holds it: in boxes that don't overlap and leave nothing

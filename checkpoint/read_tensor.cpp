@@ -1,6 +1,7 @@
 #include "checkpoint/read_tensor.h"
 
 #include "checkpoint/dcp/dcp_checkpoint.h"
+#include "core/check/bits_hash.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
@@ -16,6 +17,11 @@ std::vector<std::byte> read_chunk(const Store& store, const std::string& folder,
           joined(store.name(), file), tensor.name, to_string(chunk.box), size);
   std::vector<std::byte> bytes(static_cast<std::size_t>(chunk.bytes));
   store.read(file, chunk.begin, bytes);
+  if (chunk.hash && bits_hash(bytes) != *chunk.hash)
+    raise(ErrorKind::value_error, "checkpoint/read",
+          "{}, bytes [{}, {}): '{}' {} is corrupt: its checksum isn't the one it was saved with",
+          joined(store.name(), file), chunk.begin, chunk.begin + chunk.bytes, tensor.name,
+          to_string(chunk.box));
   return bytes;
 }
 

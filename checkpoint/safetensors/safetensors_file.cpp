@@ -87,12 +87,23 @@ SafetensorsLayout lay_out_safetensors(const std::vector<WrittenTensor>& tensors,
   return layout;
 }
 
+std::vector<std::byte> safetensors_header_bytes(const SafetensorsLayout& layout) {
+  auto length = bytes_of_length(layout.text.size());
+  auto text = gsl::as_bytes(gsl::span<const char>(layout.text));
+  std::vector<std::byte> bytes(length.begin(), length.end());
+  bytes.insert(bytes.end(), text.begin(), text.end());
+  return bytes;
+}
+
+void write_safetensors(OutputFile& file, const SafetensorsLayout& layout,
+                       const std::vector<WrittenTensor>& tensors) {
+  file.append(safetensors_header_bytes(layout));
+  for (std::size_t i : layout.order) file.append(tensors[i].bytes);
+}
+
 void write_safetensors(OutputFile& file, const std::vector<WrittenTensor>& tensors,
                        const SafetensorsMetadata& metadata) {
-  SafetensorsLayout layout = lay_out_safetensors(tensors, metadata);
-  file.append(bytes_of_length(layout.text.size()));
-  file.append(gsl::as_bytes(gsl::span<const char>(layout.text)));
-  for (std::size_t i : layout.order) file.append(tensors[i].bytes);
+  write_safetensors(file, lay_out_safetensors(tensors, metadata), tensors);
 }
 
 }  // namespace simmesh::checkpoint

@@ -41,7 +41,14 @@ struct SafetensorsLayout {
 SafetensorsLayout lay_out_safetensors(const std::vector<WrittenTensor>& tensors,
                                       const SafetensorsMetadata& metadata = {});
 
-// write_safetensors appends a whole file, with the bytes that the safetensors package writes.
+// safetensors_header_bytes returns what stands before the data of a file: the length of the
+// header's text, and the text.
+std::vector<std::byte> safetensors_header_bytes(const SafetensorsLayout& layout);
+
+// write_safetensors appends a whole file, with the bytes that the safetensors package writes. The
+// layout is that of these tensors.
+void write_safetensors(OutputFile& file, const SafetensorsLayout& layout,
+                       const std::vector<WrittenTensor>& tensors);
 void write_safetensors(OutputFile& file, const std::vector<WrittenTensor>& tensors,
                        const SafetensorsMetadata& metadata = {});
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -16,6 +17,8 @@ namespace simmesh::checkpoint {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* lock_file = ".lock";
 
 [[noreturn]] void fail_in_folder(const std::string& what, const std::string& place,
                                  const std::string& why) {
@@ -39,6 +42,15 @@ class FileHandle {
 
  private:
   int handle_;
+};
+
+// The system lets a lock go when the last handle of the file is closed.
+class DirectoryLock final : public StoreLock {
+ public:
+  explicit DirectoryLock(FileHandle file) : file_(std::move(file)) {}
+
+ private:
+  FileHandle file_;
 };
 
 class DirectoryFile final : public OutputFile {
@@ -132,6 +144,18 @@ std::unique_ptr<OutputFile> DirectoryStore::create(const std::string& path) {
   FileHandle file(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC);
   if (!file.is_open()) fail_in_folder("create", target);
   return std::make_unique<DirectoryFile>(std::move(file), target);
+}
+
+std::unique_ptr<StoreLock> DirectoryStore::lock() {
+  std::string path = place(lock_file);
+  std::error_code error;
+  fs::create_directories(root_, error);
+  if (error) fail_in_folder("make the folder", root_, error.message());
+  FileHandle file(path, O_RDWR | O_CREAT | O_CLOEXEC);
+  if (!file.is_open()) fail_in_folder("open", path);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    fail_in_folder("lock", path, "another save is under way");
+  return std::make_unique<DirectoryLock>(std::move(file));
 }
 
 void DirectoryStore::sync_folder(const std::string& folder) {

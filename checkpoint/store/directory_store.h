@@ -19,6 +19,7 @@ class DirectoryStore final : public Store {
   std::optional<std::int64_t> size(const std::string& path) const override;
   void read(const std::string& path, std::int64_t begin, MutableBytes out) const override;
   std::unique_ptr<OutputFile> create(const std::string& path) override;
+  std::unique_ptr<StoreLock> lock() override;
   void sync_folder(const std::string& folder) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;

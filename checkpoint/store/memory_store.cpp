@@ -53,6 +53,18 @@ class MemoryStore::Output final : public OutputFile {
   std::shared_ptr<Node> file_;
 };
 
+class MemoryStore::Lock final : public StoreLock {
+ public:
+  explicit Lock(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  ~Lock() override {
+    std::lock_guard lock(state_->mutex);
+    state_->is_locked = false;
+  }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
 MemoryStore::MemoryStore() : state_(std::make_shared<State>()) { state_->root.is_folder = true; }
 
 const MemoryStore::Node* MemoryStore::find(const std::string& path) const {
@@ -132,6 +144,13 @@ std::unique_ptr<OutputFile> MemoryStore::create(const std::string& path) {
   auto file = std::make_shared<Node>();
   if (!node->names.emplace(name, file).second) fail_in_memory("create", path, "the file exists");
   return std::make_unique<Output>(state_, std::move(file));
+}
+
+std::unique_ptr<StoreLock> MemoryStore::lock() {
+  std::lock_guard lock(state_->mutex);
+  if (state_->is_locked) fail_in_memory("lock", "", "another save is under way");
+  state_->is_locked = true;
+  return std::make_unique<Lock>(state_);
 }
 
 void MemoryStore::sync_folder(const std::string& folder) {

@@ -22,6 +22,7 @@ class MemoryStore final : public Store {
   std::optional<std::int64_t> size(const std::string& path) const override;
   void read(const std::string& path, std::int64_t begin, MutableBytes out) const override;
   std::unique_ptr<OutputFile> create(const std::string& path) override;
+  std::unique_ptr<StoreLock> lock() override;
   void sync_folder(const std::string& folder) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
@@ -50,8 +51,10 @@ class MemoryStore final : public Store {
   struct State {
     mutable std::mutex mutex;
     Node root;
+    bool is_locked = false;
   };
   class Output;
+  class Lock;
 
   const Node* find(const std::string& path) const;
   Node* find(const std::string& path);

@@ -24,6 +24,13 @@ class OutputFile {
   virtual void sync() = 0;
 };
 
+// StoreLock is held by one writer of a store; it is let go when it is destroyed, or when the
+// process ends.
+class StoreLock {
+ public:
+  virtual ~StoreLock() = default;
+};
+
 // Store is where checkpoints lie: files by path, with '/' between folders. It is a seam, so that a
 // test can keep them in memory and let any operation fail: see MemoryStore, DirectoryStore and
 // FaultyStore. Any number of ranks may use one store; it raises a RuntimeError that names store and
@@ -53,6 +60,8 @@ class Store {
 
   // create makes a file, and the folders above it; raises where it exists already.
   virtual std::unique_ptr<OutputFile> create(const std::string& path) = 0;
+  // lock keeps other writers out; raises a RuntimeError where one has it.
+  virtual std::unique_ptr<StoreLock> lock() = 0;
   // sync_folder makes the names in a folder survive that the machine stops.
   virtual void sync_folder(const std::string& folder) = 0;
   // rename moves a file, replacing one of the new name, or a folder to a name that isn't taken: at

@@ -48,8 +48,9 @@ Schema paddle_checkpoint_schema() {
                  expected("files", list(text())), expected("contents", map(map(bits))),
                  expected("state", map(list(entry))), expected("storage", list(place)),
                  expected("names", map(list(any()))), expected("local", flag()),
-                 expected("reads", list(or_null(list(text())))), expected("read_items", list(list(item))),
-                 expected("after", list(map(bits))), optional("oracle", any())});
+                 expected("reads", list(or_null(list(text())))),
+                 expected("read_items", list(list(item))), expected("after", list(map(bits))),
+                 optional("oracle", any())});
 }
 
 std::string file_of(std::size_t rank) { return fmt::format("{}_0.distcp", rank); }

@@ -1,0 +1,224 @@
+#include "checkpoint/load.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "checkpoint/exchange.h"
+#include "checkpoint/fetch.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/mapping/load_mapped.h"
+#include "checkpoint/mapping/mapping.h"
+#include "checkpoint/open.h"
+#include "checkpoint/piece.h"
+#include "collectives/collectives.h"
+#include "core/check/error.h"
+#include "core/memory/ledger.h"
+
+namespace simmesh::checkpoint {
+
+namespace {
+
+constexpr std::size_t listed_max = 20;
+
+// Rank 0 reads what the checkpoint holds, and tells the others.
+OpenCheckpoint open_together(const Location& location, const ProcessGroup& world) {
+  OpenCheckpoint opened;
+  together(world, [&] {
+    if (world.rank() == 0) opened = open(location);
+  });
+  std::string text = world.rank() == 0 ? catalog_text(opened.catalog) : "";
+  text = broadcast_object(text, 0, world);
+  opened.folder = broadcast_object(opened.folder, 0, world);
+  if (world.rank() != 0) opened.catalog = parse_catalog(text);
+  return opened;
+}
+
+// Names of all ranks: some values are of a rank alone.
+std::set<std::string> all_names(const StateDict& state, const ProcessGroup& world) {
+  std::string text;
+  for (const StateDict::Entry& entry : state.entries()) text += entry.name + '\0';
+  std::set<std::string> names;
+  for (const std::string& other : all_gather_text(text, world))
+    for (std::size_t begin = 0; begin < other.size();) {
+      std::size_t end = other.find('\0', begin);
+      names.insert(other.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  return names;
+}
+
+// Load is the work of one rank.
+class Load {
+ public:
+  Load(StateDict& state, const Location& location, const LoadOptions& options)
+      : state_(state),
+        location_(location),
+        options_(options),
+        world_(ProcessGroup::world()),
+        opened_(open_together(location, world_)),
+        mapping_(options.mapping, stored_shapes()) {
+    for (std::size_t i = 0; i < opened_.catalog.tensors.size(); ++i)
+      places_[opened_.catalog.tensors[i].name] = i;
+    for (const StoredObject& object : opened_.catalog.objects) objects_[object.name] = &object;
+  }
+
+  LoadReport run();
+
+ private:
+  std::map<std::string, StoredShape> stored_shapes() const;
+  void compare();
+  void compare_tensor(const LocalTensor& local);
+  void refuse_differences() const;
+  void want(const LocalTensor& local);
+  void fill(const Fetched& fetched);
+  void load_objects();
+
+  // A piece of a tensor of this rank, and which of the wanted boxes it is made of.
+  struct Target {
+    const MappedTensor* mapped;
+    Piece piece;
+    std::size_t first_want, wants;
+  };
+
+  StateDict& state_;
+  const Location& location_;
+  const LoadOptions& options_;
+  ProcessGroup world_;
+  OpenCheckpoint opened_;
+  Mapping mapping_;
+  std::map<std::string, std::size_t> places_;
+  std::map<std::string, const StoredObject*> objects_;
+  std::vector<LocalTensor> locals_;
+  std::vector<WantedBox> wanted_;
+  std::vector<Target> targets_;
+  std::vector<std::string> mismatched_;
+  LoadReport report_;
+};
+
+std::map<std::string, StoredShape> Load::stored_shapes() const {
+  std::map<std::string, StoredShape> shapes;
+  for (const StoredTensor& tensor : opened_.catalog.tensors)
+    if (auto dtype = tensor_dtype(tensor.dtype)) shapes[tensor.name] = {tensor.shape, *dtype};
+  return shapes;
+}
+
+void Load::compare_tensor(const LocalTensor& local) {
+  if (mapping_.is_left_alone(local.name)) return;
+  const MappedTensor* mapped = mapping_.find(local.name);
+  if (mapped == nullptr) {
+    auto place = places_.find(local.name);
+    if (place != places_.end())
+      mismatched_.push_back(fmt::format("'{}': expected {}, got {}, which no tensor holds",
+                                        local.name, to_string(local.dtype),
+                                        to_string(opened_.catalog.tensors[place->second].dtype)));
+    else if (objects_.contains(local.name))
+      mismatched_.push_back(fmt::format("'{}': expected a tensor, got another value", local.name));
+    else
+      report_.missing.push_back(local.name);
+    return;
+  }
+  if (mapped->shape != local.shape || mapped->dtype() != local.dtype)
+    mismatched_.push_back(fmt::format("'{}': expected {}{}, got {}{}", local.name,
+                                      to_string(local.dtype), to_string(local.shape),
+                                      to_string(mapped->dtype()), to_string(mapped->shape)));
+}
+
+void Load::compare() {
+  for (const LocalTensor& local : locals_) compare_tensor(local);
+  for (const StateDict::Entry& entry : state_.entries()) {
+    if (!std::holds_alternative<JsonValue>(entry.value) || objects_.contains(entry.name)) continue;
+    if (places_.contains(entry.name))
+      mismatched_.push_back(
+          fmt::format("'{}': expected a value that is no tensor, got one", entry.name));
+    else
+      report_.missing.push_back(entry.name);
+  }
+  std::set<std::string> names = all_names(state_, world_);
+  for (const auto& [name, place] : places_)
+    if (!names.contains(name) && !mapping_.is_used(name)) report_.unexpected.push_back(name);
+  for (const auto& [name, object] : objects_)
+    if (!names.contains(name)) report_.unexpected.push_back(name);
+}
+
+std::string listed(std::string_view what, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  std::string text = fmt::format("\n  {}: ", what);
+  for (std::size_t i = 0; i < std::min(names.size(), listed_max); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > listed_max) text += fmt::format(", and {} more", names.size() - listed_max);
+  return text;
+}
+
+void Load::refuse_differences() const {
+  std::string text;
+  if (!options_.allow_missing) text += listed("not in the checkpoint", report_.missing);
+  if (!options_.allow_unexpected) text += listed("only in the checkpoint", report_.unexpected);
+  text += listed("different", mismatched_);
+  if (!text.empty())
+    raise(ErrorKind::key_error, "checkpoint/load", "{} doesn't fit what is to be loaded:{}",
+          location_.text(), text);
+}
+
+void Load::want(const LocalTensor& local) {
+  const MappedTensor* mapped = mapping_.find(local.name);
+  if (mapped == nullptr || mapping_.is_left_alone(local.name)) return;
+  for (const Piece& piece : local.pieces) {
+    std::size_t first = wanted_.size();
+    for (MappedPiece source : mapped->pieces)
+      if (within(source, piece.box)) wanted_.push_back({places_.at(source.stored), source.source});
+    targets_.push_back({mapped, piece, first, wanted_.size() - first});
+  }
+}
+
+void Load::fill(const Fetched& fetched) {
+  Ledger::Uncharged host;
+  for (Target& target : targets_) {
+    // Boxes come in the order in which they were wanted.
+    std::size_t next = target.first_want;
+    Tensor values = load_mapped(
+        *target.mapped, target.piece.box, [&](const std::string& stored, const Box& box) {
+          DType dtype = *tensor_dtype(opened_.catalog.tensors[places_.at(stored)].dtype);
+          Tensor part = empty(box.sizes, dtype);
+          unpack(fetched.bytes[next++], part);
+          return part;
+        });
+    copy_(target.piece.part, values);
+  }
+}
+
+void Load::load_objects() {
+  for (std::size_t i = 0; i < state_.entries().size(); ++i) {
+    const StateDict::Entry& entry = state_.entries()[i];
+    auto found = objects_.find(entry.name);
+    if (std::holds_alternative<JsonValue>(entry.value) && found != objects_.end())
+      state_.set_loaded(entry.name, found->second->value);
+  }
+}
+
+LoadReport Load::run() {
+  together(world_, [&] { locals_ = local_tensors(state_); });
+  compare();
+  together(world_, [&] { refuse_differences(); });
+  for (const LocalTensor& local : locals_) want(local);
+  Fetched fetched = fetch(*location_.store, opened_, wanted_, world_);
+  report_.bytes_needed = fetched.bytes_needed;
+  report_.bytes_read = fetched.bytes_read;
+  fill(fetched);
+  load_objects();
+  return report_;
+}
+
+}  // namespace
+
+LoadReport load(StateDict& state, const Location& location, const LoadOptions& options) {
+  return Load(state, location, options).run();
+}
+
+LoadReport load(StateDict&& state, const Location& location, const LoadOptions& options) {
+  return load(state, location, options);
+}
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "checkpoint/catalog.h"
+#include "checkpoint/location.h"
+
+namespace simmesh::checkpoint {
+
+// OpenCheckpoint is a checkpoint whose catalog was read, and where its files lie.
+struct OpenCheckpoint {
+  Catalog catalog;
+  std::string folder;  // in the store; the files of chunks are relative to it
+};
+
+// open reads what a checkpoint holds, of any format that is known: one of ours, PyTorch's DCP
+// (.metadata), safetensors files of Hugging Face or of DCP, or a single safetensors file. Raises a
+// ValueError for a folder that is none of these, and for a broken one.
+OpenCheckpoint open(const Location& location);
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+
+#include "checkpoint/store/store.h"
+
+namespace simmesh::checkpoint {
+
+// MachineStopped is thrown by a FaultyStore whose machine has stopped. It is no Error: a program
+// that catches errors doesn't live to see it.
+struct MachineStopped {};
+
+// FaultyStore is a store in which one operation goes wrong. Operations that change something are
+// counted from 1 on: creating, writing, syncing, renaming, removing. Copies are the same store.
+class FaultyStore final : public Store {
+ public:
+  enum class Fault : std::uint8_t {
+    none,         // operations are counted
+    stop_before,  // the machine stops before the operation, and nothing happens after it
+    stop_after,   // or right after it
+    fail,         // the operation raises a RuntimeError and does nothing
+    short_write,  // a write writes half of its bytes and then raises; else like fail
+    disk_full,    // from the operation on, whatever creates or writes raises
+  };
+  struct Plan {
+    Fault fault = Fault::none;
+    std::int64_t operation = 0;
+  };
+
+  FaultyStore(std::shared_ptr<Store> store, const Plan& plan);
+
+  // operations returns how many have been counted; what the last one was is in words.
+  std::int64_t operations() const;
+  const std::vector<std::string>& log() const;
+
+  std::string name() const override { return store_->name(); }
+  std::vector<std::string> files(const std::string& folder) const override;
+  std::vector<std::string> folders(const std::string& folder) const override;
+  std::optional<std::int64_t> size(const std::string& path) const override;
+  void read(const std::string& path, std::int64_t begin, MutableBytes out) const override;
+  std::unique_ptr<OutputFile> create(const std::string& path) override;
+  std::unique_ptr<StoreLock> lock() override { return store_->lock(); }
+  void sync_folder(const std::string& folder) override;
+  void rename(const std::string& from, const std::string& to) override;
+  void remove(const std::string& path) override;
+
+ private:
+  struct State;
+  class Output;
+
+  std::shared_ptr<Store> store_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,73 @@
+#include "checkpoint/verify.h"
+
+#include <algorithm>
+#include <set>
+
+#include "checkpoint/manifest.h"
+#include "checkpoint/open.h"
+#include "checkpoint/read_tensor.h"
+#include "core/check/bits_hash.h"
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+namespace {
+
+// Runs a check, and keeps what it raises.
+template <class Check>
+void keep_error(std::vector<std::string>& problems, const Check& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    problems.emplace_back(error.message());
+  }
+}
+
+void verify_chunks(const Store& store, const OpenCheckpoint& opened,
+                   std::vector<std::string>& problems) {
+  for (const StoredTensor& tensor : opened.catalog.tensors)
+    for (const StoredChunk& chunk : tensor.chunks)
+      keep_error(problems, [&] { read_chunk(store, opened.folder, tensor, chunk); });
+}
+
+// Files of a checkpoint of ours: their sizes, their headers, and that there are no others.
+void verify_files(const Location& location, const Manifest& manifest,
+                  std::vector<std::string>& problems) {
+  const Store& store = *location.store;
+  std::set<std::string> expected = {manifest_file, commit_file};
+  for (const ManifestFile& file : manifest.files) {
+    expected.insert(file.name);
+    std::string path = joined(location.name, file.name);
+    std::optional<std::int64_t> size = store.size(path);
+    if (size != file.bytes) {
+      problems.push_back(fmt::format("{}: {}, expected {} bytes", joined(store.name(), path),
+                                     size ? fmt::format("{} bytes", *size) : "missing",
+                                     file.bytes));
+      continue;
+    }
+    std::vector<std::byte> header(static_cast<std::size_t>(file.header_bytes));
+    store.read(path, 0, header);
+    if (bits_hash(header) != file.header_hash)
+      problems.push_back(fmt::format("{}, bytes [0, {}): the header is corrupt",
+                                     joined(store.name(), path), file.header_bytes));
+  }
+  for (const std::string& file : store.files(location.name))
+    if (!expected.contains(file))
+      problems.push_back(fmt::format("{}: not a file of the checkpoint",
+                                     joined(store.name(), joined(location.name, file))));
+}
+
+}  // namespace
+
+std::vector<std::string> verify(const Location& location) {
+  std::vector<std::string> problems;
+  keep_error(problems, [&] {
+    OpenCheckpoint opened = open(location);
+    if (opened.catalog.format == "simmesh")
+      verify_files(location, read_manifest(*location.store, location.name), problems);
+    verify_chunks(*location.store, opened, problems);
+  });
+  return problems;
+}
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,171 @@
+#include <cstdio>
+#include <gmock/gmock.h>
+
+#include "checkpoint/store/faulty_store.h"
+#include "checkpoint/store/memory_store.h"
+#include "checkpoint/verify.h"
+#include "core/check/error.h"
+#include "tests/checkpoint/sample_state.h"
+#include "tests/checkpoint/worlds.h"
+
+namespace simmesh::checkpoint {
+namespace {
+
+using testing::has_round;
+using testing::run_world;
+using testing::sample_state;
+using testing::sample_tensors;
+
+constexpr std::int64_t ranks = 2;
+
+void save_round(const std::shared_ptr<Store>& store, std::uint64_t round) {
+  World world({.ranks = std::size_t(ranks)});
+  auto outcome = world.run([&](Rank&) {
+    DeviceMesh mesh = init_device_mesh({ranks});
+    Location location = {store, "round_" + std::to_string(round)};
+    save(sample_state(mesh, sample_tensors(Shard(0)), round), location, {.commit = {.keep = 1}});
+  });
+  (void)outcome;  // what a fault left is looked at below
+}
+
+// The round that the latest checkpoint of a store has; raises if it can't be loaded or is a mix.
+std::uint64_t loaded_round(const std::shared_ptr<Store>& store) {
+  std::optional<Location> location = latest(store);
+  if (!location) return 0;
+  std::uint64_t round = 0;
+  run_world(ranks, [&] {
+    DeviceMesh mesh = init_device_mesh({ranks});
+    StateDict state = sample_state(mesh, sample_tensors(Shard(0)), 0);
+    load(state, *location);
+    auto step = std::uint64_t(state.number("step"));
+    EXPECT_TRUE(has_round(state, sample_tensors(Shard(0)), step)) << "a mix";
+    EXPECT_EQ(location->name, "round_" + std::to_string(step));
+    if (this_rank().id() == 0) round = step;
+  });
+  return round;
+}
+
+// A store with the checkpoint of round 1, as a machine finds it that was started again.
+MemoryStore with_first_round() {
+  auto store = std::make_shared<MemoryStore>();
+  save_round(store, 1);
+  return store->stopped(MemoryStore::After::only_synced);
+}
+
+std::int64_t operations_of_a_save() {
+  auto counting = std::make_shared<FaultyStore>(std::make_shared<MemoryStore>(with_first_round()),
+                                                FaultyStore::Plan());
+  save_round(counting, 2);
+  return counting->operations();
+}
+
+// The machine stops before or after every operation of a save, with whatever the system had written
+// by itself: the checkpoint from before or the new one loads, and a later save succeeds.
+TEST(Faults, StoppingAtEveryOperationLosesNothing) {
+  std::int64_t operations = operations_of_a_save(), old_rounds = 0, new_rounds = 0;
+  ASSERT_GT(operations, 10);
+  for (auto fault : {FaultyStore::Fault::stop_before, FaultyStore::Fault::stop_after})
+    for (std::int64_t operation = 1; operation <= operations; ++operation) {
+      auto memory = std::make_shared<MemoryStore>(with_first_round());
+      save_round(std::make_shared<FaultyStore>(memory, FaultyStore::Plan{fault, operation}), 2);
+      for (auto after : {MemoryStore::After::only_synced, MemoryStore::After::everything,
+                         MemoryStore::After::half_of_each_file}) {
+        auto left = std::make_shared<MemoryStore>(memory->stopped(after));
+        std::uint64_t round = loaded_round(left);
+        ASSERT_TRUE(round == 1 || round == 2) << "operation " << operation;
+        ++(round == 1 ? old_rounds : new_rounds);
+        save_round(left, 3);
+        ASSERT_EQ(loaded_round(left), 3u) << "operation " << operation;
+      }
+    }
+  EXPECT_GT(old_rounds, 0);
+  EXPECT_GT(new_rounds, 0);
+  std::printf(
+      "%lld stops of a save of %lld operations: the old checkpoint %lld times, the new one "
+      "%lld times\n",
+      static_cast<long long>(6 * operations), static_cast<long long>(operations),
+      static_cast<long long>(old_rounds), static_cast<long long>(new_rounds));
+}
+
+// An operation fails, writes half, or finds the disk full: the program goes on and has an error.
+TEST(Faults, FailingOperationsLoseNothing) {
+  std::int64_t operations = operations_of_a_save(), errors = 0;
+  for (auto fault :
+       {FaultyStore::Fault::fail, FaultyStore::Fault::short_write, FaultyStore::Fault::disk_full})
+    for (std::int64_t operation = 1; operation <= operations; ++operation) {
+      auto memory = std::make_shared<MemoryStore>(with_first_round());
+      auto faulty = std::make_shared<FaultyStore>(memory, FaultyStore::Plan{fault, operation});
+      save_round(faulty, 2);
+      std::uint64_t round = loaded_round(memory);
+      ASSERT_TRUE(round == 1 || round == 2) << faulty->log().back();
+      errors += round == 1;
+      save_round(memory, 3);
+      ASSERT_EQ(loaded_round(memory), 3u) << faulty->log().back();
+    }
+  EXPECT_GT(errors, 0);
+  std::printf("%lld failing operations, after %lld of which the old checkpoint is the latest\n",
+              static_cast<long long>(3 * operations), static_cast<long long>(errors));
+}
+
+// Loads a checkpoint that is not what was saved, and returns what it says.
+std::string refusal(const std::shared_ptr<Store>& store, const std::string& name) {
+  World world({.ranks = 1});
+  auto outcome = world.run([&](Rank&) {
+    DeviceMesh mesh = init_device_mesh({1});
+    StateDict state = sample_state(mesh, sample_tensors(Replicate()), 0);
+    load(state, {store, name});
+  });
+  return outcome.ok() ? "" : report(outcome);
+}
+
+TEST(Faults, EveryFlippedBitIsFound) {
+  MemoryStore saved = with_first_round();
+  std::int64_t flips = 0;
+  for (const std::string& file : saved.files("round_1"))
+    for (std::int64_t byte = 0; byte < *saved.size("round_1/" + file); ++byte) {
+      auto flipped = std::make_shared<MemoryStore>(saved.stopped(MemoryStore::After::everything));
+      flipped->flip("round_1/" + file, byte, int(byte % 8));
+      std::vector<std::string> problems = verify({flipped, "round_1"});
+      ASSERT_FALSE(problems.empty()) << file << " byte " << byte;
+      EXPECT_THAT(problems[0], ::testing::HasSubstr(file));
+      ++flips;
+    }
+  std::printf("%lld flipped bits, all found\n", static_cast<long long>(flips));
+}
+
+// A load looks only at what it reads, and reads nothing that is corrupt.
+TEST(Faults, AFlippedBitOfATensorIsNeverLoaded) {
+  MemoryStore saved = with_first_round();
+  for (const std::string& file : saved.files("round_1")) {
+    if (!file.ends_with(".safetensors")) continue;
+    auto flipped = std::make_shared<MemoryStore>(saved.stopped(MemoryStore::After::everything));
+    flipped->flip("round_1/" + file, *saved.size("round_1/" + file) - 1, 3);
+    EXPECT_THAT(refusal(flipped, "round_1"),
+                ::testing::AllOf(::testing::HasSubstr(file), ::testing::HasSubstr("is corrupt"),
+                                 ::testing::HasSubstr("bytes [")));
+  }
+}
+
+TEST(Faults, MissingAndDoubledFilesAreFound) {
+  MemoryStore saved = with_first_round();
+  for (const std::string& file : saved.files("round_1")) {
+    auto without = std::make_shared<MemoryStore>(saved.stopped(MemoryStore::After::everything));
+    without->remove("round_1/" + file);
+    EXPECT_NE(refusal(without, "round_1"), "") << file;
+    EXPECT_FALSE(verify({without, "round_1"}).empty()) << file;
+  }
+  // One rank's file in the place of another's.
+  auto doubled = std::make_shared<MemoryStore>(saved.stopped(MemoryStore::After::everything));
+  std::vector<std::byte> other = read_file(*doubled, "round_1/rank_00001.safetensors", 1 << 20);
+  doubled->remove("round_1/rank_00000.safetensors");
+  doubled->create("round_1/rank_00000.safetensors")->append(other);
+  EXPECT_NE(refusal(doubled, "round_1"), "");
+  EXPECT_FALSE(verify({doubled, "round_1"}).empty());
+  // A file that nobody wrote.
+  auto more = std::make_shared<MemoryStore>(saved.stopped(MemoryStore::After::everything));
+  more->create("round_1/rank_00009.safetensors")->append(other);
+  EXPECT_THAT(verify({more, "round_1"}).at(0), ::testing::HasSubstr("rank_00009.safetensors"));
+}
+
+}  // namespace
+}  // namespace simmesh::checkpoint

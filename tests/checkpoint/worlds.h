@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+
+#include "checkpoint/load.h"
+#include "checkpoint/save.h"
+#include "checkpoint/store/memory_store.h"
+#include "core/engine/world.h"
+#include "mesh/device_mesh.h"
+
+namespace simmesh::checkpoint::testing {
+
+// run_world runs a body on every rank and expects that it ends well.
+inline void run_world(std::int64_t ranks, const std::function<void()>& body) {
+  World world({.ranks = std::size_t(ranks)});
+  auto outcome = world.run([&](Rank&) { body(); });
+  ASSERT_TRUE(outcome.ok()) << report(outcome);
+}
+
+}  // namespace simmesh::checkpoint::testing

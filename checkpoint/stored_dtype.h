@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
 
 namespace simmesh::checkpoint {
 

@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
     simmesh::add_releases_command(program, status);
     simmesh::add_validate_command(program, status);
     simmesh::add_plan_command(program, status);
+    simmesh::add_checkpoint_command(program, status);
     simmesh::add_doctor_command(program, status);
     try {
       program.parse(argc, argv);
@@ -44,8 +45,8 @@ int main(int argc, char** argv) {
       if (error.get_exit_code() == 0) return program.exit(error);
       if (program.get_subcommands().empty() && argc > 1)
         return refuse(
-            std::string("expected a subcommand (run, explore, verify, releases, validate, plan or "
-                        "doctor), got ") +
+            std::string("expected a subcommand (run, explore, verify, releases, validate, plan, "
+                        "checkpoint or doctor), got ") +
             argv[1]);
       return refuse(error.what());
     }

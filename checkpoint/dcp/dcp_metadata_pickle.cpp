@@ -138,7 +138,7 @@ void put_paths(PickleWriter& out, const DcpMetadata& metadata) {
 }  // namespace
 
 std::vector<std::byte> dcp_metadata_pickle(const DcpMetadata& metadata) {
-  PickleWriter out;
+  PickleWriter out(PickleWriter::Protocol::four);
   begin_object(out, "Metadata");
   out.begin_dict();
   out.text("state_dict_metadata");

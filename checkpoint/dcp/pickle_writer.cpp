@@ -6,9 +6,9 @@
 
 namespace simmesh::checkpoint {
 
-PickleWriter::PickleWriter() {
+PickleWriter::PickleWriter(Protocol protocol) : protocol_(protocol) {
   put(char(0x80));
-  put(2);
+  put(char(protocol));
 }
 
 void PickleWriter::put_number(std::uint64_t value, int count) {
@@ -76,6 +76,12 @@ void PickleWriter::integers(DimSpan values) {
 }
 
 void PickleWriter::global(std::string_view module, std::string_view name) {
+  if (protocol_ == Protocol::four) {
+    text(module);
+    text(name);
+    put(char(0x93));
+    return;
+  }
   put('c');
   put_text(module);
   put('\n');

@@ -10,10 +10,10 @@
 
 namespace simmesh::checkpoint {
 
-// PickleWriter writes a pickle of protocol 2, value by value, in the order in which Python's stack
-// machine takes them.
+// PickleWriter writes a pickle of protocol 2 or 4, value by value, in the order in which Python's
+// stack machine takes them.
 //
-//   PickleWriter out;
+//   PickleWriter out(PickleWriter::Protocol::two);
 //   out.global("torch", "Size");
 //   out.begin_tuple();
 //   out.integers({2, 3});          // a tuple
@@ -22,7 +22,9 @@ namespace simmesh::checkpoint {
 //   std::vector<std::byte> bytes = out.finish();
 class PickleWriter {
  public:
-  PickleWriter();
+  enum class Protocol : std::uint8_t { two = 2, four = 4 };
+
+  explicit PickleWriter(Protocol protocol);
 
   void none() { put('N'); }
   void flag(bool value) { put(char(value ? 0x88 : 0x89)); }
@@ -53,6 +55,7 @@ class PickleWriter {
   void put_number(std::uint64_t value, int count);
   void put_text(std::string_view value);
 
+  Protocol protocol_;
   std::vector<std::byte> bytes_;
 };
 

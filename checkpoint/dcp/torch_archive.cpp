@@ -171,7 +171,7 @@ std::vector<std::byte> torch_tensor_archive(StoredDType dtype, DimSpan shape, By
   std::string_view storage = torch_storage_name(dtype);
   if (storage.empty())
     refuse_archive("PyTorch has no storage class for elements of {}", to_string(dtype));
-  PickleWriter pickle;
+  PickleWriter pickle(PickleWriter::Protocol::two);
   pickle.global("torch._utils", "_rebuild_tensor_v2");
   pickle.begin_tuple();
   pickle.begin_tuple();
@@ -195,7 +195,7 @@ std::vector<std::byte> torch_tensor_archive(StoredDType dtype, DimSpan shape, By
 }
 
 std::vector<std::byte> torch_object_archive(const JsonValue& value) {
-  PickleWriter pickle;
+  PickleWriter pickle(PickleWriter::Protocol::two);
   pickle.json(value);
   return archive_of(pickle.finish(), nullptr);
 }

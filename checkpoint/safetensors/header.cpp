@@ -225,22 +225,6 @@ bool HeaderReader::end_array() {
   return true;
 }
 
-// The bytes of a tensor's elements, by its shape.
-std::int64_t data_bytes_of(const SafetensorsEntry& entry) {
-  std::int64_t bits = 1;
-  for (std::int64_t size : entry.shape)
-    if (__builtin_mul_overflow(bits, size, &bits))
-      refuse_header("tensor '{}': the sizes {} multiply to more than 63 bits", entry.name,
-                    simmesh::to_string(entry.shape));
-  if (__builtin_mul_overflow(bits, bits_per_element(entry.dtype), &bits))
-    refuse_header("tensor '{}': {} elements of {} have more than 2^60 bytes", entry.name, bits,
-                  to_string(entry.dtype));
-  if (bits % 8 != 0)
-    refuse_header("tensor '{}': elements of {} with the shape {} end within a byte", entry.name,
-                  to_string(entry.dtype), simmesh::to_string(entry.shape));
-  return bits / 8;
-}
-
 void check_names(const std::vector<SafetensorsEntry>& tensors) {
   std::vector<const std::string*> names;
   names.reserve(tensors.size());
@@ -272,7 +256,7 @@ void check_offsets(std::vector<SafetensorsEntry>& tensors, std::int64_t data_byt
     if (entry.begin != end)
       refuse_header("tensor '{}': its data begin at {}, expected {}: there is {} before them",
                     entry.name, entry.begin, end, entry.begin > end ? "a hole" : "an overlap");
-    if (std::int64_t bytes = data_bytes_of(entry); bytes != entry.bytes())
+    if (std::int64_t bytes = simmesh::checkpoint::data_bytes(entry); bytes != entry.bytes())
       refuse_header("tensor '{}': {} bytes of data, expected {} for {}{}", entry.name,
                     entry.bytes(), bytes, to_string(entry.dtype), simmesh::to_string(entry.shape));
     end = entry.end;
@@ -282,6 +266,21 @@ void check_offsets(std::vector<SafetensorsEntry>& tensors, std::int64_t data_byt
 }
 
 }  // namespace
+
+std::int64_t data_bytes(const SafetensorsEntry& entry) {
+  std::int64_t bits = 1;
+  for (std::int64_t size : entry.shape)
+    if (__builtin_mul_overflow(bits, size, &bits))
+      refuse_header("tensor '{}': the sizes {} multiply to more than 63 bits", entry.name,
+                    simmesh::to_string(entry.shape));
+  if (__builtin_mul_overflow(bits, bits_per_element(entry.dtype), &bits))
+    refuse_header("tensor '{}': {} elements of {} have more than 2^60 bytes", entry.name, bits,
+                  to_string(entry.dtype));
+  if (bits % 8 != 0)
+    refuse_header("tensor '{}': elements of {} with the shape {} end within a byte", entry.name,
+                  to_string(entry.dtype), simmesh::to_string(entry.shape));
+  return bits / 8;
+}
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::int64_t data_bytes) {
   if (text.empty() || text.front() != '{')

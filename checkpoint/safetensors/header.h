@@ -32,6 +32,10 @@ struct SafetensorsHeader {
   std::int64_t data_begin() const { return 8 + length; }
 };
 
+// data_bytes returns the bytes that an entry's dtype and shape want. Raises a ValueError that names
+// the tensor where they are too many, or end within a byte.
+std::int64_t data_bytes(const SafetensorsEntry& entry);
+
 // The most bytes that a header may have, and the dims of a tensor.
 inline constexpr std::int64_t safetensors_header_max = 100'000'000;
 

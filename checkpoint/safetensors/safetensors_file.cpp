@@ -60,31 +60,44 @@ std::int64_t SafetensorsLayout::file_bytes() const {
   return header.data_begin() + (header.tensors.empty() ? 0 : header.tensors.back().end);
 }
 
-SafetensorsLayout lay_out_safetensors(const std::vector<WrittenTensor>& tensors,
+SafetensorsLayout lay_out_safetensors(const std::vector<SafetensorsEntry>& entries,
                                       const SafetensorsMetadata& metadata) {
   SafetensorsLayout layout;
   layout.header.metadata = metadata;
-  layout.order.resize(tensors.size());
+  layout.order.resize(entries.size());
   std::iota(layout.order.begin(), layout.order.end(), std::size_t{0});
   std::sort(layout.order.begin(), layout.order.end(), [&](std::size_t a, std::size_t b) {
-    if (tensors[a].dtype != tensors[b].dtype) return tensors[a].dtype > tensors[b].dtype;
-    return tensors[a].name < tensors[b].name;
+    if (entries[a].dtype != entries[b].dtype) return entries[a].dtype > entries[b].dtype;
+    return entries[a].name < entries[b].name;
   });
   std::int64_t end = 0;
   for (std::size_t i : layout.order) {
-    const WrittenTensor& tensor = tensors[i];
-    if (tensor.name == "__metadata__")
+    SafetensorsEntry entry = entries[i];
+    if (entry.name == "__metadata__")
       raise(ErrorKind::value_error, "checkpoint/safetensors",
             "no tensor may have the name __metadata__");
-    std::int64_t begin = end;
-    end += std::int64_t(tensor.bytes.size());
-    layout.header.tensors.push_back({tensor.name, tensor.dtype, tensor.shape, begin, end});
+    entry.begin = end;
+    entry.end = end += data_bytes(entry);
+    layout.header.tensors.push_back(std::move(entry));
   }
   layout.text = safetensors_header_text(layout.header);
   // What can't be read back is not written.
   parse_safetensors_header(layout.text, end);
   layout.header.length = std::int64_t(layout.text.size());
   return layout;
+}
+
+SafetensorsLayout lay_out_safetensors(const std::vector<WrittenTensor>& tensors,
+                                      const SafetensorsMetadata& metadata) {
+  std::vector<SafetensorsEntry> entries;
+  for (const WrittenTensor& tensor : tensors) {
+    entries.push_back({tensor.name, tensor.dtype, tensor.shape, 0, 0});
+    if (data_bytes(entries.back()) != std::int64_t(tensor.bytes.size()))
+      raise(ErrorKind::value_error, "checkpoint/safetensors",
+            "'{}': {} bytes, expected {} for {}{}", tensor.name, tensor.bytes.size(),
+            data_bytes(entries.back()), to_string(tensor.dtype), to_string(tensor.shape));
+  }
+  return lay_out_safetensors(entries, metadata);
 }
 
 std::vector<std::byte> safetensors_header_bytes(const SafetensorsLayout& layout) {
@@ -96,9 +109,14 @@ std::vector<std::byte> safetensors_header_bytes(const SafetensorsLayout& layout)
 }
 
 void write_safetensors(OutputFile& file, const SafetensorsLayout& layout,
-                       const std::vector<WrittenTensor>& tensors) {
+                       const std::function<Bytes(std::size_t)>& bytes_of) {
   file.append(safetensors_header_bytes(layout));
-  for (std::size_t i : layout.order) file.append(tensors[i].bytes);
+  for (std::size_t i : layout.order) file.append(bytes_of(i));
+}
+
+void write_safetensors(OutputFile& file, const SafetensorsLayout& layout,
+                       const std::vector<WrittenTensor>& tensors) {
+  write_safetensors(file, layout, [&](std::size_t i) { return tensors[i].bytes; });
 }
 
 void write_safetensors(OutputFile& file, const std::vector<WrittenTensor>& tensors,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +41,10 @@ struct SafetensorsLayout {
 // that don't fit dtype and shape.
 SafetensorsLayout lay_out_safetensors(const std::vector<WrittenTensor>& tensors,
                                       const SafetensorsMetadata& metadata = {});
+// The same where only names, dtypes and shapes are known; the offsets of the entries are not looked
+// at.
+SafetensorsLayout lay_out_safetensors(const std::vector<SafetensorsEntry>& entries,
+                                      const SafetensorsMetadata& metadata = {});
 
 // safetensors_header_bytes returns what stands before the data of a file: the length of the
 // header's text, and the text.
@@ -49,6 +54,10 @@ std::vector<std::byte> safetensors_header_bytes(const SafetensorsLayout& layout)
 // layout is that of these tensors.
 void write_safetensors(OutputFile& file, const SafetensorsLayout& layout,
                        const std::vector<WrittenTensor>& tensors);
+// bytes_of returns the bytes of a tensor by its place in the list, one after the other as they lie
+// in the file; what it returned last is no longer needed then.
+void write_safetensors(OutputFile& file, const SafetensorsLayout& layout,
+                       const std::function<Bytes(std::size_t tensor)>& bytes_of);
 void write_safetensors(OutputFile& file, const std::vector<WrittenTensor>& tensors,
                        const SafetensorsMetadata& metadata = {});
 

@@ -25,7 +25,8 @@ struct Ban {
   Places only_in = {};     // where it is banned; empty for all libraries
 };
 
-const Places data_paths = {"core/", "mesh/", "collectives/", "sharding/", "fsdp/", "zero/"};
+const Places data_paths = {"core/", "mesh/", "collectives/", "sharding/",
+                           "fsdp/", "zero/", "checkpoint/"};
 
 const std::vector<Ban> bans = {
     {{"rand()", "srand(", "drand48(", "std::random_device", "std::mt19937", "std::mt19937_64"},
@@ -52,8 +53,9 @@ const std::vector<Ban> bans = {
       "std::async("},
      "the engine's fibers: ranks are not threads",
      // The buffers of all ranks lie in one memory, and labels of places in one table, whatever
-     // thread a rank is on. Files are read and written while ranks go on.
-     {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.", "zero/file_store."}},
+     // thread a rank is on. Files are read and written while ranks go on, by any of them.
+     {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.", "zero/file_store.",
+      "checkpoint/store/"}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
      // Scratch memory is used only within one call, in which no fiber switches.

@@ -9,10 +9,10 @@ using testing::run_program;
 // A command that can't run ends with status 2 and one line, never with a signal.
 TEST(Main, RefusesInOneLine) {
   expect_refused("", "A subcommand is required");
-  expect_refused(
-      "fly",
-      "expected a subcommand (run, explore, verify, releases, validate, plan or doctor), "
-      "got fly");
+  expect_refused("fly",
+                 "expected a subcommand (run, explore, verify, releases, validate, plan, "
+                 "checkpoint or doctor), "
+                 "got fly");
   expect_refused("doctor --colour", "--colour");
   expect_refused("verify", "PATH is required");
   expect_refused("verify $'no\\nsuch\\nfile'", "expected a file or a folder");

@@ -1,0 +1,168 @@
+#include <fmt/core.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "checkpoint/commit.h"
+#include "checkpoint/convert.h"
+#include "checkpoint/diff.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/open.h"
+#include "checkpoint/store/directory_store.h"
+#include "checkpoint/verify.h"
+#include "tools/commands.h"
+#include "tools/watched_run.h"
+
+namespace simmesh {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CheckpointArguments {
+  std::string path, other;
+  std::string format = "simmesh";
+  std::int64_t file_bytes = std::int64_t{5} << 30;
+  bool json = false;
+};
+
+// A path is a checkpoint, or a folder of checkpoints, of which the latest counts.
+checkpoint::Location located(const std::string& path) {
+  auto store = std::make_shared<checkpoint::DirectoryStore>(path);
+  if (auto latest = checkpoint::latest(store)) return *latest;
+  return checkpoint::Directory(path);
+}
+
+Json json_of(const checkpoint::StoredTensor& tensor) {
+  Json chunks = Json::array();
+  for (const checkpoint::StoredChunk& chunk : tensor.chunks)
+    chunks.push_back({{"offsets", std::vector(chunk.box.offsets.begin(), chunk.box.offsets.end())},
+                      {"sizes", std::vector(chunk.box.sizes.begin(), chunk.box.sizes.end())},
+                      {"file", chunk.file},
+                      {"begin", chunk.begin},
+                      {"bytes", chunk.bytes}});
+  return {{"name", tensor.name},
+          {"dtype", dtype_name(tensor.dtype)},
+          {"shape", std::vector(tensor.shape.begin(), tensor.shape.end())},
+          {"chunks", std::move(chunks)}};
+}
+
+std::int64_t bytes_of(const checkpoint::Catalog& catalog) {
+  std::int64_t bytes = 0;
+  for (const checkpoint::StoredTensor& tensor : catalog.tensors) bytes += tensor.bytes();
+  return bytes;
+}
+
+int inspect(const CheckpointArguments& arguments) {
+  checkpoint::Location location = located(arguments.path);
+  checkpoint::Catalog catalog = checkpoint::open(location).catalog;
+  if (arguments.json) {
+    Json tensors = Json::array(), objects = Json::array();
+    for (const auto& tensor : catalog.tensors) tensors.push_back(json_of(tensor));
+    for (const auto& object : catalog.objects)
+      objects.push_back(
+          {{"name", object.name}, {"value", Json::parse(checkpoint::value_text(object.value))}});
+    print_report(Json{{"checkpoint", location.text()},
+                      {"format", catalog.format},
+                      {"tensors", std::move(tensors)},
+                      {"objects", std::move(objects)}}
+                     .dump() +
+                 "\n");
+    return 0;
+  }
+  std::string text = fmt::format("{}: {}\n", location.text(), catalog.format);
+  for (const auto& tensor : catalog.tensors)
+    text += fmt::format("{} {}{} in {} chunk{}\n", tensor.name, dtype_name(tensor.dtype),
+                        to_string(tensor.shape), tensor.chunks.size(),
+                        tensor.chunks.size() == 1 ? "" : "s");
+  for (const auto& object : catalog.objects)
+    text += fmt::format("{} = {}\n", object.name, checkpoint::value_text(object.value));
+  text += fmt::format("{} tensors, {} other values, {} bytes\n", catalog.tensors.size(),
+                      catalog.objects.size(), bytes_of(catalog));
+  print_report(text);
+  return 0;
+}
+
+int verify_checkpoint(const CheckpointArguments& arguments) {
+  checkpoint::Location location = located(arguments.path);
+  std::vector<std::string> problems = checkpoint::verify(location);
+  if (arguments.json) {
+    print_report(Json{{"checkpoint", location.text()}, {"problems", problems}}.dump() + "\n");
+  } else {
+    std::string text;
+    for (const std::string& problem : problems) text += problem + "\n";
+    print_report(text + fmt::format("{}: {}\n", location.text(),
+                                    problems.empty()
+                                        ? "ok"
+                                        : fmt::format("{} problem{}", problems.size(),
+                                                      problems.size() == 1 ? "" : "s")));
+  }
+  return problems.empty() ? 0 : 1;
+}
+
+int convert_checkpoint(const CheckpointArguments& arguments) {
+  checkpoint::Location from = located(arguments.path), to = checkpoint::Directory(arguments.other);
+  checkpoint::ConvertReport report =
+      checkpoint::convert(from, to,
+                          {.format = checkpoint::format_from_string(arguments.format),
+                           .file_bytes = arguments.file_bytes});
+  print_report(fmt::format("{}: {} tensors, {} other values, {} bytes\n", to.text(), report.tensors,
+                           report.objects, report.bytes));
+  return 0;
+}
+
+int diff_checkpoints(const CheckpointArguments& arguments) {
+  auto differences = checkpoint::diff(located(arguments.path), located(arguments.other));
+  if (arguments.json) {
+    Json list = Json::array();
+    for (const auto& [name, text] : differences) list.push_back({{"name", name}, {"how", text}});
+    print_report(Json{{"differences", std::move(list)}}.dump() + "\n");
+  } else {
+    std::string text;
+    for (const auto& [name, how] : differences) text += fmt::format("{}: {}\n", name, how);
+    print_report(text + (differences.empty() ? "no difference\n"
+                                             : fmt::format("{} name{} differ\n", differences.size(),
+                                                           differences.size() == 1 ? "" : "s")));
+  }
+  return differences.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+void add_checkpoint_command(CLI::App& program, int& status) {
+  CLI::App* app = program.add_subcommand(
+      "checkpoint",
+      "looks into, checks, converts and compares checkpoints: ours, PyTorch's DCP, safetensors");
+  app->require_subcommand(1);
+  auto arguments = std::make_shared<CheckpointArguments>();
+  auto add = [&](const char* name, const char* what, int (*run)(const CheckpointArguments&)) {
+    CLI::App* command = app->add_subcommand(name, what);
+    command
+        ->add_option("PATH", arguments->path,
+                     "a checkpoint, or a folder of checkpoints, of which the latest counts")
+        ->required();
+    command->callback([arguments, &status, run] { status = run(*arguments); });
+    return command;
+  };
+  auto add_json = [&](CLI::App* command) {
+    command->add_flag("--json", arguments->json, "print one JSON object instead of text");
+  };
+  add_json(add("inspect", "prints what a checkpoint holds", inspect));
+  add_json(add("verify", "reads all of a checkpoint and prints what is wrong with it",
+               verify_checkpoint));
+  CLI::App* conversion =
+      add("convert", "writes a checkpoint in another format", convert_checkpoint);
+  conversion->add_option("TO", arguments->other, "the new checkpoint's folder")->required();
+  conversion->add_option("--format", arguments->format, "simmesh, safetensors or dcp")
+      ->capture_default_str();
+  conversion
+      ->add_option("--file-bytes", arguments->file_bytes,
+                   "end a safetensors file once it has so many bytes")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  CLI::App* comparison =
+      add("diff", "compares two checkpoints bit for bit, whatever their layouts", diff_checkpoints);
+  comparison->add_option("OTHER", arguments->other, "the checkpoint to compare with")->required();
+  add_json(comparison);
+}
+
+}  // namespace simmesh

@@ -13,8 +13,8 @@ namespace simmesh {
 // such an expert has no gradient, and its optimiser leaves it alone; sharding gives it zeros, to
 // which an optimiser applies weight decay and momentum.
 //
-//   UnusedExperts unused(model);   // after fully_shard
-//   ...                            // all forward and backward passes of a step
+//   UnusedExperts unused(model);      // after fully_shard
+//   backward(loss(model(x)));         // and the other micro-batches of a step
 //   unused.drop_gradients();
 class UnusedExperts {
  public:

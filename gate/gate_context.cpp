@@ -33,17 +33,6 @@ std::string_view word_of(const Words& words, Value wanted) {
   return words[0].first;
 }
 
-bool has_capacity(const nn::ModelNode& node) {
-  auto field = node.fields.find("capacity_factor");
-  if (field != node.fields.end()) {
-    auto* factor = std::get_if<double>(&field->second);
-    if (!factor || *factor > 0) return true;
-  }
-  for (const nn::ModelNode& child : node.children)
-    if (has_capacity(child)) return true;
-  return false;
-}
-
 }  // namespace
 
 GateContext read_gate_context(GateTable& table, const GateLayout& layout,

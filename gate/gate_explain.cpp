@@ -180,6 +180,7 @@ std::vector<std::pair<std::string, std::string>> parallel_entries(const GatePara
   if (parallel.zero) entries.emplace_back("zero", zero_entry(*parallel.zero));
   if (parallel.context) entries.emplace_back("context", context_entry(*parallel.context));
   if (parallel.tensor) entries.emplace_back("tensor", tensor_entry(*parallel.tensor));
+  if (parallel.expert) entries.emplace_back("expert", expert_entry(*parallel.expert));
   entries.emplace_back("activation_checkpointing",
                        in_quotes(parallel.checkpoint_blocks ? "blocks" : "none"));
   return entries;

@@ -172,14 +172,6 @@ std::vector<std::vector<std::string>> wrapped_modules(const GateFsdp& fsdp,
   return calls;
 }
 
-// Returns the largest dim that divides evenly, else dim 0, which can always be sharded.
-std::int64_t largest_dim(const Shape& shape, std::int64_t shards) {
-  std::int64_t best = 0;
-  for (std::size_t dim = 1; dim < shape.size(); ++dim)
-    if (shape[dim] % shards == 0 && shape[dim] > shape[std::size_t(best)]) best = std::int64_t(dim);
-  return best;
-}
-
 }  // namespace
 
 GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::ModelNode& model) {
@@ -203,6 +195,13 @@ GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::Mo
                        std::string(to_string(fsdp.settings.backward_end)));
   table.finish();
   return fsdp;
+}
+
+std::int64_t largest_dim(const Shape& shape, std::int64_t shards) {
+  std::int64_t best = 0;
+  for (std::size_t dim = 1; dim < shape.size(); ++dim)
+    if (shape[dim] % shards == 0 && shape[dim] > shape[std::size_t(best)]) best = std::int64_t(dim);
+  return best;
 }
 
 FsdpPlan fsdp_plan(const GateFsdp& fsdp, const GateLayout& layout, const nn::ModelNode& model) {

@@ -36,6 +36,10 @@ struct GateFsdp {
 // reshard_after_forward that doesn't divide the number of shards.
 GateFsdp read_gate_fsdp(GateTable& table, const GateLayout& layout, const nn::ModelNode& model);
 
+// largest_dim returns the largest dim that so many shards divide evenly, else dim 0, which can
+// always be sharded.
+std::int64_t largest_dim(const Shape& shape, std::int64_t shards);
+
 // fsdp_plan returns the calls of fully_shard for a model on a mesh.
 FsdpPlan fsdp_plan(const GateFsdp& fsdp, const GateLayout& layout, const nn::ModelNode& model);
 

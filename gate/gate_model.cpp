@@ -212,6 +212,17 @@ bool has_kind(const nn::ModelNode& node, std::string_view kind) {
   return false;
 }
 
+bool has_capacity(const nn::ModelNode& node) {
+  auto field = node.fields.find("capacity_factor");
+  if (field != node.fields.end()) {
+    auto* factor = std::get_if<double>(&field->second);
+    if (!factor || *factor > 0) return true;
+  }
+  for (const nn::ModelNode& child : node.children)
+    if (has_capacity(child)) return true;
+  return false;
+}
+
 TrainingModel training_model(const GateModel& model, const ModelUse& use) {
   TrainingModel result;
   result.node = model_node(model, use);

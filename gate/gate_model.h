@@ -64,5 +64,7 @@ TrainingModel training_model(const GateModel& model, const ModelUse& use);
 
 // has_kind says whether a node or any node below it has the kind.
 bool has_kind(const nn::ModelNode& node, std::string_view kind);
+// has_capacity says whether experts in a node or below it take a limited number of tokens.
+bool has_capacity(const nn::ModelNode& node);
 
 }  // namespace simmesh

@@ -49,6 +49,17 @@ std::optional<GateTensor> read_tensor(GateTable& table, const GateLayout& layout
   return tensor;
 }
 
+// Rows are cut over the dim, so that tokens of other ranks come to the experts.
+std::optional<GateExpert> read_expert(GateTable& table, const GateLayout& layout,
+                                      const nn::ModelNode& model, const GateParallel& beside) {
+  auto key = table.table("expert");
+  if (!key) return std::nullopt;
+  GateExpert expert = read_gate_expert(*key, layout, model, beside.fsdp ? &*beside.fsdp : nullptr);
+  if (beside.zero) table.reject_value("expert", "one of expert and zero", "both of them");
+  if (beside.tensor) table.reject_value("expert", "one of expert and tensor", "both of them");
+  return expert;
+}
+
 }  // namespace
 
 std::vector<std::string> GateParallel::row_dims() const {
@@ -56,6 +67,8 @@ std::vector<std::string> GateParallel::row_dims() const {
   if (replicate) dims = {replicate->mesh};
   if (fsdp) dims = fsdp->mesh;
   if (zero) dims = {zero->mesh};
+  if (expert && std::find(dims.begin(), dims.end(), expert->mesh) == dims.end())
+    dims.push_back(expert->mesh);
   if (context) std::erase(dims, context->mesh);
   return dims;
 }
@@ -70,7 +83,8 @@ std::string_view GateParallel::form() const {
   constexpr std::string_view stages[] = {"zero0", "zero1", "zero2", "zero3"};
   if (zero) return stages[zero->stage()];
   if (fsdp || replicate) return fsdp ? "fsdp" : "replicate";
-  return context ? "context" : tensor ? "tensor" : "single_device";
+  if (context || tensor) return context ? "context" : "tensor";
+  return expert ? "expert" : "single_device";
 }
 
 GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
@@ -93,7 +107,7 @@ GateParallel read_gate_parallel(GateTable& table, const GateLayout& layout,
   std::string checkpointing = table.word("activation_checkpointing", "none", {"none", "blocks"});
   parallel.tensor = read_tensor(table, layout, model, parallel);
   if (parallel.tensor && parallel.fsdp) parallel.fsdp->settings.cuts_over_mesh = true;
-  table.refuse("expert", "expert parallelism");
+  parallel.expert = read_expert(table, layout, model, parallel);
   table.refuse("pipeline", "pipeline parallelism");
   table.finish();
   parallel.checkpoint_blocks = checkpointing == "blocks";

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gate/gate_context.h"
+#include "gate/gate_expert.h"
 #include "gate/gate_fsdp.h"
 #include "gate/gate_tensor.h"
 #include "gate/gate_zero.h"
@@ -19,20 +20,22 @@ struct GateReplicate {
 };
 
 // GateParallel is the table [parallel]: at most one of replicate, fsdp and zero, the first two also
-// together with context, and fsdp together with tensor.
+// together with context and expert, and fsdp together with tensor.
 struct GateParallel {
   std::optional<GateReplicate> replicate;
   std::optional<GateFsdp> fsdp;
   std::optional<GateZero> zero;
   std::optional<GateContext> context;
   std::optional<GateTensor> tensor;
+  std::optional<GateExpert> expert;
   bool checkpoint_blocks = false;
 
   // row_dims returns the mesh dims over which the rows of a micro-batch are cut, and parts into how
   // many parts.
   std::vector<std::string> row_dims() const;
   std::int64_t parts(const GateLayout& layout) const;
-  // form returns "single_device", "replicate", "fsdp", "zero0" to "zero3", "context" or "tensor".
+  // form returns "single_device", "replicate", "fsdp", "zero0" to "zero3", "context", "tensor" or
+  // "expert".
   std::string_view form() const;
   // has_schedule says whether parameters are fetched and released by a schedule: in ZeRO stage 3.
   bool has_schedule() const { return zero && zero->stage() == 3; }

@@ -8,6 +8,7 @@
 #include "core/memory/data_mode.h"
 #include "core/tensor/chunk.h"
 #include "training/context_form.h"
+#include "training/expert_form.h"
 #include "zero/replicate.h"
 
 namespace simmesh {
@@ -65,8 +66,11 @@ GateTask gate_task(const GateFile& gate) {
                  whole.target.narrow({0, rows.start, rows.length})};
   };
   GateTask result{std::move(task), {}};
-  if (gate.parallel.fsdp)
-    result.plan = fsdp_plan(*gate.parallel.fsdp, gate.mesh, result.training.model.node);
+  const GateParallel& parallel = gate.parallel;
+  const nn::ModelNode& model = result.training.model.node;
+  if (parallel.fsdp) result.plan = fsdp_plan(*parallel.fsdp, gate.mesh, model);
+  if (parallel.fsdp && parallel.expert)
+    spread_fsdp_plan(*parallel.expert, *parallel.fsdp, model, result.plan);
   return result;
 }
 
@@ -94,12 +98,29 @@ ParallelForm with_cut_sequences(const GateFile& gate, ParallelForm form) {
   return with_context(std::move(form), context.style, mesh[context.mesh]);
 }
 
-// Layers are spread before anything else is done to the model.
+// Layers and experts are spread before anything else is done to the model.
 ParallelForm with_spread_layers(const GateFile& gate, ParallelForm form) {
-  if (!gate.parallel.tensor) return form;
-  const GateTensor& tensor = *gate.parallel.tensor;
+  if (!gate.parallel.tensor && !gate.parallel.expert) return form;
   DeviceMesh mesh = init_device_mesh(gate.mesh.shape, gate.mesh.names);
-  return with_tensor(std::move(form), tensor.form, mesh[tensor.mesh]);
+  if (gate.parallel.tensor) {
+    const GateTensor& tensor = *gate.parallel.tensor;
+    return with_tensor(std::move(form), tensor.form, mesh[tensor.mesh]);
+  }
+  const std::string& dim = gate.parallel.expert->mesh;
+  bool cuts_sequences = gate.parallel.context && gate.parallel.context->mesh == dim;
+  return with_experts(std::move(form), {.tokens = Shard(cuts_sequences ? 1 : 0)}, mesh[dim]);
+}
+
+// The gradient of an expert has the rows of its own dim already. It is summed over the others.
+std::vector<ReplicatedApart> own_experts(const GateFile& gate, nn::Module& model,
+                                         std::vector<std::string> dims) {
+  if (!gate.parallel.expert) return {};
+  std::erase(dims, gate.parallel.expert->mesh);
+  ReplicatedApart experts;
+  for (const auto& [name, parameter] : model.named_parameters())
+    if (is_expert_parameter(model, name)) experts.parameters.push_back(parameter);
+  if (!dims.empty()) experts.group = group_along(gate, dims);
+  return {std::move(experts)};
 }
 
 // Gradients are summed over the dims of rows and of sequences.
@@ -112,10 +133,12 @@ ParallelForm replicated_form(const GateFile& gate, ParallelForm form) {
   auto replication = std::make_shared<std::optional<Replication>>();
   form.part = group.rank();
   form.parts = group.size();
-  form.prepare = [options, group, replication, next = std::move(form.prepare)](nn::Module& model) {
-    replication->emplace(replicate(
-        model, group,
-        {.bucket_bytes = std::size_t(options.bucket_bytes), .find_unused = options.find_unused}));
+  form.prepare = [&gate, options, dims, group, replication,
+                  next = std::move(form.prepare)](nn::Module& model) {
+    replication->emplace(replicate(model, group,
+                                   {.bucket_bytes = std::size_t(options.bucket_bytes),
+                                    .find_unused = options.find_unused,
+                                    .apart = own_experts(gate, model, dims)}));
     if (next) next(model);
   };
   form.before_micro_batch = [replication](nn::Module&, bool is_last) {
@@ -141,9 +164,9 @@ TrainingResult train_on_mesh(const GateFile& gate, const GateTask& task, Paralle
     return train(task.training, zero_form({.config = zero.config, .at_memory = at_memory}, group,
                                           std::move(form)));
   }
-  if (!gate.parallel.replicate && !gate.parallel.context)
-    return train(task.training, with_spread_layers(gate, std::move(form)));
-  return train(task.training, with_cut_sequences(gate, replicated_form(gate, std::move(form))));
+  if (gate.parallel.replicate || gate.parallel.context || gate.parallel.expert)
+    form = with_cut_sequences(gate, replicated_form(gate, std::move(form)));
+  return train(task.training, with_spread_layers(gate, std::move(form)));
 }
 
 }  // namespace simmesh

@@ -23,15 +23,25 @@ namespace {
 
 // Gradients that lie in the same way: their partial results are reduced together.
 struct Family {
-  std::optional<DTensorSpec> spec;     // of distributed ones
-  std::optional<ProcessGroup> owners;  // of a rank's own
+  std::optional<DTensorSpec> spec;  // of distributed ones
   std::vector<Tensor> locals;
 
   bool lies_like(const Family& other) const {
-    if (spec && other.spec)
-      return spec->mesh() == other.spec->mesh() && spec->sharding == other.spec->sharding;
-    if (owners && other.owners) return owners->members() == other.owners->members();
-    return !spec && !other.spec && !owners && !other.owners;
+    if (!spec || !other.spec) return !spec && !other.spec;
+    return spec->mesh() == other.spec->mesh() && spec->sharding == other.spec->sharding;
+  }
+};
+
+// The families that the ranks of a group have others of, or those that all ranks have.
+struct Household {
+  std::optional<ProcessGroup> owners;
+  std::vector<Family> families;
+
+  void add(const Family& family) {
+    auto known = std::find_if(families.begin(), families.end(),
+                              [&](const Family& one) { return one.lies_like(family); });
+    if (known == families.end()) return families.push_back(family);
+    known->locals.insert(known->locals.end(), family.locals.begin(), family.locals.end());
   }
 };
 
@@ -65,43 +75,36 @@ std::vector<Listed> listed(gsl::span<const Tensor> parameters, gsl::span<const O
   return result;
 }
 
-Family family_of(const Tensor& gradient, const ProcessGroup* owners) {
-  Family family;
-  if (!gradient.distribution()) {
-    if (owners) family.owners = *owners;
-    family.locals = {gradient.detach()};
-    return family;
-  }
+Family family_of(const Tensor& gradient) {
+  if (!gradient.distribution()) return {{}, {gradient.detach()}};
   DTensor whole = DTensor::of(gradient.detach());
   Placements settled = without_pending(whole.placements());
   if (!(settled == whole.placements())) whole = whole.redistribute(settled);
-  family.spec = whole.spec();
-  family.locals = {whole.local()};
-  return family;
+  return {whole.spec(), {whole.local()}};
 }
 
 // Those of a group's own come first, also where a rank has no gradient of them: all ranks reduce in
 // one order.
-std::vector<Family> families_of(gsl::span<const Listed> parameters,
-                                gsl::span<const OwnParameters> own) {
-  std::vector<Family> families;
-  auto place = [&](Family family) {
-    auto known = std::find_if(families.begin(), families.end(),
-                              [&](const Family& one) { return one.lies_like(family); });
-    if (known == families.end()) return families.push_back(std::move(family));
-    known->locals.insert(known->locals.end(), family.locals.begin(), family.locals.end());
+std::vector<Household> households_of(gsl::span<const Listed> parameters,
+                                     gsl::span<const OwnParameters> own) {
+  std::vector<Household> households;
+  auto of_owners = [&](const ProcessGroup* owners) -> Household& {
+    for (Household& one : households)
+      if (owners ? one.owners && one.owners->members() == owners->members() : !one.owners)
+        return one;
+    return households.emplace_back(Household{owners ? std::optional(*owners) : std::nullopt, {}});
   };
-  for (const OwnParameters& one : own) place({.spec = {}, .owners = one.group, .locals = {}});
+  for (const OwnParameters& one : own) of_owners(&one.group);
+  of_owners(nullptr);
   for (const Listed& one : parameters) {
     Tensor gradient = grad_of(one.parameter);
-    if (gradient.is_defined()) place(family_of(gradient, one.owners));
+    if (gradient.is_defined()) of_owners(one.owners).add(family_of(gradient));
   }
-  return families;
+  return households;
 }
 
 // reduced adds, or takes the maximum, over the ranks that hold different pieces.
 Tensor reduced(Tensor value, const Family& family, ReduceOp op, const CallSite& site) {
-  if (family.owners) return all_reduce(value, op, *family.owners, site);
   if (!family.spec) return value;
   for (std::int64_t dim = 0; dim < family.spec->mesh().ndim(); ++dim)
     if (family.spec->placements()[std::size_t(dim)].splits())
@@ -114,6 +117,32 @@ Tensor largest(const Family& family, const CallSite& site) {
   for (const Tensor& local : family.locals)
     if (local.element_count() > 0) result = maximum(result, max(abs(to(local, DType::float64))));
   return reduced(result, family, ReduceOp::max, site);
+}
+
+// The largest element of all families.
+Tensor largest(gsl::span<const Household> households, const CallSite& site) {
+  Tensor total = zeros(DimSpan(), DType::float64);
+  for (const Household& household : households) {
+    Tensor result = zeros(DimSpan(), DType::float64);
+    for (const Family& family : household.families) result = maximum(result, largest(family, site));
+    if (household.owners) result = all_reduce(result, ReduceOp::max, *household.owners, site);
+    total = maximum(total, result);
+  }
+  return total;
+}
+
+// The sum of the powers of all elements.
+Tensor sum_of_powers(gsl::span<const Household> households, double p, const CallSite& site) {
+  UnroundedSums scope;
+  Tensor total = zeros(DimSpan(), DType::float64);
+  for (const Household& household : households) {
+    Tensor sum = household.owners ? zeros(DimSpan(), DType::float64) : total;
+    for (const Family& family : household.families)
+      sum = add(sum, reduced(optim::power_sum(family.locals, p), family, ReduceOp::sum, site));
+    total = household.owners ? add(total, all_reduce(sum, ReduceOp::sum, *household.owners, site))
+                             : sum;
+  }
+  return total;
 }
 
 DType dtype_of_first(gsl::span<const Listed> parameters) {
@@ -131,19 +160,9 @@ Tensor total_norm(gsl::span<const Tensor> parameters, double p, gsl::span<const 
   NoGrad mode;
   std::vector<Listed> all = listed(parameters, own);
   DType dtype = dtype_of_first(all);
-  Tensor total = zeros(DimSpan(), DType::float64);
-  if (std::isinf(p)) {
-    for (const Family& family : families_of(all, own))
-      total = maximum(total, largest(family, site));
-    return to(total, dtype);
-  }
-  {
-    UnroundedSums scope;
-    for (const Family& family : families_of(all, own)) {
-      Tensor sum = optim::power_sum(family.locals, p);
-      total = add(total, reduced(sum, family, ReduceOp::sum, site));
-    }
-  }
+  std::vector<Household> households = households_of(all, own);
+  if (std::isinf(p)) return to(largest(households, site), dtype);
+  Tensor total = sum_of_powers(households, p, site);
   return to(p == 1.0 ? total : p == 2.0 ? sqrt(total) : pow(total, 1.0 / p), dtype);
 }
 

@@ -9,8 +9,10 @@
 
 namespace simmesh {
 
-// OwnParameters are plain parameters of which each rank of a group has others, such as the experts
-// of expert parallelism. Plain parameters that aren't named so are the same on every rank.
+// OwnParameters are parameters of which each rank of a group has others, such as the experts of
+// expert parallelism. They may be cut or replicated over meshes besides, whose ranks have the same
+// ones, as experts under FSDP2 are. Plain parameters that aren't named so are the same on every
+// rank.
 struct OwnParameters {
   std::vector<Tensor> parameters;
   ProcessGroup group;
@@ -19,12 +21,13 @@ struct OwnParameters {
 // total_norm returns the p-norm of all gradients of some parameters, which may be cut over several
 // meshes: that of the whole gradients, each element once. What is replicated counts once, pending
 // gradients are added up first, a parameter that is named twice (tied ones) counts once, and a
-// shard without elements counts nothing. `own` lists which of the plain ones are a rank's own; they
-// may but needn't be among the parameters.
+// shard without elements counts nothing. `own` lists which ones are a rank's own; they may but
+// needn't be among the parameters.
 //
 // The result is the same on all ranks, in the dtype of the first gradient. Gradients that lie in
-// the same way are reduced together, with one all-reduce for each mesh dim that cuts them. In exact
-// arithmetic the norm has the bits of one device. Throws a ValueError for a p that isn't above 0.
+// the same way are reduced together, with one all-reduce for each mesh dim that cuts them, and then
+// those of each list of `own` with one all-reduce over its group. In exact arithmetic the norm has
+// the bits of one device. Throws a ValueError for a p that isn't above 0.
 Tensor total_norm(gsl::span<const Tensor> parameters, double p = 2.0,
                   gsl::span<const OwnParameters> own = {}, CallSite site = CallSite::here());
 

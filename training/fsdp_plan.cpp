@@ -29,7 +29,11 @@ Placement placement_of(const PlainValue& value) {
 DeviceMesh MeshPlan::whole() const { return init_device_mesh(shape, names); }
 
 DeviceMesh MeshPlan::used(const DeviceMesh& whole) const {
-  return use.empty() ? whole : whole[DimNames(use)];
+  DeviceMesh shards = use.empty() ? whole : whole[DimNames(use)];
+  if (replicate.empty()) return shards;
+  DeviceMesh replicas = whole[DimNames(replicate)];
+  if (replicate.size() > 1) replicas = replicas.flatten();
+  return DeviceMesh::concatenate({replicas, shards});
 }
 
 Tensor shard_part(const Tensor& whole, std::int64_t dim, std::int64_t parts, std::int64_t index) {
@@ -88,12 +92,15 @@ fsdp::FullyShardOptions ShardedModel::options_of(const WrapPlan& wrap) const {
                                   .dp_mesh_dims = wrap.dp_mesh_dims};
   if (plan_->offload) options.offload_policy.emplace();
   for (const std::string& name : wrap.ignored)
-    options.ignored_params.push_back(find_slot(*model_, name).tensor());
+    if (Tensor parameter = find_slot(*model_, name).tensor(); parameter.is_defined())
+      options.ignored_params.push_back(parameter);
+  std::map<std::string, fsdp::ShardPlacementResult> results;
+  for (const auto& [name, dim] : wrap.shard_dims) results[name].placement = placement_of(dim);
+  for (const auto& [name, mesh] : wrap.param_mesh) results[name].mesh = mesh.used(mesh.whole());
   std::vector<std::pair<Tensor, fsdp::ShardPlacementResult>> chosen;
-  for (const auto& [name, dim] : wrap.shard_dims)
-    chosen.push_back({find_slot(*model_, name).tensor(), {.placement = placement_of(dim)}});
-  for (const auto& [name, mesh] : wrap.param_mesh)
-    chosen.push_back({find_slot(*model_, name).tensor(), {.mesh = mesh.used(mesh.whole())}});
+  for (const auto& [name, result] : results)
+    if (Tensor parameter = find_slot(*model_, name).tensor(); parameter.is_defined())
+      chosen.emplace_back(parameter, result);
   if (chosen.empty()) return options;
   options.shard_placement_fn =
       [chosen](const Tensor& parameter) -> std::optional<fsdp::ShardPlacementResult> {

@@ -13,10 +13,12 @@
 namespace simmesh {
 
 // MeshPlan is a mesh, of which fully_shard gets the dims in `use`, or all dims if `use` is empty.
+// With `replicate` it gets the dims of these as one, which replicates, and then those in `use`.
 struct MeshPlan {
   Shape shape;
   std::vector<std::string> names;
   std::vector<std::string> use;
+  std::vector<std::string> replicate = {};
 
   // whole returns the mesh on this rank, and used the part that fully_shard gets.
   DeviceMesh whole() const;
@@ -31,6 +33,7 @@ struct WrapPlan {
   std::vector<std::string> modules;
   bool as_list = false;  // pass a list even for a single module
   PlainValue reshard_after_forward;
+  // By parameter; those that this rank doesn't have don't count.
   std::map<std::string, PlainValue> shard_dims;
   std::map<std::string, MeshPlan> param_mesh;
   fsdp::MixedPrecisionPolicy mp_policy;

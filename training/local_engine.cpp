@@ -4,6 +4,7 @@
 #include "core/autograd/variable.h"
 #include "sharding/clip.h"
 #include "sharding/dtensor.h"
+#include "training/spread_parameters.h"
 #include "training/training_engine.h"
 
 namespace simmesh {
@@ -30,33 +31,10 @@ Tensor whole_state(const Tensor& parameter, const Tensor& state) {
   return host_copy(DTensor(std::move(spec), state).full_tensor());
 }
 
-std::vector<nn::NamedTensor> gradients_of(nn::Module& model) {
-  std::vector<nn::NamedTensor> gradients;
-  for (auto& [name, parameter] : model.named_parameters())
-    if (Tensor gradient = grad_of(parameter); gradient.is_defined())
-      gradients.emplace_back(
-          name, gradient.distribution() ? whole(gradient) : host_copy(gradient.detach()));
-  return gradients;
-}
-
 bool is_cut(nn::Module& model) {
   std::vector<Tensor> parameters = model.parameters();
   return std::any_of(parameters.begin(), parameters.end(),
                      [](const Tensor& parameter) { return parameter.distribution() != nullptr; });
-}
-
-Tensor norm_of_gradients(nn::Module& model, const TrainingTask& task) {
-  if (is_cut(model)) return total_norm(model.parameters(), task.norm_type);
-  std::vector<Tensor> gradients;
-  for (auto& [name, gradient] : gradients_of(model)) gradients.push_back(gradient);
-  return optim::total_norm(gradients, task.norm_type);
-}
-
-Tensor clipped_norm(nn::Module& model, const optim::ClipOptions& options) {
-  if (!is_cut(model)) return optim::clip_grad_norm_(model.parameters(), options);
-  return clip_grad_norm_(
-      model.parameters(),
-      {.max_norm = options.max_norm, .norm_type = options.norm_type, .eps = options.eps});
 }
 
 class LocalEngine final : public TrainingEngine {
@@ -72,28 +50,66 @@ class LocalEngine final : public TrainingEngine {
 
   void step(TrainingResult& result) override {
     if (task_.clip)
-      result.norms.push_back(clipped_norm(model_, *task_.clip));
+      result.norms.push_back(clipped_norm(*task_.clip));
     else if (form_.reports)
       result.norms.push_back(reported(form_, [&] {
         Ledger::Uncharged host;
-        return norm_of_gradients(model_, task_);
+        return norm_of_gradients();
       }));
     if (form_.reports)
-      result.gradients.push_back(reported(form_, [&] { return gradients_of(model_); }));
+      result.gradients.push_back(reported(form_, [&] { return whole_gradients(); }));
     optimizer_->step();
     optimizer_->zero_grad();
   }
 
   void report(TrainingResult& result) override {
+    std::vector<nn::NamedTensor> parameters, states;
     for (auto& [name, parameter] : model_.named_parameters())
-      result.parameters.emplace_back(name, whole(parameter));
+      parameters.emplace_back(name, whole(parameter));
     for (std::size_t i = 0; i < named_.size(); ++i)
       for (const auto& [name, tensor] : optimizer_->state(i))
-        result.optimizer_state.emplace_back(named_[i].first + "." + name,
-                                            whole_state(named_[i].second, tensor));
+        states.emplace_back(named_[i].first + "." + name, whole_state(named_[i].second, tensor));
+    result.parameters = completed(std::move(parameters));
+    result.optimizer_state = completed(std::move(states));
   }
 
  private:
+  std::vector<nn::NamedTensor> completed(std::vector<nn::NamedTensor> tensors) const {
+    return form_.spread ? (*form_.spread)->complete(tensors) : std::move(tensors);
+  }
+
+  std::vector<nn::NamedTensor> whole_gradients() const {
+    std::vector<nn::NamedTensor> gradients;
+    for (auto& [name, parameter] : model_.named_parameters())
+      if (Tensor gradient = grad_of(parameter); gradient.is_defined())
+        gradients.emplace_back(
+            name, gradient.distribution() ? whole(gradient) : host_copy(gradient.detach()));
+    return completed(std::move(gradients));
+  }
+
+  std::vector<OwnParameters> own() const {
+    if (!form_.spread) return {};
+    return {(*form_.spread)->own(model_)};
+  }
+
+  bool is_on_this_rank() const { return !form_.spread && !is_cut(model_); }
+
+  Tensor norm_of_gradients() const {
+    if (!is_on_this_rank()) return total_norm(model_.parameters(), task_.norm_type, own());
+    std::vector<Tensor> gradients;
+    for (auto& [name, gradient] : whole_gradients()) gradients.push_back(gradient);
+    return optim::total_norm(gradients, task_.norm_type);
+  }
+
+  Tensor clipped_norm(const optim::ClipOptions& options) const {
+    if (is_on_this_rank()) return optim::clip_grad_norm_(model_.parameters(), options);
+    std::vector<OwnParameters> apart = own();
+    return clip_grad_norm_(model_.parameters(), {.max_norm = options.max_norm,
+                                                 .norm_type = options.norm_type,
+                                                 .eps = options.eps,
+                                                 .own = apart});
+  }
+
   nn::Module& model_;
   const TrainingTask& task_;
   const ParallelForm& form_;

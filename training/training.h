@@ -101,6 +101,7 @@ struct TrainingTask {
 enum class TrainPhase : std::uint8_t { forward, backward, optimizer };
 std::string_view to_string(TrainPhase phase);
 
+class SpreadParameters;
 class TrainingEngine;
 struct ParallelForm;
 
@@ -136,6 +137,8 @@ struct ParallelForm {
   std::function<void()> after_training = {};
   // all_sum adds a tensor over the ranks that take different parts.
   std::function<Tensor(const Tensor& value)> all_sum = {};
+  // The parameters that not all ranks have, if any; there from prepare on.
+  std::shared_ptr<std::optional<SpreadParameters>> spread = {};
 };
 
 // TrainingResult is the result of a run: the loss of each step, the norm of its gradients before

@@ -1,8 +1,8 @@
 #include "zero/replicate.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/flat.h"
 
 namespace simmesh {
@@ -26,9 +27,16 @@ std::vector<Shape> shapes_of(const std::vector<Tensor>& tensors) {
   return shapes;
 }
 
-// Bucket is a list of gradients of one dtype that are reduced together.
+// Leaf is a parameter and the index of the group over which its gradient is summed.
+struct Leaf {
+  Tensor tensor;
+  std::size_t partners;
+};
+
+// Bucket is a list of gradients of one dtype that are reduced together over one group.
 struct Bucket {
   DType dtype = DType::float32;
+  std::size_t partners = 0;
   std::vector<std::size_t> members;  // indices of parameters
   std::size_t bytes = 0;
   std::size_t pending = 0;  // gradients that are missing in this backward pass
@@ -37,22 +45,30 @@ struct Bucket {
   Work work;
 };
 
-std::vector<Bucket> make_buckets(const std::vector<Tensor>& parameters, std::size_t bytes_max) {
+std::vector<Bucket> make_buckets(const std::vector<Leaf>& parameters, std::size_t bytes_max) {
   std::vector<Bucket> buckets;
-  // For each dtype, the bucket that still has room.
-  std::vector<std::optional<std::size_t>> open(std::size(all_dtypes));
+  // For each group and dtype, the bucket that still has room.
+  std::map<std::pair<std::size_t, DType>, std::size_t> open;
   for (std::size_t i = parameters.size(); i-- > 0;) {
-    std::optional<std::size_t>& index = open[std::size_t(parameters[i].dtype())];
-    if (!index) {
-      index = buckets.size();
-      buckets.emplace_back().dtype = parameters[i].dtype();
-    }
-    Bucket& bucket = buckets[*index];
+    const auto& [tensor, partners] = parameters[i];
+    auto [place, is_new] = open.try_emplace({partners, tensor.dtype()}, buckets.size());
+    if (is_new) buckets.emplace_back();
+    Bucket& bucket = buckets[place->second];
+    bucket.dtype = tensor.dtype();
+    bucket.partners = partners;
     bucket.members.push_back(i);
-    bucket.bytes += parameters[i].bytes();
-    if (bucket.bytes >= bytes_max) index.reset();
+    bucket.bytes += tensor.bytes();
+    if (bucket.bytes >= bytes_max) open.erase(place);
   }
   return buckets;
+}
+
+// The index of the group that a parameter's gradient is summed over: 0 for that of the module.
+std::size_t partners_of(const Tensor& parameter, const ReplicateOptions& options) {
+  for (std::size_t i = 0; i < options.apart.size(); ++i)
+    for (const Tensor& one : options.apart[i].parameters)
+      if (nn::is_same_tensor(one, parameter)) return i + 1;
+  return 0;
 }
 
 }  // namespace
@@ -66,13 +82,15 @@ struct Replication::State {
     expecting,     // waiting for the gradients of a backward pass
   };
 
-  State(std::vector<Tensor> leaves, const ProcessGroup& over, const ReplicateOptions& given,
+  State(std::vector<Leaf> leaves, const ProcessGroup& over, const ReplicateOptions& given,
         const CallSite& called)
       : parameters(std::move(leaves)),
-        group(over),
+        groups{over},
         options(given),
         site(called),
-        buckets(make_buckets(parameters, given.bucket_bytes)) {}
+        buckets(make_buckets(parameters, given.bucket_bytes)) {
+    for (const ReplicatedApart& apart : given.apart) groups.push_back(apart.group);
+  }
 
   void begin() {
     if (!grad_enabled()) return;
@@ -88,9 +106,10 @@ struct Replication::State {
   void finish();
   void write_back(Bucket& bucket, const std::vector<bool>& unused);
   std::vector<bool> unused_by_all();
+  void find_unused(std::size_t partners, std::vector<bool>& unused);
 
-  std::vector<Tensor> parameters;
-  ProcessGroup group;
+  std::vector<Leaf> parameters;
+  std::vector<std::optional<ProcessGroup>> groups;  // by the number of partners
   ReplicateOptions options;
   CallSite site;
   std::vector<Bucket> buckets;
@@ -145,6 +164,34 @@ void take_values_of_first(const std::vector<nn::NamedTensor>& tensors, const Pro
   }
 }
 
+// All parameters and buffers, by the group that has the same ones.
+using TensorsByPartners = std::vector<std::vector<nn::NamedTensor>>;
+
+TensorsByPartners tensors_by_partners(nn::Module& module, const ReplicateOptions& options) {
+  TensorsByPartners lists(options.apart.size() + 1);
+  for (const auto& [name, parameter] : module.named_parameters())
+    lists[partners_of(parameter, options)].emplace_back(name, parameter);
+  for (const auto& [name, submodule] : module.named_modules())
+    for (const nn::ParameterSlot& buffer : submodule->buffers())
+      lists[0].emplace_back(name + "." + buffer.name, buffer.tensor);
+  for (const auto& list : lists)
+    for (const auto& [name, tensor] : list)
+      if (tensor.is_meta())
+        raise(ErrorKind::runtime_error, source, "expected parameters with values, got {} on meta",
+              name);
+  return lists;
+}
+
+void start_alike(const TensorsByPartners& lists, const ProcessGroup& group,
+                 const ReplicateOptions& options, const CallSite& site) {
+  for (std::size_t partners = 0; partners < lists.size(); ++partners) {
+    std::optional<ProcessGroup> members = partners == 0 ? group : options.apart[partners - 1].group;
+    if (!members) continue;
+    check_same_layout(layout_of(lists[partners]), *members, site);
+    if (options.init_sync) take_values_of_first(lists[partners], *members, site);
+  }
+}
+
 }  // namespace
 
 void State::gradient_came(std::size_t index) {
@@ -172,13 +219,17 @@ void State::start(Bucket& bucket) {
   UnroundedSums scope;
   std::vector<Tensor> gradients;
   for (std::size_t index : bucket.members) {
-    Tensor gradient = grad_of(parameters[index]);
+    const Tensor& parameter = parameters[index].tensor;
+    Tensor gradient = grad_of(parameter);
     gradients.push_back(gradient.is_defined() ? gradient.detach()
-                                              : zeros(parameters[index].shape(), bucket.dtype));
+                                              : zeros(parameter.shape(), bucket.dtype));
   }
   bucket.flat = flattened(gradients, bucket.dtype);
-  bucket.work =
-      all_reduce_async(bucket.flat, options.average ? ReduceOp::avg : ReduceOp::sum, group, site);
+  const std::optional<ProcessGroup>& group = groups[bucket.partners];
+  bool averages = options.average && bucket.partners == 0;
+  if (group)
+    bucket.work =
+        all_reduce_async(bucket.flat, averages ? ReduceOp::avg : ReduceOp::sum, *group, site);
 }
 
 void State::finish() {
@@ -196,21 +247,31 @@ void State::finish() {
 
 std::vector<bool> State::unused_by_all() {
   std::vector<bool> unused(parameters.size(), false);
-  if (!options.find_unused) return unused;
-  Tensor used = zeros({std::int64_t(parameters.size())}, DType::int64);
-  auto own = used.mutable_values<std::int64_t>();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
-    own[i] = grad_of(parameters[i]).is_defined() ? 1 : 0;
-  Tensor total = all_reduce(used, ReduceOp::sum, group, site);
-  auto users = total.values<std::int64_t>();
-  for (std::size_t i = 0; i < parameters.size(); ++i) unused[i] = users[i] == 0;
+  if (options.find_unused)
+    for (std::size_t partners = 0; partners < groups.size(); ++partners)
+      find_unused(partners, unused);
   return unused;
 }
 
+void State::find_unused(std::size_t partners, std::vector<bool>& unused) {
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].partners == partners) members.push_back(i);
+  if (members.empty()) return;
+  Tensor used = zeros({std::int64_t(members.size())}, DType::int64);
+  auto own = used.mutable_values<std::int64_t>();
+  for (std::size_t i = 0; i < members.size(); ++i)
+    own[i] = grad_of(parameters[members[i]].tensor).is_defined() ? 1 : 0;
+  if (groups[partners]) used = all_reduce(used, ReduceOp::sum, *groups[partners], site);
+  auto users = used.values<std::int64_t>();
+  for (std::size_t i = 0; i < members.size(); ++i) unused[members[i]] = users[i] == 0;
+}
+
 void State::write_back(Bucket& bucket, const std::vector<bool>& unused) {
-  Tensor sum = bucket.work.wait();
+  Tensor sum = groups[bucket.partners] ? bucket.work.wait() : bucket.flat;
+  if (options.average && bucket.partners > 0) sum = div(sum, double(groups[0]->size()));
   std::vector<Tensor> members;
-  for (std::size_t index : bucket.members) members.push_back(parameters[index]);
+  for (std::size_t index : bucket.members) members.push_back(parameters[index].tensor);
   std::vector<Tensor> parts = flat_parts(sum, shapes_of(members));
   for (std::size_t i = 0; i < members.size(); ++i)
     if (!unused[bucket.members[i]]) set_grad(members[i], parts[i]);
@@ -222,28 +283,20 @@ std::size_t Replication::bucket_count() const { return state_->buckets.size(); }
 Replication replicate(nn::Module& module, const ProcessGroup& group,
                       const ReplicateOptions& options, CallSite called) {
   CallSite site = labelled(called, "replicate");
-  std::vector<nn::NamedTensor> tensors = module.named_parameters();
-  std::vector<Tensor> leaves;
-  for (const auto& [name, parameter] : tensors)
-    if (parameter.requires_grad()) leaves.push_back(parameter);
-  for (const auto& [name, submodule] : module.named_modules())
-    for (const nn::ParameterSlot& buffer : submodule->buffers())
-      tensors.emplace_back(name + "." + buffer.name, buffer.tensor);
-  for (const auto& [name, tensor] : tensors)
-    if (tensor.is_meta())
-      raise(ErrorKind::runtime_error, source, "expected parameters with values, got {} on meta",
-            name);
-  check_same_layout(layout_of(tensors), group, site);
-  if (options.init_sync) take_values_of_first(tensors, group, site);
+  std::vector<Leaf> leaves;
+  for (const auto& [name, parameter] : module.named_parameters())
+    if (parameter.requires_grad()) leaves.push_back({parameter, partners_of(parameter, options)});
+  start_alike(tensors_by_partners(module, options), group, options, site);
 
   auto state = std::make_shared<State>(std::move(leaves), group, options, site);
   state->bucket_of.resize(state->parameters.size());
   for (std::size_t b = 0; b < state->buckets.size(); ++b)
     for (std::size_t index : state->buckets[b].members) state->bucket_of[index] = b;
   for (std::size_t i = 0; i < state->parameters.size(); ++i)
-    register_accumulate_hook(state->parameters[i], [weak = std::weak_ptr(state), i](Tensor&) {
-      if (auto alive = weak.lock()) alive->gradient_came(i);
-    });
+    register_accumulate_hook(state->parameters[i].tensor,
+                             [weak = std::weak_ptr(state), i](Tensor&) {
+                               if (auto alive = weak.lock()) alive->gradient_came(i);
+                             });
   module.add_pre_hook([state](nn::Module&, nn::Tensors inputs) {
     state->begin();
     return inputs;

@@ -2,12 +2,22 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "collectives/process_group.h"
 #include "core/check/call_site.h"
 #include "core/nn/module.h"
 
 namespace simmesh {
+
+// ReplicatedApart are parameters that not all members of a module's group have, such as those of an
+// expert: their gradients are summed over a group of their own, whose members all have them.
+// Without a group they are this rank's alone.
+struct ReplicatedApart {
+  std::vector<Tensor> parameters;
+  std::optional<ProcessGroup> group;
+};
 
 // ReplicateOptions says how gradients are summed over the members of a group.
 struct ReplicateOptions {
@@ -22,6 +32,9 @@ struct ReplicateOptions {
   // Copies the parameters and buffers of the first member to all members at the start, with one
   // broadcast per dtype.
   bool init_sync = true;
+  // Their buckets are others than those of the rest. With `average` their sums are divided by the
+  // number of members of the module's group, too: the loss of each member is a mean of its own.
+  std::vector<ReplicatedApart> apart = {};
 };
 
 // Replication is the handle of a module that every member of a group trains on its own part of the
@@ -56,11 +69,11 @@ class Replication {
 };
 
 // replicate makes the gradients of the module sums over the group. All members call it, on modules
-// with the same parameters; otherwise a RuntimeError names the first parameter that differs. From
-// then on, with gradient sync, each recorded forward pass must be followed by one backward pass
-// before the next forward pass. A second backward pass is a RuntimeError, also if it runs inside
-// another one as in reentrant checkpointing. The module owns all state; the handle may be dropped.
-// Reports of its collectives name the site.
+// with the same parameters, except those apart; otherwise a RuntimeError names the first parameter
+// that differs. From then on, with gradient sync, each recorded forward pass must be followed by
+// one backward pass before the next forward pass. A second backward pass is a RuntimeError, also if
+// it runs inside another one as in reentrant checkpointing. The module owns all state; the handle
+// may be dropped. Reports of its collectives name the site.
 Replication replicate(nn::Module& module, const ProcessGroup& group,
                       const ReplicateOptions& options = {}, CallSite site = CallSite::here());
 

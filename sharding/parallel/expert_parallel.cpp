@@ -206,7 +206,10 @@ std::optional<std::int64_t> cut_dim_of(const Placement& tokens) {
 }  // namespace
 
 void ExpertParallel::apply(nn::Module& module, const DeviceMesh& mesh) const {
-  Tokens where{process_group(mesh), cut_dim_of(tokens)};
+  // A group of its own: others reduce gradients over the same ranks while experts exchange rows, in
+  // an order that depends on the rows.
+  ProcessGroup group = ProcessGroup::of(process_group(mesh).members(), "experts");
+  Tokens where{group, cut_dim_of(tokens)};
   bool found = false;
   for (const auto& [path, below] : module.named_modules()) {
     auto* moe = dynamic_cast<nn::Moe*>(below);

@@ -19,6 +19,8 @@ namespace simmesh {
 //   Replicate()   all have all tokens: each computes its experts', and the results are gathered by
 //                 one all_gather, the gradients of the experts' inputs by another
 //
+// The collectives are those of a group of its own, "experts", of the ranks of the mesh.
+//
 // In exact arithmetic the outputs and gradients have the bits of one device's nn::Moe over all
 // tokens. An expert's gradient is the whole one, over the tokens of all ranks, on the rank that has
 // the expert, and nothing is left to sum. Those of router and shared experts are, with tokens cut,

@@ -5,6 +5,7 @@
 #include "core/autograd/variable.h"
 #include "core/optim/clip.h"
 #include "core/tensor/formula.h"
+#include "core/tensor/scalar_value.h"
 #include "mesh/device_mesh.h"
 #include "sharding/dtensor.h"
 #include "testing/gtest.h"
@@ -76,6 +77,42 @@ SIMMESH_TEST(Clip, ExpertsBesideDataParallelismCountOnce,
   optim::clip_grad_norm_(leaves, {.max_norm = 0.5});
   EXPECT_SAME_BITS(grad_of(own.parameters[1]), grad_of(leaves[first + 1]));
   EXPECT_SAME_BITS(grad_of(parameters[0]), grad_of(leaves[4]));
+}
+
+// Experts that FSDP shards besides: the norm is one per EP group, or counts shards as if the ranks
+// of an EP group shared them. The last EP rank has fewer experts, or none.
+SIMMESH_TEST(Clip, ShardedExpertsCountOnce,
+             {.mesh = {2, 2}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
+  DeviceMesh named = init_device_mesh({2, 2}, {"dp", "ep"});
+  ProcessGroup owners = process_group(named, "ep");
+  Tensor shared = numbers(3, 9);
+  for (std::size_t of_last : {1U, 0U}) {
+    std::vector<Tensor> gradients = {numbers(5, 1), numbers(1, 2)};
+    for (std::size_t i = 0; i < of_last; ++i) gradients.push_back(numbers(2, 3));
+    std::size_t first = owners.rank() == 0 ? 0 : 2;
+    std::size_t last = owners.rank() == 0 ? 2 : 2 + of_last;
+    OwnParameters own{{}, owners};
+    for (std::size_t i = first; i < last; ++i)
+      own.parameters.push_back(distributed_leaf(gradients[i], named["dp"], {Shard(0)}));
+    std::vector<Tensor> parameters = own.parameters;
+    parameters.push_back(distributed_leaf(shared, mesh, {Replicate(), Shard(0)}));
+    gradients.push_back(shared);
+    for (double p : norms) {
+      EXPECT_SAME_BITS(total_norm(parameters, p, {&own, 1}), optim::total_norm(gradients, p));
+      bool has_all = owners.rank() == 0 && of_last == 0;
+      double of_group = scalar_value(total_norm(parameters, p));
+      if (!has_all && p < infinity) {
+        EXPECT_LT(of_group, scalar_value(optim::total_norm(gradients, p)));
+      }
+    }
+    clip_grad_norm_(parameters, {.max_norm = 0.5, .own = {&own, 1}});
+    std::vector<Tensor> leaves;
+    for (const Tensor& gradient : gradients) leaves.push_back(leaf_with(gradient));
+    optim::clip_grad_norm_(leaves, {.max_norm = 0.5});
+    for (std::size_t i = first; i < last; ++i)
+      EXPECT_SAME_BITS(DTensor::of(grad_of(own.parameters[i - first])).full_tensor(),
+                       grad_of(leaves[i]));
+  }
 }
 
 // An expert without tokens has no gradient on one rank, which then leaves the others waiting.

@@ -9,6 +9,8 @@
 #include "core/check/error.h"
 #include "core/nn/containers.h"
 #include "core/nn/linear.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
@@ -163,6 +165,52 @@ std::string failure_of(std::size_t ranks, const std::function<void(Rank&)>& body
   World world({.ranks = ranks});
   Outcome outcome = world.run(body);
   return outcome.ok() ? "" : outcome.failure->message;
+}
+
+// Experts: each rank of "ep" has another layer b, which the ranks of "dp" share. Its gradient is
+// summed over the rest of the mesh too, or its mean is one of too few ranks.
+SIMMESH_TEST(Replicate, ParametersApartHaveOtherPartners,
+             {.mesh = {2, 2}, .names = {"dp", "ep"}, .arithmetic = Arithmetic::exact()}) {
+  ProcessGroup all = ProcessGroup::world(), dp = process_group(mesh, "dp");
+  std::uint64_t seed = 1 + std::uint64_t(mesh.get_local_rank("ep"));
+  for (bool has_partners : {true, false})
+    for (bool average : {false, true}) {
+      auto model = make_model(true, 10 * seed), other = make_model(true, 10 * seed);
+      std::vector<Tensor> apart = model->find("b").parameters();
+      ReplicatedApart own{apart, has_partners ? std::optional(dp) : std::nullopt};
+      Replication replication =
+          replicate(*model, all, {.bucket_bytes = 40, .average = average, .apart = {own}});
+      Tensor shared = other->find("a").parameter("weight").detach();
+      copy_(shared, broadcast(shared.clone(), 0, all));
+      Tensor shared_bias = other->find("a").parameter("bias").detach();
+      copy_(shared_bias, broadcast(shared_bias.clone(), 0, all));
+      run_rows(*model, all.rank(), 1);
+      run_rows(*other, all.rank(), 1);
+      for (const char* layer : {"a", "b"})
+        for (const char* name : {"weight", "bias"}) {
+          UnroundedSums scope;
+          Tensor sum = grad_of(other->find(layer).parameter(name)).detach();
+          bool is_apart = layer == std::string_view("b");
+          if (!is_apart || has_partners) sum = all_reduce(sum, ReduceOp::sum, is_apart ? dp : all);
+          if (average) sum = div(sum, 4.0);
+          EXPECT_SAME_BITS(grad_of(model->find(layer).parameter(name)), sum);
+        }
+    }
+}
+
+// A rank whose own parameters got no gradient leaves those waiting that share them.
+SIMMESH_TEST(Replicate, UnusedParametersApart, {.mesh = {2, 2}, .names = {"dp", "ep"}}) {
+  ProcessGroup all = ProcessGroup::world(), dp = process_group(mesh, "dp");
+  for (bool uses : {false, true}) {
+    auto model = make_model(uses && dp.rank() == 0), other = make_model();
+    ReplicatedApart own{model->find("b").parameters(), dp};
+    replicate(*model, all, {.find_unused = true, .apart = {own}});
+    run_rows(*model, 0, 2);
+    run_rows(*other, 0, 2);
+    Tensor gradient = grad_of(model->find("b").parameter("weight"));
+    EXPECT_EQ(gradient.is_defined(), uses);
+    if (uses) EXPECT_SAME_BITS(gradient, grad_of(other->find("b").parameter("weight")));
+  }
 }
 
 TEST(Replicate, NamesTheFirstParameterThatDiffers) {

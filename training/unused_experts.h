@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "collectives/process_group.h"
+#include "core/nn/module.h"
+
+namespace simmesh {
+
+// UnusedExperts drops the gradients of sharded experts that no token chose in a step. On one device
+// such an expert has no gradient, and its optimiser leaves it alone; sharding gives it zeros, to
+// which an optimiser applies weight decay and momentum.
+//
+//   UnusedExperts unused(model);      // after fully_shard
+//   backward(loss(model(x)));         // and the other micro-batches of a step
+//   unused.drop_gradients();
+class UnusedExperts {
+ public:
+  // It counts the calls of the experts of each nn::Moe in the model that fully_shard has.
+  explicit UnusedExperts(nn::Module& model);
+
+  // drop_gradients ends a step: with one all-reduce, of one int64 per expert, over the ranks that
+  // share them. All of these call it.
+  void drop_gradients();
+
+ private:
+  std::vector<nn::ModulePtr> experts_;
+  std::shared_ptr<std::vector<std::int64_t>> calls_;
+  std::optional<ProcessGroup> group_;  // of the ranks that share the experts
+};
+
+}  // namespace simmesh

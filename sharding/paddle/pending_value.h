@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/arithmetic/reduce_op.h"
+#include "core/tensor/tensor.h"
+
+namespace simmesh::paddle {
+
+// neutral_tensor returns a tensor that changes nothing in a reduction: zeros for a sum and for
+// `bor`, ones for a product and for `band`, the lowest value for a maximum (-inf where there is
+// one), the highest for a minimum. Throws a ValueError for a reduction without such a value.
+Tensor neutral_tensor(DimSpan shape, DType dtype, ReduceOp op);
+
+// pending_value returns what the rank at a coordinate of a mesh dim holds of a value that becomes
+// pending along it by Paddle's rule: see ReplicateToPartial.
+Tensor pending_value(const Tensor& value, ReduceOp op, std::int64_t coordinate);
+
+}  // namespace simmesh::paddle

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sharding/paddle/spmd/spmd_call.h"
+
+namespace simmesh::paddle {
+
+// ProductOperand is a factor of a product of matrices: a letter for each of its dims, `m` and `k`
+// (or `k` and `n`) for the matrix and other letters for the batch, and the mesh dims that cut it.
+struct ProductOperand {
+  std::string axes;
+  Shape shape;
+  std::vector<Dims> dims_mapping;
+};
+
+// ProductCuts says which mesh dims cut each axis of a product.
+class ProductCuts {
+ public:
+  // input returns the wanted layout of a factor; what has size 1 is not cut.
+  DistAttr input(const ProductOperand& operand) const;
+  // output returns the layout of the product: pending along the mesh dims that cut `k`.
+  DistAttr output(const std::string& axes) const;
+
+ private:
+  friend ProductCuts merge_product(const SpmdCall&, const ProductOperand&, const ProductOperand&);
+  std::map<char, Dims> cuts_;
+};
+
+// merge_product makes the layouts of two factors one, co-shards included:
+//  - the batch follows the factor whose batch is cut by a co-shard, or into more pieces, or has more
+//    dims; mesh dims of the other one come behind. Throws a ValueError where that factor has fewer
+//    dims of batch than the other.
+//  - `k` follows the factor that cuts it by a co-shard or into more pieces, else the left one.
+//  - a mesh dim cuts the batch rather than the matrices, `m` or `n` rather than `k`, and the larger
+//    one of `m` and `n` (`m` of equals).
+//  - last mesh dims are dropped until the pieces of an axis are equal, but not of `m` and `n`.
+ProductCuts merge_product(const SpmdCall& call, const ProductOperand& x, const ProductOperand& y);
+
+}  // namespace simmesh::paddle

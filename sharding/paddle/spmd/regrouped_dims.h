@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/tensor/shape.h"
+
+namespace simmesh::paddle {
+
+// DimGroup is a part of a reshape that stands for itself: the elements of its input dims are those
+// of its output dims. An input dim of size 1
+// is in a group only where it meets an output dim of size 1.
+//
+//   reshape_groups({4, 8, 16}, {32, 4, 4});   // {0, 1} -> {0}; {2} -> {1, 2}
+struct DimGroup {
+  std::vector<std::size_t> inputs;
+  std::vector<std::size_t> outputs;
+
+  bool operator==(const DimGroup&) const = default;
+};
+
+// reshape_target returns the shape that a reshape asks for: 0 stands for the size that the tensor
+// has there, one -1 for what is left. Throws a ValueError where the elements don't come out.
+Shape reshape_target(DimSpan shape, const std::vector<std::int64_t>& asked);
+
+// reshape_groups returns the smallest groups, in order. Both shapes have the same number of
+// elements, and at least one.
+std::vector<DimGroup> reshape_groups(DimSpan from, DimSpan to);
+
+}  // namespace simmesh::paddle

@@ -1,9 +1,13 @@
 #include "sharding/dtensor_gradient.h"
 
+#include <algorithm>
+
 #include "core/autograd/function.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/engine/followed_release.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/shapes/aliases.h"
 #include "core/ops/shapes/op_views.h"
 #include "sharding/explicit_redistribution.h"
 #include "sharding/propagation/dispatch.h"
@@ -11,6 +15,13 @@
 namespace simmesh {
 
 namespace {
+
+bool is_reduced_to_pass(const Placement& placement) {
+  if (!placement.is_pending()) return false;
+  constexpr ReduceOp passed[] = {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max};
+  return !placement.is_partial() ||
+         std::count(std::begin(passed), std::end(passed), placement.reduce_op()) == 0;
+}
 
 // DTensorDistribution is a DTensor inside a Tensor.
 class DTensorDistribution final : public Distribution {
@@ -25,6 +36,16 @@ class DTensorDistribution final : public Distribution {
 
   std::vector<Tensor> dispatch(const OpCall& call) const override {
     return simmesh::dispatch(call);
+  }
+
+  // As PyTorch does, which detaches a result to save it: sums, averages and extremes stay pending,
+  // other results are reduced by the forward pass.
+  Tensor saved_output(const Tensor& result) const override {
+    const Placements& placements = value_.placements();
+    if (std::none_of(placements.begin(), placements.end(), is_reduced_to_pass))
+      return result.detach();
+    NoGrad scope;
+    return alias(result);
   }
 
  private:

@@ -42,9 +42,13 @@ double known_cost(const Sharding& from, const Sharding& to, std::int64_t tensor_
   };
   double us = total_us(unwind_steps(from, to, tensor_dims));
   // Without a shard larger than 1 the greedy planner takes shards off in ascending order, which is
-  // no path here.
-  const bool path = from.order.is_ascending() && to.order.is_ascending() &&
-                    shard_count(from.placements, mesh_shape) > 1;
+  // no path here. Of strided shards it knows nothing.
+  const auto is_strided = [](const Placement& each) { return each.is_strided_shard(); };
+  const auto has_strided = [&](const Sharding& sharding) {
+    return std::any_of(sharding.placements.begin(), sharding.placements.end(), is_strided);
+  };
+  const bool path = !has_strided(from) && !has_strided(to) && from.order.is_ascending() &&
+                    to.order.is_ascending() && shard_count(from.placements, mesh_shape) > 1;
   if (path) us = std::min(us, total_us(greedy_steps(from.placements, to.placements, mesh_shape)));
   return us;
 }
@@ -118,17 +122,32 @@ class Search {
     std::push_heap(queue_.begin(), queue_.end(), later);
   }
 
-  bool sharded(std::size_t code) const { return code > 0 && code <= tensor_dims_; }
-  bool pending(std::size_t code) const { return code > tensor_dims_; }
+  bool pending(std::size_t code) const { return codes_.is_pending(code); }
+  bool has_strided() const { return codes_.first_strided() < codes_.size(); }
+  bool split(std::size_t code) const { return codes_.shard_of(code) > 0; }
+
+  // out_of_order says whether a code on mesh_dim, applied last, would stand out of order beside a
+  // strided shard, which says its order itself. A way through there leads nowhere else.
+  bool out_of_order(const ShardState& state, std::size_t mesh_dim, std::size_t code) const {
+    bool strided = codes_.is_strided(code), later = false;
+    for (std::size_t other = 0; other < mesh_shape_.size(); ++other) {
+      const std::size_t beside = state.at[other].code;
+      if (other == mesh_dim || codes_.shard_of(beside) != codes_.shard_of(code)) continue;
+      strided |= codes_.is_strided(beside);
+      later |= other > mesh_dim;
+    }
+    return strided && later;
+  }
 
   // reach offers a neighbour. It is left out where it can't change the result: where its state has
   // been pushed at this cost or less (that entry wins), and where no path through it can be as
   // cheap as one that is known.
   void reach(std::uint32_t from, ShardState next, std::size_t mesh_dim, std::uint8_t code) {
+    if (has_strided() && split(code) && out_of_order(next, mesh_dim, code)) return;
     const Placement& before = codes_.placement(next.at[mesh_dim].code);
     const double cost =
         nodes_[from].cost + cost_.step_us(shards_, mesh_dim, before, codes_.placement(code));
-    next.at[mesh_dim] = {code, sharded(code) ? count_[code] : std::uint8_t{0}};
+    next.at[mesh_dim] = {code, split(code) ? count_[codes_.shard_of(code)] : std::uint8_t{0}};
     if (cost + remaining_us(next) > bound_us_) return;
     const std::uint32_t state = number(next);
     Node& node = nodes_[state];
@@ -141,7 +160,8 @@ class Search {
 
   // remaining_us bounds from below what a path from the state to the goal costs: each pending mesh
   // dim that isn't in the goal is reduced, and in each tensor dim all shards leave that come after
-  // those at which the two orders agree. A shard that can be embedded leaves for nothing.
+  // those at which the two orders agree. A shard that can be embedded leaves for nothing, and so
+  // may a strided one.
   double remaining_us(const ShardState& state) const {
     std::uint8_t agreed[dims_max + 1];
     std::fill_n(agreed, tensor_dims_ + 1, std::numeric_limits<std::uint8_t>::max());
@@ -149,14 +169,15 @@ class Search {
     for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape_.size(); ++mesh_dim) {
       const ShardState::Entry entry = state.at[mesh_dim];
       if (entry.code == 0 || entry == goal_state_.at[mesh_dim]) continue;
-      if (sharded(entry.code))
-        agreed[entry.code] = std::min(agreed[entry.code], entry.place);
+      if (const std::size_t shard = codes_.shard_of(entry.code))
+        agreed[shard] = std::min(agreed[shard], entry.place);
       else
         us += floor_us_[mesh_dim];
     }
     for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape_.size(); ++mesh_dim) {
       const ShardState::Entry entry = state.at[mesh_dim];
-      if (sharded(entry.code) && entry.place >= agreed[entry.code] && !takes_shard_[mesh_dim])
+      if (codes_.is_shard(entry.code) && entry.place >= agreed[entry.code] &&
+          !takes_shard_[mesh_dim])
         us += floor_us_[mesh_dim];
     }
     return us;
@@ -168,18 +189,21 @@ class Search {
     std::fill(std::begin(count_), std::end(count_), std::uint8_t{0});
     shards_ = 1;
     for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape_.size(); ++mesh_dim) {
-      if (!sharded(state.at[mesh_dim].code)) continue;
+      if (!split(state.at[mesh_dim].code)) continue;
       shards_ *= mesh_shape_[mesh_dim];
-      ++count_[state.at[mesh_dim].code];
+      ++count_[codes_.shard_of(state.at[mesh_dim].code)];
     }
     for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape_.size(); ++mesh_dim) {
       const ShardState::Entry entry = state.at[mesh_dim];
-      if (sharded(entry.code) && entry.place + 1 == count_[entry.code])
-        last_[entry.code] = mesh_dim;
+      const std::size_t shard = codes_.shard_of(entry.code);
+      if (shard > 0 && entry.place + 1 == count_[shard]) last_[shard] = mesh_dim;
     }
   }
 
   void expand(std::uint32_t from);
+  void expand_shards(std::uint32_t from, const ShardState& state);
+  void expand_pending(std::uint32_t from, const ShardState& state);
+  void expand_strided(std::uint32_t from, const ShardState& state);
   bool mixes(const ShardState& state, std::size_t mesh_dim, const Placement& pending) const;
   std::vector<ShardState> path_to_goal() const;
 
@@ -199,10 +223,11 @@ class Search {
   boost::container::small_vector<double, 4> floor_us_;   // of any collective, by mesh dim
   boost::container::small_vector<bool, 4> takes_shard_;  // by mesh dim: a shard can become its goal
 
-  // What survey found in the state that is being expanded.
+  // What survey found in the state that is being expanded: counts and mesh dims are those of the
+  // tensor dim of a plain shard's code.
   std::int64_t shards_ = 1;
-  std::uint8_t count_[dims_max + 1];  // by code
-  std::size_t last_[dims_max + 1];    // by code, where the count isn't zero
+  std::uint8_t count_[dims_max + 1];
+  std::size_t last_[dims_max + 1];  // where the count isn't zero
 };
 
 // mixes says whether a pending placement on mesh_dim would stand next to one of another op, sum
@@ -217,15 +242,21 @@ bool Search::mixes(const ShardState& state, std::size_t mesh_dim,
   return false;
 }
 
-void Search::expand(std::uint32_t from) {
-  const ShardState state = states_.state(from);
-  survey(state);
+// Only shards that were applied last to their tensor dim leave it, and strided ones only for R.
+void Search::expand_shards(std::uint32_t from, const ShardState& state) {
   const auto shard_end = static_cast<std::uint8_t>(tensor_dims_ + 1);
+  const auto ends_plain = [&](std::uint8_t source) {
+    return count_[source] > 0 && !codes_.is_strided(state.at[last_[source]].code);
+  };
   for (std::uint8_t source = 1; source < shard_end; ++source)
-    for (std::uint8_t target = 1; count_[source] > 0 && target < shard_end; ++target)
+    for (std::uint8_t target = 1; ends_plain(source) && target < shard_end; ++target)
       if (target != source) reach(from, state, last_[source], target);
   for (std::uint8_t source = 1; source < shard_end; ++source)
-    if (count_[source] > 0) reach(from, state, last_[source], 0);
+    if (ends_plain(source)) reach(from, state, last_[source], 0);
+}
+
+void Search::expand_pending(std::uint32_t from, const ShardState& state) {
+  const auto shard_end = static_cast<std::uint8_t>(tensor_dims_ + 1);
   const std::size_t mesh_dims = mesh_shape_.size();
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_dims; ++mesh_dim)
     if (pending(state.at[mesh_dim].code)) reach(from, state, mesh_dim, 0);
@@ -237,13 +268,33 @@ void Search::expand(std::uint32_t from) {
       reach(from, state, mesh_dim, target);
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_dims; ++mesh_dim) {
     if (state.at[mesh_dim].code != 0) continue;
-    for (std::size_t target = shard_end; target < codes_.size(); ++target)
+    for (std::size_t target = shard_end; target < codes_.first_strided(); ++target)
       if (codes_.placement(target).is_partial() &&
           !mixes(state, mesh_dim, codes_.placement(target)))
         reach(from, state, mesh_dim, static_cast<std::uint8_t>(target));
   }
-  for (std::uint8_t source = 1; source < shard_end; ++source)
-    if (count_[source] > 0 && takes_shard_[last_[source]])
+}
+
+void Search::expand_strided(std::uint32_t from, const ShardState& state) {
+  for (std::uint8_t source = 1; source <= tensor_dims_; ++source)
+    if (count_[source] > 0 && codes_.is_strided(state.at[last_[source]].code))
+      reach(from, state, last_[source], 0);
+  for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape_.size(); ++mesh_dim) {
+    if (state.at[mesh_dim].code != 0) continue;
+    for (std::size_t target = codes_.first_strided(); target < codes_.size(); ++target)
+      reach(from, state, mesh_dim, static_cast<std::uint8_t>(target));
+  }
+}
+
+void Search::expand(std::uint32_t from) {
+  const ShardState state = states_.state(from);
+  survey(state);
+  expand_shards(from, state);
+  expand_pending(from, state);
+  if (has_strided()) expand_strided(from, state);
+  for (std::uint8_t source = 1; source <= tensor_dims_; ++source)
+    if (count_[source] > 0 && takes_shard_[last_[source]] &&
+        codes_.is_shard(state.at[last_[source]].code))
       reach(from, state, last_[source], goal_state_.at[last_[source]].code);
   if (states_.size() > states_max)
     raise(ErrorKind::runtime_error, "sharding/graph_planner",

@@ -16,7 +16,11 @@ namespace simmesh {
 // PlannerChoice is the caller's wish. Greedy is the default; the graph planner also runs where
 // greedy can't: where a shard order is not ascending, and for strided shards that can be decoded
 // into an order.
-enum class PlannerChoice : std::uint8_t { automatic, greedy, graph };
+//
+// As an operand is for the inputs of ops. There strided shards come from views, and PyTorch doesn't
+// take them for an order: the graph planner takes them off and cuts them as they stand, at no cost
+// (see RedistributeCost::StridedShards). Without strided shards it is automatic.
+enum class PlannerChoice : std::uint8_t { automatic, greedy, graph, as_operand };
 
 // PlanRequest is all that a plan depends on.
 struct PlanRequest {

@@ -50,6 +50,10 @@ bool embeds_shards(const PlanRequest& request) {
   return has(request.release, ReleaseChange::shard_to_partial_sum);
 }
 
+bool has_strided(const Plan& plan) {
+  return any_placement(plan, [](const Placement& each) { return each.is_strided_shard(); });
+}
+
 // price gives steps the costs of the search, in which embedding a shard is free. The plan has the
 // cost by which strategies are chosen, and these must not come to embed shards.
 void price(Plan& plan, const PlanRequest& request, const RedistributeCost& cost) {
@@ -77,12 +81,12 @@ bool beyond_search(const Plan& plan) {
 // choose_planner also decodes strided shards where that is right.
 PlannerKind choose_planner(Plan& plan, const PlanRequest& request) {
   if (beyond_search(plan)) return PlannerKind::unwind;
-  const bool strided =
-      any_placement(plan, [](const Placement& each) { return each.is_strided_shard(); });
+  const bool strided = has_strided(plan);
   const bool ordered = !plan.from.order.is_ascending() || !plan.to.order.is_ascending();
   if (!strided)
     return ordered || request.planner == PlannerChoice::graph ? PlannerKind::graph
                                                               : PlannerKind::greedy;
+  if (request.planner == PlannerChoice::as_operand) return PlannerKind::graph;
   auto from = decoded_exactly(plan.from, request.shape, request.mesh_shape);
   auto to = decoded_exactly(plan.to, request.shape, request.mesh_shape);
   if (from && to) {
@@ -97,17 +101,15 @@ void find_steps(Plan& plan, const PlanRequest& request, const RedistributeCost& 
   const auto tensor_dims = static_cast<std::int64_t>(request.shape.size());
   plan.planner = choose_planner(plan, request);
   if (plan.from == plan.to) return;
-  if (plan.planner == PlannerKind::graph) {
+  if (plan.planner == PlannerKind::graph)
     plan.steps = graph_steps(plan.from, plan.to, tensor_dims, request.mesh_shape, cost,
                              embeds_shards(request));
-    return;
-  }
-  if (plan.planner == PlannerKind::greedy) {
+  if (plan.planner == PlannerKind::greedy)
     plan.steps = greedy_steps(plan.from.placements, plan.to.placements, request.mesh_shape);
-    // Plain shards in ascending order are always taken off innermost first.
-    const bool strided =
-        any_placement(plan, [](const Placement& each) { return each.is_strided_shard(); });
-    if (!strided || plan_is_feasible(request.shape, request.mesh_shape, plan.from, plan.steps))
+  if (plan.planner != PlannerKind::unwind) {
+    // Plain shards are always taken off innermost first.
+    if (!has_strided(plan) ||
+        plan_is_feasible(request.shape, request.mesh_shape, plan.from, plan.steps))
       return;
     plan.planner = PlannerKind::unwind;
   }
@@ -124,7 +126,10 @@ Plan make_plan(const PlanRequest& request) {
   plan.to = {normalized(request.to, tensor_dims), request.to_order};
   const auto bytes = static_cast<double>(element_count(request.shape)) *
                      static_cast<double>(bytes_per_element(request.dtype));
-  const RedistributeCost cost(bytes, request.mesh_shape, request.topology);
+  const RedistributeCost cost(bytes, request.mesh_shape, request.topology,
+                              request.planner == PlannerChoice::as_operand
+                                  ? RedistributeCost::StridedShards::free
+                                  : RedistributeCost::StridedShards::priced);
   find_steps(plan, request, cost);
   price(plan, request, cost);
   if (!request.flattened.empty())

@@ -13,8 +13,9 @@ namespace simmesh {
 //   // S(0)->R on mesh dim 0, R->S(1) on mesh dim 1
 //
 // Strided shards are decoded into a shard order where both lists can be and the pieces stay the
-// same on every rank; otherwise the greedy planner runs on them as they stand, and if one of its
-// steps would misplace elements the unwind planner takes over. That one also plans for ragged
+// same on every rank; otherwise the greedy planner runs on them as they stand. As an operand, a
+// tensor with strided shards is planned for by the graph planner, which has them as they stand. If
+// a step would misplace elements the unwind planner takes over. That one also plans for ragged
 // shards.
 //
 // Throws as validate_local_redistribute does. Steps that no rank can carry out (S->P of

@@ -5,8 +5,12 @@
 
 namespace simmesh {
 
-RedistributeCost::RedistributeCost(double bytes, DimSpan mesh_shape, const Topology& topology)
-    : bytes_(bytes), mesh_shape_(mesh_shape.begin(), mesh_shape.end()), topology_(topology) {
+RedistributeCost::RedistributeCost(double bytes, DimSpan mesh_shape, const Topology& topology,
+                                   StridedShards strided)
+    : bytes_(bytes),
+      mesh_shape_(mesh_shape.begin(), mesh_shape.end()),
+      topology_(topology),
+      strided_(strided) {
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape.size(); ++mesh_dim)
     links_.push_back(topology.link(mesh_shape, static_cast<std::int64_t>(mesh_dim)));
 }
@@ -17,6 +21,8 @@ double RedistributeCost::transition_us(double& piece_bytes, std::int64_t mesh_di
   const Link link = links_[mesh_dim];
   const auto count = static_cast<double>(members);
   if (from == to) return 0.0;
+  const bool cuts_strided = from.is_replicate() && to.is_strided_shard();
+  if (strided_ == StridedShards::free && (from.is_strided_shard() || cuts_strided)) return 0.0;
   if (to.is_pending()) return from.is_replicate() ? 0.0 : std::numeric_limits<double>::infinity();
   if (from.is_replicate()) {
     piece_bytes /= count;

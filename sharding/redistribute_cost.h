@@ -23,8 +23,14 @@ namespace simmesh {
 // at all.
 class RedistributeCost {
  public:
+  // StridedShards says whether a strided shard costs its way through R, or whether steps from one,
+  // and from R to one, cost nothing and leave the bytes as they are. PyTorch has the latter, and
+  // chooses by it where the operands of an op are to lie.
+  enum class StridedShards : std::uint8_t { priced, free };
+
   // `bytes` is the size of the logical tensor.
-  RedistributeCost(double bytes, DimSpan mesh_shape, const Topology& topology);
+  RedistributeCost(double bytes, DimSpan mesh_shape, const Topology& topology,
+                   StridedShards strided = StridedShards::priced);
 
   // step_us is the cost of one step on its own, from a tensor with the placements `before`.
   double step_us(PlacementSpan before, std::int64_t mesh_dim, const Placement& from,
@@ -49,6 +55,7 @@ class RedistributeCost {
   double bytes_;
   Dims mesh_shape_;
   Topology topology_;
+  StridedShards strided_;
   boost::container::small_vector<Link, 4> links_;
 };
 

@@ -29,6 +29,13 @@ PlacementCodes::PlacementCodes(const Sharding& from, const Sharding& to, std::in
   const auto pending = placements_.begin() + tensor_dims + 1;
   std::sort(pending, placements_.end(), by_name);
   placements_.erase(std::unique(pending, placements_.end()), placements_.end());
+  strided_ = placements_.size();
+  for (const Sharding* sharding : {&from, &to})
+    for (const Placement& placement : sharding->placements)
+      if (placement.is_strided_shard()) placements_.push_back(placement);
+  std::sort(placements_.begin() + std::ptrdiff_t(strided_), placements_.end());
+  placements_.erase(std::unique(placements_.begin() + std::ptrdiff_t(strided_), placements_.end()),
+                    placements_.end());
 }
 
 ShardState PlacementCodes::encoded(const Sharding& sharding) const {

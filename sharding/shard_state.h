@@ -10,9 +10,9 @@
 namespace simmesh {
 
 // ShardState is a sharding in two bytes per mesh dim, as the graph planner searches among them. A
-// code is 0 for R, 1 + d for S(d), and beyond that a pending placement. A place is the position of
-// the mesh dim in the order of its tensor dim (0 where it doesn't shard one). Mesh dims that aren't
-// there are zero.
+// code is 0 for R, 1 + d for S(d), and beyond that a pending placement or a strided shard. A place
+// is the position of the mesh dim in the order of its tensor dim (0 where it doesn't split one).
+// Mesh dims that aren't there are zero.
 struct ShardState {
   struct Entry {
     std::uint8_t code;
@@ -24,7 +24,7 @@ struct ShardState {
 };
 
 // PlacementCodes translates between shardings and states. It knows R, a plain shard of each tensor
-// dim, and the pending placements of two shardings, these by name.
+// dim, and of two shardings the pending placements, by name, and behind them the strided shards.
 class PlacementCodes {
  public:
   PlacementCodes(const Sharding& from, const Sharding& to, std::int64_t tensor_dims);
@@ -32,6 +32,18 @@ class PlacementCodes {
   // size is the number of codes.
   std::size_t size() const { return placements_.size(); }
   const Placement& placement(std::size_t code) const { return placements_[code]; }
+
+  bool is_shard(std::size_t code) const { return code > 0 && code <= tensor_dims_; }
+  bool is_pending(std::size_t code) const { return code > tensor_dims_ && code < strided_; }
+  // first_strided is the code from which on there are strided shards.
+  std::size_t first_strided() const { return strided_; }
+  bool is_strided(std::size_t code) const { return code >= strided_; }
+
+  // shard_of returns the code of the plain shard of the same tensor dim; 0 for what splits none.
+  std::size_t shard_of(std::size_t code) const {
+    if (is_strided(code)) return static_cast<std::size_t>(placements_[code].dim()) + 1;
+    return is_shard(code) ? code : 0;
+  }
 
   // encoded expects placements that have a code.
   ShardState encoded(const Sharding& sharding) const;
@@ -42,6 +54,7 @@ class PlacementCodes {
   std::vector<Placement> placements_;
   std::size_t tensor_dims_;
   std::size_t mesh_dims_;
+  std::size_t strided_;
 };
 
 // ShardStateTable numbers states from 0 in the order in which they are first seen. Nobody walks

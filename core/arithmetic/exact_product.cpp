@@ -8,6 +8,7 @@
 #include "core/arithmetic/product.h"
 #include "core/arithmetic/scratch.h"
 #include "core/arithmetic/wide_chains.h"
+#include "core/check/check.h"
 #include "core/kernels/kernels.h"
 
 namespace simmesh {
@@ -112,6 +113,7 @@ void product_of_elements(const Product& p) {
 void exact_product(const Product& product, InstructionSet set) {
   check_product(product);
   if (!is_floating_point(product.a.dtype)) return canonical_product(product, set);
+  SIMMESH_CHECK(!product.adds_to_result, "an exact product that is added to a rounded sum");
   if (product.rows == 0 || product.columns == 0) return;
   if (product.a.dtype == DType::float64 || product.b.dtype == DType::float64 ||
       product.result_dtype == DType::float64)

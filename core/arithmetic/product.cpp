@@ -64,6 +64,7 @@ class Chains {
       std::int64_t count = std::min(block, columns - j);
       c_ = in_place_ ? reinterpret_cast<T*>(product_.result) + j : scratch_.get();
       c_row_stride_ = in_place_ ? product_.result_row_stride : block_width;
+      if (!in_place_ && product_.adds_to_result) load_block(j, count);
       std::int64_t k = 0;
       do {
         depth_stretch(j, count, k, std::min(depth_block, depth - k));
@@ -127,6 +128,7 @@ class Chains {
 
   void row_of_tiles(ProductTile<T>& tile, const Range& rows, const Range& columns, std::int64_t k) {
     bool whole = columns.count == width_ || !in_place_;
+    bool starts = k == 0 && !product_.adds_to_result;
     tile.vectors = columns.count <= tile_.lanes ? 1 : tile_.vectors;
     for (std::int64_t i = 0; i < rows.count; i += tile_.rows) {
       tile.rows = int(std::min<std::int64_t>(tile_.rows, rows.count - i));
@@ -135,20 +137,22 @@ class Chains {
       tile.a_depth_stride = packs_a_ ? tile_.rows : product_.a.column_stride;
       T* c = c_ + (rows.begin + i) * c_row_stride_ + columns.begin;
       if (whole) {
-        kernel_(tile, c, c_row_stride_, k == 0);
+        kernel_(tile, c, c_row_stride_, starts);
         continue;
       }
-      for (int r = 0; k > 0 && r < tile.rows; ++r)
+      for (int r = 0; !starts && r < tile.rows; ++r)
         std::copy(c + r * c_row_stride_, c + r * c_row_stride_ + columns.count,
                   edge_.get() + r * width_);
-      kernel_(tile, edge_.get(), width_, k == 0);
+      kernel_(tile, edge_.get(), width_, starts);
       for (int r = 0; r < tile.rows; ++r)
         std::copy(edge_.get() + r * width_, edge_.get() + r * width_ + columns.count,
                   c + r * c_row_stride_);
     }
   }
 
-  void round_block(std::int64_t first_column, std::int64_t columns) {
+  // visit_block calls f(element of the result, accumulator) in a block of columns.
+  template <class F>
+  void visit_block(std::int64_t first_column, std::int64_t columns, F&& f) {
     std::int64_t row_stride = exchanged_ ? 1 : product_.result_row_stride;
     std::int64_t column_stride = exchanged_ ? product_.result_row_stride : 1;
     visit_dtype(product_.result_dtype, [&]<class R>(R) {
@@ -156,13 +160,22 @@ class Chains {
         for (std::int64_t i = 0; i < product_.rows; ++i) {
           R* out =
               reinterpret_cast<R*>(product_.result) + i * row_stride + first_column * column_stride;
-          const T* row = c_ + i * c_row_stride_;
-          for (std::int64_t j = 0; j < columns; ++j)
-            if constexpr (std::is_same_v<T, float>)
-              out[j * column_stride] = static_cast<R>(row[j]);
-            else
-              out[j * column_stride] = rounded_to<R>(row[j]);
+          T* row = c_ + i * c_row_stride_;
+          for (std::int64_t j = 0; j < columns; ++j) f(out[j * column_stride], row[j]);
         }
+    });
+  }
+
+  void load_block(std::int64_t first_column, std::int64_t columns) {
+    visit_block(first_column, columns, [](const auto& out, T& sum) { sum = static_cast<T>(out); });
+  }
+
+  void round_block(std::int64_t first_column, std::int64_t columns) {
+    visit_block(first_column, columns, []<class R>(R& out, T sum) {
+      if constexpr (std::is_same_v<T, float>)
+        out = static_cast<R>(sum);
+      else
+        out = rounded_to<R>(sum);
     });
   }
 
@@ -185,7 +198,7 @@ void integer_product(const Product& p) {
   const auto* b = reinterpret_cast<const T*>(p.b.data);
   for (std::int64_t i = 0; i < p.rows; ++i) {
     T* row = result + i * p.result_row_stride;
-    std::fill(row, row + p.columns, T(0));
+    if (!p.adds_to_result) std::fill(row, row + p.columns, T(0));
     for (std::int64_t k = 0; k < p.depth; ++k) {
       auto factor = static_cast<std::uint64_t>(a[i * p.a.row_stride + k * p.a.column_stride]);
       const T* line = b + k * p.b.row_stride;

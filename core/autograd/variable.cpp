@@ -56,6 +56,10 @@ bool is_saved(const Saves& saves, gsl::span<const Tensor> inputs, std::size_t in
   return !is_named(saves.for_others, index) || others_require_grad(inputs, index, Saves::all);
 }
 
+Tensor saved_output(const Tensor& output) {
+  return output.distribution() ? output.distribution()->saved_output(output) : output.detach();
+}
+
 gsl::span<const bool> as_span(const Flags& flags) { return {flags.data(), flags.size()}; }
 
 OpNode::OpNode(const OpCall& call, const Gradient& gradient, gsl::span<const Tensor> outputs)
@@ -73,7 +77,7 @@ OpNode::OpNode(const OpCall& call, const Gradient& gradient, gsl::span<const Ten
   for (std::size_t i = 0; i < inputs_.size(); ++i)
     if (is_saved(saves, call.inputs, i)) inputs_[i] = SavedTensor(call.inputs[i]);
   for (std::size_t i = 0; i < outputs_.size(); ++i)
-    if (is_named(saves.outputs, i)) outputs_[i] = SavedTensor(outputs[i].detach());
+    if (is_named(saves.outputs, i)) outputs_[i] = SavedTensor(saved_output(outputs[i]));
 }
 
 Gradients OpNode::apply(Gradients gradients) {

@@ -14,9 +14,9 @@ Attributes over_last(const SampleSizes& sizes, double eps) {
   return {{"normalized_shape", Dims{sizes['c']}}, {"eps", eps}};
 }
 
-OpSample::Sized operands(bool has_weight) {
-  return [has_weight](const SampleSizes& sizes) -> Attributes {
-    return {{"normalized_shape", Dims{sizes['c']}}, {"has_weight", has_weight}};
+OpSample::Sized operands(std::int64_t parameters) {
+  return [parameters](const SampleSizes& sizes) -> Attributes {
+    return {{"normalized_shape", Dims{sizes['c']}}, {"parameters", parameters}};
   };
 }
 
@@ -69,8 +69,9 @@ std::vector<OpSample> normalization_samples() {
       {"native_layer_norm", "abc - -", {}, small_eps},
       {"native_layer_norm", "ac c c", {}, large_eps},
       {"native_layer_norm", "abc bc bc", {}, both},
-      {"layer_norm_operands", "abc abc ab1 ab1", {}, operands(false)},
-      {"layer_norm_operands", "abc abc ab1 c", {}, operands(true)},
+      {"layer_norm_operands", "abc abc ab1 ab1", {}, operands(0)},
+      {"layer_norm_operands", "abc abc ab1 c", {}, operands(1)},
+      {"layer_norm_operands", "abc abc ab1 c c", {}, operands(2)},
       {"_fused_rms_norm", "abc -", {}, small_eps},
       {"_fused_rms_norm", "ac c", {}, large_eps},
       {"native_group_norm", "a4b - -", groups},

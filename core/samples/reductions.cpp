@@ -65,7 +65,9 @@ std::vector<OpSample> statistics_samples() {
     list.push_back({"linalg_vector_norm", "ab", with(over({}), "ord", order)});
     list.push_back({"linalg_vector_norm", "ab", with(over({0}, true), "ord", order)});
     list.push_back({"linalg_vector_norm", "ab", with(over({-1}), "ord", order)});
+    list.push_back({"dist", "ab ab", {{"ord", order}}});
   }
+  list.push_back({"dist", "ab b", {{"ord", 2.0}}});
   list.push_back({"median", "ab"});
   list.push_back({"nanmedian", "ab"});
   for (std::string_view op : {"median_dim", "nanmedian_dim"}) {

@@ -46,6 +46,12 @@ std::vector<OpSample> factory_samples() {
 
 std::vector<OpSample> view_samples() {
   return {
+      {"reshape",
+       "abc",
+       {},
+       [](Sizes s) {
+         return sized({}, "size", {s['a'] * s['b'], s['c']});
+       }},
       {"view",
        "abc",
        {},

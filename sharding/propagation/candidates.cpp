@@ -30,10 +30,11 @@ const Dims* order_seen(const PropagationRequest& request, const Dims& mesh_dims)
   return nullptr;
 }
 
-// PyTorch plans no op through a shard that becomes pending.
+// PyTorch plans no op through a shard that becomes pending. A strided one becomes R first.
 bool makes_shards_pending(const Placements& from, const Placements& to) {
   for (std::size_t mesh_dim = 0; mesh_dim < from.size(); ++mesh_dim)
-    if (from[mesh_dim].splits() && to[mesh_dim].is_pending()) return true;
+    if (from[mesh_dim].splits() && !from[mesh_dim].is_strided_shard() && to[mesh_dim].is_pending())
+      return true;
   return false;
 }
 
@@ -78,6 +79,7 @@ double CandidateCosts::cost_us(std::size_t input, const Placements& target) {
                         .to = to.placements,
                         .from_order = from.order,
                         .to_order = to.order,
+                        .planner = PlannerChoice::as_operand,
                         .topology = request_.topology})
                  .cost_us;
     } catch (const Error&) {
@@ -91,7 +93,9 @@ double CandidateCosts::cost_us(std::size_t input, const Placements& target) {
 double CandidateCosts::floor_us(std::size_t input, std::size_t mesh_dim,
                                 const Placement& target) const {
   const Placement& from = request_.given[input]->placements[mesh_dim];
-  if (from == target || from.is_replicate() || request_.mesh_shape[mesh_dim] == 1) return 0.0;
+  bool is_free = from == target || from.is_replicate() || from.is_strided_shard() ||
+                 request_.mesh_shape[mesh_dim] == 1;
+  if (is_free) return 0.0;
   return RedistributeCost(0.0, request_.mesh_shape, request_.topology)
       .floor_us(std::int64_t(mesh_dim));
 }

@@ -241,11 +241,12 @@ std::optional<MeshCandidate> choose_rows(const PropagationRequest& request,
                                          const ShardingStrategy& strategy) {
   Judge judge(request, mesh_request, strategy);
   RowSearch search(request, rows, judge);
+  double cost_us = 0.0;
+  if (request.attributes.get_or(of_list, false)) return search.first_cheapest(cost_us);
   bool has_negative = std::any_of(rows.begin(), rows.end(),
                                   [](const StrategyRow& row) { return row.cost_us < 0.0; });
   if (!has_negative)
     if (auto unmoved = search.last_unmoved()) return unmoved;
-  double cost_us = 0.0;
   auto cheapest = search.first_cheapest(cost_us);
   if (has_negative && !(cost_us < 0.0))
     if (auto unmoved = search.last_unmoved()) return unmoved;

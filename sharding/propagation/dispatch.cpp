@@ -93,7 +93,8 @@ void bring_inputs(Inputs& inputs, const Propagation& propagation) {
     if (!inputs[i] || inputs[i]->spec().sharding == *propagation.inputs[i]) continue;
     const Sharding& target = *propagation.inputs[i];
     inputs[i] = with_parts(*inputs[i], target, propagation.output_types)
-                    .redistribute_local(target.placements, {.order = target.order});
+                    .redistribute_local(target.placements, {.planner = PlannerChoice::as_operand,
+                                                            .order = target.order});
   }
 }
 

@@ -62,8 +62,13 @@ struct StrategyRequest {
   const Attributes& attributes;
 };
 
+// of_list is the attribute of a call that is made for one element of a list of tensors, by a
+// function that takes such lists.
+inline constexpr const char* of_list = "of_list";
+
 // RowRule returns the rows of an op along one mesh dim. Of two rows that cost a call the same the
-// first is taken; of rows that cost nothing and move nothing the last.
+// first is taken; of rows that cost nothing and move nothing the last, except for an element of a
+// list.
 using RowRule = std::function<StrategyRows(const StrategyRequest& request)>;
 
 // MeshCandidate is one way in which an op runs on pieces, over all mesh dims; nothing for tensors

@@ -25,7 +25,10 @@ class Reference {
     std::map<std::string, Placement> ops;
     for (const Sharding* sharding : {&from, &to})
       for (const Placement& each : sharding->placements)
-        if (each.is_partial()) ops.emplace(to_string(each.reduce_op()), each);
+        if (each.is_partial())
+          ops.emplace(to_string(each.reduce_op()), each);
+        else if (each.is_strided_shard())
+          strided_.insert(each);
     using Entry = std::tuple<double, std::int64_t, Sharding, std::vector<std::string>>;
     const auto later = [](const Entry& left, const Entry& right) {
       return std::pair(std::get<0>(left), std::get<1>(left)) >
@@ -42,6 +45,7 @@ class Reference {
       if (state == to) return path;
       if (!closed.insert(to_string(state)).second) continue;
       Neighbours all = neighbours(state, ops);
+      add_strided(all, state);
       if (embeds_shards_) add_embeddings(all, state, to);
       for (const auto& [next, us] : all)
         if (!closed.contains(to_string(next))) queue.push({cost + us, counter++, next, path});
@@ -58,8 +62,9 @@ class Reference {
     std::vector<ShardOrder::Entry> entries;
     for (std::int64_t dim = 0; dim < tensor_dims_; ++dim) {
       Dims order = state.order.mesh_dims(dim, state.placements);
-      if (from.is_shard(dim)) order.pop_back();
-      if (to.is_shard(dim)) order.push_back(mesh_dim);
+      if (from.splits(dim)) order.pop_back();
+      if (to.splits(dim)) order.push_back(mesh_dim);
+      if (is_out_of_order(order, next.placements)) return;
       entries.push_back({dim, order});
     }
     next.order = ShardOrder::of(entries, next.placements);
@@ -67,12 +72,33 @@ class Reference {
     list.push_back({next, us});
   }
 
+  static bool is_out_of_order(const Dims& order, const Placements& placements) {
+    return !std::is_sorted(order.begin(), order.end()) &&
+           std::any_of(order.begin(), order.end(), [&](std::int64_t mesh_dim) {
+             return placements[static_cast<std::size_t>(mesh_dim)].is_strided_shard();
+           });
+  }
+
+  void add_strided(Neighbours& list, const Sharding& state) {
+    for (std::int64_t a = 0; a < tensor_dims_; ++a) {
+      const Dims order = state.order.mesh_dims(a, state.placements);
+      if (!order.empty() &&
+          state.placements[static_cast<std::size_t>(order.back())].is_strided_shard())
+        add(list, state, order.back(), Replicate());
+    }
+    for (std::size_t m = 0; m < mesh_.size(); ++m)
+      for (const Placement& strided : strided_)
+        if (state.placements[m].is_replicate())
+          add(list, state, static_cast<std::int64_t>(m), strided);
+  }
+
   void add_embeddings(Neighbours& list, const Sharding& state, const Sharding& goal) {
     for (std::int64_t a = 0; a < tensor_dims_; ++a) {
       const Dims order = state.order.mesh_dims(a, state.placements);
       if (order.empty()) continue;
       const Placement& wanted = goal.placements[static_cast<std::size_t>(order.back())];
-      if (embeds_shard(Shard(a), wanted)) add(list, state, order.back(), wanted);
+      const Placement& held = state.placements[static_cast<std::size_t>(order.back())];
+      if (embeds_shard(held, wanted)) add(list, state, order.back(), wanted);
     }
   }
 
@@ -85,7 +111,7 @@ class Reference {
     for (const bool to_replicate : {false, true}) {
       for (std::int64_t a = 0; a < tensor_dims_; ++a) {
         const Dims order = state.order.mesh_dims(a, state.placements);
-        if (order.empty()) continue;
+        if (order.empty() || at(order.back()).is_strided_shard()) continue;
         if (to_replicate) add(list, state, order.back(), Replicate());
         for (std::int64_t b = 0; !to_replicate && b < tensor_dims_; ++b)
           if (a != b) add(list, state, order.back(), Shard(b));
@@ -116,6 +142,7 @@ class Reference {
   std::int64_t tensor_dims_;
   RedistributeCost cost_;
   bool embeds_shards_;
+  std::set<Placement> strided_;
 };
 
 std::vector<std::string> planned(const Sharding& from, const Sharding& to, std::int64_t tensor_dims,
@@ -152,6 +179,23 @@ TEST(GraphPlanner, TakesThePathOfThePlainSearch) {
   expect_reference_paths({2, 3, 2}, "R,S(0),S(1),P(max)", 211);
   expect_reference_paths({2, 2, 2}, "R,S(0),S(1),P(sum)", 223);
   expect_reference_paths({2, 1, 2, 2}, "R,S(0),S(1)", 1511);
+}
+
+// If this fails, a strided shard isn't taken off or cut as it stands, or not for nothing.
+TEST(GraphPlanner, TakesThePathOfThePlainSearchBesideStridedShards) {
+  const auto alphabet = parse_placements("R,S(0),_S(0,2),S(1),P(max)");
+  for (const Dims& mesh : {Dims{2, 3}, Dims{2, 2, 2}}) {
+    const auto lists = small_worlds::lists(mesh.size(), alphabet);
+    for (const double bytes : {64.0, 1e9}) {
+      const RedistributeCost cost(bytes, mesh, {}, RedistributeCost::StridedShards::free);
+      for (std::size_t pair = 0; pair < lists.size() * lists.size();
+           pair += mesh.size() == 2 ? 1 : 173) {
+        const Sharding from{lists[pair / lists.size()], {}}, to{lists[pair % lists.size()], {}};
+        EXPECT_EQ(planned(from, to, 2, mesh, cost, true),
+                  Reference(mesh, 2, cost, true).path(from, to));
+      }
+    }
+  }
 }
 
 // If this fails, a step of the plan moves a shard that isn't innermost.

@@ -204,6 +204,26 @@ TEST(Planner, ChoosesThePlanner) {
   const ShardOrder inner_first = ShardOrder::of({{0, {1, 0}}}, parse_placements("S(0),S(0)"));
   EXPECT_EQ(used("S(0),S(0)", "R,R", greedy, inner_first), PlannerKind::graph);
   EXPECT_EQ(used("S(0),S(0)", "_S(0,3),R", greedy, inner_first), PlannerKind::unwind);
+  const auto as_operand = PlannerChoice::as_operand;
+  EXPECT_EQ(used("S(0),R", "R,S(0)", as_operand), PlannerKind::greedy);
+  EXPECT_EQ(used("_S(0,3),S(0)", "R,R", as_operand), PlannerKind::graph);
+  EXPECT_EQ(used("S(1),P(sum)", "S(1),_S(0,2)", as_operand), PlannerKind::graph);
+}
+
+// If this fails, an op's operand is brought elsewhere by other collectives than PyTorch's, or the
+// choice pays for leaving a strided shard.
+TEST(Planner, OperandsLeaveStridedShardsAsTheyStand) {
+  const Plan plan = make_plan({.shape = {16, 12},
+                               .mesh_shape = {2, 2},
+                               .from = parse_placements("_S(0,2),S(0)"),
+                               .to = parse_placements("R,S(1)"),
+                               .planner = PlannerChoice::as_operand});
+  ASSERT_EQ(plan.steps.size(), 3u);
+  EXPECT_EQ(to_string(plan.steps[0]), "S(0)->R on mesh dim 1");
+  EXPECT_EQ(to_string(plan.steps[1]), "R->S(1) on mesh dim 1");
+  EXPECT_EQ(to_string(plan.steps[2]), "_S(0,2)->R on mesh dim 0");
+  EXPECT_EQ(plan.cost_us, plan.steps[0].cost_us);
+  EXPECT_GT(plan.cost_us, 0.0);
 }
 
 // If this fails, negative dims are refused or planned as another dim.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "sharding/graph_planner.h"
 #include "sharding/greedy_planner.h"
 
 namespace simmesh {
@@ -39,6 +40,25 @@ TEST(RedistributeCost, StridedShardsCostTheirWayThroughReplicate) {
   EXPECT_EQ(step("_S(0,2),R", 0, "S(0)"), topology.all_gather_us(bytes / 2 * 2, 2, outer));
   EXPECT_EQ(step("P(sum),R", 0, "_S(0,2)"), topology.all_reduce_us(bytes, 2, outer));
   EXPECT_EQ(step("R,R", 0, "_S(0,2)"), 0.0);
+}
+
+// If this fails, ops are run on other placements than PyTorch's where a view has made a strided
+// shard.
+TEST(RedistributeCost, StridedShardsMayBeFree) {
+  const RedistributeCost cost(bytes, two_by_four, topology, RedistributeCost::StridedShards::free);
+  const auto step_us = [&](const char* before, const char* to) {
+    const auto list = parse_placements(before);
+    return cost.step_us(list, 0, list[0], parse_placement(to));
+  };
+  EXPECT_EQ(step_us("_S(0,2),R", "R"), 0.0);
+  EXPECT_EQ(step_us("_S(0,2),R", "S(1)"), 0.0);
+  EXPECT_EQ(step_us("R,R", "_S(0,2)"), 0.0);
+  EXPECT_EQ(step_us("S(0),R", "R"), topology.all_gather_us(bytes / 2 * 2, 2, outer));
+  // The bytes stay those of the strided piece.
+  const auto from = parse_placements("_S(0,2),S(1)");
+  const auto steps =
+      graph_steps({from, {}}, {parse_placements("R,R"), {}}, 2, two_by_four, cost, false);
+  EXPECT_EQ(cost.plan_us(from, steps), topology.all_gather_us(bytes / 8 * 4, 4, inner));
 }
 
 double whole(const char* from, const char* to) {

@@ -66,12 +66,16 @@ Gradients logits_gradient(const GradientCall& call) {
   return result;
 }
 
+// Each gradient is computed on its own, as PyTorch does, so that pending operands are reduced for
+// each.
 Gradients mse_loss_gradient(const GradientCall& call) {
   Gradients result(2);
-  Tensor difference = call.input(0) - call.input(1);
-  Tensor slope = difference * 2 * spread_gradient(call, difference.shape());
-  if (call.needs(0)) result[0] = summed_to_input(call, 0, slope);
-  if (call.needs(1)) result[1] = summed_to_input(call, 1, neg(slope));
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!call.needs(i)) continue;
+    Tensor difference = call.input(i) - call.input(1 - i);
+    Tensor slope = difference * 2 * spread_gradient(call, difference.shape());
+    result[i] = summed_to_input(call, i, slope);
+  }
   return result;
 }
 

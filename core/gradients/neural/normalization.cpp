@@ -16,8 +16,9 @@ std::size_t normalized_dims(const GradientCall& call) {
 Gradients layer_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = layer_norm_groups(call.input_type(0).shape, call.attributes());
+  Tensor bias = call.has_input(2) ? call.input(2) : Tensor();
   NormalizedGradient b =
-      normalized_gradient(aligned_operands(call, true, normalized_dims(call)), groups);
+      normalized_gradient(aligned_operands(call, true, normalized_dims(call), bias), groups);
   if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);
   if (call.needs(1)) result[1] = summed_to_input(call, 1, b.raw * b.normalized);
   if (call.needs(2)) result[2] = summed_to_input(call, 2, b.raw);
@@ -50,7 +51,7 @@ Gradients group_norm_gradient(const GradientCall& call) {
 
 gsl::span<const OpGradient> normalization_gradients() {
   static const OpGradient gradients[] = {
-      {"native_layer_norm", {layer_norm_gradient, {.inputs = 0b011, .outputs = 0b110}}},
+      {"native_layer_norm", {layer_norm_gradient, {.inputs = 0b111, .outputs = 0b110}}},
       {"_fused_rms_norm", {rms_norm_gradient, {.inputs = 0b11, .outputs = 0b10}}},
       {"native_group_norm", {group_norm_gradient, {.inputs = 0b011, .outputs = 0b110}}},
   };

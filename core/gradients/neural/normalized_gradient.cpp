@@ -27,18 +27,21 @@ NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_
 }
 
 NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean,
-                                    std::size_t whole_dims) {
+                                    std::size_t whole_dims, const Tensor& bias) {
   NormalizedOperands operands = normalized_operands(call, subtracts_mean);
   if (!operands.x.distribution() || grad_enabled()) return operands;
   std::vector<Tensor> tensors = {operands.gradient, operands.x, operands.rstd};
   if (subtracts_mean) tensors.push_back(operands.mean);
+  std::vector<Tensor> parameters;
+  for (const Tensor& parameter : {operands.weight, bias})
+    if (parameter.is_defined()) parameters.push_back(parameter);
   DimSpan shape = operands.x.shape();
-  align_operands(tensors, operands.weight, shape.last(whole_dims));
+  align_operands(tensors, parameters, shape.last(whole_dims));
   operands.gradient = tensors[0];
   operands.x = tensors[1];
   operands.rstd = tensors[2];
   if (subtracts_mean) operands.mean = tensors[3];
-  if (operands.weight.is_defined()) operands.weight = tensors.back();
+  if (operands.weight.is_defined()) operands.weight = parameters[0];
   return operands;
 }
 

@@ -26,10 +26,11 @@ struct NormalizedOperands {
 };
 // normalized_operands reads the inputs x and weight, and of the outputs the mean, where it is
 // subtracted, and rstd. aligned_operands brings them, where they are distributed, to lie alike
-// along dims of x before the last ones, whose number is given; not where the pass is recorded.
+// along dims of x before the last ones, whose number is given; not where the pass is recorded. A
+// bias moves along, though nothing reads it, as PyTorch's backward op has it as an operand.
 NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_mean);
 NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean,
-                                    std::size_t whole_dims);
+                                    std::size_t whole_dims, const Tensor& bias = {});
 
 // normalized_gradient computes what the gradients of all inputs share.
 NormalizedGradient normalized_gradient(const NormalizedOperands& operands,

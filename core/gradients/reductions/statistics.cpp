@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/gradients/families.h"
+#include "core/gradients/input_gradient.h"
 #include "core/gradients/reductions/spread.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
@@ -28,26 +29,40 @@ Tensor variance_gradient(const GradientCall& call, const Tensor& g) {
   return kept(call, g) * (2.0 / divisor) * (x - center);
 }
 
-Gradients norm_gradient(const GradientCall& call) {
-  const Tensor& x = call.input(0);
-  double p = call.attributes().get<double>("ord");
-  Tensor g = kept(call, call.gradient()), norm = kept(call, call.output());
-  if (p == 0) return {zeros_like(x)};
-  if (p == 1) return {sgn(x) * g};
-  if (p == 2) return {x * masked_fill(g / norm, eq(norm, 0), 0)};
+// The slope of a norm of x over some dims, times g: norm and g have those dims with size 1.
+Tensor norm_slope(const Tensor& x, const Tensor& norm, const Tensor& g,
+                  const Attributes& attributes) {
+  double p = attributes.get<double>("ord");
+  if (p == 0) return zeros_like(x);
+  if (p == 1) return sgn(x) * g;
+  if (p == 2) return x * masked_fill(g / norm, eq(norm, 0), 0);
   if (std::isinf(p)) {
     Tensor winners = eq(abs(x), norm);
-    Dims dims = reduced_dims(call.attributes(), x.shape().size());
+    Dims dims = reduced_dims(attributes, x.shape().size());
     Tensor shared = sgn(x) * winners * g;
-    return {dims.empty() ? shared : shared / sum(winners, dims, true)};
+    return dims.empty() ? shared : shared / sum(winners, dims, true);
   }
   if (p < 1) {
     Tensor slope = masked_fill(sgn(x) * pow(abs(x), p - 1), eq(x, 0), 0);
-    return {slope * (g * pow(norm, 1 - p))};
+    return slope * (g * pow(norm, 1 - p));
   }
   Tensor scale = masked_fill(g / pow(norm, p - 1), eq(norm, 0), 0);
-  if (p < 2) return {sgn(x) * pow(abs(x), p - 1) * scale};
-  return {x * pow(abs(x), p - 2) * scale};
+  if (p < 2) return sgn(x) * pow(abs(x), p - 1) * scale;
+  return x * pow(abs(x), p - 2) * scale;
+}
+
+Gradients norm_gradient(const GradientCall& call) {
+  return {norm_slope(call.input(0), kept(call, call.output()), kept(call, call.gradient()),
+                     call.attributes())};
+}
+
+Gradients dist_gradient(const GradientCall& call) {
+  Tensor slope =
+      norm_slope(call.input(0) - call.input(1), call.output(), call.gradient(), call.attributes());
+  Gradients result(2);
+  if (call.needs(0)) result[0] = summed_to_input(call, 0, slope);
+  if (call.needs(1)) result[1] = summed_to_input(call, 1, neg(slope));
+  return result;
 }
 
 Gradients var_gradient(const GradientCall& call) {
@@ -88,6 +103,7 @@ gsl::span<const OpGradient> statistics_gradients() {
       {"var_mean", {var_mean_gradient, {.inputs = 1}}},
       {"logsumexp", {logsumexp_gradient, {.inputs = 1, .outputs = 1}}},
       {"linalg_vector_norm", {norm_gradient, {.inputs = 1, .outputs = 1}}},
+      {"dist", {dist_gradient, {.inputs = 0b11, .outputs = 1}}},
   };
   return gradients;
 }

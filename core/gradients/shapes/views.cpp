@@ -96,6 +96,7 @@ Gradients clone_gradient(const GradientCall& call) { return {call.gradient()}; }
 gsl::span<const OpGradient> view_gradients() {
   static const OpGradient gradients[] = {
       {"view", {to_input_shape}},
+      {"reshape", {to_input_shape}},
       {"transpose", {transpose_gradient}},
       {"t", {t_gradient}},
       {"permute", {permute_gradient}},

@@ -6,6 +6,7 @@
 
 #include "core/arithmetic/carried_product.h"
 #include "core/arithmetic/compute.h"
+#include "core/arithmetic/product.h"
 #include "core/arithmetic/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
@@ -53,6 +54,65 @@ template <class T>
 void scale(gsl::span<T> sum, double factor) {
   T alpha = T(factor);
   for (T& x : sum) x = T(alpha * x);
+}
+
+void add_addend(Tensor& sum, const Addend& addend) {
+  const Scales& scales = addend.scales;
+  visit_dtype(sum.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, bool> || is_16_bit<T>)
+      return;
+    else if (scales.beta == 0)
+      scale<T>(sum.mutable_values<T>(), scales.alpha);
+    else
+      visit_rows<T>(sum, expand(converted(addend.value, sum.dtype()), sum.shape()),
+                    [&](auto row, auto added) { add_scaled<T>(row, added, scales); });
+  });
+}
+
+// beta * addend, from which sums start.
+void write_start(Tensor& sum, const Addend& addend) {
+  if (addend.scales.beta == 0) {
+    std::memset(sum.mutable_data(), 0, sum.bytes());
+    return;
+  }
+  visit_dtype(sum.dtype(), [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, bool> && !is_16_bit<T>)
+      visit_rows<T>(sum, expand(converted(addend.value, sum.dtype()), sum.shape()),
+                    [beta = T(addend.scales.beta)](auto row, auto added) {
+                      for (std::size_t i = 0; i < row.size(); ++i) row[i] = T(beta * added[i]);
+                    });
+  });
+}
+
+// alpha * a, in the type of the sums.
+Tensor scaled_factor(const Tensor& a, double alpha, DType dtype) {
+  Tensor result = converted(a, dtype).clone();
+  visit_dtype(dtype, [&]<class T>(T) {
+    if constexpr (!std::is_same_v<T, bool> && !is_16_bit<T>)
+      for (T& x : result.mutable_values<T>()) x = T(T(alpha) * x);
+  });
+  return result;
+}
+
+// visit_products calls f(product) for each matrix of a batch.
+template <class F>
+void visit_products(const Tensor& a, const Tensor& b, Tensor& out, F&& f) {
+  std::int64_t dims = out.dim(), rows = out.size(dims - 2), columns = out.size(dims - 1);
+  Product product = {.rows = rows,
+                     .columns = columns,
+                     .depth = a.size(a.dim() - 1),
+                     .a = product_operand(a),
+                     .b = product_operand(b),
+                     .result = out.mutable_data(),
+                     .result_dtype = out.dtype(),
+                     .result_row_stride = columns};
+  std::int64_t batches = dims == 2 ? 1 : out.size(0);
+  for (std::int64_t i = 0; i < batches; ++i) {
+    f(product);
+    product.a.data += batch_step(a);
+    product.b.data += batch_step(b);
+    product.result += rows * columns * std::int64_t(bytes_per_element(out.dtype()));
+  }
 }
 
 CarriedSums product_of(const Tensor& a, const Tensor& b) {
@@ -113,6 +173,15 @@ void multiply_with_term(const Tensor& a, const Tensor& b, const Tensor& value, T
   multiply(cat(left, 1), cat(right, 0), out);
 }
 
+void add_terms(const Tensor& a, const Tensor& b, double alpha, Tensor& sum) {
+  if (a.size(a.dim() - 1) == 0) return;
+  Tensor factor = alpha == 1 ? a : scaled_factor(a, alpha, sum.dtype());
+  visit_products(factor, b, sum, [](Product& product) {
+    product.adds_to_result = true;
+    canonical_product(product);
+  });
+}
+
 }  // namespace
 
 Tensor rows_of(const Tensor& x) {
@@ -134,28 +203,12 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
   if (out.element_count() == 0) return;
   if (keeps_unrounded() && is_floating_point(out.dtype()))
     return write_exact_product(a, b, {Tensor(), {}}, out);
-  std::int64_t dims = out.dim(), rows = out.size(dims - 2), columns = out.size(dims - 1);
-  std::int64_t depth = a.size(a.dim() - 1);
-  if (depth == 0) {
+  if (a.size(a.dim() - 1) == 0) {
     std::memset(out.mutable_data(), 0, out.bytes());
     return;
   }
-  Product product = {.rows = rows,
-                     .columns = columns,
-                     .depth = depth,
-                     .a = product_operand(a),
-                     .b = product_operand(b),
-                     .result = out.mutable_data(),
-                     .result_dtype = out.dtype(),
-                     .result_row_stride = columns};
   const Arithmetic& arithmetic = current_arithmetic();
-  std::int64_t batches = dims == 2 ? 1 : out.size(0);
-  for (std::int64_t i = 0; i < batches; ++i) {
-    compute(arithmetic, product);
-    product.a.data += batch_step(a);
-    product.b.data += batch_step(b);
-    product.result += rows * columns * std::int64_t(bytes_per_element(out.dtype()));
-  }
+  visit_products(a, b, out, [&](const Product& product) { compute(arithmetic, product); });
 }
 
 void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out) {
@@ -165,20 +218,16 @@ void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Te
       return multiply_with_term(a, b, addend.value, out);
     return write_exact_product(a, b, addend, out);
   }
+  if (out.element_count() == 0) return;
   DType dtype = sum_dtype(out.dtype());
   Tensor sum = dtype == out.dtype() ? out : empty(out.shape(), dtype);
-  multiply(a, b, sum);
-  const Scales& scales = addend.scales;
-  if (sum.element_count() == 0) return;
-  visit_dtype(dtype, [&]<class T>(T) {
-    if constexpr (std::is_same_v<T, bool> || is_16_bit<T>)
-      return;
-    else if (scales.beta == 0)
-      scale<T>(sum.mutable_values<T>(), scales.alpha);
-    else
-      visit_rows<T>(sum, expand(converted(addend.value, dtype), sum.shape()),
-                    [&](auto row, auto added) { add_scaled<T>(row, added, scales); });
-  });
+  if (addend.starts_sums) {
+    write_start(sum, addend);
+    add_terms(a, b, addend.scales.alpha, sum);
+  } else {
+    multiply(a, b, sum);
+    add_addend(sum, addend);
+  }
   if (dtype != out.dtype()) copy_(out, converted(sum, out.dtype()));
 }
 

@@ -22,8 +22,11 @@ void multiply(const Tensor& a, const Tensor& b, Tensor& out);
 struct Addend {
   Tensor value;
   Scales scales;
+  // Whether sums start from beta * addend, to which the terms (alpha * a) b are added one by one.
+  // Else the whole alpha * a b is added to it.
+  bool starts_sums = false;
 };
-// multiply_and_add writes beta * addend + alpha * a b: the product is rounded to float32 for 16-bit
+// multiply_and_add writes beta * addend + alpha * a b: sums are rounded to float32 for 16-bit
 // dtypes, so that they are rounded once. In exact arithmetic only the result is rounded, so that it
 // doesn't matter where the addend is added.
 void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out);

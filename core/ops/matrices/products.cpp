@@ -128,6 +128,16 @@ void add_and_multiply(Inputs inputs, const Attributes& attributes, gsl::span<Ten
   multiply_and_add(inputs[1], inputs[2], {inputs[0], scales_of(attributes)}, outputs[0]);
 }
 
+// A BLAS in plain loops adds term after term to what the result holds; but where the right factor
+// is transposed, as the weight of a linear layer, it adds up the product of two rows on its own.
+bool starts_from_addend(const Tensor& b) { return b.strides()[1] == 1; }
+
+void add_and_multiply_matrices(Inputs inputs, const Attributes& attributes,
+                               gsl::span<Tensor> outputs) {
+  multiply_and_add(inputs[1], inputs[2],
+                   {inputs[0], scales_of(attributes), starts_from_addend(inputs[2])}, outputs[0]);
+}
+
 const Op addmm_op = {
     .name = "addmm",
     .shape = [](Types inputs, const Attributes&) -> TensorTypes {
@@ -136,7 +146,7 @@ const Op addmm_op = {
       check_addend(inputs[0], types[0], "addmm");
       return types;
     },
-    .kernel = add_and_multiply,
+    .kernel = add_and_multiply_matrices,
 };
 
 const Op baddbmm_op = {
@@ -206,8 +216,22 @@ Tensor matmul_batches(const Tensor& a, const Tensor& b) {
   if (a.dim() > 1) shape.push_back(left.size(left.dim() - 2));
   if (b.dim() > 1) shape.push_back(right.size(right.dim() - 1));
   // One matrix on the right takes all rows of the left at once, without copies of it.
-  if (right.dim() == 2) return reshape(mm(rows_of(left), right), shape);
+  if (b.dim() == 1) return reshape(mv(rows_of(left), b), shape);
+  if (b.dim() == 2) return reshape(mm(rows_of(left), b), shape);
   return reshape(bmm(batched(left, leading), batched(right, leading)), shape);
+}
+
+// Products of distributed tensors lie as their parts do, so these are PyTorch's: a batch of one
+// matrix beside a larger batch is that matrix, and a matrix on the left that wants a gradient is
+// multiplied from the right.
+Tensor matmul_in_parts(const Tensor& a, const Tensor& b) {
+  bool is_one = a.dim() == 3 && b.dim() == 3 && a.size(0) != b.size(0);
+  if (is_one && a.size(0) == 1) return matmul(squeeze(a, 0), b);
+  if (is_one && b.size(0) == 1) return matmul(a, squeeze(b, 0));
+  if (b.dim() < 3 || a.dim() > 2 || !a.requires_grad()) return matmul_batches(a, b);
+  Tensor turned = transpose(b, -2, -1);
+  if (a.dim() == 1) return matmul(turned, a);
+  return contiguous(transpose(matmul(turned, t(a)), -2, -1));
 }
 
 // Of distributed tensors a linear layer is a product, whose factors choose where they lie.
@@ -260,6 +284,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.dim() == 2 && b.dim() == 1) return mv(a, b);
   if (a.dim() == 1 && b.dim() == 2) return squeeze(mm(unsqueeze(a, 0), b), 0);
   if (a.dim() == 2 && b.dim() == 2) return mm(a, b);
+  if (a.distribution() || b.distribution()) return matmul_in_parts(a, b);
   return matmul_batches(a, b);
 }
 

@@ -37,15 +37,11 @@ Tensor weights_of(const Tensor& scores, const Attention& options) {
   return softmax(scores + options.mask, -1);
 }
 
-}  // namespace
-
-Tensor attention_weights(const Tensor& q, const Tensor& k, const Attention& options) {
-  double scale = options.scale.value_or(1 / std::sqrt(double(q.shape().back())));
-  return weights_of(matmul(q, transpose(k, -2, -1)) * scale, options);
+double scale_of(const Tensor& q, const Attention& options) {
+  return options.scale.value_or(1 / std::sqrt(double(q.shape().back())));
 }
 
-Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
-                                    const Attention& options) {
+void check_operands(const Tensor& q, const Tensor& k, const Tensor& v, const Attention& options) {
   if (options.is_causal && options.mask.is_defined())
     raise(ErrorKind::runtime_error, "scaled_dot_product_attention",
           "Explicit attn_mask should not be set when is_causal=True");
@@ -54,9 +50,30 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
           "Expected query, key, and value to all be at least 2 dimensional, but got {}, {} and {} "
           "dimensions",
           q.dim(), k.dim(), v.dim());
-  Tensor weights = attention_weights(q, k, options);
+}
+
+Tensor weighted(Tensor weights, const Tensor& v, const Attention& options) {
   if (options.dropout > 0) weights = dropout(weights, options.generator, {.p = options.dropout});
   return matmul(weights, v);
+}
+
+}  // namespace
+
+Tensor attention_weights(const Tensor& q, const Tensor& k, const Attention& options) {
+  return weights_of(matmul(q, transpose(k, -2, -1)) * scale_of(q, options), options);
+}
+
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const Attention& options) {
+  check_operands(q, k, v, options);
+  return weighted(attention_weights(q, k, options), v, options);
+}
+
+Tensor math_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attention& options) {
+  check_operands(q, k, v, options);
+  double scale = scale_of(q, options), root = std::sqrt(std::abs(scale));
+  Tensor scores = matmul(q * (scale < 0 ? -root : root), transpose(k, -2, -1) * root);
+  return weighted(weights_of(scores, options), v, options);
 }
 
 }  // namespace simmesh

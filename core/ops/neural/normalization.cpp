@@ -1,5 +1,6 @@
 #include "core/ops/neural/normalization.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/check/error.h"
@@ -181,11 +182,15 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, co
   return call(group_norm_op, {x, weight, bias}, {{"groups", groups}, {"eps", eps}})[0];
 }
 
-void align_operands(std::vector<Tensor>& operands, const Tensor& weight, DimSpan normalized_shape) {
-  if (weight.is_defined()) operands.push_back(weight);
-  operands = call(layer_norm_operands_op, operands,
-                  {{"normalized_shape", Dims(normalized_shape.begin(), normalized_shape.end())},
-                   {"has_weight", weight.is_defined()}});
+void align_operands(std::vector<Tensor>& operands, std::vector<Tensor>& parameters,
+                    DimSpan normalized_shape) {
+  std::vector<Tensor> all = operands;
+  all.insert(all.end(), parameters.begin(), parameters.end());
+  all = call(layer_norm_operands_op, all,
+             {{"normalized_shape", Dims(normalized_shape.begin(), normalized_shape.end())},
+              {"parameters", std::int64_t(parameters.size())}});
+  std::copy_n(all.begin(), operands.size(), operands.begin());
+  std::copy_n(all.end() - std::ptrdiff_t(parameters.size()), parameters.size(), parameters.begin());
 }
 
 gsl::span<const Op* const> normalization_ops() { return normalization_list; }

@@ -28,8 +28,9 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {
 
 // align_operands lets the distributed tensors from which the gradients of layer_norm or rms_norm
 // are computed lie alike, along the dims that aren't normalized: tensors with these dims, and the
-// weight, which is whole and is appended where it is defined.
-void align_operands(std::vector<Tensor>& operands, const Tensor& weight, DimSpan normalized_shape);
+// parameters, which are whole.
+void align_operands(std::vector<Tensor>& operands, std::vector<Tensor>& parameters,
+                    DimSpan normalized_shape);
 
 // normalization_ops returns the ops of this family.
 gsl::span<const Op* const> normalization_ops();

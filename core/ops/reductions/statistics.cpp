@@ -10,6 +10,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/promotion.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/folded.h"
 #include "core/ops/reductions/reduction_call.h"
@@ -168,8 +169,26 @@ const Op vector_norm_op = {
     .kernel = norm_kernel,
 };
 
-const Op* const statistics_list[] = {&var_op, &std_op, &var_mean_op, &logsumexp_op,
-                                     &vector_norm_op};
+const Op dist_op = {
+    .name = "dist",
+    .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
+      DType dtype = result_type(inputs);
+      if (!is_floating_point(dtype))
+        raise(ErrorKind::runtime_error, "dist", "dist only supports floating point, got {}",
+              to_string(dtype));
+      broadcast_shapes(inputs);
+      return {{{}, dtype}};
+    },
+    .kernel =
+        [](gsl::span<const Tensor> inputs, const Attributes& attributes,
+           gsl::span<Tensor> outputs) {
+          Tensor difference = inputs[0] - inputs[1];
+          norm_kernel(gsl::span<const Tensor>(&difference, 1), attributes, outputs);
+        },
+};
+
+const Op* const statistics_list[] = {&var_op,       &std_op,         &var_mean_op,
+                                     &logsumexp_op, &vector_norm_op, &dist_op};
 
 Attributes moment_attributes(const DimList& dims, const Spread& spread) {
   Attributes attributes = reduction_attributes(dims, spread.keepdim);
@@ -200,7 +219,9 @@ Tensor vector_norm(const Tensor& x, double p, const DimList& dims, bool keepdim)
 Tensor norm(const Tensor& x, double p, const DimList& dims, bool keepdim) {
   return vector_norm(x, p, dims, keepdim);
 }
-Tensor dist(const Tensor& a, const Tensor& b, double p) { return vector_norm(a - b, p); }
+Tensor dist(const Tensor& a, const Tensor& b, double p) {
+  return call_one(dist_op, {a, b}, {{"ord", p}});
+}
 
 gsl::span<const Op* const> statistics_ops() { return statistics_list; }
 

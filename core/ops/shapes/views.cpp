@@ -39,6 +39,9 @@ std::vector<Tensor> view_rule(Inputs inputs, const Attributes& attributes) {
 
 const Op view_op = {.name = "view", .view = view_rule};
 
+// A view that may move a distributed tensor first, where view raises.
+const Op reshape_op = {.name = "reshape", .view = view_rule};
+
 const Op transpose_op = {
     .name = "transpose",
     .view = [](Inputs inputs, const Attributes& attributes) -> std::vector<Tensor> {
@@ -461,7 +464,7 @@ gsl::span<const Op* const> view_ops() {
   static const Op* const ops[] = {
       &clone_op,           &diagonal_op, &diagonal_backward_op, &expand_op, &permute_op, &select_op,
       &select_backward_op, &slice_op,    &slice_backward_op,    &split_op,  &squeeze_op, &t_op,
-      &transpose_op,       &unbind_op,   &unsqueeze_op,         &view_op,
+      &transpose_op,       &unbind_op,   &unsqueeze_op,         &view_op,   &reshape_op,
   };
   return ops;
 }

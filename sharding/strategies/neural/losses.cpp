@@ -79,7 +79,8 @@ Placement reduced_shard(LossReduction reduction, std::int64_t dim) {
   return Partial(reduction == LossReduction::mean ? ReduceOp::avg : ReduceOp::sum);
 }
 
-// A loss of each element, of inputs that are broadcast, and its sum or mean.
+// A loss of each element, of inputs that are broadcast, and its sum or mean. PyTorch runs it by
+// parts, of which it tries pieces before the whole.
 StrategyRows element_loss_rows(const StrategyRequest& call) {
   StrategyRows rows;
   Shape shape = loss_shape(call);
@@ -91,6 +92,10 @@ StrategyRows element_loss_rows(const StrategyRequest& call) {
     row.outputs.push_back(reduced_shard(reduction_of(call.attributes), dim));
     rows.push_back(std::move(row));
   }
+  StrategyRow whole{{}, {Replicate()}};
+  for (const TensorType& input : call.inputs)
+    whole.inputs.push_back(of_optional(input, Replicate()));
+  rows.push_back(std::move(whole));
   return rows;
 }
 

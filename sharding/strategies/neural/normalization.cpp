@@ -1,5 +1,7 @@
 #include "core/ops/neural/normalization.h"
 
+#include <algorithm>
+
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
 
@@ -26,14 +28,15 @@ StrategyRows outer_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Of the operands of a gradient only the weight, which comes last, is whole.
+// Of the operands of a gradient only the parameters, which come last, are whole.
 StrategyRows operand_rows(const StrategyRequest& call) {
   std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
-  bool has_weight = call.attributes.get<bool>("has_weight");
+  std::int64_t parameters = call.attributes.get<std::int64_t>("parameters");
   StrategyRows rows;
   for (std::size_t dim = 0; dim + normalized < call.inputs[0].shape.size(); ++dim) {
     StrategyRow row = common_dim_row(call, std::int64_t(dim));
-    if (has_weight) row.inputs.back() = row.outputs.back() = Replicate();
+    std::fill_n(row.inputs.end() - parameters, parameters, Replicate());
+    std::fill_n(row.outputs.end() - parameters, parameters, Replicate());
     rows.push_back(std::move(row));
   }
   return rows;

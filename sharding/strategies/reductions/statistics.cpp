@@ -4,9 +4,11 @@
 #include <limits>
 
 #include "core/ops/call.h"
+#include "core/ops/promotion.h"
 #include "core/ops/reductions/reduction_call.h"
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
+#include "sharding/strategies/pointwise_rows.h"
 
 namespace simmesh {
 
@@ -40,6 +42,16 @@ ShardingStrategy vector_norm_strategy() {
           .compute = norm_of_piece};
 }
 
+// The norm of a difference. PyTorch runs it by parts, of which it tries pieces before the whole.
+StrategyRows dist_rows(const StrategyRequest& call) {
+  TensorType difference{broadcast_shapes(call.inputs), call.outputs[0].dtype};
+  StrategyRows rows =
+      elementwise_rows({call.inputs, gsl::span<const TensorType>(&difference, 1), call.attributes});
+  for (StrategyRow& row : rows) row.outputs = {pending_norm(exponent_of(call.attributes))};
+  rows.push_back(rule({Replicate(), Replicate()}, Replicate()));
+  return rows;
+}
+
 }  // namespace
 
 gsl::span<const OpStrategy> statistics_strategies() {
@@ -49,6 +61,7 @@ gsl::span<const OpStrategy> statistics_strategies() {
       {"var_mean", reduction()},
       {"logsumexp", reduction()},
       {"linalg_vector_norm", vector_norm_strategy()},
+      {"dist", {.rows = dist_rows, .compute = norm_of_piece}},
   };
   return strategies;
 }

@@ -70,8 +70,10 @@ class GroupOnMesh {
     return merged(at, 1, parts);
   }
 
-  // A shard, strided or not, of one of the dims that are merged to one.
+  // A shard, strided or not, of one of the dims that are merged to one. PyTorch's rule that isn't
+  // strict gathers all but the first of them.
   std::optional<Placement> merged(std::size_t at, std::int64_t factor, std::int64_t parts) {
+    if (!is_strict_ && at > 0) return std::nullopt;
     std::optional<std::int64_t> rows = rows_before(at);
     if (!rows) return std::nullopt;
     held_[at] = cut_size(held_[at], parts, factor);

@@ -143,6 +143,7 @@ bool unbinds_in_place(const MeshRequest& request, const MeshCandidate& candidate
 gsl::span<const OpStrategy> view_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"view", {.over_mesh = by_map(view_map, true), .compute = view_of_piece}},
+      {"reshape", {.over_mesh = by_map(view_map, false), .compute = view_of_piece}},
       {"transpose", {.over_mesh = by_map(transpose_map, false)}},
       {"t", {.rows = t_rows}},
       {"permute", {.over_mesh = by_map(permute_map, false)}},

@@ -53,9 +53,9 @@ Tensor exact(const Tensor& a, const Tensor& b, InstructionSet set = best_instruc
 }
 
 template <class T>
-T chain(const Tensor& a, const Tensor& b, std::int64_t i, std::int64_t j) {
+T chain(const Tensor& a, const Tensor& b, std::int64_t i, std::int64_t j, T start = T(0)) {
   using Accumulator = std::conditional_t<std::is_same_v<T, double>, double, float>;
-  Accumulator sum = 0;
+  Accumulator sum = Accumulator(start);
   for (std::int64_t k = 0; k < a.size(1); ++k)
     sum = std::fma(
         Accumulator(reinterpret_cast<const T*>(a.data())[i * a.strides()[0] + k * a.strides()[1]]),
@@ -95,6 +95,39 @@ TEST(Product, CanonicalIsOneChainPerElement) {
             }
           });
         }
+}
+
+// A product that is added would start from zero, or from a rounded sum, in some tile.
+TEST(Product, CanStartFromWhatTheResultHolds) {
+  for (DType dtype : product_dtypes)
+    for (const Size& size : sizes)
+      for (bool transposed_b : {false, true})
+        for (InstructionSet set : available_instruction_sets()) {
+          Tensor a = matrix(size.rows, size.depth, dtype, 1);
+          Tensor b = transposed_b ? matrix(size.columns, size.depth, dtype, 2).transpose(0, 1)
+                                  : matrix(size.depth, size.columns, dtype, 2);
+          Tensor start = matrix(size.rows, size.columns, dtype, 3), result = start.clone();
+          Product product = product_of(a, b, result);
+          product.adds_to_result = true;
+          canonical_product(product, set);
+          visit_dtype(dtype, [&]<class T>(T) {
+            if constexpr (!std::is_integral_v<T>)
+              for (std::int64_t i = 0; i < size.rows; ++i)
+                for (std::int64_t j = 0; j < size.columns; ++j) {
+                  auto at = std::size_t(i * size.columns + j);
+                  T expected = chain<T>(a, b, i, j, start.values<T>()[at]);
+                  ASSERT_EQ(widened(result.values<T>()[at]), widened(expected))
+                      << to_string(dtype) << " " << to_string(set) << " " << size.rows << "x"
+                      << size.columns << "x" << size.depth << " at " << i << ", " << j;
+                }
+          });
+        }
+  Tensor sums = tensor_of<std::int32_t>({1, 1}, {7});
+  Tensor a = tensor_of<std::int32_t>({1, 2}, {2, 3}), b = tensor_of<std::int32_t>({2, 1}, {4, 5});
+  Product product = product_of(a, b, sums);
+  product.adds_to_result = true;
+  canonical_product(product);
+  EXPECT_EQ(sums.values<std::int32_t>()[0], 30);
 }
 
 // A tail tile must not write past its columns, and a row stride must be kept.

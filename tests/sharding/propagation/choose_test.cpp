@@ -82,5 +82,19 @@ TEST(Choose, FindsWhatTheFullProductFinds) {
   EXPECT_GT(compared, 1000);
 }
 
+// An element of a list would lie where it does, though a cheapest row that comes before moves it.
+TEST(Choose, TakesTheFirstCheapestForAnElementOfAList) {
+  PropagationRequest request{
+      .op = find_op("add"),
+      .inputs = {{{4, 6}}, {{4, 6}}},
+      .given = {Sharding{{Replicate()}, {}}, Sharding{{Partial(ReduceOp::avg)}, {}}},
+      .mesh_shape = {2}};
+  EXPECT_FALSE(propagate(request).moves_inputs);
+  request.attributes.set(of_list, true);
+  Propagation found = propagate(request);
+  EXPECT_EQ(found.inputs[0]->placements, Placements{Partial(ReduceOp::avg)});
+  EXPECT_EQ(found.outputs[0]->placements, Placements{Partial(ReduceOp::avg)});
+}
+
 }  // namespace
 }  // namespace simmesh

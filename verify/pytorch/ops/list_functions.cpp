@@ -7,6 +7,7 @@
 #include "core/optim/adam.h"
 #include "core/tensor/scalar_value.h"
 #include "sharding/dtensor.h"
+#include "sharding/propagation/strategy.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {
@@ -41,14 +42,10 @@ std::vector<Other> others_of(const PythonCall& call, std::size_t count) {
 
 constexpr const char* with_other_signature = "Tensor[] self, Scalar|Tensor|Tensor[]|Scalar[] other";
 
-using OfTensors = Tensor (*)(const Tensor& a, const Tensor& b);
 using OfNumber = Tensor (*)(const Tensor& a, Number b);
 
-Tensor plain_add(const Tensor& a, const Tensor& b) { return add(a, b); }
 Tensor plain_add(const Tensor& a, Number b) { return add(a, b); }
-Tensor plain_sub(const Tensor& a, const Tensor& b) { return sub(a, b); }
 Tensor plain_sub(const Tensor& a, Number b) { return sub(a, b); }
-Tensor plain_div(const Tensor& a, const Tensor& b) { return div(a, b); }
 Tensor plain_div(const Tensor& a, Number b) { return div(a, b); }
 Tensor maximum_of_number(const Tensor& a, Number b) { return clamp_min(a, b); }
 Tensor minimum_of_number(const Tensor& a, Number b) { return clamp_max(a, b); }
@@ -58,21 +55,20 @@ std::string list_names(const std::string& name) {
          ".Scalar aten._foreach_" + name + ".ScalarList aten._foreach_" + name + ".Tensor";
 }
 
-void add_list_function(PythonFunctions& functions, const std::string& name, OfTensors of_tensors,
-                       OfNumber of_number) {
+void add_list_function(PythonFunctions& functions, const std::string& name, OfNumber of_number) {
   auto each = [=](PythonCall& call, bool in_place) -> PythonValue {
     std::vector<Tensor> selves = call.tensors("self");
     std::vector<Other> others = others_of(call, selves.size());
     for (std::size_t i = 0; i < selves.size(); ++i) {
-      if (in_place) {
-        const Op& op = *find_op(name);
-        if (others[i].number)
-          call_in_place(op, selves[i], {selves[i]}, {{"other", others[i].number->attribute()}});
-        else
-          call_in_place(op, selves[i], {selves[i], others[i].tensor});
-      } else {
+      const Op& op = *find_op(name);
+      const Attributes element = {{of_list, true}};
+      if (!in_place) {
         selves[i] = others[i].number ? of_number(selves[i], *others[i].number)
-                                     : of_tensors(selves[i], others[i].tensor);
+                                     : call_one(op, {selves[i], others[i].tensor}, element);
+      } else if (others[i].number) {
+        call_in_place(op, selves[i], {selves[i]}, {{"other", others[i].number->attribute()}});
+      } else {
+        call_in_place(op, selves[i], {selves[i], others[i].tensor}, element);
       }
     }
     return selves;
@@ -198,12 +194,12 @@ PythonFunctions list_functions() {
       adam_function("fused_adam", optim::WeightDecay::added),
       adam_function("fused_adamw", optim::WeightDecay::decoupled),
   };
-  add_list_function(functions, "add", plain_add, plain_add);
-  add_list_function(functions, "sub", plain_sub, plain_sub);
-  add_list_function(functions, "mul", mul, mul);
-  add_list_function(functions, "div", plain_div, plain_div);
-  add_list_function(functions, "maximum", maximum, maximum_of_number);
-  add_list_function(functions, "minimum", minimum, minimum_of_number);
+  add_list_function(functions, "add", plain_add);
+  add_list_function(functions, "sub", plain_sub);
+  add_list_function(functions, "mul", mul);
+  add_list_function(functions, "div", plain_div);
+  add_list_function(functions, "maximum", maximum_of_number);
+  add_list_function(functions, "minimum", minimum_of_number);
   add_unary_list_functions(functions);
   return functions;
 }

@@ -108,8 +108,7 @@ PythonFunctions matrix_functions() {
        [](PythonCall& call) -> PythonValue {
          Attention options;
          options.is_causal = call.flag("is_causal");
-         return scaled_dot_product_attention(call.tensor("q"), call.tensor("k"), call.tensor("v"),
-                                             options);
+         return math_attention(call.tensor("q"), call.tensor("k"), call.tensor("v"), options);
        }},
       {"torch.nn.functional.scaled_dot_product_attention",
        PythonSignature("Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "

@@ -21,6 +21,9 @@ class OpExpectation {
   // may_go_beyond says whether a right result is as good as the recorded refusal.
   bool may_go_beyond() const { return may_go_beyond_; }
 
+  // is_recorded_refusal says whether the runs ended, with this error, as the case says.
+  bool is_recorded_refusal(const std::vector<OpRun>& runs, const Error& error) const;
+
   // check compares what the ranks found; `error` is what the first failing one threw.
   void check(const std::vector<OpRun>& runs, const Error* error, CaseReport& report) const;
 

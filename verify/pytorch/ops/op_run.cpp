@@ -63,7 +63,9 @@ std::optional<double> recorded_cost(const OpCase& in, const std::vector<Tensor>&
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const auto& placements = (*in.used)[i];
       if (placements.has_value() != (tensors[i].distribution() != nullptr)) return std::nullopt;
-      if (placements) cost += DTensor::of(tensors[i]).redistribute_cost_us(*placements);
+      if (placements)
+        cost += DTensor::of(tensors[i])
+                    .redistribute_cost_us(*placements, {.planner = PlannerChoice::as_operand});
     }
   } catch (const Error&) {
     return std::nullopt;

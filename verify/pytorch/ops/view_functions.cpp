@@ -1,7 +1,10 @@
+#include "core/ops/call.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/indexing/resampling.h"
 #include "core/ops/indexing/striding.h"
+#include "core/ops/registry/registry.h"
 #include "core/ops/shapes/aliases.h"
+#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/reordering.h"
 #include "core/ops/shapes/unfolding.h"
 #include "core/ops/shapes/views.h"
@@ -31,6 +34,12 @@ SliceRange slice_of_call(const PythonCall& call) {
   if (call.has("start")) range.start = call.integer("start");
   if (call.has("end")) range.end = call.integer("end");
   return range;
+}
+
+// The operator itself; what programs call is a view.
+Tensor reshape_op_call(const Tensor& x, DimSpan sizes) {
+  Shape shape = reshape(zeros(x.shape(), DType::boolean), sizes).shape();
+  return call_one(*find_op("reshape"), {x}, {{"size", shape}});
 }
 
 PythonValue squeeze_call(PythonCall& call) {
@@ -161,7 +170,8 @@ PythonFunctions view_functions() {
   PythonFunctions functions = {
       with_sizes("Tensor.view aten.view.default aten._unsafe_view.default",
                  "Tensor self, int[] size", "size", view),
-      with_sizes(everywhere("reshape"), "Tensor self, int[] shape", "shape", reshape),
+      with_sizes("torch.reshape Tensor.reshape", "Tensor self, int[] shape", "shape", reshape),
+      with_sizes("aten.reshape.default", "Tensor self, int[] shape", "shape", reshape_op_call),
       with_sizes(everywhere("permute"), "Tensor self, int[] dims", "dims", permute),
       with_sizes("Tensor.repeat aten.repeat.default", "Tensor self, int[] repeats", "repeats",
                  repeat),

@@ -98,6 +98,21 @@ TEST(Products, AddmmScalesBothParts) {
             "int64[1, 2] {8, 110}");
 }
 
+// Third parts that are added to one by one lose other bits than those to which the whole product is
+// added: 1/3 + 2^24 - 2^24.
+TEST(Products, AddmmStartsFromTheAddendUnlessTheRightFactorIsTransposed) {
+  Tensor third = tensor_of<float>({1}, {1.0f / 3});
+  Tensor a = tensor_of<float>({1, 2}, {0x1p24f, -0x1p24f});
+  Tensor ones = full({2, 3}, DType::float32, 1), turned = t(full({3, 2}, DType::float32, 1));
+  EXPECT_TRUE(same_bits(addmm(third, a, ones), zeros({1, 3}, DType::float32)));
+  EXPECT_TRUE(same_bits(addmm(third, a, turned), expand(third, {1, 3}).contiguous()));
+  EXPECT_TRUE(
+      same_bits(addmm(third, a, ones, {.beta = 3, .alpha = 0.5}), full({1, 3}, DType::float32, 1)));
+  EXPECT_TRUE(same_bits(addmm(third, narrow(a, {.dim = 1, .start = 0, .length = 0}),
+                              narrow(ones, {.dim = 0, .start = 0, .length = 0})),
+                        expand(third, {1, 3}).contiguous()));
+}
+
 // 256 + 1 isn't a bfloat16, and 257 + 1 is: a product that is rounded before the bias is added
 // loses the unit.
 TEST(Products, LinearRoundsOnceAfterTheBias) {

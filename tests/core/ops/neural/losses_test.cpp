@@ -175,6 +175,10 @@ TEST(Attention, WeighsValues) {
   Tensor q = data({2, 3, 4}, 1), k = data({2, 5, 4}, 2), v = data({2, 5, 2}, 3);
   Tensor scores = matmul(q, k.transpose(1, 2)) * 0.5;
   EXPECT_TRUE(allclose(scaled_dot_product_attention(q, k, v), matmul(softmax(scores, -1), v)));
+  EXPECT_TRUE(allclose(math_attention(q, k, v), scaled_dot_product_attention(q, k, v)));
+  EXPECT_TRUE(allclose(math_attention(q, k, v, {.is_causal = true, .scale = -0.25}),
+                       scaled_dot_product_attention(q, k, v, {.is_causal = true, .scale = -0.25})));
+  EXPECT_TRUE(same_bits(math_attention(q * 0, k, v), scaled_dot_product_attention(q * 0, k, v)));
   Tensor none = zeros({3, 5}, DType::boolean);
   EXPECT_TRUE(equal(scaled_dot_product_attention(q, k, v, {.mask = none}),
                     zeros({2, 3, 2}, DType::float64)));

@@ -1,5 +1,6 @@
 #include "core/ops/matrices/products.h"
 
+#include "core/autograd/variable.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
 namespace simmesh {
@@ -58,6 +59,36 @@ TEST(ProductStrategies, VectorsBecomePendingOnlyBesideASum) {
     });
     EXPECT_TRUE(outcome.ok()) << report(outcome);
   }
+}
+
+// matmul decides where its product runs by what it makes of its factors first.
+TEST(ProductStrategies, MatmulRunsByTheParts) {
+  World world({.ranks = 4});
+  Outcome outcome = world.run([&](Rank&) {
+    DeviceMesh mesh = init_device_mesh({4});
+    auto product = [&](const Shape& a, const Placement& of_a, const Shape& b, const Placement& of_b,
+                       bool wants_gradient = false) {
+      Tensor x = distributed(formula(a, {.rule = Rule::small, .seed = 1}), mesh, {of_a});
+      Tensor y = distributed(formula(b, {.rule = Rule::small, .seed = 2}), mesh, {of_b});
+      if (wants_gradient) set_requires_grad(x);
+      DTensor result = DTensor::of(matmul(x, y).detach());
+      Tensor whole = matmul(formula(a, {.rule = Rule::small, .seed = 1}),
+                            formula(b, {.rule = Rule::small, .seed = 2}));
+      EXPECT_TRUE(same_bits(result.full_tensor(), whole));
+      return to_string(result.placements());
+    };
+    // A batch of one is a matrix, and leaving the strided shard of the rows costs nothing.
+    EXPECT_EQ(product({2, 4, 8}, Shard(1), {1, 8, 2}, Replicate()), "S(1)");
+    EXPECT_EQ(product({2, 4, 8}, Shard(1), {1, 8, 4}, Shard(1)), "P(sum)");
+    EXPECT_EQ(product({1, 4, 8}, Replicate(), {2, 8, 4}, Shard(2)), "S(2)");
+    // Batches are strided shards where the second leading dim is split.
+    EXPECT_EQ(product({2, 4, 3, 8}, Shard(1), {2, 4, 8, 4}, Replicate()), "R");
+    EXPECT_EQ(product({2, 4, 3, 8}, Shard(1), {2, 4, 8, 4}, Shard(1)), "S(1)");
+    // A matrix on the left that wants a gradient is multiplied from the right.
+    EXPECT_EQ(product({4, 8}, Shard(0), {4, 8, 4}, Replicate(), true), "S(1)");
+    EXPECT_EQ(product({8}, Replicate(), {4, 8, 4}, Shard(0), true), "S(0)");
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
 // An addend that is broadcast has no shard of the dim that it lacks.

@@ -2,6 +2,9 @@
 
 #include <limits>
 
+#include "collectives/comm_debug_mode.h"
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
 namespace simmesh {
@@ -44,6 +47,48 @@ TEST(StatisticsStrategies, NormsOfExtremesEqualOneDevice) {
             return Outputs{vector_norm(x, p, 0), vector_norm(x, p), vector_norm(x, p, -1, true)};
           },
           false));
+}
+
+// A result that no op passes on pending would be reduced in the backward pass, or twice.
+TEST(StatisticsStrategies, TheForwardPassReducesANormThatIsSaved) {
+  World world({.ranks = 2});
+  Outcome outcome = world.run([&](Rank&) {
+    DeviceMesh mesh = init_device_mesh({2}, {"a"});
+    Tensor whole = formula({2, 4}, {.rule = Rule::positive, .seed = 3, .dtype = DType::float64});
+    for (bool wants_gradient : {false, true}) {
+      Tensor x = distributed(whole, mesh, {Shard(0)});
+      if (wants_gradient) set_requires_grad(x);
+      CommDebugMode forward;
+      Tensor norm = vector_norm(x);
+      forward.end();
+      EXPECT_EQ(forward.get_total_counts(), wants_gradient ? 1u : 0u);
+      EXPECT_EQ(DTensor::of(norm.detach()).placements(), Placements{NormPartial(2.0)});
+      if (!wants_gradient) continue;
+      Tensor one = distributed(full({}, DType::float64, 1), mesh, {Replicate()});
+      CommDebugMode mode;
+      backward(norm, {.gradients = {one}});
+      EXPECT_EQ(mode.get_total_counts(), 0u);
+    }
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// PyTorch tries pieces before the whole: along a mesh dim that nothing has to move along, too.
+TEST(StatisticsStrategies, DistancesEqualOneDevice) {
+  for (double p : {infinite_exponent, 0.0, 1.0})
+    expect_whole_bits({"dist",
+                       {{{3, 4}, shards_and(2, {pending_sum})}, {{4}, shards_and(1)}},
+                       [&](gsl::span<const Tensor> x) { return Outputs{dist(x[0], x[1], p)}; }},
+                      {.meshes = {{2}, {2, 2}}});
+  World world({.ranks = 4});
+  Outcome outcome = world.run([&](Rank&) {
+    DeviceMesh mesh = init_device_mesh({2, 2});
+    Tensor whole = formula({2, 4}, {.rule = Rule::positive, .seed = 3, .dtype = DType::float64});
+    Tensor a = distributed(whole, mesh, {Shard(0), Replicate()});
+    Tensor b = distributed(whole, mesh, {Shard(1), Replicate()});
+    EXPECT_EQ(to_string(DTensor::of(dist(a, b)).placements()), "NormP(2),NormP(2)");
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
 // The pieces' norms are roots, so a norm in parts is right up to rounding: here 3 and 4 make 5, and

@@ -4,6 +4,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/gradient_operands.h"
 #include "core/ops/neural/normalization.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
@@ -32,8 +33,12 @@ NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mea
   if (!operands.x.distribution() || grad_enabled()) return operands;
   std::vector<Tensor> tensors = {operands.gradient, operands.x, operands.rstd};
   if (subtracts_mean) tensors.push_back(operands.mean);
-  DimSpan shape = operands.x.shape();
-  align_operands(tensors, operands.weight, shape.last(whole_dims));
+  if (operands.weight.is_defined()) tensors.push_back(operands.weight);
+  DimSpan normalized = DimSpan(operands.x.shape()).last(whole_dims);
+  tensors = gradient_operands(tensors,
+                              {{"of", std::string("layer_norm")},
+                               {"normalized_shape", Dims(normalized.begin(), normalized.end())},
+                               {"has_weight", operands.weight.is_defined()}});
   operands.gradient = tensors[0];
   operands.x = tensors[1];
   operands.rstd = tensors[2];

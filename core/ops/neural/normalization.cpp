@@ -134,21 +134,7 @@ const Op group_norm_op = {
         },
 };
 
-// Elements that are where they were.
-const Op layer_norm_operands_op = {
-    .name = "layer_norm_operands",
-    .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
-      return {inputs.begin(), inputs.end()};
-    },
-    .kernel =
-        [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          for (std::size_t i = 0; i < inputs.size(); ++i) copy_(outputs[i], inputs[i]);
-        },
-    .moves = true,
-};
-
-const Op* const normalization_list[] = {&layer_norm_op, &layer_norm_operands_op, &rms_norm_op,
-                                        &group_norm_op};
+const Op* const normalization_list[] = {&layer_norm_op, &rms_norm_op, &group_norm_op};
 
 double spacing_at_one(DType dtype) {
   switch (dtype) {
@@ -179,13 +165,6 @@ Tensor rms_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight,
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
   return call(group_norm_op, {x, weight, bias}, {{"groups", groups}, {"eps", eps}})[0];
-}
-
-void align_operands(std::vector<Tensor>& operands, const Tensor& weight, DimSpan normalized_shape) {
-  if (weight.is_defined()) operands.push_back(weight);
-  operands = call(layer_norm_operands_op, operands,
-                  {{"normalized_shape", Dims(normalized_shape.begin(), normalized_shape.end())},
-                   {"has_weight", weight.is_defined()}});
 }
 
 gsl::span<const Op* const> normalization_ops() { return normalization_list; }

@@ -1,6 +1,5 @@
 #include "core/ops/neural/normalization.h"
 
-#include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
 
 namespace simmesh {
@@ -26,25 +25,11 @@ StrategyRows outer_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Of the operands of a gradient only the weight, which comes last, is whole.
-StrategyRows operand_rows(const StrategyRequest& call) {
-  std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
-  bool has_weight = call.attributes.get<bool>("has_weight");
-  StrategyRows rows;
-  for (std::size_t dim = 0; dim + normalized < call.inputs[0].shape.size(); ++dim) {
-    StrategyRow row = common_dim_row(call, std::int64_t(dim));
-    if (has_weight) row.inputs.back() = row.outputs.back() = Replicate();
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 }  // namespace
 
 gsl::span<const OpStrategy> normalization_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"native_layer_norm", {.rows = outer_rows, .accepts_short_dims = true}},
-      {"layer_norm_operands", {.rows = operand_rows}},
       {"_fused_rms_norm", {.rows = outer_rows, .accepts_short_dims = true}},
       {"native_group_norm",
        {.rows = [](const StrategyRequest& call) { return StrategyRows{outer_row(call, 0)}; }}},

@@ -25,9 +25,7 @@ const std::set<std::string> without_gradient = {
     "rand_like",
     "randn_like",
     "_local_scalar_dense",   // a number of the host
-    "convolution_operands",  // moves the saved operands of a gradient
-    "layer_norm_operands",
-    "nll_loss_operands",
+    "gradient_operands",     // moves the saved operands of a gradient
     "trigamma",  // the third derivative of a logarithm
 };
 

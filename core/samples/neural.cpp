@@ -95,6 +95,15 @@ Attributes averaging(bool count_include_pad) {
   return attributes;
 }
 
+// The last window begins at the last row.
+Attributes beyond_the_end() {
+  return {{"kernel_size", Dims{2, 2}},
+          {"stride", Dims{3, 3}},
+          {"padding", Dims{0, 0}},
+          {"ceil_mode", true},
+          {"count_include_pad", true}};
+}
+
 // The images of a gradient.
 OpSample::Sized of_images(const Attributes& attributes) {
   return [attributes](const SampleSizes& sizes) {
@@ -108,8 +117,10 @@ std::vector<OpSample> pooling_samples() {
   Attributes adaptive = {{"output_size", Dims{3, 2}}};
   return {
       {"max_pool2d_with_indices", "ab44", pooling()},
+      {"max_pool2d_with_indices", "ab44", beyond_the_end()},
       {"avg_pool2d", "ab44", averaging(true)},
       {"avg_pool2d", "ab44", averaging(false)},
+      {"avg_pool2d", "ab44", beyond_the_end()},
       {"avg_pool2d", "ab44", adaptive},
       {"avg_pool2d_backward", "ab33", {}, of_images(averaging(true))},
       {"avg_pool2d_backward", "ab33", {}, of_images(averaging(false))},

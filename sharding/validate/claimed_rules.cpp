@@ -56,8 +56,8 @@ bool is_among(const StrategyRow& row, const InputCandidates& candidates) {
   return true;
 }
 
-StrategyRows by_rows(const WholeCall& call, const InputCandidates& candidates,
-                     std::int64_t members, ShortDims short_dims) {
+StrategyRows by_rows(const WholeCall& call, const InputCandidates& candidates, std::int64_t members,
+                     ShortDims short_dims) {
   Lists given;
   for (const auto& list : candidates)
     given.push_back(list.empty() ? std::optional<Placements>()
@@ -85,8 +85,8 @@ void ask_over_mesh(const WholeCall& call, const Lists& given, std::int64_t membe
     bool stays = true;
     for (std::size_t i = 0; i < given.size(); ++i)
       stays = stays && (!given[i] || !candidate.inputs[i] || *candidate.inputs[i] == *given[i]);
-    if (stays && can_lie(call, row_of(candidate)) && may_stay(call, candidate, mesh_shape, short_dims) &&
-        !all_replicated(row_of(candidate)))
+    if (stays && can_lie(call, row_of(candidate)) &&
+        may_stay(call, candidate, mesh_shape, short_dims) && !all_replicated(row_of(candidate)))
       claimed.push_back(row_of(candidate));
   }
 }

@@ -8,8 +8,8 @@ namespace simmesh {
 // none.
 using InputCandidates = std::vector<std::vector<Placement>>;
 
-// ShortDims says whether rules count that dispatch doesn't use, since an input's dim is shorter than
-// the number of its pieces.
+// ShortDims says whether rules count that dispatch doesn't use, since an input's dim is shorter
+// than the number of its pieces.
 enum class ShortDims : bool { left_out, allowed };
 
 // claimed_rules returns what a strategy claims of a call along one mesh dim: the rules that let

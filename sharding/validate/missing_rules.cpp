@@ -44,7 +44,8 @@ bool is_one_of_its_kind(const Placement& pending, DType dtype) {
 
 bool MissingRules::is_tried(const Placement& placement, DType dtype) const {
   if (placement.is_replicate()) return true;
-  if (placement.is_pending()) return shards_ == Shards::plain && is_one_of_its_kind(placement, dtype);
+  if (placement.is_pending())
+    return shards_ == Shards::plain && is_one_of_its_kind(placement, dtype);
   if (placement.is_strided_shard()) return shards_ == Shards::strided;
   return (shards_ == Shards::ragged) == placement.is_ragged_shard() && shards_ != Shards::strided;
 }
@@ -184,10 +185,10 @@ void MissingRules::judge(const WholeCall& call, const InputCandidates& candidate
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     auto& of_output = trial.shards.emplace_back();
     for (const Placement& placement : outputs_[i])
-      of_output.push_back(placement.splits() && can_lie(call.output_types[i], placement)
-                              ? craft_pieces(call.outputs[i], Placements{placement},
-                                             world.mesh_shape(), 0)
-                              : std::vector<Tensor>());
+      of_output.push_back(
+          placement.splits() && can_lie(call.output_types[i], placement)
+              ? craft_pieces(call.outputs[i], Placements{placement}, world.mesh_shape(), 0)
+              : std::vector<Tensor>());
   }
   for (std::size_t combination = 0; combination < is_left_.size(); ++combination)
     if (is_left_[combination] && can_be_cut(combination, call)) {

@@ -9,7 +9,8 @@
 
 namespace simmesh {
 
-// MissingRule is one that held: "S(1),R -> S(1)" or, where several outputs hold, "... -> S(0)|S(1)".
+// MissingRule is one that held: "S(1),R -> S(1)" or, where several outputs hold, "... ->
+// S(0)|S(1)".
 struct MissingRule {
   std::string text;
   std::string with_plain_shards;  // the same with plain shards in the places of others

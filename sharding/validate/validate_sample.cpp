@@ -102,8 +102,7 @@ class SampleValidator {
         const LocalRun& world = worlds_[std::size_t(site.members - 2)];
         InputCandidates candidates = candidates_of(sample_, site.members, false);
         StrategyRows claimed;  // by their sizes, which no seed changes
-        if (seed == 0)
-          claimed = claimed_rules(*call, candidates, site.members, ShortDims::allowed);
+        if (seed == 0) claimed = claimed_rules(*call, candidates, site.members, ShortDims::allowed);
         CraftedInputs crafted(*call, world.mesh_shape(), site.craft_seed);
         for (MissingRules* rules : {&plain, &strided, &ragged})
           rules->judge(*call, candidates, claimed, world, crafted);

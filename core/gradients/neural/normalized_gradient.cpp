@@ -35,10 +35,10 @@ NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mea
   if (subtracts_mean) tensors.push_back(operands.mean);
   if (operands.weight.is_defined()) tensors.push_back(operands.weight);
   DimSpan normalized = DimSpan(operands.x.shape()).last(whole_dims);
-  tensors = gradient_operands(tensors,
-                              {{"of", std::string("layer_norm")},
-                               {"normalized_shape", Dims(normalized.begin(), normalized.end())},
-                               {"has_weight", operands.weight.is_defined()}});
+  tensors =
+      gradient_operands(tensors, {{"of", std::string("layer_norm")},
+                                  {"normalized_shape", Dims(normalized.begin(), normalized.end())},
+                                  {"has_weight", operands.weight.is_defined()}});
   operands.gradient = tensors[0];
   operands.x = tensors[1];
   operands.rstd = tensors[2];

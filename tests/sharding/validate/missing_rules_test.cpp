@@ -34,7 +34,7 @@ TEST(MissingRules, FindsAllOfAProduct) {
 
 TEST(MissingRules, LeavesOutWhatIsClaimed) {
   Op op = with_rules("mm", {rule({Shard(0), on_all_ranks}, Shard(0)),
-                          rule({pending_total, on_all_ranks}, pending_total)});
+                            rule({pending_total, on_all_ranks}, pending_total)});
   SampleVerdict verdict = validate_sample(op, {"mm", "ab bc"});
   EXPECT_EQ(verdict.missing.size(), 5u);
   EXPECT_THAT(verdict.missing, Not(Contains("S(0),R -> S(0)")));
@@ -72,9 +72,9 @@ TEST(MissingRules, StridedAndRaggedShardsAreTriedWherePlainOnesAreClaimed) {
 
 // A missing rule with plain shards stands for the others.
 TEST(MissingRules, StridedAndRaggedShardsArentListedBesidePlainOnes) {
-  EXPECT_THAT(validate_sample(with_rules("exp", {}), {"exp", "ab"}).missing,
-              UnorderedElementsAre("P(min) -> P(min)", "P(max) -> P(max)", "S(0) -> S(0)",
-                                   "S(1) -> S(1)"));
+  EXPECT_THAT(
+      validate_sample(with_rules("exp", {}), {"exp", "ab"}).missing,
+      UnorderedElementsAre("P(min) -> P(min)", "P(max) -> P(max)", "S(0) -> S(0)", "S(1) -> S(1)"));
 }
 
 // An op that is there to bring its inputs to one of its rows would hold with any others.

@@ -27,24 +27,22 @@ SIMMESH_TEST(GradientOperandsStrategies, OperandsComeBackInOneLayout,
   auto on = [&](const Tensor& whole, const Placement& placement) {
     return distribute_tensor(whole, mesh, {placement}).as_tensor();
   };
-  std::vector<Tensor> aligned =
-      gradient_operands(std::vector<Tensor>{on(g, Replicate()), on(x, Shard(0)), on(rstd, Shard(0)),
-                                            on(weight, Shard(0))},
-                        {{"of", std::string("layer_norm")},
-                         {"normalized_shape", Dims{6}},
-                         {"has_weight", true}});
+  std::vector<Tensor> aligned = gradient_operands(
+      std::vector<Tensor>{on(g, Replicate()), on(x, Shard(0)), on(rstd, Shard(0)),
+                          on(weight, Shard(0))},
+      {{"of", std::string("layer_norm")}, {"normalized_shape", Dims{6}}, {"has_weight", true}});
   EXPECT_EQ(layout_of(aligned), "S(0) S(0) S(0) R");
   EXPECT_SAME_BITS(DTensor::of(aligned[0]).full_tensor(), g);
   EXPECT_SAME_BITS(DTensor::of(aligned[3]).full_tensor(), weight);
 
   Tensor images = operand(Dims{4, 2, 3, 3}, 5), of_result = operand(Dims{4, 3, 2, 2}, 6);
   Attributes of_convolution = {{"of", std::string("convolution")}};
-  EXPECT_EQ(layout_of(gradient_operands(
-                std::vector<Tensor>{on(images, Shard(0)), on(of_result, Replicate())},
-                of_convolution)),
-            "S(0) S(0)");
   EXPECT_EQ(
-      layout_of(gradient_operands(std::vector<Tensor>{on(images, Shard(0))}, of_convolution)), "R");
+      layout_of(gradient_operands(
+          std::vector<Tensor>{on(images, Shard(0)), on(of_result, Replicate())}, of_convolution)),
+      "S(0) S(0)");
+  EXPECT_EQ(layout_of(gradient_operands(std::vector<Tensor>{on(images, Shard(0))}, of_convolution)),
+            "R");
 }
 
 // Only a mean is divided by the weight of all targets, which must be whole for that.
@@ -60,8 +58,8 @@ SIMMESH_TEST(GradientOperandsStrategies, AMeanNeedsTheWholeWeightOfTheTargets,
                                on(operand(Dims{4, 3}, 2), Shard(0)),
                                on(zeros({4}, DType::int64), Shard(0)), pending};
   auto layout_with = [&](std::int64_t reduction) {
-    return layout_of(gradient_operands(
-        given, {{"of", std::string("nll_loss")}, {"reduction", reduction}}));
+    return layout_of(
+        gradient_operands(given, {{"of", std::string("nll_loss")}, {"reduction", reduction}}));
   };
   EXPECT_EQ(layout_with(1), "R S(0) S(0) R");
   EXPECT_EQ(layout_with(2), "R S(0) S(0) P(sum)");
@@ -70,7 +68,9 @@ SIMMESH_TEST(GradientOperandsStrategies, AMeanNeedsTheWholeWeightOfTheTargets,
 SIMMESH_TEST(GradientOperandsStrategies, RefusesOperandsOfOtherOps, {.mesh = {2}}) {
   Tensor x = distribute_tensor(operand(Dims{4}, 1), mesh, {Shard(0)}).as_tensor();
   testing::expect_error(
-      [&] { gradient_operands(std::vector<Tensor>{x}, {{"of", std::string("mm")}}); },
+      [&] {
+        gradient_operands(std::vector<Tensor>{x}, {{"of", std::string("mm")}});
+      },
       ErrorKind::value_error, "got those of 'mm'");
 }
 

@@ -8,7 +8,7 @@
 // Known faults of views.
 //
 // Tested elsewhere:
-//   2.13 gradients of unused pieces of split, chunk and unbind: JoiningStrategies.GradientsOfUnusedPieces
+//   2.13 gradients of pieces that nobody uses: JoiningStrategies.GradientsOfUnusedPieces
 namespace simmesh::known_faults {
 
 // 174136, PR 175798: squeeze_ changed the spec but not the local tensor, or kept the global shape.

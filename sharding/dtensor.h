@@ -17,6 +17,11 @@ struct RedistributeOptions {
   Topology topology = {};
   // is_async leaves the last collective under way; the first use of the result waits for it.
   bool is_async = false;
+  // forward_dtype is what the pieces are converted to before anything moves, and the dtype of the
+  // result; the tensor's own without one. backward_dtype is what a gradient is converted to before
+  // it moves back, the tensor's own dtype without one; it arrives in the tensor's own.
+  std::optional<DType> forward_dtype = {};
+  std::optional<DType> backward_dtype = {};
 };
 
 // ToLocalOptions says how a gradient that comes back lies on the mesh: as the tensor does, with
@@ -126,6 +131,8 @@ class DTensor {
                    bool is_validated) const;
   void log_route(const Route& route) const;
   std::size_t flattened_meshes() const;
+  DTensor redistributed_as(const Placements& to, const RedistributeOptions& options,
+                           bool is_validated, const CallSite& site) const;
   DTensor taken(Route& route, bool is_async, const CallSite& site) const;
   DTensor take(Route& route, bool is_async, const CallSite& site) const;
   DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& pending) const;

@@ -60,9 +60,12 @@ FunctionBackward of_dtensor(std::function<Tensor(const DTensor& gradient)> rule)
   };
 }
 
-DTensor brought_to(const DTensor& gradient, const Sharding& target) {
-  if (gradient.spec().sharding == target) return gradient;
-  return gradient.redistribute_local(target.placements, {.order = target.order});
+DTensor brought_to(const DTensor& gradient, const Sharding& target,
+                   std::optional<DType> dtype = {}) {
+  if (dtype == gradient.dtype()) dtype = {};
+  if (gradient.spec().sharding == target && !dtype) return gradient;
+  return gradient.redistribute_local(target.placements,
+                                     {.order = target.order, .forward_dtype = dtype});
 }
 
 void observe_from_local_backward(const DTensor& gradient, const Sharding& target) {
@@ -88,14 +91,16 @@ Placements gradient_placements(PlacementSpan gradient, PlacementSpan tensor) {
   return result;
 }
 
-void record_redistribute(const DTensor& from, DTensor& to) {
+void record_redistribute(const DTensor& from, DTensor& to, std::optional<DType> dtype) {
   Tensor target = to.as_tensor();
   record_function("redistribute", {from.as_tensor()}, {&target},
-                  of_dtensor([source = from.spec()](const DTensor& gradient) {
+                  of_dtensor([source = from.spec(), dtype](const DTensor& gradient) {
                     Sharding sharding = source.sharding;
                     sharding.placements =
                         gradient_placements(gradient.placements(), source.placements());
-                    return brought_to(gradient, sharding).as_tensor();
+                    DTensor there = brought_to(gradient, sharding, dtype);
+                    if (dtype) there = brought_to(there, sharding, source.dtype);
+                    return there.as_tensor();
                   }),
                   {.reduces_gradients = true});
   to = DTensor::of(target);

@@ -5,8 +5,9 @@
 namespace simmesh {
 
 // record_redistribute makes `to`, which `from` was redistributed to, part of the tape: a gradient
-// of `to` is redistributed to the placements of `from` (see gradient_placements).
-void record_redistribute(const DTensor& from, DTensor& to);
+// of `to` is redistributed to the placements of `from` (see gradient_placements), in a dtype if one
+// is given, and then comes in that of `from`.
+void record_redistribute(const DTensor& from, DTensor& to, std::optional<DType> dtype = {});
 
 // recorded_from_local makes the DTensor of a local piece part of the tape: its gradient is brought
 // to the placements that the options or the tensor name, and the piece gets the local part.

@@ -3,6 +3,7 @@
 #include "core/engine/followed_release.h"
 #include "core/engine/run.h"
 #include "core/engine/world.h"
+#include "core/tensor/convert.h"
 #include "sharding/dtensor.h"
 #include "sharding/dtensor_gradient.h"
 #include "sharding/plan_cache.h"
@@ -28,7 +29,7 @@ struct DTensor::Route {
 
 PlanRequest DTensor::request_for(const Placements& to, const RedistributeOptions& options) const {
   PlanRequest request{.shape = shape(),
-                      .dtype = dtype(),
+                      .dtype = options.forward_dtype.value_or(dtype()),
                       .mesh_shape = mesh().shape(),
                       .from = spec().sharding.placements,
                       .to = to,
@@ -109,12 +110,31 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
 
 DTensor DTensor::redistribute(const Placements& to, const RedistributeOptions& options,
                               CallSite site) const {
+  if (options.forward_dtype || options.backward_dtype)
+    return redistributed_as(to, options, true, site);
   return taken(route_to(to, options, true), options.is_async, site);
 }
 
 DTensor DTensor::redistribute_local(const Placements& to, const RedistributeOptions& options,
                                     CallSite site) const {
+  if (options.forward_dtype || options.backward_dtype)
+    return redistributed_as(to, options, false, site);
   return taken(route_to(to, options, false), options.is_async, site);
+}
+
+// The pieces are converted as they are: pending ones before they are added up.
+[[gnu::noinline]] DTensor DTensor::redistributed_as(const Placements& to,
+                                                    const RedistributeOptions& options,
+                                                    bool is_validated, const CallSite& site) const {
+  DTensorSpec spec = this->spec();
+  spec.dtype = options.forward_dtype.value_or(dtype());
+  DTensor source(spec, converted(local(), spec.dtype), mask_ ? *mask_ : Tensor());
+  RedistributeOptions plain = options;
+  plain.forward_dtype = plain.backward_dtype = {};
+  DTensor result = is_validated ? source.redistribute(to, plain, site)
+                                : source.redistribute_local(to, plain, site);
+  if (requires_grad()) record_redistribute(*this, result, options.backward_dtype.value_or(dtype()));
+  return result;
 }
 
 double DTensor::redistribute_cost_us(const Placements& to,

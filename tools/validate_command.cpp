@@ -74,6 +74,7 @@ Json json_of(const RuleFilesResult& result) {
   return {{"tables", std::move(tables)},
           {"rules", result.rule_count()},
           {"wrong", result.refuted_count()},
+          {"beyond", result.beyond_count()},
           {"missing", 0}};
 }
 

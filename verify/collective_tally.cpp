@@ -1,27 +1,18 @@
 #include "verify/collective_tally.h"
 
-#include "collectives/collective_call.h"
-
 namespace simmesh {
 
-namespace {
-
-constexpr CollectiveOp counted_ops[] = {CollectiveOp::all_reduce, CollectiveOp::all_gather,
-                                        CollectiveOp::reduce_scatter, CollectiveOp::all_to_all};
-
-}  // namespace
-
-Schema tally_schema() {
+Schema tally_schema(TalliedOps ops) {
   schema::Fields fields;
-  for (CollectiveOp op : counted_ops)
+  for (CollectiveOp op : ops)
     fields.push_back(schema::expected(name_of(op), schema::integer({.min = 1})).or_absent());
   return schema::object(std::move(fields));
 }
 
 CollectiveTally tally_since(const std::array<std::uint32_t, Rank::counter_count>& before,
-                            Rank& rank) {
+                            Rank& rank, TalliedOps ops) {
   CollectiveTally tally;
-  for (CollectiveOp op : counted_ops) {
+  for (CollectiveOp op : ops) {
     std::uint32_t count = rank.counters()[std::size_t(op)] - before[std::size_t(op)];
     if (count > 0) tally[name_of(op)] = count;
   }

@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cstdint>
+#include <gsl/span>
 #include <map>
 #include <string>
 
+#include "collectives/collective_call.h"
 #include "core/engine/rank.h"
 #include "verify/recorded_case.h"
 #include "verify/schema.h"
@@ -15,13 +17,22 @@ namespace simmesh {
 // that it issued none of.
 using CollectiveTally = std::map<std::string, std::int64_t>;
 
-// tally_since counts the all-reduces, all-gathers, reduce-scatters and all-to-alls that the rank
-// has issued since its counters were `before`.
+// TalliedOps are the kinds that are counted: those of redistributions, or those of any call, which
+// may also hand out what one rank has.
+using TalliedOps = gsl::span<const CollectiveOp>;
+inline constexpr CollectiveOp redistribution_collectives[] = {
+    CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter,
+    CollectiveOp::all_to_all};
+inline constexpr CollectiveOp call_collectives[] = {
+    CollectiveOp::all_reduce, CollectiveOp::all_gather, CollectiveOp::reduce_scatter,
+    CollectiveOp::all_to_all, CollectiveOp::broadcast,  CollectiveOp::scatter};
+
+// tally_since counts those that the rank has issued since its counters were `before`.
 CollectiveTally tally_since(const std::array<std::uint32_t, Rank::counter_count>& before,
-                            Rank& rank);
+                            Rank& rank, TalliedOps ops = redistribution_collectives);
 
 // tally_schema is a case's {"all_gather": 1, ...}, without the kinds of which there is none.
-Schema tally_schema();
+Schema tally_schema(TalliedOps ops = redistribution_collectives);
 
 // read_tally reads it; a count of 0 is left out.
 CollectiveTally read_tally(const CaseField& field);

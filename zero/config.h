@@ -94,6 +94,7 @@ struct ZeroOptimization {
   std::int64_t module_granularity_threshold = 0;
   bool use_all_reduce_for_fetch_params = false;
   bool allgather_sequential = false;
+  bool adaptive_prefetch_bucket = false;  // ours, asked for in DeepSpeed's issue 8193
   bool gather_16bit_weights_on_model_save = false;
   bool memory_efficient_linear = true;
   bool override_module_apply = true;

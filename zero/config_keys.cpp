@@ -80,6 +80,7 @@ std::vector<ConfigKey<ZeroOptimization>> zero_keys() {
            key3("module_granularity_threshold", &Zero::module_granularity_threshold),
            key3("use_all_reduce_for_fetch_params", &Zero::use_all_reduce_for_fetch_params),
            key3("allgather_sequential", &Zero::allgather_sequential),
+           key3("adaptive_prefetch_bucket", &Zero::adaptive_prefetch_bucket),
            key3("gather_16bit_weights_on_model_save", &Zero::gather_16bit_weights_on_model_save),
        })
     keys.push_back(std::move(more));

@@ -35,6 +35,7 @@ void Coordinator::reset() {
   is_observed_ = zero::is_observed();
   if (is_observed_) emit(event(EventKind::reset));
   drop_in_flight();
+  adapt_prefetch_bucket();
   if (trace_.mode() != TraceMode::complete) {
     sink_.agree("modules in the trace",
                 std::vector<std::int64_t>(trace_.modules().begin(), trace_.modules().end()));
@@ -59,6 +60,14 @@ void Coordinator::reset() {
   for (std::size_t i = 0; i < graph_.param_count(); ++i)
     if (statuses_.of(ParamId(i)) != ParamStatus::not_available)
       available_ += graph_.param(ParamId(i)).numel;
+}
+
+void Coordinator::adapt_prefetch_bucket() {
+  if (settings_.adapts_prefetch_bucket && came_late_)
+    settings_.prefetch_bucket_size =
+        std::max(settings_.prefetch_bucket_size,
+                 std::min(2 * settings_.prefetch_bucket_size, settings_.max_live_parameters));
+  came_late_ = false;
 }
 
 void Coordinator::invalidate() {
@@ -95,6 +104,7 @@ void Coordinator::fetch(ModuleId module, Pass pass) {
   std::vector<ParamId> missing;
   for (ParamId id : graph_.needs(module))
     if (statuses_.of(id) == ParamStatus::not_available) missing.push_back(id);
+  came_late_ |= !missing.empty() && step_ > 0 && trace_.mode() == TraceMode::complete;
   if (!missing.empty()) gather(std::move(missing), EventKind::fetch);
   bool is_recomputed = pass == Pass::forward && !in_backward_.empty();
   for (ParamId id : graph_.needs(module)) {

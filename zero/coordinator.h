@@ -58,7 +58,9 @@ class Coordinator {
   Coordinator(FetchGraph graph, const FetchSettings& settings, FetchSink& sink);
 
   // reset begins an iteration: drops prefetches that nobody used, and outside a complete trace lets
-  // ranks agree on what was recorded.
+  // ranks agree on what was recorded. A prefetch bucket that adapts doubles, up to
+  // max_live_parameters, if in the last iteration a module fetched what the trace knew and nobody
+  // had prefetched. Sizes and the trace alone decide that, so all ranks decide alike.
   void reset();
   // enter compares a module with the trace and fetches what it needs. Raises a RuntimeError where
   // what a module needs isn't what the trace says ("tracing error").
@@ -104,6 +106,7 @@ class Coordinator {
 
  private:
   void drop_in_flight();
+  void adapt_prefetch_bucket();
   void fetch(ModuleId module, Pass pass);
   void take_from_queue(ModuleId module);
   void prefetch();
@@ -125,6 +128,7 @@ class Coordinator {
   ReleaseRule rule_;
   ParamStatuses statuses_;
   std::int64_t step_ = 0;
+  bool came_late_ = false;  // something that the trace knew, in this iteration
   std::int64_t available_ = 0;
   std::size_t queue_head_ = 0;  // of the needs of the trace
   std::vector<std::int64_t> recent_;

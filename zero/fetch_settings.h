@@ -33,6 +33,8 @@ struct FetchSettings {
   std::int64_t max_live_parameters = 1'000'000'000;
   std::int64_t max_reuse_distance = 1'000'000'000;
   DeepSpeedFaults faults = {};
+  // Whether the bucket grows where it was too small; see Coordinator::reset.
+  bool adapts_prefetch_bucket = false;
 
   // of returns the settings of a configuration. allgather_sequential prefetches one parameter at a
   // time, which is a bucket of 1, but not without an optimiser.
@@ -40,7 +42,8 @@ struct FetchSettings {
     bool is_single = zero.allgather_sequential && has_optimizer;
     return {.prefetch_bucket_size = is_single ? 1 : zero.prefetch_bucket_size,
             .max_live_parameters = zero.max_live_parameters,
-            .max_reuse_distance = zero.max_reuse_distance};
+            .max_reuse_distance = zero.max_reuse_distance,
+            .adapts_prefetch_bucket = zero.adaptive_prefetch_bucket && !is_single};
   }
 };
 

@@ -71,6 +71,8 @@ std::vector<OpSample> rearranging_samples() {
       {"repeat", "ab", {{"repeats", Dims{2, 1, 3}}}},
       {"constant_pad_nd", "ab", {{"pad", Dims{1, 2}}, {"value", 5.0}}},
       {"constant_pad_nd", "ab", {{"pad", Dims{0, 0, 2, 0}}}},
+      {"repeat_interleave", "3b", {{"repeats", Dims{2, 0, 1}}, {"dim", std::int64_t(0)}}},
+      {"repeat_interleave", "ab2", {{"repeats", Dims{1, 3}}, {"dim", std::int64_t(2)}}},
       {"roll", "ab", {{"shifts", Dims{1}}, {"dims", Dims{0}}}},
       {"roll", "ab", {{"shifts", Dims{2}}, {"dims", Dims{-1}}}},
       {"roll", "ab", {{"shifts", Dims{3}}, {"dims", Dims{}}}},

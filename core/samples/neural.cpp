@@ -14,10 +14,15 @@ Attributes over_last(const SampleSizes& sizes, double eps) {
   return {{"normalized_shape", Dims{sizes['c']}}, {"eps", eps}};
 }
 
-OpSample::Sized operands(std::int64_t parameters) {
+OpSample::Sized normalized_operands(std::int64_t parameters) {
   return [parameters](const SampleSizes& sizes) -> Attributes {
-    return {{"normalized_shape", Dims{sizes['c']}}, {"parameters", parameters}};
+    return {{"of", std::string("layer_norm")},
+            {"normalized_shape", Dims{sizes['c']}},
+            {"parameters", parameters}};
   };
+}
+Attributes loss_operands(std::int64_t reduction) {
+  return {{"of", std::string("nll_loss")}, {"reduction", reduction}};
 }
 
 Attributes window(std::int64_t padding, std::int64_t groups) {
@@ -44,9 +49,9 @@ std::vector<OpSample> loss_samples() {
       {"nll_loss_forward", "ab i<b:a p:b", nll(2, 1)},
       {"nll_loss_forward", "d:ab i<b:a", nll(1, 0)},
       {"nll_loss_forward", "abc i<b:ac", nll(2)},
-      {"nll_loss_operands", "a ab i<b:a .", reduced(0)},
-      {"nll_loss_operands", ". ab i<b:a . b", reduced(1)},
-      {"nll_loss_operands", ". abc i<b:ac .", reduced(2)},
+      {"gradient_operands", "a ab i<b:a .", loss_operands(0)},
+      {"gradient_operands", ". ab i<b:a . b", loss_operands(1)},
+      {"gradient_operands", ". abc i<b:ac .", loss_operands(2)},
       {"mse_loss", "ab ab", reduced(0)},
       {"mse_loss", "d:ab d:ab", reduced(1)},
       {"mse_loss", "ab ab", reduced(2)},
@@ -69,9 +74,9 @@ std::vector<OpSample> normalization_samples() {
       {"native_layer_norm", "abc - -", {}, small_eps},
       {"native_layer_norm", "ac c c", {}, large_eps},
       {"native_layer_norm", "abc bc bc", {}, both},
-      {"layer_norm_operands", "abc abc ab1 ab1", {}, operands(0)},
-      {"layer_norm_operands", "abc abc ab1 c", {}, operands(1)},
-      {"layer_norm_operands", "abc abc ab1 c c", {}, operands(2)},
+      {"gradient_operands", "abc abc ab1 ab1", {}, normalized_operands(0)},
+      {"gradient_operands", "abc abc ab1 c", {}, normalized_operands(1)},
+      {"gradient_operands", "abc abc ab1 c c", {}, normalized_operands(2)},
       {"_fused_rms_norm", "abc -", {}, small_eps},
       {"_fused_rms_norm", "ac c", {}, large_eps},
       {"native_group_norm", "a4b - -", groups},
@@ -91,6 +96,15 @@ Attributes averaging(bool count_include_pad) {
   return attributes;
 }
 
+// The last window begins at the last row.
+Attributes beyond_the_end() {
+  return {{"kernel_size", Dims{2, 2}},
+          {"stride", Dims{3, 3}},
+          {"padding", Dims{0, 0}},
+          {"ceil_mode", true},
+          {"count_include_pad", true}};
+}
+
 // The images of a gradient.
 OpSample::Sized of_images(const Attributes& attributes) {
   return [attributes](const SampleSizes& sizes) {
@@ -104,8 +118,10 @@ std::vector<OpSample> pooling_samples() {
   Attributes adaptive = {{"output_size", Dims{3, 2}}};
   return {
       {"max_pool2d_with_indices", "ab44", pooling()},
+      {"max_pool2d_with_indices", "ab44", beyond_the_end()},
       {"avg_pool2d", "ab44", averaging(true)},
       {"avg_pool2d", "ab44", averaging(false)},
+      {"avg_pool2d", "ab44", beyond_the_end()},
       {"avg_pool2d", "ab44", adaptive},
       {"avg_pool2d_backward", "ab33", {}, of_images(averaging(true))},
       {"avg_pool2d_backward", "ab33", {}, of_images(averaging(false))},
@@ -126,8 +142,8 @@ std::vector<OpSample> image_samples() {
          attributes.set("weight_size", Dims{sizes['c'], sizes['b'], 2, 2});
          return attributes;
        }},
-      {"convolution_operands", "ab44 ac33", {{"groups", std::int64_t(1)}}},
-      {"convolution_operands", "a422", {{"groups", std::int64_t(2)}}},
+      {"gradient_operands", "ab44 ac33", {{"of", std::string("convolution")}}},
+      {"gradient_operands", "a422", {{"of", std::string("convolution")}}},
       {"flash_attention", "abc2 abd2 abd2", {{"is_causal", false}, {"scale", 0.5}}},
       {"flash_attention", "abc2 abc2 abc2", {{"is_causal", true}, {"scale", 1.0}}},
       {"flash_attention_backward", "abc2 abd2 abd2 abc2", {{"is_causal", false}, {"scale", 0.5}}},

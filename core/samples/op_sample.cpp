@@ -59,6 +59,11 @@ class Words {
   }
   std::int64_t whole(std::int64_t bound) { return below(2 * bound + 1) - bound; }
 
+  bool truth() {
+    if (data_.flavor != SampleData::Flavor::sparse) return below(2) != 0;
+    return is_rare() != data_.negated;
+  }
+
   double number(char elements) {
     double value = plain(elements);
     bool is_signed = elements != 'p' && elements != 'r';
@@ -66,11 +71,14 @@ class Words {
   }
 
  private:
+  bool is_rare() { return below(16) == 0; }
+
   double plain(char elements) {
     using Flavor = SampleData::Flavor;
     switch (elements) {
       case 'p':
-        if (data_.flavor == Flavor::small) return double(1 + below(8));
+        if (data_.flavor != Flavor::fractions && data_.flavor != Flavor::wide)
+          return double(1 + below(8));
         return data_.flavor == Flavor::wide ? double(1 + below(48)) : double(1 + below(16)) / 8;
       case 'r': return double(below(9)) / 8;
       case 'u': return double(whole(8)) / 8;
@@ -79,6 +87,7 @@ class Words {
       case 'D': return 2520.0 * 2520.0 * double(whole(4));
       default: break;
     }
+    if (data_.flavor == Flavor::sparse) return is_rare() ? double(1 + below(4)) : 0;
     if (data_.flavor == Flavor::small) return double(whole(4));
     return data_.flavor == Flavor::wide ? double(whole(48)) : double(whole(8)) / 8;
   }
@@ -144,7 +153,7 @@ Tensor made(const SampleInput& input, const SampleSizes& sizes, Words words) {
   for (std::size_t dim = 0; dim < input.dims.size(); ++dim) shape.push_back(input.size(dim, sizes));
   if (input.elements == 'b') {
     Tensor x = zeros(shape, DType::boolean);
-    for (bool& value : x.mutable_values<bool>()) value = words.below(2) != 0;
+    for (bool& value : x.mutable_values<bool>()) value = words.truth();
     return x;
   }
   if (std::string_view("niw").find(input.elements) != std::string_view::npos)

@@ -60,9 +60,10 @@ struct OpSample {
 };
 
 // SampleData says which numbers fill a sample; all are dyadic and small, so that sums and products
-// of them are exact in float64.
+// of them are exact in float64. Of sparse ones, numbers and integers, most are 0, and most bools
+// are false; most are true if they are negated.
 struct SampleData {
-  enum class Flavor : std::uint8_t { small, fractions, wide };
+  enum class Flavor : std::uint8_t { small, fractions, wide, sparse };
 
   std::uint64_t seed = 0;
   Flavor flavor = Flavor::small;

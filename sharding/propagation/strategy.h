@@ -134,6 +134,9 @@ struct ShardingStrategy {
   // Inputs, by position, that the op adds to its result without rounding in between: in exact
   // arithmetic one that is replicated may become pending.
   std::uint32_t addends = 0;
+  // Whether the op computes nothing and is there to bring its inputs to one of its rows, so that
+  // further rows that hold aren't missing.
+  bool only_aligns = false;
 
   bool adds_unrounded(std::size_t input) const { return (addends >> input & 1) != 0; }
 };

@@ -50,6 +50,7 @@ gsl::span<const OpStrategy> sum_strategies();
 gsl::span<const OpStrategy> batch_normalization_strategies();
 gsl::span<const OpStrategy> convolution_strategies();
 gsl::span<const OpStrategy> flash_attention_strategies();
+gsl::span<const OpStrategy> gradient_operand_strategies();
 gsl::span<const OpStrategy> loss_strategies();
 gsl::span<const OpStrategy> normalization_strategies();
 gsl::span<const OpStrategy> pooling_strategies();

@@ -21,6 +21,7 @@ const ShardingStrategy* strategy_of(const Op& op) {
       flash_attention_strategies(),
       gamma_strategies(),
       gathering_strategies(),
+      gradient_operand_strategies(),
       indexing_strategies(),
       inplace_strategies(),
       interpolation_strategies(),

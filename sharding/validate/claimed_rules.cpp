@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "sharding/propagation/filled_rows.h"
 #include "sharding/propagation/propagation.h"
+#include "sharding/validate/crafted_pieces.h"
 
 namespace simmesh {
 
@@ -13,11 +14,12 @@ namespace {
 using Lists = std::vector<std::optional<Placements>>;
 
 // Whether inputs that lie as a candidate says may stay there, as propagate judges it.
-bool may_stay(const WholeCall& call, const MeshCandidate& candidate, DimSpan mesh_shape) {
+bool may_stay(const WholeCall& call, const MeshCandidate& candidate, DimSpan mesh_shape,
+              ShortDims short_dims) {
   const ShardingStrategy& strategy = call.strategy;
   for (std::size_t i = 0; i < call.input_types.size(); ++i)
     if (!strategy.over_mesh && candidate.inputs[i] && call.input_types[i].is_defined &&
-        !strategy.accepts_short_dims &&
+        !strategy.accepts_short_dims && short_dims == ShortDims::left_out &&
         !is_shardable(call.input_types[i].shape, *candidate.inputs[i], mesh_shape))
       return false;
   MeshRequest request{call.request(), candidate.inputs, mesh_shape, {}};
@@ -38,14 +40,9 @@ MeshCandidate candidate_of(const StrategyRow& row) {
   return {lists.inputs, lists.outputs, row.cost_us};
 }
 
-// A dim is cut into equal units for ragged shards; where it can't be, nothing can lie so.
 bool can_lie(const WholeCall& call, const StrategyRow& row) {
-  for (std::size_t i = 0; i < row.inputs.size(); ++i) {
-    if (!row.inputs[i] || !row.inputs[i]->is_ragged_shard()) continue;
-    std::int64_t units = 0;
-    for (std::int64_t count : row.inputs[i]->units()) units += count;
-    if (units == 0 || call.input_types[i].shape[0] % units != 0) return false;
-  }
+  for (std::size_t i = 0; i < row.inputs.size(); ++i)
+    if (row.inputs[i] && !can_lie(call.input_types[i], *row.inputs[i])) return false;
   return true;
 }
 
@@ -59,8 +56,8 @@ bool is_among(const StrategyRow& row, const InputCandidates& candidates) {
   return true;
 }
 
-StrategyRows by_rows(const WholeCall& call, const InputCandidates& candidates,
-                     std::int64_t members) {
+StrategyRows by_rows(const WholeCall& call, const InputCandidates& candidates, std::int64_t members,
+                     ShortDims short_dims) {
   Lists given;
   for (const auto& list : candidates)
     given.push_back(list.empty() ? std::optional<Placements>()
@@ -70,13 +67,13 @@ StrategyRows by_rows(const WholeCall& call, const InputCandidates& candidates,
   Dims mesh_shape = {members};
   for (StrategyRow& row : filled_rows(std::move(rows), call.request(), given))
     if (!all_replicated(row) && is_among(row, candidates) && can_lie(call, row) &&
-        may_stay(call, candidate_of(row), mesh_shape))
+        may_stay(call, candidate_of(row), mesh_shape, short_dims))
       claimed.push_back(std::move(row));
   return claimed;
 }
 
 void ask_over_mesh(const WholeCall& call, const Lists& given, std::int64_t members,
-                   StrategyRows& claimed) {
+                   ShortDims short_dims, StrategyRows& claimed) {
   Dims mesh_shape = {members};
   std::vector<MeshCandidate> candidates;
   try {
@@ -88,14 +85,14 @@ void ask_over_mesh(const WholeCall& call, const Lists& given, std::int64_t membe
     bool stays = true;
     for (std::size_t i = 0; i < given.size(); ++i)
       stays = stays && (!given[i] || !candidate.inputs[i] || *candidate.inputs[i] == *given[i]);
-    if (stays && can_lie(call, row_of(candidate)) && may_stay(call, candidate, mesh_shape) &&
-        !all_replicated(row_of(candidate)))
+    if (stays && can_lie(call, row_of(candidate)) &&
+        may_stay(call, candidate, mesh_shape, short_dims) && !all_replicated(row_of(candidate)))
       claimed.push_back(row_of(candidate));
   }
 }
 
 StrategyRows by_mesh_rule(const WholeCall& call, const InputCandidates& candidates,
-                          std::int64_t members) {
+                          std::int64_t members, ShortDims short_dims) {
   StrategyRows claimed;
   std::vector<std::size_t> chosen(candidates.size(), 0);
   for (;;) {
@@ -103,7 +100,7 @@ StrategyRows by_mesh_rule(const WholeCall& call, const InputCandidates& candidat
     for (std::size_t i = 0; i < candidates.size(); ++i)
       given.push_back(candidates[i].empty() ? std::optional<Placements>()
                                             : Placements{candidates[i][chosen[i]]});
-    ask_over_mesh(call, given, members, claimed);
+    ask_over_mesh(call, given, members, short_dims, claimed);
     std::size_t i = 0;
     for (; i < chosen.size(); ++i) {
       if (chosen[i] + 1 < candidates[i].size()) {
@@ -124,9 +121,9 @@ bool all_replicated(const StrategyRow& rule) {
 }
 
 StrategyRows claimed_rules(const WholeCall& call, const InputCandidates& candidates,
-                           std::int64_t members) {
-  return call.strategy.over_mesh ? by_mesh_rule(call, candidates, members)
-                                 : by_rows(call, candidates, members);
+                           std::int64_t members, ShortDims short_dims) {
+  return call.strategy.over_mesh ? by_mesh_rule(call, candidates, members, short_dims)
+                                 : by_rows(call, candidates, members, short_dims);
 }
 
 std::vector<MeshPlacements> claimed_over_mesh(const WholeCall& call, const StrategyRows& rules,

@@ -8,11 +8,15 @@ namespace simmesh {
 // none.
 using InputCandidates = std::vector<std::vector<Placement>>;
 
+// ShortDims says whether rules count that dispatch doesn't use, since an input's dim is shorter
+// than the number of its pieces.
+enum class ShortDims : bool { left_out, allowed };
+
 // claimed_rules returns what a strategy claims of a call along one mesh dim: the rules that let
 // every input stay where one of its candidates lies. Rules for replicated inputs are left out. A
 // strategy that looks at all mesh dims together is asked about every combination of candidates.
 StrategyRows claimed_rules(const WholeCall& call, const InputCandidates& candidates,
-                           std::int64_t members);
+                           std::int64_t members, ShortDims short_dims = ShortDims::left_out);
 
 // claimed_over_mesh returns what propagate makes of the rules of two mesh dims together: for each
 // pair of rules, if inputs that lie so stay there, where the outputs lie.

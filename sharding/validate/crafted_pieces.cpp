@@ -214,6 +214,19 @@ bool can_craft(const Placement& placement, DType dtype) {
   }
 }
 
+bool can_lie(const TensorType& type, const Placement& placement) {
+  if (!placement.is_ragged_shard()) return true;
+  std::int64_t units = 0;
+  for (std::int64_t count : placement.units()) units += count;
+  return type.is_defined && !type.shape.empty() && units > 0 && type.shape[0] % units == 0;
+}
+
+Placement ragged_candidate(std::int64_t ranks) {
+  std::vector<std::int64_t> units(std::size_t(ranks), 1);
+  units.front() = 0;
+  return RaggedShard(units);
+}
+
 std::vector<Tensor> craft_pieces(const Tensor& whole, PlacementSpan placements, DimSpan mesh_shape,
                                  std::uint64_t seed) {
   std::vector<Tensor> pieces = {whole};

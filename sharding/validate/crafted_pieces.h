@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/ops/op.h"
 #include "core/tensor/tensor.h"
 #include "sharding/placement.h"
 
@@ -33,5 +34,13 @@ Tensor piece_of(const Tensor& whole, const Placement& split, RankOf rank);
 // can_craft says whether a tensor of that type can lie so: whether the pending placement is defined
 // for the dtype.
 bool can_craft(const Placement& placement, DType dtype);
+
+// can_lie says whether a tensor of that shape can lie so: a ragged shard needs a dim 0 that its
+// units divide.
+bool can_lie(const TensorType& type, const Placement& placement);
+
+// ragged_candidate returns the ragged shard that is tried on a number of ranks: nothing on the
+// first of them, one unit on each other.
+Placement ragged_candidate(std::int64_t ranks);
 
 }  // namespace simmesh

@@ -14,14 +14,6 @@ namespace {
 
 constexpr std::size_t seen_max = 16;
 
-// Of a bool, sum, max and bor are one reduction, and so are product, min and band.
-bool is_tried(const Placement& placement, DType dtype) {
-  if (placement.is_strided_shard() || placement.is_ragged_shard()) return false;
-  if (dtype != DType::boolean || !placement.is_pending()) return true;
-  ReduceOp op = placement.reduce_op();
-  return op == ReduceOp::sum || op == ReduceOp::product || op == ReduceOp::bxor;
-}
-
 std::size_t count_of(const InputCandidates& candidates) {
   std::size_t count = 1;
   for (const auto& list : candidates) count *= std::max<std::size_t>(list.size(), 1);
@@ -38,19 +30,41 @@ void leave_out(InputCandidates& candidates, std::initializer_list<ReduceOp> ops)
                list.end());
 }
 
-std::vector<Placement> output_candidates(const TensorType& type) {
-  std::vector<Placement> list = {Replicate()};
-  if (!type.is_defined) return list;
-  for (std::size_t dim = 0; dim < type.shape.size(); ++dim)
-    list.push_back(Shard(std::int64_t(dim)));
-  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max, ReduceOp::product,
-                      ReduceOp::band, ReduceOp::bor, ReduceOp::bxor})
-    if (can_craft(Partial(op), type.dtype) && is_tried(Partial(op), type.dtype))
-      list.push_back(Partial(op));
-  return list;
+// Numbers of ranks, as bits.
+constexpr std::uint32_t all_worlds = 0b11100;
+
+// Of a bool, sum, max and bor are one reduction, and so are product, min and band.
+bool is_one_of_its_kind(const Placement& pending, DType dtype) {
+  if (dtype != DType::boolean) return true;
+  ReduceOp op = pending.reduce_op();
+  return op == ReduceOp::sum || op == ReduceOp::product || op == ReduceOp::bxor;
 }
 
 }  // namespace
+
+bool MissingRules::is_tried(const Placement& placement, DType dtype) const {
+  if (placement.is_replicate()) return true;
+  if (placement.is_pending())
+    return shards_ == Shards::plain && is_one_of_its_kind(placement, dtype);
+  if (placement.is_strided_shard()) return shards_ == Shards::strided;
+  return (shards_ == Shards::ragged) == placement.is_ragged_shard() && shards_ != Shards::strided;
+}
+
+std::vector<Placement> MissingRules::output_candidates(const TensorType& type,
+                                                       std::int64_t ranks) const {
+  std::vector<Placement> list = {Replicate()};
+  if (!type.is_defined) return list;
+  std::int64_t dims = std::int64_t(type.shape.size());
+  for (std::int64_t dim = 0; dim < dims; ++dim) list.push_back(Shard(dim));
+  if (shards_ == Shards::strided)
+    for (std::int64_t dim = 0; dim < dims; ++dim) list.push_back(StridedShard(dim, 2));
+  if (shards_ == Shards::ragged && dims > 0) list.push_back(ragged_candidate(ranks));
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max, ReduceOp::product,
+                      ReduceOp::band, ReduceOp::bor, ReduceOp::bxor})
+    if (can_craft(Partial(op), type.dtype) && is_one_of_its_kind(Partial(op), type.dtype))
+      list.push_back(Partial(op));
+  return list;
+}
 
 // Trial is one call, with the pieces that its outputs would have.
 struct MissingRules::Trial {
@@ -64,6 +78,9 @@ struct MissingRules::Trial {
              const Placement& placement) const {
     const Tensor& whole = call.outputs[output];
     const auto& own = outputs.of_rank;
+    for (const auto& of_rank : own)
+      if (of_rank.size() != call.outputs.size()) return false;  // as many as a piece has: unbind
+    if (placement.splits() && shards[output][candidate].empty()) return false;  // can't be cut so
     if (placement.splits() || placement.is_replicate()) {
       for (std::size_t rank = 0; rank < own.size(); ++rank)
         if (!same_elements(own[rank][output],
@@ -80,9 +97,11 @@ struct MissingRules::Trial {
   }
 };
 
-void MissingRules::begin(const WholeCall& call, const InputCandidates& candidates) {
+InputCandidates MissingRules::tried_of(const WholeCall& call,
+                                       const InputCandidates& candidates) const {
+  InputCandidates tried;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    auto& list = tried_.emplace_back();
+    auto& list = tried.emplace_back();
     for (const Placement& one : candidates[i])
       if (is_tried(one, call.input_types[i].dtype)) list.push_back(one);
   }
@@ -90,13 +109,25 @@ void MissingRules::begin(const WholeCall& call, const InputCandidates& candidate
                    {ReduceOp::product},
                    {ReduceOp::min, ReduceOp::max},
                    {ReduceOp::avg}})
-    if (count_of(tried_) > combinations_max) leave_out(tried_, ops);
-  for (const TensorType& type : call.output_types) outputs_.push_back(output_candidates(type));
-  seen_.resize(outputs_.size());
+    if (count_of(tried) > combinations_max) leave_out(tried, ops);
+  return tried;
+}
+
+void MissingRules::begin(const WholeCall& call) {
+  seen_.resize(call.outputs.size());
   std::size_t count = count_of(tried_);
-  is_left_.assign(count, 1);
+  is_left_.assign(count, count <= combinations_max);
   is_left_[0] = 0;  // all are replicated
-  holds_.assign(count * outputs_.size(), ~std::uint32_t(0));
+  tried_on_.assign(count, 0);
+  holds_.assign(count * call.outputs.size(), ~std::uint32_t(0));
+}
+
+// A dim that the units of a ragged shard don't divide can't lie so, which says nothing of a rule.
+bool MissingRules::can_be_cut(std::size_t combination, const WholeCall& call) const {
+  std::vector<std::size_t> digits = digits_of(combination);
+  for (std::size_t i = 0; i < tried_.size(); ++i)
+    if (!tried_[i].empty() && !can_lie(call.input_types[i], tried_[i][digits[i]])) return false;
+  return true;
 }
 
 std::vector<std::size_t> MissingRules::digits_of(std::size_t combination) const {
@@ -141,21 +172,29 @@ void MissingRules::watch_outputs(const WholeCall& call) {
 void MissingRules::judge(const WholeCall& call, const InputCandidates& candidates,
                          const StrategyRows& claimed, const LocalRun& world,
                          CraftedInputs& crafted) {
-  if (tried_.empty() && is_left_.empty()) begin(call, candidates);
-  if (outputs_.size() != call.outputs.size()) return;  // as many as a size: unbind
-  ++trials_[std::int64_t(world.ranks())];
+  std::int64_t ranks = std::int64_t(world.ranks());
+  tried_ = tried_of(call, candidates);
+  if (is_left_.empty()) begin(call);
+  if (seen_.size() != call.outputs.size()) return;  // as many as a size: unbind
+  outputs_.clear();
+  for (const TensorType& type : call.output_types)
+    outputs_.push_back(output_candidates(type, ranks));
   leave_out_claimed(claimed);
   watch_outputs(call);
   Trial trial{call, world, crafted, {}};
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     auto& of_output = trial.shards.emplace_back();
     for (const Placement& placement : outputs_[i])
-      of_output.push_back(placement.splits() ? craft_pieces(call.outputs[i], Placements{placement},
-                                                            world.mesh_shape(), 0)
-                                             : std::vector<Tensor>());
+      of_output.push_back(
+          placement.splits() && can_lie(call.output_types[i], placement)
+              ? craft_pieces(call.outputs[i], Placements{placement}, world.mesh_shape(), 0)
+              : std::vector<Tensor>());
   }
   for (std::size_t combination = 0; combination < is_left_.size(); ++combination)
-    if (is_left_[combination]) try_combination(combination, trial);
+    if (is_left_[combination] && can_be_cut(combination, call)) {
+      tried_on_[combination] |= std::uint32_t(1) << ranks;
+      try_combination(combination, trial);
+    }
 }
 
 void MissingRules::try_combination(std::size_t combination, const Trial& trial) {
@@ -214,35 +253,53 @@ void MissingRules::try_with_outputs(std::size_t combination, const Trial& trial,
   if (held == 0) is_left_[combination] = 0;
 }
 
-std::vector<std::string> MissingRules::found() const {
-  std::vector<std::string> texts;
-  if (trials_.size() < 3) return texts;
+bool MissingRules::has_any() const {
+  return std::find(is_left_.begin(), is_left_.end(), 1) != is_left_.end();
+}
+
+MissingRule MissingRules::rule_of(std::size_t combination) const {
+  MissingRule rule;
+  auto add = [&](std::string_view separator, const Placement& one) {
+    rule.text += separator;
+    rule.text += placement_text(one);
+    rule.with_plain_shards += separator;
+    rule.with_plain_shards += placement_text(one.splits() ? Shard(one.dim()) : one);
+  };
+  std::vector<std::size_t> digits = digits_of(combination);
+  for (std::size_t i = 0; i < tried_.size(); ++i) {
+    if (!tried_[i].empty()) {
+      add(i ? "," : "", tried_[i][digits[i]]);
+      continue;
+    }
+    rule.text += i ? ",-" : "-";
+    rule.with_plain_shards += i ? ",-" : "-";
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    std::uint32_t held = holds_[combination * outputs_.size() + i];
+    std::string_view separator = i ? "," : " -> ";
+    for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate)
+      if (held >> candidate & 1) {
+        add(separator, outputs_[i][candidate]);
+        if (candidate == 0) break;  // what is replicated could be called anything else
+        separator = "|";
+      }
+  }
+  return rule;
+}
+
+std::vector<MissingRule> MissingRules::found() const {
+  std::vector<MissingRule> rules;
   bool varies =
       std::all_of(seen_.begin(), seen_.end(), [](const auto& values) { return values.size() > 1; });
   for (std::size_t combination = 0; combination < is_left_.size(); ++combination) {
-    if (!is_left_[combination]) continue;
+    if (!is_left_[combination] || tried_on_[combination] != all_worlds) continue;
     std::vector<std::size_t> digits = digits_of(combination);
-    std::string inputs, outputs;
     bool has_pending = false;
-    for (std::size_t i = 0; i < tried_.size(); ++i) {
-      const Placement* one = tried_[i].empty() ? nullptr : &tried_[i][digits[i]];
-      has_pending |= one && one->is_pending();
-      inputs += fmt::format("{}{}", i ? "," : "", one ? to_string(*one) : "-");
-    }
-    if (has_pending && !varies) continue;
-    for (std::size_t i = 0; i < outputs_.size(); ++i) {
-      std::uint32_t held = holds_[combination * outputs_.size() + i];
-      std::string either;
-      for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate)
-        if (held >> candidate & 1) {
-          either += (either.empty() ? "" : "|") + to_string(outputs_[i][candidate]);
-          if (candidate == 0) break;  // what is replicated could be called anything else
-        }
-      outputs += (i ? "," : "") + either;
-    }
-    texts.push_back(inputs + " -> " + outputs);
+    for (std::size_t i = 0; i < tried_.size(); ++i)
+      has_pending |= !tried_[i].empty() && tried_[i][digits[i]].is_pending();
+    if (!has_pending || varies) rules.push_back(rule_of(combination));
   }
-  return texts;
+  return rules;
 }
 
 }  // namespace simmesh

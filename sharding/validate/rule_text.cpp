@@ -6,10 +6,8 @@ namespace simmesh {
 
 namespace {
 
-// The units of a ragged shard differ from mesh to mesh, the rule doesn't.
 std::string entry_text(const std::optional<Placement>& entry) {
-  if (!entry) return "-";
-  return entry->is_ragged_shard() ? "Ragged" : to_string(*entry);
+  return entry ? placement_text(*entry) : "-";
 }
 
 std::string entries_text(const StrategyRow::Entries& entries) {
@@ -29,6 +27,10 @@ struct ValueText {
 };
 
 }  // namespace
+
+std::string placement_text(const Placement& placement) {
+  return placement.is_ragged_shard() ? "Ragged" : to_string(placement);
+}
 
 std::string rule_text(const StrategyRow& rule) {
   return entries_text(rule.inputs) + " -> " + entries_text(rule.outputs);

@@ -1,5 +1,6 @@
 #include "sharding/validate/validate_sample.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "core/engine/arithmetic.h"
@@ -19,9 +20,10 @@ namespace simmesh {
 
 namespace {
 
-// Where an input may lie: replicated, cut along each dim whose size is open, plainly and strided,
-// and pending where its elements can be crafted so.
-InputCandidates candidates_of(const OpSample& sample, std::int64_t members) {
+// Where an input may lie: replicated, cut along each dim of more than one element, plainly, strided
+// and raggedly, and pending where its elements can be crafted so. A strided shard of a dim of fixed
+// size may give some ranks nothing in every trial, so that what holds there may hold by chance.
+InputCandidates candidates_of(const OpSample& sample, std::int64_t members, bool cuts_fixed_dims) {
   InputCandidates candidates;
   for (const SampleInput& input : parse_sample_inputs(sample.inputs)) {
     auto& list = candidates.emplace_back();
@@ -37,15 +39,15 @@ InputCandidates candidates_of(const OpSample& sample, std::int64_t members) {
                         ReduceOp::product, ReduceOp::band, ReduceOp::bor, ReduceOp::bxor})
       if (can_craft(Partial(op), dtype)) list.push_back(Partial(op));
     for (std::size_t dim = 0; dim < input.dims.size(); ++dim)
-      if (input.size(dim, SampleSizes()) != 1) list.push_back(StridedShard(std::int64_t(dim), 2));
-    if (!input.dims.empty()) {
-      std::vector<std::int64_t> units(std::size_t(members), 1);
-      units.front() = 0;
-      list.push_back(RaggedShard(units));
-    }
+      if (cuts_fixed_dims ? input.size(dim, SampleSizes()) != 1 : !input.dims[dim].letters.empty())
+        list.push_back(StridedShard(std::int64_t(dim), 2));
+    if (!input.dims.empty()) list.push_back(ragged_candidate(members));
   }
   return candidates;
 }
+
+// How many seeds a rule that nobody claims must hold with.
+constexpr std::uint64_t missing_seeds = 8;
 
 class SampleValidator {
  public:
@@ -58,27 +60,67 @@ class SampleValidator {
 
   SampleVerdict verdict() && {
     for (const ValidationSite& site : validation_sites(sample_, options_.seed)) judge(site);
-    if (options_.finds_missing) verdict_.missing = missing_.found();
-    verdict_.combinations += missing_.combinations();
+    if (options_.finds_missing && !strategy_.only_aligns) find_missing();
     return std::move(verdict_);
   }
 
  private:
-  void judge(const ValidationSite& site) {
+  // Returns nothing where the op itself refuses such sizes or data.
+  std::optional<WholeCall> call_at(const ValidationSite& site) const {
     std::optional<WholeCall> call;
     try {
       call.emplace(whole_call(op_, strategy_, sample_.attributes_at(site.sizes),
                               sample_inputs(sample_, site.sizes, site.data)));
     } catch (const std::exception&) {
-      return;  // the op itself refuses such sizes or data
     }
+    return call;
+  }
+
+  void judge(const ValidationSite& site) {
+    std::optional<WholeCall> call = call_at(site);
+    if (!call) return;
     ++verdict_.trials;
     const LocalRun& world = worlds_[std::size_t(site.members - 2)];
-    InputCandidates candidates = candidates_of(sample_, site.members);
+    InputCandidates candidates = candidates_of(sample_, site.members, true);
     StrategyRows claimed = claimed_rules(*call, candidates, site.members);
     CraftedInputs crafted(*call, world.mesh_shape(), site.craft_seed);
     judge_claims(*call, claimed, world, crafted, site);
-    if (options_.finds_missing) missing_.judge(*call, candidates, claimed, world, crafted);
+  }
+
+  // What is missing doesn't depend on the seed of the request: the same data are tried always.
+  void find_missing() {
+    MissingRules plain, strided(MissingRules::Shards::strided),
+        ragged(MissingRules::Shards::ragged);
+    auto goes_on = [&](std::uint64_t seed) {
+      if (seed == 0) return true;
+      return seed < missing_seeds && (plain.has_any() || strided.has_any() || ragged.has_any());
+    };
+    for (std::uint64_t seed = 0; goes_on(seed); ++seed)
+      for (const ValidationSite& site : validation_sites(sample_, seed)) {
+        std::optional<WholeCall> call = call_at(site);
+        if (!call) continue;
+        const LocalRun& world = worlds_[std::size_t(site.members - 2)];
+        InputCandidates candidates = candidates_of(sample_, site.members, false);
+        StrategyRows claimed;  // by their sizes, which no seed changes
+        if (seed == 0) claimed = claimed_rules(*call, candidates, site.members, ShortDims::allowed);
+        CraftedInputs crafted(*call, world.mesh_shape(), site.craft_seed);
+        for (MissingRules* rules : {&plain, &strided, &ragged})
+          rules->judge(*call, candidates, claimed, world, crafted);
+      }
+    std::vector<std::string> known;
+    for (const MissingRule& rule : plain.found()) known.push_back(rule.text);
+    verdict_.missing = known;
+    verdict_.combinations += plain.combinations();
+    add_further(strided, known);
+    add_further(ragged, known);
+  }
+
+  // A rule that is missing with plain shards isn't listed with others as well.
+  void add_further(const MissingRules& rules, const std::vector<std::string>& known) {
+    verdict_.combinations += rules.combinations();
+    for (const MissingRule& rule : rules.found())
+      if (std::find(known.begin(), known.end(), rule.with_plain_shards) == known.end())
+        verdict_.missing.push_back(rule.text);
   }
 
   // In exact arithmetic, where no order of additions and no split changes a sum.
@@ -177,7 +219,6 @@ class SampleValidator {
   const ValidateOptions& options_;
   std::vector<LocalRun> worlds_;
   LocalRun square_{Dims{2, 2}};
-  MissingRules missing_;
   SampleVerdict verdict_;
 };
 

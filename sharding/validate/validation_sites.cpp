@@ -47,6 +47,8 @@ std::vector<ValidationSite> validation_sites(const OpSample& sample, std::uint64
     add(members, uneven, Flavor::wide, true);
     add(members, even, Flavor::small, true);
     add(members, even, Flavor::wide, false);
+    add(members, uneven, Flavor::sparse, false);
+    add(members, even, Flavor::sparse, true);
     for (char letter : letters) {
       add(members, with(uneven, letter, members - 1), Flavor::small, false);
       add(members, with(uneven, letter, 0), Flavor::small, false);

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "collectives/process_group.h"
+#include "core/autograd/backward.h"
 #include "core/engine/world.h"
+#include "core/tensor/convert.h"
 #include "core/tensor/formula.h"
 #include "mesh/default_mesh.h"
 #include "sharding/plan_cache.h"
@@ -299,6 +301,42 @@ TEST(DTensor, ScheduleAndThreadsChangeNoBit) {
       if (!hash) hash = outcome.data_hash;
       EXPECT_EQ(outcome.data_hash, *hash) << schedule << ", threads " << threads;
     }
+}
+
+// Parts that are converted to 16 bits before they are added up; added up first they would
+// make 3.015625.
+SIMMESH_TEST(DTensor, ConvertsBeforeItMoves, {.mesh = {3}, .schedules = 4}) {
+  Tensor part = full({3}, DType::float32, 1.0037);
+  DTensor pending = from_local(part, mesh, {Partial()});
+  DTensor whole = pending.redistribute({Replicate()}, {.forward_dtype = DType::bfloat16});
+  EXPECT_EQ(whole.dtype(), DType::bfloat16);
+  EXPECT_SAME_BITS(whole.full_tensor(), full({3}, DType::bfloat16, 3));
+  Tensor later = converted(pending.full_tensor(), DType::bfloat16);
+  EXPECT_SAME_BITS(later, full({3}, DType::bfloat16, 3.015625));
+  DTensor same = pending.redistribute({Partial()}, {.forward_dtype = DType::bfloat16});
+  EXPECT_SAME_BITS(same.local(), converted(part, DType::bfloat16));
+}
+
+// A gradient moves in its own dtype, not in that of the way there, and arrives in the tensor's.
+SIMMESH_TEST(DTensor, ConvertsGradientsBeforeTheyMoveBack, {.mesh = {3}, .schedules = 4}) {
+  auto gradient_with = [&](const RedistributeOptions& options) {
+    DTensor x = distribute_tensor(full({3}, DType::float32, 1), mesh, {Shard(0)});
+    x.set_requires_grad();
+    DTensor y = x.redistribute({Replicate()}, options);
+    Tensor part = full({3}, y.dtype(), 1.0037);
+    backward(y, {.gradients = {from_local(part, mesh, {Partial()}).as_tensor()}});
+    EXPECT_EQ(to_string(x.grad()->placements()), "S(0)");
+    EXPECT_EQ(x.grad()->dtype(), DType::float32);
+    return x.grad()->full_tensor();
+  };
+  Tensor three = full({3}, DType::float32, 3), part = full({3}, DType::float32, 1.0037);
+  Tensor sum_of_parts = from_local(part, mesh, {Partial()}).full_tensor();
+  EXPECT_SAME_BITS(gradient_with({}), sum_of_parts);
+  EXPECT_SAME_BITS(gradient_with({.backward_dtype = DType::bfloat16}), three);
+  EXPECT_SAME_BITS(gradient_with({.forward_dtype = DType::float64}), sum_of_parts);
+  EXPECT_SAME_BITS(
+      gradient_with({.forward_dtype = DType::bfloat16, .backward_dtype = DType::float32}),
+      three);  // each part is a bfloat16, and so is their sum
 }
 
 }  // namespace

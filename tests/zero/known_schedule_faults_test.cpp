@@ -79,6 +79,26 @@ SIMMESH_TEST(KnownScheduleFaults, ALeafIsFetchedOnceForAllItsOutputs7824,
   EXPECT_EQ(fetches, 1) << "parameter 2 is the first of the leaf";
 }
 
+// #8193, #8431: a prefetch bucket that is too small stayed so, and where it adapted, ranks that
+// decided by their own clocks gathered unlike buckets.
+SIMMESH_TEST(KnownScheduleFaults, ThePrefetchBucketAdaptsAlikeOnAllRanks8193And8431,
+             {.mesh = {3}, .schedules = 8, .arithmetic = exact}) {
+  Config config = small_stage3(), adaptive = config;
+  config.zero_optimization.prefetch_bucket_size = 1;
+  adaptive.zero_optimization.prefetch_bucket_size = 1;
+  adaptive.zero_optimization.adaptive_prefetch_bucket = true;
+  expect_same_run(run_zero(three_linears, adaptive, 6), run_zero(three_linears, stage0(), 6));
+  auto late_fetches = [](const Config& of) {
+    nn::ModulePtr model = three_linears();
+    std::int64_t late = 0;
+    for (const Event& event : events_of(*model, of, 8)) late += event.kind == EventKind::fetch;
+    return late;
+  };
+  std::int64_t before = late_fetches(config), after = late_fetches(adaptive);
+  EXPECT_GT(before, 0);
+  EXPECT_LT(after, before);
+}
+
 // A leaf module whose inputs need no gradient ended the first backward.
 SIMMESH_TEST(KnownScheduleFaults, ALeafMayBeTheFirstModule,
              {.mesh = {2}, .schedules = 4, .arithmetic = exact}) {

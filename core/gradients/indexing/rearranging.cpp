@@ -3,6 +3,8 @@
 #include "core/gradients/families.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/view_shapes.h"
 #include "core/ops/shapes/views.h"
 
@@ -18,6 +20,17 @@ Gradients repeat_gradient(const GradientCall& call) {
     for (std::size_t i = first; i < whole.size(); i += 2) order.push_back(std::int64_t(i));
   if (order.empty()) return {call.gradient()};
   return {summed_to_input(call, 0, permute(reshape(call.gradient(), whole), order))};
+}
+
+// The copies of an element lie side by side.
+Gradients repeat_each_gradient(const GradientCall& call) {
+  const Dims& repeats = call.attributes().get<Dims>("repeats");
+  std::int64_t dim = call.attributes().get<std::int64_t>("dim");
+  if (repeats.empty()) return {call.gradient()};
+  std::vector<Tensor> sums;
+  for (const Tensor& copies : split(call.gradient(), repeats, dim))
+    sums.push_back(sum(copies, {dim}, true));
+  return {cat(sums, dim)};
 }
 
 Gradients pad_gradient(const GradientCall& call) {
@@ -48,8 +61,10 @@ Gradients triu_gradient(const GradientCall& call) {
 
 gsl::span<const OpGradient> rearranging_gradients() {
   static const OpGradient gradients[] = {
-      {"repeat", {repeat_gradient}}, {"constant_pad_nd", {pad_gradient}}, {"roll", {roll_gradient}},
-      {"flip", {flip_gradient}},     {"tril", {tril_gradient}},           {"triu", {triu_gradient}},
+      {"repeat", {repeat_gradient}},       {"repeat_interleave", {repeat_each_gradient}},
+      {"constant_pad_nd", {pad_gradient}}, {"roll", {roll_gradient}},
+      {"flip", {flip_gradient}},           {"tril", {tril_gradient}},
+      {"triu", {triu_gradient}},
   };
   return gradients;
 }

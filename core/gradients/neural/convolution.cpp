@@ -4,6 +4,7 @@
 #include "core/gradients/input_gradient.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/neural/gradient_operands.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -20,16 +21,23 @@ Gradients weight_gradient(const GradientCall& call) {
   return gradients;
 }
 
+// Distributed operands, brought to one layout; others as they are.
+std::vector<Tensor> aligned(std::vector<Tensor> operands) {
+  bool moves = operands[0].distribution() && !grad_enabled();
+  return moves ? gradient_operands(operands, {{"of", std::string("convolution")}}) : operands;
+}
+
 Gradients convolution_gradient(const GradientCall& call) {
   Gradients gradients(call.input_count());
   Convolution2d options = convolution_of(call.attributes());
-  Tensor g = call.gradient(), x = call.needs(1) ? call.input(0) : Tensor();
-  if (x.is_defined() && x.distribution() && !grad_enabled()) align_operands(x, g, options);
-  if (call.needs(0)) {
-    bool moves = call.input(1).distribution() && !grad_enabled();
-    Tensor weight = moves ? whole_weight(call.input(1), options) : call.input(1);
-    gradients[0] = conv2d_input(call.input_type(0).shape, weight, g, options);
+  Tensor g = call.gradient(), x;
+  if (call.needs(1)) {
+    std::vector<Tensor> operands = aligned({call.input(0), g});
+    x = operands[0];
+    g = operands[1];
   }
+  if (call.needs(0))
+    gradients[0] = conv2d_input(call.input_type(0).shape, aligned({call.input(1)})[0], g, options);
   if (call.needs(1)) {
     UnroundedSums scope(call.is_unfinished(1));
     gradients[1] = conv2d_weight(x, call.input_type(1).shape, g, options);

@@ -10,6 +10,7 @@
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/scattering.h"
 #include "core/ops/neural/class_targets.h"
+#include "core/ops/neural/gradient_operands.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 
@@ -23,6 +24,24 @@ Tensor spread_gradient(const GradientCall& call, const Shape& shape) {
   return is_mean ? call.gradient() / double(element_count(shape)) : call.gradient();
 }
 
+struct NllLossOperands {
+  Tensor gradient;
+  Tensor x;
+  Tensor target;
+  Tensor total_weight;
+  Tensor weight;  // undefined where there is none
+};
+
+// Distributed operands, brought to one layout.
+NllLossOperands aligned(const NllLossOperands& given, LossReduction reduction) {
+  std::vector<Tensor> tensors = {given.gradient, given.x, given.target, given.total_weight};
+  if (given.weight.is_defined()) tensors.push_back(given.weight);
+  tensors = gradient_operands(
+      tensors, {{"of", std::string("nll_loss")}, {"reduction", std::int64_t(reduction)}});
+  return {tensors[0], tensors[1], tensors[2], tensors[3],
+          given.weight.is_defined() ? tensors[4] : Tensor()};
+}
+
 Gradients nll_loss_gradient(const GradientCall& call) {
   const TensorType& x = call.input_type(0);
   std::int64_t dim = class_dim(x.shape.size());
@@ -32,7 +51,7 @@ Gradients nll_loss_gradient(const GradientCall& call) {
                               .total_weight = call.output(1),
                               .weight = call.has_input(2) ? call.input(2) : Tensor()};
   LossReduction reduction = reduction_of(call.attributes());
-  if (operands.x.distribution() && !grad_enabled()) align_operands(operands, reduction);
+  if (operands.x.distribution() && !grad_enabled()) operands = aligned(operands, reduction);
   ClassTargets targets =
       class_targets(operands.target, dim, call.attributes().get<std::int64_t>("ignore_index"));
   Tensor g = operands.gradient;

@@ -4,6 +4,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/gradient_operands.h"
 #include "core/ops/neural/normalization.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
@@ -35,13 +36,17 @@ NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mea
   std::vector<Tensor> parameters;
   for (const Tensor& parameter : {operands.weight, bias})
     if (parameter.is_defined()) parameters.push_back(parameter);
-  DimSpan shape = operands.x.shape();
-  align_operands(tensors, parameters, shape.last(whole_dims));
+  tensors.insert(tensors.end(), parameters.begin(), parameters.end());
+  DimSpan normalized = DimSpan(operands.x.shape()).last(whole_dims);
+  tensors =
+      gradient_operands(tensors, {{"of", std::string("layer_norm")},
+                                  {"normalized_shape", Dims(normalized.begin(), normalized.end())},
+                                  {"parameters", std::int64_t(parameters.size())}});
   operands.gradient = tensors[0];
   operands.x = tensors[1];
   operands.rstd = tensors[2];
   if (subtracts_mean) operands.mean = tensors[3];
-  if (operands.weight.is_defined()) operands.weight = parameters[0];
+  if (operands.weight.is_defined()) operands.weight = tensors[tensors.size() - parameters.size()];
   return operands;
 }
 

@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
+#include "core/ops/elementwise/conversion.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/places.h"
 #include "core/ops/shapes/joining.h"
@@ -127,6 +128,50 @@ Tensor padded_by_parts(const Tensor& x, std::int64_t dim, const Dims& pads, PadM
   parts.push_back(x);
   if (pads[1] > 0) parts.push_back(border(mirrors ? size - 1 - pads[1] : size - 1, pads[1]));
   return parts.size() == 1 ? x : cat(parts, dim);
+}
+
+// The places from which the elements of the result come.
+Places repeated_places(const Dims& repeats) {
+  Places places;
+  std::int64_t index = 0;
+  for (std::int64_t count : repeats) places.insert(places.end(), std::size_t(count), index++);
+  return places;
+}
+
+const Op repeat_each_op = {
+    .name = "repeat_interleave",
+    .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {
+      Shape shape = inputs[0].shape;
+      std::int64_t& size = shape[std::size_t(attributes.get<std::int64_t>("dim"))] = 0;
+      for (std::int64_t count : attributes.get<Dims>("repeats")) size += count;
+      return {{shape, inputs[0].dtype}};
+    },
+    .kernel =
+        [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
+          Places places = repeated_places(attributes.get<Dims>("repeats"));
+          Tensor indices = empty({std::int64_t(places.size())}, DType::int64);
+          std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
+          adopt_(outputs[0], index_select(inputs[0], attributes.get<std::int64_t>("dim"), indices));
+        },
+    .moves = true,
+};
+
+// How often each element of a dim is repeated. Of distributed repeats every rank reads all, since
+// the shape of the result depends on them.
+Dims counts_of(const Tensor& repeats, std::int64_t size) {
+  Dims counts;
+  Tensor row = repeats.dim() == 0 ? reshape(repeats.detach(), {1}) : repeats.detach();
+  for (std::int64_t i = 0; i < size; ++i) {
+    bool is_common = row.size(0) == 1;
+    if (i > 0 && is_common)
+      counts.push_back(counts.back());
+    else
+      counts.push_back(item(select(row, 0, i)).as<std::int64_t>());
+    if (counts.back() < 0)
+      raise(ErrorKind::runtime_error, "repeat_interleave", "repeats can not be negative, got {}",
+            counts.back());
+  }
+  return counts;
 }
 
 // padded_by_index pads one dim with elements of its own.
@@ -281,27 +326,14 @@ Tensor repeat_interleave(const Tensor& x, std::int64_t repeats, std::int64_t dim
 }
 
 Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, std::int64_t dim) {
-  if (repeats.distribution())
-    raise(ErrorKind::runtime_error, "repeat_interleave",
-          "expected plain repeats, since the shape of the result depends on them");
   dim = wrapped_dim(dim, x.shape().size());
   std::int64_t size = x.dim() == 0 ? 1 : x.size(dim);
   if (repeats.dim() > 1 || (repeats.element_count() != 1 && repeats.element_count() != size))
     raise(ErrorKind::runtime_error, "repeat_interleave",
           "repeats must have the same size as input along dim, got {} for a size of {}",
           to_string(DimSpan(repeats.shape())), size);
-  Tensor counts = expand(converted(repeats.detach(), DType::int64), {size}).contiguous();
-  Places places;
-  std::int64_t index = 0;
-  for (std::int64_t count : counts.values<std::int64_t>()) {
-    if (count < 0)
-      raise(ErrorKind::runtime_error, "repeat_interleave", "repeats can not be negative, got {}",
-            count);
-    places.insert(places.end(), std::size_t(count), index++);
-  }
-  Tensor indices = empty({std::int64_t(places.size())}, DType::int64);
-  std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
-  return index_select(x.dim() == 0 ? reshape(x, {1}) : x, dim, indices);
+  return call_one(repeat_each_op, {x.dim() == 0 ? reshape(x, {1}) : x},
+                  {{"repeats", counts_of(repeats, size)}, {"dim", dim}});
 }
 
 Tensor pad(const Tensor& x, DimSpan pads, PadMode mode, double value) {
@@ -338,7 +370,8 @@ Tensor triu(const Tensor& x, std::int64_t diagonal) {
 }
 
 gsl::span<const Op* const> rearranging_ops() {
-  static const Op* const ops[] = {&flip_op, &pad_op, &repeat_op, &roll_op, &tril_op, &triu_op};
+  static const Op* const ops[] = {&flip_op, &pad_op,  &repeat_op, &repeat_each_op,
+                                  &roll_op, &tril_op, &triu_op};
   return ops;
 }
 

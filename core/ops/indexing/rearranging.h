@@ -21,8 +21,9 @@ inline Tensor tile(const Tensor& x, std::initializer_list<std::int64_t> repeats)
 }
 
 // repeat_interleave copies each element of a dim several times in a row: repeats times, or as many
-// times as an int64 vector says for that element. Raises a RuntimeError for repeats below zero and
-// for a vector of another size.
+// times as an int64 vector says for that element; of a distributed vector every rank reads all, one
+// element after another. Raises a RuntimeError for repeats below zero and for a vector of another
+// size.
 Tensor repeat_interleave(const Tensor& x, std::int64_t repeats, std::int64_t dim);
 Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, std::int64_t dim);
 

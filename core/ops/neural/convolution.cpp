@@ -171,19 +171,6 @@ const Op convolution_op = {
     .kernel = convolution_kernel,
 };
 
-// Elements that are where they were: the images and the gradient of the result.
-const Op convolution_operands_op = {
-    .name = "convolution_operands",
-    .shape = [](Types inputs, const Attributes&) -> TensorTypes {
-      return {inputs.begin(), inputs.end()};
-    },
-    .kernel =
-        [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          for (std::size_t i = 0; i < inputs.size(); ++i) copy_(outputs[i], inputs[i]);
-        },
-    .moves = true,
-};
-
 }  // namespace
 
 Convolution2d convolution_of(const Attributes& attributes) {
@@ -250,19 +237,8 @@ Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradie
   return call_one(weight_op, {x, gradient}, attributes);
 }
 
-void align_operands(Tensor& x, Tensor& gradient, const Convolution2d& options) {
-  std::vector<Tensor> aligned =
-      call(convolution_operands_op, {x, gradient}, {{"groups", options.groups}});
-  x = aligned[0];
-  gradient = aligned[1];
-}
-
-Tensor whole_weight(const Tensor& weight, const Convolution2d& options) {
-  return call(convolution_operands_op, {weight}, {{"groups", options.groups}})[0];
-}
-
 gsl::span<const Op* const> convolution_ops() {
-  static const Op* const ops[] = {&convolution_op, &convolution_operands_op, &weight_op};
+  static const Op* const ops[] = {&convolution_op, &weight_op};
   return ops;
 }
 

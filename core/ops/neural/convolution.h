@@ -39,12 +39,6 @@ Tensor conv2d_input(DimSpan input_shape, const Tensor& weight, const Tensor& gra
 Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradient,
                      const Convolution2d& options);
 
-// align_operands lets distributed images and the gradient of their convolution lie alike, before
-// gradients are computed from both.
-void align_operands(Tensor& x, Tensor& gradient, const Convolution2d& options);
-// whole_weight brings a distributed weight whole to every rank.
-Tensor whole_weight(const Tensor& weight, const Convolution2d& options);
-
 // convolution_of reads the arguments of a convolution op.
 Convolution2d convolution_of(const Attributes& attributes);
 

@@ -81,19 +81,6 @@ void nll_loss_kernel(gsl::span<const Tensor> inputs, const Attributes& attribute
 const Op nll_loss_op = {
     .name = "nll_loss_forward", .shape = nll_loss_types, .kernel = nll_loss_kernel};
 
-// Elements that are where they were.
-const Op nll_loss_operands_op = {
-    .name = "nll_loss_operands",
-    .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
-      return {inputs.begin(), inputs.end()};
-    },
-    .kernel =
-        [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          for (std::size_t i = 0; i < inputs.size(); ++i) copy_(outputs[i], inputs[i]);
-        },
-    .moves = true,
-};
-
 const Op mse_loss_op = {
     .name = "mse_loss",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
@@ -134,8 +121,7 @@ const Op logits_loss_op = {
         },
 };
 
-const Op* const losses_list[] = {&nll_loss_op, &nll_loss_operands_op, &mse_loss_op,
-                                 &logits_loss_op};
+const Op* const losses_list[] = {&nll_loss_op, &mse_loss_op, &logits_loss_op};
 
 // Of target probabilities, with those of the classes evened out.
 Tensor probability_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
@@ -181,18 +167,6 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& options)
   return call(
       nll_loss_op, {x, target, options.weight},
       {{"reduction", number_of(options.reduction)}, {"ignore_index", options.ignore_index}})[0];
-}
-
-void align_operands(NllLossOperands& operands, LossReduction reduction) {
-  std::vector<Tensor> tensors = {operands.gradient, operands.x, operands.target,
-                                 operands.total_weight};
-  if (operands.weight.is_defined()) tensors.push_back(operands.weight);
-  tensors = call(nll_loss_operands_op, tensors, {{"reduction", number_of(reduction)}});
-  operands.gradient = tensors[0];
-  operands.x = tensors[1];
-  operands.target = tensors[2];
-  operands.total_weight = tensors[3];
-  if (operands.weight.is_defined()) operands.weight = tensors[4];
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const ClassLoss& options) {

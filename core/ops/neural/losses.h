@@ -50,17 +50,6 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
 // reduction_of reads the argument "reduction" of a loss.
 LossReduction reduction_of(const Attributes& attributes);
 
-// NllLossOperands is what the gradient of nll_loss is computed from. align_operands lets
-// distributed ones lie alike.
-struct NllLossOperands {
-  Tensor gradient;
-  Tensor x;
-  Tensor target;
-  Tensor total_weight;
-  Tensor weight;  // undefined where there is none
-};
-void align_operands(NllLossOperands& operands, LossReduction reduction);
-
 // loss_ops returns the ops of this family.
 gsl::span<const Op* const> loss_ops();
 

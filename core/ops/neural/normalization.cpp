@@ -135,21 +135,7 @@ const Op group_norm_op = {
         },
 };
 
-// Elements that are where they were.
-const Op layer_norm_operands_op = {
-    .name = "layer_norm_operands",
-    .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
-      return {inputs.begin(), inputs.end()};
-    },
-    .kernel =
-        [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          for (std::size_t i = 0; i < inputs.size(); ++i) copy_(outputs[i], inputs[i]);
-        },
-    .moves = true,
-};
-
-const Op* const normalization_list[] = {&layer_norm_op, &layer_norm_operands_op, &rms_norm_op,
-                                        &group_norm_op};
+const Op* const normalization_list[] = {&layer_norm_op, &rms_norm_op, &group_norm_op};
 
 double spacing_at_one(DType dtype) {
   switch (dtype) {
@@ -180,17 +166,6 @@ Tensor rms_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight,
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, const Tensor& bias,
                   double eps) {
   return call(group_norm_op, {x, weight, bias}, {{"groups", groups}, {"eps", eps}})[0];
-}
-
-void align_operands(std::vector<Tensor>& operands, std::vector<Tensor>& parameters,
-                    DimSpan normalized_shape) {
-  std::vector<Tensor> all = operands;
-  all.insert(all.end(), parameters.begin(), parameters.end());
-  all = call(layer_norm_operands_op, all,
-             {{"normalized_shape", Dims(normalized_shape.begin(), normalized_shape.end())},
-              {"parameters", std::int64_t(parameters.size())}});
-  std::copy_n(all.begin(), operands.size(), operands.begin());
-  std::copy_n(all.end() - std::ptrdiff_t(parameters.size()), parameters.size(), parameters.begin());
 }
 
 gsl::span<const Op* const> normalization_ops() { return normalization_list; }

@@ -26,12 +26,6 @@ Tensor rms_norm(const Tensor& x, DimSpan normalized_shape, const Tensor& weight 
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
 
-// align_operands lets the distributed tensors from which the gradients of layer_norm or rms_norm
-// are computed lie alike, along the dims that aren't normalized: tensors with these dims, and the
-// parameters, which are whole.
-void align_operands(std::vector<Tensor>& operands, std::vector<Tensor>& parameters,
-                    DimSpan normalized_shape);
-
 // normalization_ops returns the ops of this family.
 gsl::span<const Op* const> normalization_ops();
 

@@ -31,7 +31,8 @@ Windows windows_of(const Shape& x, const Pooling2d& options, std::string_view wh
   Windows windows = {.image = {x[x.size() - 2], x[x.size() - 1]},
                      .kernel = options.kernel,
                      .stride = options.stride,
-                     .padding = options.padding};
+                     .padding = options.padding,
+                     .ceil_mode = options.ceil_mode};
   for (std::size_t i = 0; i < 2; ++i) {
     if (windows.stride[i] == 0) windows.stride[i] = windows.kernel[i];
     if (2 * windows.padding[i] > windows.kernel[i])
@@ -48,9 +49,12 @@ Windows windows_of(const Shape& x, const Attributes& attributes) {
     const Dims& dims = attributes.get<Dims>(name);
     return {dims[0], dims[1]};
   };
-  return windows_of(
-      x, {.kernel = pair("kernel_size"), .stride = pair("stride"), .padding = pair("padding")},
-      "max_pool2d");
+  return windows_of(x,
+                    {.kernel = pair("kernel_size"),
+                     .stride = pair("stride"),
+                     .padding = pair("padding"),
+                     .ceil_mode = attributes.get_or("ceil_mode", false)},
+                    "max_pool2d");
 }
 
 // Interval is the part [begin, end) of a dim.
@@ -63,6 +67,12 @@ Interval inside(const Windows& windows, std::size_t dim, std::int64_t window) {
   std::int64_t begin = window * windows.stride[dim] - windows.padding[dim];
   return {std::max<std::int64_t>(begin, 0),
           std::min(begin + windows.kernel[dim], windows.image[dim])};
+}
+
+// How many elements of a dim a window has with those in the padding.
+std::int64_t padded_length(const Windows& windows, std::size_t dim, std::int64_t window) {
+  std::int64_t begin = window * windows.stride[dim] - windows.padding[dim];
+  return std::min(windows.kernel[dim], windows.image[dim] + windows.padding[dim] - begin);
 }
 
 // The place of the greatest element of a window, of a NaN if there is one.
@@ -172,7 +182,7 @@ WindowPlaces sliding_windows(const Windows& geometry, bool count_include_pad) {
       Interval down = inside(geometry, 0, i), across = inside(geometry, 1, j);
       add_window(windows, down, across, geometry.image);
       windows.divisors.push_back(
-          count_include_pad ? double(windows.window_size)
+          count_include_pad ? double(padded_length(geometry, 0, i) * padded_length(geometry, 1, j))
                             : double((down.end - down.begin) * (across.end - across.begin)));
     }
   return windows;
@@ -258,16 +268,19 @@ const Op avg_pool_backward_op = {
 
 Attributes attributes_of(const Windows& windows) {
   auto dims = [](const RowsColumns& pair) { return Dims(pair.begin(), pair.end()); };
-  return {{"kernel_size", dims(windows.kernel)},
-          {"stride", dims(windows.stride)},
-          {"padding", dims(windows.padding)}};
+  Attributes attributes = {{"kernel_size", dims(windows.kernel)},
+                           {"stride", dims(windows.stride)},
+                           {"padding", dims(windows.padding)}};
+  if (windows.ceil_mode) attributes.set("ceil_mode", true);
+  return attributes;
 }
 
 Pooling2d in_one_row(const Pooling1d& options) {
   return {.kernel = {1, options.kernel},
           .stride = {1, options.stride},
           .padding = {0, options.padding},
-          .count_include_pad = options.count_include_pad};
+          .count_include_pad = options.count_include_pad,
+          .ceil_mode = options.ceil_mode};
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ struct Pooling2d {
   RowsColumns stride = {0, 0};
   RowsColumns padding = {0, 0};
   bool count_include_pad = true;  // of averages: padding counts as elements
+  bool ceil_mode = false;         // see Windows; what lies beyond the padding counts nothing
 };
 // Pooling1d are the arguments of pooling over the last dim.
 struct Pooling1d {
@@ -19,6 +20,7 @@ struct Pooling1d {
   std::int64_t stride = 0;
   std::int64_t padding = 0;
   bool count_include_pad = true;
+  bool ceil_mode = false;
 };
 
 // Pooled is the greatest elements of windows, and their places in their image, row-major: int64.

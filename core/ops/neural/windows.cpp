@@ -67,6 +67,8 @@ RowsColumns Windows::count() const {
   for (std::size_t i = 0; i < 2; ++i) {
     std::int64_t room = image[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
     result[i] = room < 0 ? 0 : room / stride[i] + 1;
+    bool begins_inside = result[i] * stride[i] < image[i] + padding[i];
+    if (ceil_mode && room >= 0 && room % stride[i] != 0 && begins_inside) ++result[i];
   }
   return result;
 }

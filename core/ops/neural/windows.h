@@ -19,8 +19,10 @@ struct Windows {
   RowsColumns stride = {1, 1};
   RowsColumns padding = {0, 0};
   RowsColumns dilation = {1, 1};
+  bool ceil_mode = false;  // whether the last window may reach beyond the padded image
 
-  // count is the number of windows along rows and columns that fit into the padded image.
+  // count is the number of windows along rows and columns that fit into the padded image; in ceil
+  // mode also one that doesn't, if it begins within the image or the padding before it.
   RowsColumns count() const;
   // check raises a RuntimeError for a stride, kernel or dilation below one, a padding below zero,
   // or where no window fits.

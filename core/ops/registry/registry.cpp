@@ -29,6 +29,7 @@
 #include "core/ops/neural/batch_normalization.h"
 #include "core/ops/neural/convolution.h"
 #include "core/ops/neural/flash_attention.h"
+#include "core/ops/neural/gradient_operands.h"
 #include "core/ops/neural/losses.h"
 #include "core/ops/neural/normalization.h"
 #include "core/ops/neural/pooling.h"
@@ -72,6 +73,7 @@ std::vector<const Op*> gathered_ops() {
            flash_attention_ops(),
            gamma_ops(),
            gathering_ops(),
+           gradient_operand_ops(),
            indexing_ops(),
            inplace_ops(),
            interpolation_ops(),

@@ -75,6 +75,7 @@ std::vector<Tensor> tensor_split(const Tensor& x, std::int64_t sections, std::in
 Tensor& transpose_(Tensor& self, std::int64_t dim0, std::int64_t dim1) {
   return self = transpose(self, dim0, dim1);
 }
+Tensor& t_(Tensor& self) { return self = t(self); }
 Tensor& unsqueeze_(Tensor& self, std::int64_t dim) { return self = unsqueeze(self, dim); }
 Tensor& squeeze_(Tensor& self, std::optional<std::int64_t> dim) {
   return self = dim ? squeeze(self, *dim) : squeeze(self);

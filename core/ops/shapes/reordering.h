@@ -21,8 +21,9 @@ Tensor squeeze(const Tensor& x, DimSpan dims);
 std::vector<Tensor> tensor_split(const Tensor& x, std::int64_t sections, std::int64_t dim = 0);
 std::vector<Tensor> tensor_split(const Tensor& x, DimSpan indices, std::int64_t dim = 0);
 
-// transpose_, unsqueeze_ and squeeze_ let self be the view.
+// transpose_, t_, unsqueeze_ and squeeze_ let self be the view, also of a distributed tensor.
 Tensor& transpose_(Tensor& self, std::int64_t dim0, std::int64_t dim1);
+Tensor& t_(Tensor& self);
 Tensor& unsqueeze_(Tensor& self, std::int64_t dim);
 Tensor& squeeze_(Tensor& self, std::optional<std::int64_t> dim = {});
 

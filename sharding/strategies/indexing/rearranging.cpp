@@ -38,6 +38,10 @@ StrategyRows roll_rows(const StrategyRequest& call) {
   return rows_beside(call, along);
 }
 
+StrategyRows repeat_each_rows(const StrategyRequest& call) {
+  return rows_beside(call, {call.attributes.get<std::int64_t>("dim")});
+}
+
 // Every rank would add what is padded to a pending sum.
 StrategyRows pad_rows(const StrategyRequest& call) {
   const Dims& pads = call.attributes.get<Dims>("pad");
@@ -70,6 +74,7 @@ gsl::span<const OpStrategy> rearranging_strategies() {
       {"flip", {.rows = flip_rows}},
       {"constant_pad_nd", {.rows = pad_rows}},
       {"repeat", {.over_mesh = repeat_candidates}},
+      {"repeat_interleave", {.rows = repeat_each_rows}},
       {"roll", {.rows = roll_rows}},
       {"tril", {}},
       {"triu", {}},

@@ -1,17 +1,20 @@
 #include "core/ops/matrices/compositions.h"
 
+#include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
+#include "sharding/strategies/pending_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
 
 namespace simmesh {
 
 namespace {
 
-// Vectors lie along one dim; operands are broadcast along the others.
+// Vectors lie along one dim; operands are broadcast along the others. The product is linear in
+// either.
 StrategyRows cross_rows(const StrategyRequest& call) {
-  StrategyRows rows = elementwise_rows(call);
+  StrategyRows rows = elementwise_rows(call, product_rows());
   rows.erase(rows.begin() + call.attributes.get<std::int64_t>("dim"));
-  return rows;
+  return linear_in(call, std::move(rows));
 }
 
 }  // namespace

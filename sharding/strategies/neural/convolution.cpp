@@ -47,12 +47,6 @@ StrategyRows weight_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// The images and the gradient of their convolution lie alike along the batch.
-StrategyRows operand_pair_rows(const StrategyRequest& call) {
-  if (call.inputs.size() == 1) return {};  // a weight
-  return {rule({Shard(batch_dim), Shard(batch_dim)}, {Shard(batch_dim), Shard(batch_dim)})};
-}
-
 // Pieces of the width are whole windows: one plain shard, of as many windows on every rank.
 bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candidate) {
   const Placements& images = *candidate.inputs[0];
@@ -71,7 +65,6 @@ bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candi
 gsl::span<const OpStrategy> convolution_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"convolution", {.rows = convolution_rows, .filter = cuts_between_windows}},
-      {"convolution_operands", {.rows = operand_pair_rows}},
       {"convolution_weight",
        {.rows = weight_rows,
         .filter = cuts_between_windows,

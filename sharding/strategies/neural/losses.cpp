@@ -35,32 +35,6 @@ StrategyRows class_loss_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Operands of the gradient: that of the loss, scores, targets, the weight of all targets, which
-// only a mean is divided by, and the weights of all classes.
-StrategyRow operand_row(const StrategyRequest& call, StrategyRow::Entries entries) {
-  for (std::size_t i = 4; i < call.inputs.size(); ++i) entries.push_back(Replicate());
-  return {entries, entries};
-}
-
-StrategyRows class_loss_operand_rows(const StrategyRequest& call) {
-  StrategyRows rows;
-  LossReduction reduction = reduction_of(call.attributes);
-  bool is_mean = reduction == LossReduction::mean, is_none = reduction == LossReduction::none;
-  std::int64_t dims = std::int64_t(call.inputs[1].shape.size());
-  std::int64_t classes = class_dim(call.inputs[1].shape.size());
-  Placement whole = Replicate(), pending = Partial(ReduceOp::sum);
-  for (std::int64_t dim = 0; dim < dims; ++dim) {
-    if (dim == classes) continue;
-    Placement target = Shard(dim < classes ? dim : dim - 1);
-    Placement gradient = is_none ? target : whole;
-    rows.push_back(operand_row(call, {gradient, Shard(dim), target, whole}));
-    if (!is_mean && !is_none)
-      rows.push_back(operand_row(call, {gradient, Shard(dim), target, pending}));
-  }
-  if (!is_mean) rows.push_back(operand_row(call, {whole, whole, whole, pending}));
-  return rows;
-}
-
 Shape loss_shape(const StrategyRequest& call) { return broadcast_shapes(call.inputs); }
 
 // The dim of a loss that a dim of an input is, counted from the last one.
@@ -132,7 +106,6 @@ ShardingStrategy element_loss() { return {.rows = element_loss_rows, .filter = h
 gsl::span<const OpStrategy> loss_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"nll_loss_forward", {.rows = class_loss_rows}},
-      {"nll_loss_operands", {.rows = class_loss_operand_rows}},
       {"mse_loss", element_loss()},
       {"binary_cross_entropy_with_logits", element_loss()},
   };

@@ -1,8 +1,5 @@
 #include "core/ops/neural/normalization.h"
 
-#include <algorithm>
-
-#include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
 
 namespace simmesh {
@@ -28,26 +25,11 @@ StrategyRows outer_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Of the operands of a gradient only the parameters, which come last, are whole.
-StrategyRows operand_rows(const StrategyRequest& call) {
-  std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
-  std::int64_t parameters = call.attributes.get<std::int64_t>("parameters");
-  StrategyRows rows;
-  for (std::size_t dim = 0; dim + normalized < call.inputs[0].shape.size(); ++dim) {
-    StrategyRow row = common_dim_row(call, std::int64_t(dim));
-    std::fill_n(row.inputs.end() - parameters, parameters, Replicate());
-    std::fill_n(row.outputs.end() - parameters, parameters, Replicate());
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 }  // namespace
 
 gsl::span<const OpStrategy> normalization_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"native_layer_norm", {.rows = outer_rows, .accepts_short_dims = true}},
-      {"layer_norm_operands", {.rows = operand_rows}},
       {"_fused_rms_norm", {.rows = outer_rows, .accepts_short_dims = true}},
       {"native_group_norm",
        {.rows = [](const StrategyRequest& call) { return StrategyRows{outer_row(call, 0)}; }}},

@@ -24,11 +24,9 @@ const std::set<std::string> without_gradient = {
     "randn",
     "rand_like",
     "randn_like",
-    "_local_scalar_dense",   // a number of the host
-    "convolution_operands",  // moves the saved operands of a gradient
-    "layer_norm_operands",
-    "nll_loss_operands",
-    "trigamma",  // the third derivative of a logarithm
+    "_local_scalar_dense",  // a number of the host
+    "gradient_operands",    // moves the saved operands of a gradient
+    "trigamma",             // the third derivative of a logarithm
 };
 
 // Ops whose outputs are flags, indices or counts.

@@ -20,7 +20,7 @@ Op with_rules(std::string_view name, StrategyRows rules) {
   return op;
 }
 
-const Placement sum_of = Partial(), average_of = Partial(ReduceOp::avg), all = Replicate();
+const Placement pending_total = Partial(), on_all_ranks = Replicate();
 
 // If a rule that holds weren't found, nobody would notice that an op moves data for nothing.
 TEST(MissingRules, FindsAllOfAProduct) {
@@ -33,7 +33,8 @@ TEST(MissingRules, FindsAllOfAProduct) {
 }
 
 TEST(MissingRules, LeavesOutWhatIsClaimed) {
-  Op op = with_rules("mm", {rule({Shard(0), all}, Shard(0)), rule({sum_of, all}, sum_of)});
+  Op op = with_rules("mm", {rule({Shard(0), on_all_ranks}, Shard(0)),
+                            rule({pending_total, on_all_ranks}, pending_total)});
   SampleVerdict verdict = validate_sample(op, {"mm", "ab bc"});
   EXPECT_EQ(verdict.missing.size(), 5u);
   EXPECT_THAT(verdict.missing, Not(Contains("S(0),R -> S(0)")));
@@ -54,6 +55,35 @@ TEST(MissingRules, DataDontHelpWhatDoesntHold) {
 TEST(MissingRules, OutputsThatNeverVarySayNothing) {
   SampleVerdict verdict = validate_sample(with_rules("isnan", {}), {"isnan", "ab"});
   EXPECT_THAT(verdict.missing, UnorderedElementsAre("S(0) -> S(0)", "S(1) -> S(1)"));
+}
+
+// If nobody looked for them, an op that keeps plain shards only would gather all others.
+TEST(MissingRules, StridedAndRaggedShardsAreTriedWherePlainOnesAreClaimed) {
+  Op op = with_rules("exp", {rule({Shard(0)}, Shard(0)), rule({Shard(1)}, Shard(1))});
+  ShardingStrategy plain_only = *op.strategy;
+  plain_only.filter = [](const MeshRequest&, const MeshCandidate& candidate) {
+    return (*candidate.inputs[0])[0].is_shard();
+  };
+  op.strategy = strategy(plain_only);
+  EXPECT_THAT(validate_sample(op, {"exp", "ab"}).missing,
+              UnorderedElementsAre("P(min) -> P(min)", "P(max) -> P(max)", "_S(0,2) -> _S(0,2)",
+                                   "_S(1,2) -> _S(1,2)", "Ragged -> Ragged"));
+}
+
+// A missing rule with plain shards stands for the others.
+TEST(MissingRules, StridedAndRaggedShardsArentListedBesidePlainOnes) {
+  EXPECT_THAT(
+      validate_sample(with_rules("exp", {}), {"exp", "ab"}).missing,
+      UnorderedElementsAre("P(min) -> P(min)", "P(max) -> P(max)", "S(0) -> S(0)", "S(1) -> S(1)"));
+}
+
+// An op that is there to bring its inputs to one of its rows would hold with any others.
+TEST(MissingRules, NothingIsMissingOfAnOpThatOnlyAligns) {
+  Op op = with_rules("exp", {});
+  ShardingStrategy aligning = *op.strategy;
+  aligning.only_aligns = true;
+  op.strategy = strategy(aligning);
+  EXPECT_THAT(validate_sample(op, {"exp", "ab"}).missing, IsEmpty());
 }
 
 TEST(MissingRules, ARuleOfEvenSizesOnlyIsntMissing) {

@@ -43,6 +43,20 @@ TEST(Validate, SeedsChangeTheDataNotTheVerdict) {
   EXPECT_GT(result.combination_count(), 0u);
 }
 
+// If what is missing depended on the seed, some of it would hold by chance.
+TEST(Validate, SeedsDontChangeWhatIsMissing) {
+  auto missing_with = [](std::uint64_t seed) {
+    std::vector<std::string> rules;
+    ValidateRequest request{.ops = {"any", "floor", "mm", "where"}, .options = {.seed = seed}};
+    for (const OpVerdict& op : validate(request).ops)
+      for (const SampleVerdict& sample : op.samples)
+        for (const std::string& rule : sample.missing) rules.push_back(sample.call + rule);
+    return rules;
+  };
+  EXPECT_EQ(missing_with(0), missing_with(5));
+  EXPECT_FALSE(missing_with(0).empty());
+}
+
 TEST(Validate, RefusesAnUnknownOp) {
   try {
     validate({.ops = {"ad"}, .options = {}});

@@ -80,7 +80,8 @@ Schema module_schema() {
               optional("rtol", number_in(0, 1)), expected("params_after", list(piece_schema(true))),
               expected("output", piece_schema()), expected("grads", list(piece_schema(true))),
               expected("input_grad", piece_schema()).or_absent(),
-              expected("comm_forward", comm_schema()), expected("comm_backward", comm_schema())})
+              expected("comm_forward", tally_schema(call_collectives)),
+              expected("comm_backward", tally_schema(call_collectives))})
     fields.push_back(field);
   return object(std::move(fields));
 }
@@ -173,13 +174,13 @@ void run_module(const ModuleCase& in, Rank& rank, ModuleRun& run) {
   if (in.target)
     output = loss_parallel_cross_entropy(output, formula(in.target->shape, in.target->data),
                                          {.reduction = in.reduction});
-  run.comm_forward = comm_since(counted, rank);
+  run.comm_forward = tally_since(counted, rank, call_collectives);
   run.output = output.detach();
 
   Tensor gradient = start_of_backward(in, output, mesh);
   counted = rank.counters();
   backward(output, {.gradients = {gradient}});
-  run.comm_backward = comm_since(counted, rank);
+  run.comm_backward = tally_since(counted, rank, call_collectives);
   if (in.input_gradient) run.input_gradient = grad_of(input);
   for (const auto& [name, parameter] : module->named_parameters())
     run.gradients.push_back(grad_of(parameter));

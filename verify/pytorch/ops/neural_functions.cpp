@@ -144,6 +144,7 @@ PythonFunctions window_functions() {
        [](PythonCall& call) -> PythonValue {
          Pooling2d options = pooling_of(call);
          options.count_include_pad = call.flag("count_include_pad");
+         options.ceil_mode = call.flag("ceil_mode");
          return avg_pool2d(call.tensor("self"), options);
        }},
       {"torch.nn.functional.interpolate",

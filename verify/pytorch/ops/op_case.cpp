@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "collectives/collective_call.h"
 #include "core/ops/shapes/joining.h"
 #include "sharding/dtensor.h"
 
@@ -12,10 +11,6 @@ namespace {
 
 constexpr std::int64_t op_ranks_max = 1024;
 constexpr std::size_t inputs_max = 256;
-
-constexpr CollectiveOp counted_ops[] = {CollectiveOp::all_reduce,     CollectiveOp::all_gather,
-                                        CollectiveOp::reduce_scatter, CollectiveOp::all_to_all,
-                                        CollectiveOp::broadcast,      CollectiveOp::scatter};
 
 CaseMesh own_mesh(const CaseField& field, const CaseMesh& mesh) {
   auto own = field.find("mesh");
@@ -53,7 +48,7 @@ schema::Fields call_fields() {
           optional("rtol", number_in(0, 1)),
           expected("outputs", list(result_schema())).or_absent(),
           optional("output_placements", any()),
-          expected("comm", comm_schema()).or_absent(),
+          expected("comm", tally_schema(call_collectives)).or_absent(),
           optional("error", text()),
           optional("message_contains", text())};
 }
@@ -102,23 +97,6 @@ void read_results(const RecordedCase& recorded, OpCase& in) {
 }
 
 }  // namespace
-
-Schema comm_schema() {
-  schema::Fields fields;
-  for (CollectiveOp op : counted_ops)
-    fields.push_back(schema::expected(name_of(op), schema::integer({.min = 1})).or_absent());
-  return schema::object(std::move(fields));
-}
-
-CollectiveTally comm_since(const std::array<std::uint32_t, Rank::counter_count>& before,
-                           Rank& rank) {
-  CollectiveTally tally;
-  for (CollectiveOp op : counted_ops) {
-    std::uint32_t count = rank.counters()[std::size_t(op)] - before[std::size_t(op)];
-    if (count > 0) tally[name_of(op)] = count;
-  }
-  return tally;
-}
 
 Schema op_input_schema() {
   using namespace schema;
@@ -183,7 +161,7 @@ Schema op_grad_schema() {
   Fields fields = call_fields();
   fields.push_back(optional("grad_output", op_input_schema()));
   fields.push_back(expected("grads", list(or_null(result_schema(true)))).or_absent());
-  fields.push_back(expected("comm_backward", comm_schema()).or_absent());
+  fields.push_back(expected("comm_backward", tally_schema(call_collectives)).or_absent());
   fields.push_back(optional("error_in", word({"backward"})));
   return object(std::move(fields));
 }

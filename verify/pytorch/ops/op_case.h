@@ -64,10 +64,4 @@ OpCase read_op_case(const RecordedCase& recorded);
 // op_input_schema is an input.
 Schema op_input_schema();
 
-// comm_schema is how many collectives of each kind a call issued; comm_since counts those of a
-// rank.
-Schema comm_schema();
-CollectiveTally comm_since(const std::array<std::uint32_t, Rank::counter_count>& before,
-                           Rank& rank);
-
 }  // namespace simmesh

@@ -125,14 +125,14 @@ void run_op(const OpCase& in, const OpRunOptions& options, Rank& rank, OpRun& ru
     });
     results = flat(call_python(in.function, in.arguments(inputs)));
   }
-  run.comm = comm_since(counted, rank);
+  run.comm = tally_since(counted, rank, call_collectives);
   run.outputs = results_of(results);
   record(run.outputs, rank);
   if (options.has_gradients) {
     run.stage = OpRun::Stage::backward;
     counted = rank.counters();
     run_backward(results, gradient);
-    run.comm_backward = comm_since(counted, rank);
+    run.comm_backward = tally_since(counted, rank, call_collectives);
     run.gradients = gradients_of(in, inputs);
     record(run.gradients, rank);
   }

@@ -21,6 +21,12 @@ std::uint64_t RuleFilesResult::refuted_count() const {
   return count;
 }
 
+std::uint64_t RuleFilesResult::beyond_count() const {
+  std::uint64_t count = 0;
+  for (const RuleTableVerdict& table : tables) count += table.beyond.size();
+  return count;
+}
+
 RuleFilesResult judge_rule_files(const RuleFilesRequest& request) {
   std::vector<RuleTable> tables;
   for (const RecordedCase& recorded : load_cases(request.paths, [](const RecordedCase& one) {
@@ -70,6 +76,8 @@ std::string to_text(const RuleFilesResult& result, const RuleFilesRequest& reque
     for (const std::string& path : request.paths) paths += " --rules " + shell_word(path);
     line("reproduce: simmesh validate{} --seed {}", paths, request.seed);
   }
+  if (report.shows_beyond && !report.quiet)
+    line("{} rules of ours hold that the tables lack", result.beyond_count());
   line("{} rules, {} wrong, 0 missing", result.rule_count(), result.refuted_count());
   return text;
 }

@@ -20,6 +20,7 @@ struct RuleFilesResult {
 
   std::uint64_t rule_count() const;
   std::uint64_t refuted_count() const;
+  std::uint64_t beyond_count() const;
   bool ok() const { return refuted_count() == 0; }
 };
 
@@ -29,7 +30,7 @@ struct RuleFilesResult {
 RuleFilesResult judge_rule_files(const RuleFilesRequest& request);
 
 // to_text returns a line a table, below it each rule that is refuted, and, if asked, each rule of
-// ours that the table lacks; last "N rules, N wrong, 0 missing".
+// ours that the table lacks, with their number below all; last "N rules, N wrong, 0 missing".
 struct RuleFilesReport {
   bool quiet = false;
   bool shows_beyond = false;

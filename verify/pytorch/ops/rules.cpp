@@ -189,7 +189,8 @@ CombinationTrial try_combination(const RulesCase& in, const Placements& combinat
   } catch (const Error&) {
     return trial;
   }
-  trial.stays = !moved && (comm_since(counted, rank).empty() || name_of(results[0]).empty());
+  trial.stays = !moved && (tally_since(counted, rank, call_collectives).empty() ||
+                           name_of(results[0]).empty());
   for (const PythonValue& result : results) trial.outputs.push_back(name_of(result));
   if (!trial.stays) return trial;
   std::vector<PythonValue> wanted = called(in, whole);

@@ -97,6 +97,8 @@ PythonFunctions order_functions() {
        [](PythonCall& call) -> PythonValue {
          return transpose_(call.target(), call.integer("dim0"), call.integer("dim1"));
        }},
+      {everywhere("t_"), PythonSignature("Tensor self"),
+       [](PythonCall& call) -> PythonValue { return t_(call.target()); }},
       {everywhere("movedim") + " torch.moveaxis",
        PythonSignature("Tensor self, int[] source, int[] destination"),
        [](PythonCall& call) -> PythonValue {

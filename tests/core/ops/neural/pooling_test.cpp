@@ -10,6 +10,13 @@
 namespace simmesh {
 namespace {
 
+Tensor from_one_to_25() {
+  Tensor x = empty({1, 5, 5}, DType::float64);
+  double next = 1;
+  for (double& value : x.mutable_values<double>()) value = next++;
+  return x;
+}
+
 TEST(Pooling, MaxTakesTheFirstOfEqualElements) {
   Tensor x = tensor_of<float>({1, 1, 2, 4}, {5, 5, 1, 2, 5, 5, 4, 3});
   Pooled pooled = max_pool2d_with_indices(x, {.kernel = {2, 2}});
@@ -35,6 +42,25 @@ TEST(Pooling, AveragesCountPaddingUnlessToldNotTo) {
   Tensor image = tensor_of<float>({1, 2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(to_string(avg_pool2d(image, {.kernel = {2, 2}, .stride = {1, 1}})),
             "float32[1, 1, 2] {3, 4}");
+}
+
+// In ceil mode the last window may reach beyond the image; what lies beyond counts nothing, and
+// what lies in the padding does unless told not to. The values are PyTorch's.
+TEST(Pooling, CeilModeAddsAWindowThatBeginsInside) {
+  Tensor x = from_one_to_25();
+  Pooling2d options{.kernel = {2, 2}, .ceil_mode = true};
+  EXPECT_EQ(to_string(avg_pool2d(x, options)),
+            "float64[1, 3, 3] {4, 6, 7.5, 14, 16, 17.5, 21.5, 23.5, 25}");
+  EXPECT_EQ(to_string(max_pool2d(x, options)),
+            "float64[1, 3, 3] {7, 9, 10, 17, 19, 20, 22, 24, 25}");
+  options = {.kernel = {2, 2}, .stride = {3, 3}, .padding = {1, 1}, .ceil_mode = true};
+  EXPECT_EQ(to_string(avg_pool2d(x, options)), "float64[1, 2, 2] {0.25, 1.75, 6.75, 16}");
+  EXPECT_EQ(to_string(max_pool2d(x, options)), "float64[1, 2, 2] {1, 4, 16, 19}");
+  options.count_include_pad = false;
+  EXPECT_EQ(to_string(avg_pool2d(x, options)), "float64[1, 2, 2] {1, 3.5, 13.5, 16}");
+  Tensor row = tensor_of<float>({1, 5}, {1, 2, 3, 4, 5});
+  EXPECT_EQ(to_string(avg_pool1d(row, {.kernel = 2, .ceil_mode = true})),
+            "float32[1, 3] {1.5, 3.5, 5}");
 }
 
 // A third of 256 + 1 + 1 is 86; it would be 85.5 if each addition were rounded.

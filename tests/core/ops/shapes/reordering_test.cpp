@@ -42,6 +42,7 @@ TEST(Reordering, InPlaceFormsBecomeTheView) {
   EXPECT_EQ(shape_of(unsqueeze_(x, 0)), "[1, 3, 2]");
   EXPECT_EQ(shape_of(squeeze_(x, 1)), "[1, 3, 2]");
   EXPECT_EQ(shape_of(squeeze_(x)), "[3, 2]");
+  EXPECT_EQ(shape_of(t_(x)), "[2, 3]");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/gtest.h"
 #include "tests/sharding/strategies/oracle_inputs.h"
 
 namespace simmesh {
@@ -47,8 +48,27 @@ TEST(RearrangingStrategies, RepeatAndTriangles) {
   expect_moved("repeat in front", [](const Tensor& x) { return repeat(x, {2, 1, 1}); });
   expect_moved("repeat_interleave", [](const Tensor& x) { return repeat_interleave(x, 2, 0); },
                {12, 3});
+  Tensor counts = tensor_of<std::int64_t>({3}, {2, 0, 1}), twice = tensor_of<std::int64_t>({}, {2});
+  for (std::int64_t dim : {-1, 1})
+    expect_moved("repeat_interleave by counts",
+                 [&](const Tensor& x) { return repeat_interleave(x, counts, dim); });
+  expect_moved("repeat_interleave by one count",
+               [&](const Tensor& x) { return repeat_interleave(x, twice, 0); });
   expect_moved("tril", [](const Tensor& x) { return tril(x); });
   expect_moved("triu", [](const Tensor& x) { return triu(x, -1); });
+}
+
+// The counts may be distributed as well: each rank needs all of them for the result's shape.
+SIMMESH_TEST(RearrangingStrategies, CountsMayBeDistributed, {.mesh = {2}, .schedules = 4}) {
+  Tensor values = formula({3, 2}, {.rule = Rule::small, .seed = 1});
+  Tensor counts = tensor_of<std::int64_t>({3}, {1, 3, 2});
+  for (const Placement& placement : {Placement(Shard(0)), Placement(Replicate()), pending_sum}) {
+    Tensor x = distributed(values, mesh, {Shard(0)}),
+           repeats = distributed(counts, mesh, {placement});
+    Tensor came = repeat_interleave(x, repeats, 0);
+    EXPECT_SAME_BITS(DTensor::of(came).full_tensor(), repeat_interleave(values, counts, 0));
+    EXPECT_SAME_BITS(repeat_interleave(values, repeats, 0), repeat_interleave(values, counts, 0));
+  }
 }
 
 }  // namespace

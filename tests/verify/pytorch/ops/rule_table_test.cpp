@@ -132,6 +132,7 @@ TEST(RuleFiles, ReportNamesWhatIsRefuted) {
             "  wrong S(0) -> R (seed 3): output 0 differs\n"
             "  beyond S(1) -> S(1)\n"
             "reproduce: simmesh validate --rules 'a b.jsonl' --seed 4\n"
+            "1 rules of ours hold that the tables lack\n"
             "2 rules, 1 wrong, 0 missing\n");
   EXPECT_EQ(to_text(result, request, {.quiet = true}), "2 rules, 1 wrong, 0 missing\n");
 }

@@ -1,0 +1,34 @@
+#include "core/ops/neural/gradient_operands.h"
+
+#include "core/ops/call.h"
+#include "core/tensor/tensor.h"
+
+namespace simmesh {
+
+namespace {
+
+const Op gradient_operands_op = {
+    .name = "gradient_operands",
+    .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
+      return {inputs.begin(), inputs.end()};
+    },
+    .kernel =
+        [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
+          for (std::size_t i = 0; i < inputs.size(); ++i) copy_(outputs[i], inputs[i]);
+        },
+    .moves = true,
+};
+
+}  // namespace
+
+std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
+                                      const Attributes& attributes) {
+  return call(gradient_operands_op, tensors, attributes);
+}
+
+gsl::span<const Op* const> gradient_operand_ops() {
+  static const Op* const ops[] = {&gradient_operands_op};
+  return ops;
+}
+
+}  // namespace simmesh

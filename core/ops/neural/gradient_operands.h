@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "core/ops/op.h"
+
+namespace simmesh {
+
+// gradient_operands returns the tensors from which a gradient is computed, each as it is. On
+// distributed tensors they come back in one layout, so that all that is computed from them stays in
+// it. The argument "of" names the op whose gradient it is, and thereby the layouts:
+//
+//   "nll_loss"      the gradient of the loss, scores, targets, the weight of all targets, and the
+//                   weights of the classes where there are such; "reduction" is that of the loss
+//   "layer_norm"    tensors with the dims of x, of which "normalized_shape" are the last ones, and
+//                   as many whole ones behind them as "parameters" says: weight and bias
+//   "convolution"   the images and the gradient of the result; or a weight alone, which is whole
+std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
+                                      const Attributes& attributes);
+
+// gradient_operand_ops returns the op of this file.
+gsl::span<const Op* const> gradient_operand_ops();
+
+}  // namespace simmesh

@@ -1,0 +1,80 @@
+#include "core/ops/neural/gradient_operands.h"
+
+#include <algorithm>
+
+#include "core/check/error.h"
+#include "core/ops/neural/class_targets.h"
+#include "core/ops/neural/losses.h"
+#include "sharding/strategies/dim_rows.h"
+#include "sharding/strategies/families.h"
+
+namespace simmesh {
+
+namespace {
+
+StrategyRow unchanged(const StrategyRow::Entries& entries) { return {entries, entries}; }
+
+// Targets have no class dim. Only a mean is divided by the weight of all targets, so a pending one
+// may stay so elsewhere. The weights of the classes are whole.
+StrategyRows nll_loss_operand_rows(const StrategyRequest& call) {
+  StrategyRows rows;
+  auto add = [&](StrategyRow::Entries entries) {
+    for (std::size_t i = 4; i < call.inputs.size(); ++i) entries.push_back(Replicate());
+    rows.push_back(unchanged(entries));
+  };
+  LossReduction reduction = reduction_of(call.attributes);
+  bool is_mean = reduction == LossReduction::mean, is_none = reduction == LossReduction::none;
+  std::int64_t dims = std::int64_t(call.inputs[1].shape.size());
+  std::int64_t classes = class_dim(call.inputs[1].shape.size());
+  Placement whole = Replicate(), pending = Partial(ReduceOp::sum);
+  for (std::int64_t dim = 0; dim < dims; ++dim) {
+    if (dim == classes) continue;
+    Placement target = Shard(dim < classes ? dim : dim - 1);
+    Placement gradient = is_none ? target : whole;
+    add({gradient, Shard(dim), target, whole});
+    if (!is_mean && !is_none) add({gradient, Shard(dim), target, pending});
+  }
+  if (!is_mean) add({whole, whole, whole, pending});
+  return rows;
+}
+
+// All lie alike along the dims that aren't normalized; parameters, which come last, are whole.
+StrategyRows layer_norm_operand_rows(const StrategyRequest& call) {
+  std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
+  std::int64_t parameters = call.attributes.get<std::int64_t>("parameters");
+  StrategyRows rows;
+  for (std::size_t dim = 0; dim + normalized < call.inputs[0].shape.size(); ++dim) {
+    StrategyRow row = common_dim_row(call, std::int64_t(dim));
+    std::fill_n(row.inputs.end() - parameters, parameters, Replicate());
+    std::fill_n(row.outputs.end() - parameters, parameters, Replicate());
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// The images and the gradient of their convolution lie alike along the batch. A weight is whole.
+StrategyRows convolution_operand_rows(const StrategyRequest& call) {
+  constexpr std::int64_t batch_dim = 0;
+  if (call.inputs.size() == 1) return {};
+  return {unchanged({Shard(batch_dim), Shard(batch_dim)})};
+}
+
+StrategyRows operand_rows(const StrategyRequest& call) {
+  const auto& of = call.attributes.get<std::string>("of");
+  if (of == "nll_loss") return nll_loss_operand_rows(call);
+  if (of == "layer_norm") return layer_norm_operand_rows(call);
+  if (of == "convolution") return convolution_operand_rows(call);
+  raise(ErrorKind::value_error, "gradient_operands",
+        "expected operands of nll_loss, layer_norm or convolution, got those of '{}'", of);
+}
+
+}  // namespace
+
+gsl::span<const OpStrategy> gradient_operand_strategies() {
+  static const std::vector<OpStrategy> strategies = {
+      {"gradient_operands", {.rows = operand_rows, .only_aligns = true}},
+  };
+  return strategies;
+}
+
+}  // namespace simmesh

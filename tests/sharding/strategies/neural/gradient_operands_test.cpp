@@ -1,0 +1,78 @@
+#include "core/ops/neural/gradient_operands.h"
+
+#include "core/tensor/formula.h"
+#include "sharding/dtensor.h"
+#include "testing/gtest.h"
+#include "tests/expect_error.h"
+
+namespace simmesh {
+namespace {
+
+Tensor operand(DimSpan shape, std::uint64_t seed) {
+  return formula(Shape(shape.begin(), shape.end()), {.rule = Rule::unit, .seed = seed});
+}
+
+std::string layout_of(const std::vector<Tensor>& tensors) {
+  std::string text;
+  for (const Tensor& one : tensors)
+    text += (text.empty() ? "" : " ") + to_string(DTensor::of(one).placements());
+  return text;
+}
+
+// If operands stayed where they are, each op of the gradient would bring them together anew.
+SIMMESH_TEST(GradientOperandsStrategies, OperandsComeBackInOneLayout,
+             {.mesh = {2}, .schedules = 6}) {
+  Tensor x = operand(Dims{4, 6}, 1), g = operand(Dims{4, 6}, 2), rstd = operand(Dims{4, 1}, 3),
+         weight = operand(Dims{6}, 4);
+  auto on = [&](const Tensor& whole, const Placement& placement) {
+    return distribute_tensor(whole, mesh, {placement}).as_tensor();
+  };
+  std::vector<Tensor> aligned = gradient_operands(
+      std::vector<Tensor>{on(g, Replicate()), on(x, Shard(0)), on(rstd, Shard(0)),
+                          on(weight, Shard(0))},
+      {{"of", std::string("layer_norm")}, {"normalized_shape", Dims{6}}, {"parameters", std::int64_t(1)}});
+  EXPECT_EQ(layout_of(aligned), "S(0) S(0) S(0) R");
+  EXPECT_SAME_BITS(DTensor::of(aligned[0]).full_tensor(), g);
+  EXPECT_SAME_BITS(DTensor::of(aligned[3]).full_tensor(), weight);
+
+  Tensor images = operand(Dims{4, 2, 3, 3}, 5), of_result = operand(Dims{4, 3, 2, 2}, 6);
+  Attributes of_convolution = {{"of", std::string("convolution")}};
+  EXPECT_EQ(
+      layout_of(gradient_operands(
+          std::vector<Tensor>{on(images, Shard(0)), on(of_result, Replicate())}, of_convolution)),
+      "S(0) S(0)");
+  EXPECT_EQ(layout_of(gradient_operands(std::vector<Tensor>{on(images, Shard(0))}, of_convolution)),
+            "R");
+}
+
+// Only a mean is divided by the weight of all targets, which must be whole for that.
+SIMMESH_TEST(GradientOperandsStrategies, AMeanNeedsTheWholeWeightOfTheTargets,
+             {.mesh = {2}, .schedules = 6}) {
+  auto on = [&](const Tensor& whole, const Placement& placement) {
+    return distribute_tensor(whole, mesh, {placement}).as_tensor();
+  };
+  Tensor pending =
+      from_local(tensor_of<float>({}, {1.0f + float(mesh.get_rank())}), mesh, {Partial()})
+          .as_tensor();
+  std::vector<Tensor> given = {on(operand(Dims{}, 1), Replicate()),
+                               on(operand(Dims{4, 3}, 2), Shard(0)),
+                               on(zeros({4}, DType::int64), Shard(0)), pending};
+  auto layout_with = [&](std::int64_t reduction) {
+    return layout_of(
+        gradient_operands(given, {{"of", std::string("nll_loss")}, {"reduction", reduction}}));
+  };
+  EXPECT_EQ(layout_with(1), "R S(0) S(0) R");
+  EXPECT_EQ(layout_with(2), "R S(0) S(0) P(sum)");
+}
+
+SIMMESH_TEST(GradientOperandsStrategies, RefusesOperandsOfOtherOps, {.mesh = {2}}) {
+  Tensor x = distribute_tensor(operand(Dims{4}, 1), mesh, {Shard(0)}).as_tensor();
+  testing::expect_error(
+      [&] {
+        gradient_operands(std::vector<Tensor>{x}, {{"of", std::string("mm")}});
+      },
+      ErrorKind::value_error, "got those of 'mm'");
+}
+
+}  // namespace
+}  // namespace simmesh

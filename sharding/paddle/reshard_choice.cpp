@@ -138,8 +138,8 @@ std::optional<ReshardFunction> choose_reshard(const ProcessMeshLayout& from,
   for (const Candidate& candidate : candidates)
     if (candidate.fits(from, to)) return candidate.function;
   raise(ErrorKind::not_implemented_error, "sharding/paddle",
-        "(Unimplemented) Can not reshard from in_dist_attr={} to out_dist_attr={}",
-        to_string(from), to_string(to));
+        "(Unimplemented) Can not reshard from in_dist_attr={} to out_dist_attr={}", to_string(from),
+        to_string(to));
 }
 
 std::vector<std::int64_t> slice_of_mesh(const ProcessMeshLayout& mesh, std::size_t dim,

@@ -8,8 +8,8 @@
 
 namespace simmesh {
 
-// layout_fields are the fields "dims" and "partial" of a layout in Paddle's terms: {"dims":[[0],[]],
-// "partial":{"1":"sum"}}.
+// layout_fields are the fields "dims" and "partial" of a layout in Paddle's terms:
+// {"dims":[[0],[]], "partial":{"1":"sum"}}.
 schema::Fields layout_fields();
 
 // read_layout reads these fields.

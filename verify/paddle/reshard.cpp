@@ -82,8 +82,8 @@ CaseMesh read_reshard_mesh(const RecordedCase& recorded, const CaseField& field)
   return mesh;
 }
 
-void require_placements(const CaseField& field, const Placements& placements,
-                        const CaseMesh& mesh, const Shape& shape) {
+void require_placements(const CaseField& field, const Placements& placements, const CaseMesh& mesh,
+                        const Shape& shape) {
   if (placements.size() != mesh.shape.size()) field.reject("one placement a mesh dim");
   for (const Placement& placement : placements)
     if (placement.is_shard() &&
@@ -122,7 +122,8 @@ ReshardResult reshard_on_rank(const ReshardCase& in, const CaseSource& source, b
                            .to = in.to};
   ReshardResult result;
   if (!call.from_mesh.get_coordinate() && !call.to_mesh.get_coordinate()) return result;
-  if (call.from_mesh.get_coordinate()) result.before = source.local(*call.from_mesh.get_coordinate());
+  if (call.from_mesh.get_coordinate())
+    result.before = source.local(*call.from_mesh.get_coordinate());
   try {
     result.after = is_reshard ? paddle::reshard(result.before, call)
                               : paddle::shard_tensor(result.before, call.to_mesh, call.to);
@@ -147,8 +148,8 @@ void expect_function(const RecordedCase& recorded, const ReshardCase& in, CaseRe
   report.expect_equal("function", expected, actual);
 }
 
-void expect_piece(CaseReport& report, const std::string& at, const std::optional<CaseBits>& expected,
-                  const Tensor& actual) {
+void expect_piece(CaseReport& report, const std::string& at,
+                  const std::optional<CaseBits>& expected, const Tensor& actual) {
   if (expected.has_value() != actual.is_defined())
     report.mismatch(fmt::format("{}: expected {} piece, got {}", at, expected ? "a" : "no",
                                 actual.is_defined() ? "one" : "none"));

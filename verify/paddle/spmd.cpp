@@ -46,9 +46,8 @@ paddle::SpmdAttribute read_spmd_attribute(const CaseField& field) {
 }
 
 paddle::SpmdCall read_spmd_call(const RecordedCase& recorded) {
-  paddle::SpmdCall call{.op = recorded["op"].text(),
-                        .mesh_shape = recorded["mesh"]["shape"].dims(),
-                        .inputs = {}};
+  paddle::SpmdCall call{
+      .op = recorded["op"].text(), .mesh_shape = recorded["mesh"]["shape"].dims(), .inputs = {}};
   for (const CaseField& input : recorded["inputs"].items()) {
     if (!input.is_list()) {
       call.inputs.emplace_back(read_spmd_tensor(input));

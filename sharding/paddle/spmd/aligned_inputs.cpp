@@ -77,8 +77,7 @@ class Alignment {
     std::int64_t cost = 0;
     for (const Placed& placed : tensors_) {
       if (placed.tensor->shape[dim] < mesh_size) return std::nullopt;
-      if (placed.tensor->attr.dims_mapping[dim].empty())
-        cost += local_elements(placed) * mesh_size;
+      if (placed.tensor->attr.dims_mapping[dim].empty()) cost += local_elements(placed) * mesh_size;
     }
     return cost;
   }

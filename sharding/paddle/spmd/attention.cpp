@@ -26,8 +26,9 @@ bool may_cut_heads(const SpmdCall& call) {
 SpmdAnswer flash_attention(const SpmdCall& call) {
   for (std::size_t i = 0; i < 3; ++i)
     if (call.tensor(i).shape.size() != 4)
-      refuse_argument(call, "The Tensor q's shape must be [batch_size, seq_len_q, num_heads, "
-                            "head_dim], got {} for argument {}",
+      refuse_argument(call,
+                      "The Tensor q's shape must be [batch_size, seq_len_q, num_heads, "
+                      "head_dim], got {} for argument {}",
                       simmesh::to_string(call.tensor(i).shape), i);
   const SpmdTensor& mask = call.tensor(4);
   Dims q = without_cuts(call.single(call.tensor(0)), {1, 3});
@@ -49,8 +50,7 @@ SpmdAnswer flash_attention(const SpmdCall& call) {
   DistAttr seed{.dims_mapping = {Dims{}}, .partial_status = call.tensor(3).attr.partial_status};
   return {.inputs = {merged.attr("abcd"), merged.attr("aecd"), merged.attr("aecf"),
                      call.tensor(3).attr, wanted_mask},
-          .outputs = {merged.attr("abcf"), merged.attr("acbe"), merged.attr("acb"),
-                      seed}};
+          .outputs = {merged.attr("abcf"), merged.attr("acbe"), merged.attr("acb"), seed}};
 }
 
 // The wanted layout of a table of sines or cosines, [1, length, 1, size] or [length, size].
@@ -93,7 +93,7 @@ SpmdAnswer rotary_embedding(const SpmdCall& call) {
 }
 
 constexpr NamedSpmdRule attention_rules[] = {{"flash_attention", flash_attention},
-                                   {"fused_rotary_position_embedding", rotary_embedding}};
+                                             {"fused_rotary_position_embedding", rotary_embedding}};
 
 }  // namespace
 

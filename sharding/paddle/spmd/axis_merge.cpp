@@ -23,10 +23,11 @@ class AxisMerge {
   void refuse_second_axis() const {
     for (auto cut = cuts_.rbegin(); cut != cuts_.rend(); ++cut)
       if (cut->axes.size() > 1)
-        raise(ErrorKind::runtime_error, "sharding/paddle",
-              "{}: (PreconditionNotMet) Multiple Tensor Axes [{}] is sharded by same mesh dimension "
-              "[{}].",
-              call_.op, fmt::join(cut->axes, ","), cut->mesh_dim);
+        raise(
+            ErrorKind::runtime_error, "sharding/paddle",
+            "{}: (PreconditionNotMet) Multiple Tensor Axes [{}] is sharded by same mesh dimension "
+            "[{}].",
+            call_.op, fmt::join(cut->axes, ","), cut->mesh_dim);
   }
 
   AxisMeshDims result() const { return result_; }

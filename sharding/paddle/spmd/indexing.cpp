@@ -13,7 +13,8 @@ SpmdAnswer gather(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   const SpmdTensor& index = call.tensor(1);
   if (index.shape.empty())
-    refuse_argument(call, "index is 0-d tensor, it's dims_mapping size must be 1, but received [0]");
+    refuse_argument(call,
+                    "index is 0-d tensor, it's dims_mapping size must be 1, but received [0]");
   std::size_t axis = call.dim_of(call.integer(0), x.shape.size());
   Dims x_dims = call.single(x), index_dims = call.single(index);
   x_dims[axis] = -1;
@@ -81,11 +82,12 @@ SpmdAnswer embedding(const SpmdCall& call) {
   const SpmdTensor& table = call.tensor(1);
   if (call.single(table)[0] >= 0) {
     if (call.integer(0) != -1)
-      refuse_argument(call,
-                      "Row-wise parallel of embedding table does NOT support Padding Idx, but got "
-                      "padding_idx [{}] and row axis of embedding table is sharded by mesh dimension "
-                      "[{}].",
-                      call.integer(0), call.single(table)[0]);
+      refuse_argument(
+          call,
+          "Row-wise parallel of embedding table does NOT support Padding Idx, but got "
+          "padding_idx [{}] and row axis of embedding table is sharded by mesh dimension "
+          "[{}].",
+          call.integer(0), call.single(table)[0]);
     if (call.boolean(1))
       refuse_argument(call,
                       "Row-wise parallel of embedding table does NOT support Sparse, but row axis "

@@ -38,8 +38,7 @@ SpmdAnswer cross_entropy_with_softmax(const SpmdCall& call) {
                       "{}but the softmax_normalize axis is not the last axis, which is not "
                       "supported yet! The softmax_normalize is [{}].",
                       trying, axis);
-    if (!uses_softmax)
-      refuse_argument(call, "{}use_softmax must be set to True !", trying);
+    if (!uses_softmax) refuse_argument(call, "{}use_softmax must be set to True !", trying);
   }
   SpmdAnswer answer = cross_entropy(call, axis, is_soft_label);
   if (!uses_softmax) answer.outputs[0] = DistAttr{};

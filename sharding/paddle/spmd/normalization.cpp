@@ -56,16 +56,16 @@ SpmdAnswer batch_norm(const SpmdCall& call) {
   Dims wanted(x.shape.size(), -1);
   wanted[channel] = call.single(x)[channel];
   DistAttr statistics = attr_of(Dims{wanted[channel]});
-  return {.inputs = {attr_of(wanted), statistics, statistics, whole_vector(), whole_vector()},
-          .outputs = {attr_of(wanted), statistics, statistics, statistics, statistics,
-                      whole_vector()}};
+  return {
+      .inputs = {attr_of(wanted), statistics, statistics, whole_vector(), whole_vector()},
+      .outputs = {attr_of(wanted), statistics, statistics, statistics, statistics, whole_vector()}};
 }
 
 constexpr NamedSpmdRule normalization_rules[] = {{"batch_norm", batch_norm},
-                                   {"fused_rms_norm", rms_norm},
-                                   {"group_norm", group_norm},
-                                   {"instance_norm", instance_norm},
-                                   {"layer_norm", layer_norm}};
+                                                 {"fused_rms_norm", rms_norm},
+                                                 {"group_norm", group_norm},
+                                                 {"instance_norm", instance_norm},
+                                                 {"layer_norm", layer_norm}};
 
 }  // namespace
 

@@ -69,7 +69,7 @@ struct SpmdCall {
 
 // SpmdLayout is the layout of an argument or an output.
 struct SpmdLayout {
-  SpmdLayout(DistAttr attr) : attrs{std::move(attr)} {}                               // NOLINT
+  SpmdLayout(DistAttr attr) : attrs{std::move(attr)} {}                              // NOLINT
   SpmdLayout(std::vector<DistAttr> list) : attrs(std::move(list)), is_list(true) {}  // NOLINT
 
   std::vector<DistAttr> attrs;

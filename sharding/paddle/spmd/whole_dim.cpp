@@ -93,7 +93,8 @@ SpmdAnswer unbind(const SpmdCall& call) {
   std::size_t dim = call.dim_of(call.integer(0), x.shape.size());
   DistAttr wanted = whole(call, x, {call.integer(0)});
   SpmdAnswer answer{.inputs = {}, .outputs = {}};
-  for (std::int64_t i = 0; i < x.shape[dim]; ++i) answer.outputs.push_back(without_dim(wanted, dim));
+  for (std::int64_t i = 0; i < x.shape[dim]; ++i)
+    answer.outputs.push_back(without_dim(wanted, dim));
   wanted.partial_status = x.attr.partial_status;
   answer.inputs.push_back(wanted);
   return answer;
@@ -128,13 +129,20 @@ SpmdAnswer nonzero(const SpmdCall& call) {
 }
 
 constexpr NamedSpmdRule whole_dim_rules[] = {
-    {"argmax", argmax},   {"argmin", argmax},
-    {"argsort", argsort}, {"cumsum", cumsum},
-    {"log_softmax", softmax}, {"nonzero", nonzero},
-    {"roll", roll},       {"slice", slice},
-    {"softmax", softmax}, {"split", split},
-    {"split_with_num", split_with_num}, {"strided_slice", slice},
-    {"topk", topk},       {"triu", triu},
+    {"argmax", argmax},
+    {"argmin", argmax},
+    {"argsort", argsort},
+    {"cumsum", cumsum},
+    {"log_softmax", softmax},
+    {"nonzero", nonzero},
+    {"roll", roll},
+    {"slice", slice},
+    {"softmax", softmax},
+    {"split", split},
+    {"split_with_num", split_with_num},
+    {"strided_slice", slice},
+    {"topk", topk},
+    {"triu", triu},
     {"unbind", unbind},
 };
 

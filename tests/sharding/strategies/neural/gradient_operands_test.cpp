@@ -27,10 +27,12 @@ SIMMESH_TEST(GradientOperandsStrategies, OperandsComeBackInOneLayout,
   auto on = [&](const Tensor& whole, const Placement& placement) {
     return distribute_tensor(whole, mesh, {placement}).as_tensor();
   };
-  std::vector<Tensor> aligned = gradient_operands(
-      std::vector<Tensor>{on(g, Replicate()), on(x, Shard(0)), on(rstd, Shard(0)),
-                          on(weight, Shard(0))},
-      {{"of", std::string("layer_norm")}, {"normalized_shape", Dims{6}}, {"parameters", std::int64_t(1)}});
+  std::vector<Tensor> aligned =
+      gradient_operands(std::vector<Tensor>{on(g, Replicate()), on(x, Shard(0)), on(rstd, Shard(0)),
+                                            on(weight, Shard(0))},
+                        {{"of", std::string("layer_norm")},
+                         {"normalized_shape", Dims{6}},
+                         {"parameters", std::int64_t(1)}});
   EXPECT_EQ(layout_of(aligned), "S(0) S(0) S(0) R");
   EXPECT_SAME_BITS(DTensor::of(aligned[0]).full_tensor(), g);
   EXPECT_SAME_BITS(DTensor::of(aligned[3]).full_tensor(), weight);

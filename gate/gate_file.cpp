@@ -143,6 +143,22 @@ void check_split(GateTable& top, const GateFile& gate) {
                       fmt::format("{}, which leaves some of them without rows", gate.data.batch));
 }
 
+// What runs on a part of a sequence takes the parts of all ranks to have one length.
+void check_sequence(const GateTable& top, const GateFile& gate) {
+  auto check = [&](const GateParallel& parallel, const GateLayout& layout) {
+    if (!parallel.tensor || !parallel.tensor->form.sequence_parallel) return;
+    std::int64_t ranks = layout.shape[layout.index_of(parallel.tensor->mesh)];
+    if (gate.data.input.front() % ranks == 0) return;
+    top.reject_value(gate.model.is_given_by_nodes() ? "data.input" : "data.sequence",
+                     fmt::format("positions that the {} ranks of tensor.mesh divide, with "
+                                 "tensor.sequence_parallel",
+                                 ranks),
+                     std::to_string(gate.data.input.front()));
+  };
+  check(gate.parallel, gate.mesh);
+  for (const GateSameAs& other : gate.expect.same_as) check(other.parallel, other.layout);
+}
+
 void check_model(const GateTable& top, const GateFile& gate) {
   try {
     training_model(gate.model, gate.model_use());
@@ -231,6 +247,7 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   check_split(top, gate);
+  check_sequence(top, gate);
   check_world(top, gate);
   return gate;
 }

@@ -1,5 +1,7 @@
 #include "sharding/parallel/colwise_parallel.h"
 
+#include <fmt/format.h>
+
 #include "core/nn/activation.h"
 #include "core/nn/mlp.h"
 #include "sharding/parallel/parallelize.h"
@@ -33,8 +35,8 @@ SIMMESH_TEST_P(Mlp, HasTheBitsOfOneDevice,
   }
 }
 
-// Pieces that are unequal are taken for equal ones, as PyTorch takes them, or wrong bits come of
-// it.
+// Pieces that are unequal fail as a product of matrices that don't fit, as in PyTorch, and nobody
+// knows why.
 SIMMESH_TEST(ColwiseParallel, RefusesUnequalPlainPieces, {.mesh = {2}, .schedules = 2}) {
   nn::ModulePtr model = nn::make_mlp({.width = 5, .hidden = 7, .out = 4});
   parallelize(*model, mesh, {{"fc1", ColwiseParallel()}, {"fc2", RowwiseParallel()}});
@@ -42,7 +44,11 @@ SIMMESH_TEST(ColwiseParallel, RefusesUnequalPlainPieces, {.mesh = {2}, .schedule
       [&] {
         (*model)(numbers({3, 5}, 1));
       },
-      ErrorKind::runtime_error, "mat1 and mat2 shapes cannot be multiplied");
+      ErrorKind::runtime_error,
+      fmt::format(
+          "rank {}: a row-wise layer of 7 inputs got a plain piece of {} along dim 1. Plain "
+          "pieces have one size on all 2 ranks; the layer's own are [4, 3]",
+          mesh.get_rank(), mesh.get_rank() == 0 ? 4 : 3));
 }
 INSTANTIATE_TEST_SUITE_P(Worlds, Mlp, ::testing::Values(1, 2, 3, 4, 8));
 

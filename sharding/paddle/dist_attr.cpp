@@ -20,11 +20,11 @@ std::string_view to_word(ReduceOp op) {
 }
 
 ReduceOp reduce_op_from_word(std::string_view word) {
-  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max,
-                      ReduceOp::product, ReduceOp::bor, ReduceOp::band})
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max, ReduceOp::product,
+                      ReduceOp::bor, ReduceOp::band})
     if (to_word(op) == word) return op;
-  raise(ErrorKind::value_error, dist_attr_place, "expected sum, avg, min, max, product, any or all, got '{}'",
-        word);
+  raise(ErrorKind::value_error, dist_attr_place,
+        "expected sum, avg, min, max, product, any or all, got '{}'", word);
 }
 
 Placement parse_placement(std::string_view text) {
@@ -32,7 +32,8 @@ Placement parse_placement(std::string_view text) {
     return Partial(reduce_op_from_word(text.substr(2, text.size() - 3)));
   Placement placement = simmesh::parse_placement(text);
   if (!placement.is_replicate() && !placement.is_shard())
-    raise(ErrorKind::value_error, dist_attr_place, "expected R, S(dim) or P(reduction), got '{}'", text);
+    raise(ErrorKind::value_error, dist_attr_place, "expected R, S(dim) or P(reduction), got '{}'",
+          text);
   return placement;
 }
 
@@ -65,8 +66,9 @@ DistAttr to_dist_attr(PlacementSpan placements, std::size_t tensor_dims) {
       std::int64_t dim = placement.dim();
       if (dim < 0) dim += std::int64_t(tensor_dims);
       if (!placement.is_shard() || dim < 0 || dim >= std::int64_t(tensor_dims))
-        raise(ErrorKind::value_error, dist_attr_place, "expected R, S(dim) of {} dims or P(reduction), got {}",
-              tensor_dims, to_string(placement));
+        raise(ErrorKind::value_error, dist_attr_place,
+              "expected R, S(dim) of {} dims or P(reduction), got {}", tensor_dims,
+              to_string(placement));
       attr.dims_mapping[std::size_t(dim)].push_back(std::int64_t(mesh_dim));
     }
   }

@@ -12,8 +12,8 @@
 
 namespace simmesh::paddle {
 
-// to_word returns Paddle's word for a reduction: that of the enumerator, but "any" for bor and "all"
-// for band, which it has for bools only.
+// to_word returns Paddle's word for a reduction: that of the enumerator, but "any" for bor and
+// "all" for band, which it has for bools only.
 std::string_view to_word(ReduceOp op);
 // reduce_op_from_word is the inverse of to_word. Throws a ValueError that shows the word where it
 // isn't sum, avg, min, max, product, any or all.
@@ -44,8 +44,8 @@ struct DistAttr {
 std::string to_string(const DistAttr& attr);
 
 // to_dist_attr returns the layout that a list with one placement a mesh dim describes: mesh dims
-// that cut one tensor dim do so in mesh order. Throws a ValueError for other kinds of shards and for
-// a tensor dim that isn't there.
+// that cut one tensor dim do so in mesh order. Throws a ValueError for other kinds of shards and
+// for a tensor dim that isn't there.
 DistAttr to_dist_attr(PlacementSpan placements, std::size_t tensor_dims);
 
 // to_placements is the inverse, but for the order in which mesh dims cut one tensor dim.

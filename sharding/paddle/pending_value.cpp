@@ -29,10 +29,8 @@ Tensor extreme_integers(DimSpan shape, DType dtype, bool is_lowest) {
 Tensor neutral_tensor(DimSpan shape, DType dtype, ReduceOp op) {
   switch (op) {
     case ReduceOp::sum:
-    case ReduceOp::bor:
-      return zeros(shape, dtype);
-    case ReduceOp::product:
-      return full(shape, dtype, 1.0);
+    case ReduceOp::bor: return zeros(shape, dtype);
+    case ReduceOp::product: return full(shape, dtype, 1.0);
     case ReduceOp::max:
     case ReduceOp::min: {
       bool is_lowest = op == ReduceOp::max;
@@ -42,8 +40,7 @@ Tensor neutral_tensor(DimSpan shape, DType dtype, ReduceOp op) {
     case ReduceOp::band:
       if (dtype == DType::boolean) return full(shape, dtype, 1.0);
       break;
-    default:
-      break;
+    default: break;
   }
   raise(ErrorKind::value_error, "sharding/paddle",
         "expected a reduction with a value that changes nothing, got {} of {}", to_string(op),

@@ -37,28 +37,20 @@ class Reshard {
     std::optional<ReshardFunction> function = choose_reshard(source_, target_);
     if (!function) return local;
     switch (*function) {
-      case ReshardFunction::x_to_r_shrink:
-        return shrink(local);
-      case ReshardFunction::r_to_x_expand:
-        return expand(local);
-      case ReshardFunction::same_status:
-        return move(local, source_, target_);
-      case ReshardFunction::global_to_sub_mesh:
-        return is_in(target_) ? local : Tensor();
-      case ReshardFunction::sub_mesh_to_global:
-        return spread(local);
+      case ReshardFunction::x_to_r_shrink: return shrink(local);
+      case ReshardFunction::r_to_x_expand: return expand(local);
+      case ReshardFunction::same_status: return move(local, source_, target_);
+      case ReshardFunction::global_to_sub_mesh: return is_in(target_) ? local : Tensor();
+      case ReshardFunction::sub_mesh_to_global: return spread(local);
       case ReshardFunction::r_to_s_cross_mesh:
       case ReshardFunction::p_to_s_cross_mesh:
-      case ReshardFunction::cross_nd_mesh:
-        return change_then_move(local);
+      case ReshardFunction::cross_nd_mesh: return change_then_move(local);
       case ReshardFunction::s_to_r_cross_mesh:
       case ReshardFunction::s_to_p_cross_mesh:
       case ReshardFunction::r_to_p_cross_mesh:
       case ReshardFunction::p_to_r_cross_mesh:
-      case ReshardFunction::s_to_s_cross_mesh:
-        return move_then_change(local);
-      default:
-        return change(local, call_.from_mesh, call_.from, call_.to);
+      case ReshardFunction::s_to_s_cross_mesh: return move_then_change(local);
+      default: return change(local, call_.from_mesh, call_.from, call_.to);
     }
   }
 

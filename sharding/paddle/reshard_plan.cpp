@@ -72,9 +72,9 @@ class ReshardPlanner {
     if (cuts_of(now_, tensor_dim).empty()) return;
     Dims coordinate(mesh_shape_.size(), 0);
     do {
-      std::int64_t piece = compute_local_shape_and_global_offset(shape_, mesh_shape_, coordinate,
-                                                                 now_)
-                               .shape[std::size_t(tensor_dim)];
+      std::int64_t piece =
+          compute_local_shape_and_global_offset(shape_, mesh_shape_, coordinate, now_)
+              .shape[std::size_t(tensor_dim)];
       if (piece % mesh_shape_[mesh_dim] != 0)
         raise(ErrorKind::value_error, "sharding/paddle",
               "(InvalidArgument) dim[0] ({}) is not divisible by nranks({}): expected pieces of "

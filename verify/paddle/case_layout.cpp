@@ -15,7 +15,7 @@ schema::Fields layout_fields() {
           optional("partial", map(reduction))};
 }
 
-paddle::DistAttr read_layout(const CaseField& field) {
+paddle::DistAttr read_paddle_layout(const CaseField& field) {
   paddle::DistAttr attr;
   for (const CaseField& cuts : field["dims"].items()) attr.dims_mapping.push_back(cuts.dims());
   auto partial = field.find("partial");
@@ -26,8 +26,7 @@ paddle::DistAttr read_layout(const CaseField& field) {
     if (error != std::errc() || end != key.data() + key.size() || mesh_dim < 0 ||
         mesh_dim >= case_mesh_dims_max)
       partial->reject("mesh dims as keys");
-    attr.partial_status.emplace(mesh_dim,
-                                paddle::reduce_op_from_word((*partial)[key].text()));
+    attr.partial_status.emplace(mesh_dim, paddle::reduce_op_from_word((*partial)[key].text()));
   }
   return attr;
 }
@@ -44,8 +43,7 @@ Schema paddle_placements_schema() {
 
 Placements read_paddle_placements(const CaseField& field) {
   Placements placements;
-  for (const std::string& text : field.texts())
-    placements.push_back(paddle::parse_placement(text));
+  for (const std::string& text : field.texts()) placements.push_back(paddle::parse_placement(text));
   return placements;
 }
 

@@ -12,8 +12,9 @@ namespace {
 Schema fallback_schema() {
   using namespace schema;
   Schema mesh_dim = integer({.min = 0, .max = case_mesh_dims_max - 1});
-  Schema warning = object({expected("tensor_dim", integer({.min = 0})),
-                           expected("shards", integer({.min = 2})), expected("mesh_dim", mesh_dim)});
+  Schema warning =
+      object({expected("tensor_dim", integer({.min = 0})), expected("shards", integer({.min = 2})),
+              expected("mesh_dim", mesh_dim)});
   return object_by(
       "what",
       {{"optimizer_state",
@@ -22,8 +23,7 @@ Schema fallback_schema() {
          expected("chosen", paddle_placements_schema()).unless("error"),
          expected("error", refusal_schema()).or_absent()}},
        {"one_mesh_dim",
-        {required("multi_dims_mapping",
-                  list(list(mesh_dim), {.max = std::size_t(dims_max)})),
+        {required("multi_dims_mapping", list(list(mesh_dim), {.max = std::size_t(dims_max)})),
          expected("dims_mapping", list(integer({.min = -1}))),
          expected("warnings", list(warning))}}},
       {required("mesh", object({required("shape", list(integer({.min = 1, .max = 1 << 20}),
@@ -63,10 +63,10 @@ void verify_one_mesh_dim(const RecordedCase& recorded, DimSpan mesh_shape, CaseR
   paddle::OneMeshDim actual = paddle::one_mesh_dim(attr.dims_mapping, mesh_shape);
   std::vector<std::string> expected_warnings, warnings;
   for (const CaseField& warning : recorded["warnings"].items())
-    expected_warnings.push_back(to_string(
-        paddle::FallbackWarning{.tensor_dim = warning["tensor_dim"].integer(),
-                                .shards = warning["shards"].integer(),
-                                .mesh_dim = warning["mesh_dim"].integer()}));
+    expected_warnings.push_back(
+        to_string(paddle::FallbackWarning{.tensor_dim = warning["tensor_dim"].integer(),
+                                          .shards = warning["shards"].integer(),
+                                          .mesh_dim = warning["mesh_dim"].integer()}));
   for (const paddle::FallbackWarning& warning : actual.warnings)
     warnings.push_back(to_string(warning));
   report.expect_equal("dims_mapping", recorded["dims_mapping"].dims(), actual.dims_mapping);

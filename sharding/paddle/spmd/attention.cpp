@@ -26,8 +26,9 @@ bool may_cut_heads(const SpmdCall& call) {
 SpmdAnswer flash_attention(const SpmdCall& call) {
   for (std::size_t i = 0; i < 3; ++i)
     if (call.tensor(i).shape.size() != 4)
-      refuse_argument(call, "The Tensor q's shape must be [batch_size, seq_len_q, num_heads, "
-                            "head_dim], got {} for argument {}",
+      refuse_argument(call,
+                      "The Tensor q's shape must be [batch_size, seq_len_q, num_heads, "
+                      "head_dim], got {} for argument {}",
                       simmesh::to_string(call.tensor(i).shape), i);
   const SpmdTensor& mask = call.tensor(4);
   Dims q = without_cuts(call.single(call.tensor(0)), {1, 3});
@@ -49,14 +50,16 @@ SpmdAnswer flash_attention(const SpmdCall& call) {
   DistAttr seed{.dims_mapping = {Dims{}}, .partial_status = call.tensor(3).attr.partial_status};
   return {.inputs = {merged.attr("abcd"), merged.attr("aecd"), merged.attr("aecf"),
                      call.tensor(3).attr, wanted_mask},
-          .outputs = {merged.attr("abcf"), merged.attr("acbe"), merged.attr("acb"),
-                      seed}};
+          .outputs = {merged.attr("abcf"), merged.attr("acbe"), merged.attr("acb"), seed}};
 }
 
 // The wanted layout of a table of sines or cosines, [1, length, 1, size] or [length, size].
-DistAttr table_attr(const SpmdTensor& table, std::int64_t length_cut) {
+DistAttr table_attr(const SpmdCall& call, const SpmdTensor& table, std::int64_t length_cut) {
   DistAttr attr{.dims_mapping = table.attr.dims_mapping, .partial_status = {}};
   bool has_four = table.shape.size() == 4;
+  if (!has_four && table.shape.size() != 2)
+    refuse_argument(call, "The Tensor sin/cos's ndim must be 2 or 4. but given [{}]",
+                    table.shape.size());
   attr.dims_mapping[has_four ? 1 : 0] = length_cut < 0 ? Dims{} : Dims{length_cut};
   attr.dims_mapping[has_four ? 3 : 1].clear();
   return attr;
@@ -85,7 +88,7 @@ SpmdAnswer rotary_embedding(const SpmdCall& call) {
     answer.inputs.push_back(is_absent(call.tensor(i)) ? DistAttr::replicated(1) : attr_of(wanted));
   answer.outputs = answer.inputs;
   for (std::size_t i = 3; i < 5; ++i)
-    answer.inputs.push_back(has_tables ? table_attr(call.tensor(i), wanted[length])
+    answer.inputs.push_back(has_tables ? table_attr(call, call.tensor(i), wanted[length])
                                        : attr_of(call.single(call.tensor(i))));
   Dims position_dims = has_positions ? without_cuts(merged.layout(position_axes), {1}) : Dims{-1};
   answer.inputs.push_back(attr_of(position_dims));
@@ -93,7 +96,7 @@ SpmdAnswer rotary_embedding(const SpmdCall& call) {
 }
 
 constexpr NamedSpmdRule attention_rules[] = {{"flash_attention", flash_attention},
-                                   {"fused_rotary_position_embedding", rotary_embedding}};
+                                             {"fused_rotary_position_embedding", rotary_embedding}};
 
 }  // namespace
 

@@ -10,6 +10,9 @@ class AxisMerge {
   explicit AxisMerge(const SpmdCall& call) : call_(call) {}
 
   void add(const AxisOperand& operand) {
+    if (operand.axes.size() != operand.mesh_dims.size())
+      refuse_argument(call_, "expected a tensor of {} dims, got {}", operand.axes.size(),
+                      operand.mesh_dims.size());
     for (std::size_t dim = 0; dim < operand.axes.size(); ++dim)
       cut(operand.axes[dim], operand.mesh_dims[dim]);
   }
@@ -23,10 +26,11 @@ class AxisMerge {
   void refuse_second_axis() const {
     for (auto cut = cuts_.rbegin(); cut != cuts_.rend(); ++cut)
       if (cut->axes.size() > 1)
-        raise(ErrorKind::runtime_error, "sharding/paddle",
-              "{}: (PreconditionNotMet) Multiple Tensor Axes [{}] is sharded by same mesh dimension "
-              "[{}].",
-              call_.op, fmt::join(cut->axes, ","), cut->mesh_dim);
+        raise(
+            ErrorKind::runtime_error, "sharding/paddle",
+            "{}: (PreconditionNotMet) Multiple Tensor Axes [{}] is sharded by same mesh dimension "
+            "[{}].",
+            call_.op, fmt::join(cut->axes, ","), cut->mesh_dim);
   }
 
   AxisMeshDims result() const { return result_; }

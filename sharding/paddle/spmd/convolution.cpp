@@ -26,8 +26,7 @@ SpmdAnswer convolution(const SpmdCall& call, std::string_view spatial) {
                     call.op, image_dims[1], filter_dims[1]);
   std::string image_axes = fmt::format("nc{}", spatial);
   std::string filter_axes = fmt::format("mc{}", spatial);
-  AxisMeshDims merged =
-      merge_axes(call, {{image_axes, image_dims}, {filter_axes, filter_dims}});
+  AxisMeshDims merged = merge_axes(call, {{image_axes, image_dims}, {filter_axes, filter_dims}});
   return {.inputs = {merged.attr(image_axes), merged.attr(filter_axes)},
           .outputs = {merged.pending_attr(fmt::format("nm{}", spatial))}};
 }

@@ -104,9 +104,9 @@ SpmdAnswer add_n(const SpmdCall& call) {
   }
   DistAttr attr = merge_axes(call, operands).attr(axes);
   const auto& pending = call.tensors(0).front().attr.partial_status;
-  bool is_shared = std::all_of(
-      call.tensors(0).begin(), call.tensors(0).end(),
-      [&](const SpmdTensor& tensor) { return tensor.attr.partial_status == pending; });
+  bool is_shared =
+      std::all_of(call.tensors(0).begin(), call.tensors(0).end(),
+                  [&](const SpmdTensor& tensor) { return tensor.attr.partial_status == pending; });
   if (is_shared && !cuts_any(attr, pending)) attr.partial_status = pending;
   return {.inputs = {std::vector<DistAttr>(operands.size(), attr)}, .outputs = {attr}};
 }

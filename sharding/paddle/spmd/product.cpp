@@ -23,9 +23,7 @@ ProductAxes product_axes(const SpmdCall& call, std::size_t x_dims, std::size_t y
                     y_dims);
   std::size_t x_batch = x_dims < 2 ? 0 : x_dims - 2, y_batch = y_dims < 2 ? 0 : y_dims - 2;
   std::size_t batch = std::max(x_batch, y_batch);
-  auto last = [&](std::size_t count) {
-    return std::string(alphabet.substr(batch - count, count));
-  };
+  auto last = [&](std::size_t count) { return std::string(alphabet.substr(batch - count, count)); };
   return {.x = last(x_batch) + (x_dims == 1 ? "k" : "mk"),
           .y = last(y_batch) + (y_dims == 1 ? "k" : "kn"),
           .output = last(batch) + (x_dims == 1 ? "" : "m") + (y_dims == 1 ? "" : "n")};
@@ -102,13 +100,14 @@ bool is_outer(const std::vector<std::string>& operands, std::string output) {
   return axes == output && std::adjacent_find(axes.begin(), axes.end()) == axes.end();
 }
 
-// einsum(tensors, equation): one mesh dim an axis, and of several axes the first one keeps it. Of an
-// outer product only one operand is cut.
+// einsum(tensors, equation): one mesh dim an axis, and of several axes the first one keeps it. Of
+// an outer product only one operand is cut.
 SpmdAnswer einsum(const SpmdCall& call) {
   std::string equation = call.text(0);
   equation.erase(std::remove(equation.begin(), equation.end(), ' '), equation.end());
   std::vector<std::string> sides = split_at(equation, "->");
-  if (sides.size() != 2) refuse_argument(call, "expected an equation with '->', got '{}'", equation);
+  if (sides.size() != 2)
+    refuse_argument(call, "expected an equation with '->', got '{}'", equation);
   std::vector<std::string> axes = split_at(sides[0], ",");
   const std::vector<SpmdTensor>& tensors = call.tensors(0);
   if (axes.size() != tensors.size())
@@ -134,14 +133,16 @@ SpmdAnswer einsum(const SpmdCall& call) {
 SpmdAnswer fused_gemm_epilogue(const SpmdCall& call) {
   const SpmdTensor &x = call.tensor(0), &y = call.tensor(1);
   ProductAxes axes = product_axes(call, x.shape.size(), y.shape.size());
+  if (axes.output.empty()) call.require_dims(x, 2);
   auto single_of = [&](const SpmdTensor& tensor, bool is_transposed) {
     Dims single = call.single(tensor);
-    if (is_transposed && single.size() > 1) std::swap(single.end()[-1], single.end()[-2]);
+    if (is_transposed) call.require_dims(tensor, 2);
+    if (is_transposed) std::swap(single.end()[-1], single.end()[-2]);
     return single;
   };
   bool transpose_x = call.boolean(0), transpose_y = call.boolean(1);
-  AxisMeshDims merged = merge_axes(
-      call, {{axes.x, single_of(x, transpose_x)}, {axes.y, single_of(y, transpose_y)}});
+  AxisMeshDims merged =
+      merge_axes(call, {{axes.x, single_of(x, transpose_x)}, {axes.y, single_of(y, transpose_y)}});
   DistAttr output = merged.pending_attr(axes.output);
   DistAttr bias{.dims_mapping = {output.dims_mapping.back()},
                 .partial_status = output.partial_status};
@@ -204,11 +205,10 @@ SpmdAnswer fused_linear_param_grad_add(const SpmdCall& call) {
   Product product = product_of(call, true, false);
   DistAttr weight = summed_to(product.output, 2);
   const SpmdTensor& dout = call.tensor(1);
-  DistAttr bias = call.boolean(1)
-                      ? summed_to({.dims_mapping = dout.attr.dims_mapping,
-                                   .partial_status = dout.attr.partial_status},
-                                  1)
-                      : DistAttr{};
+  DistAttr bias = call.boolean(1) ? summed_to({.dims_mapping = dout.attr.dims_mapping,
+                                               .partial_status = dout.attr.partial_status},
+                                              1)
+                                  : DistAttr{};
   require_same(call, "dweight_dist_attr", "weight_grad_dist_attr", call.tensor(2), weight);
   require_same(call, "dbias_dist_attr", "bias_grad_dist_attr", call.tensor(3), bias);
   return {.inputs = {product.x, product.y, call.tensor(2).attr, call.tensor(3).attr},

@@ -77,9 +77,7 @@ class ProductMerge {
     return dim == std::string::npos ? Dims{} : operand.dims_mapping[dim];
   }
 
-  void drop_uneven(char axis) {
-    drop_uneven_cuts(cuts_[axis], sizes_[axis], call_.mesh_shape);
-  }
+  void drop_uneven(char axis) { drop_uneven_cuts(cuts_[axis], sizes_[axis], call_.mesh_shape); }
 
   void merge_batch() {
     std::vector<Dims> left = batch_of(x_), right = batch_of(y_);
@@ -88,10 +86,11 @@ class ProductMerge {
     const std::vector<Dims>& followed = follows_right ? right : left;
     const std::vector<Dims>& other = follows_right ? left : right;
     if (other.size() > followed.size())
-      raise(ErrorKind::value_error, "sharding/paddle",
-            "{}: vector::_M_fill_insert: expected the factor whose batch is cut into more pieces to "
-            "have at least {} dims of batch, got {}",
-            call_.op, other.size(), followed.size());
+      raise(
+          ErrorKind::value_error, "sharding/paddle",
+          "{}: vector::_M_fill_insert: expected the factor whose batch is cut into more pieces to "
+          "have at least {} dims of batch, got {}",
+          call_.op, other.size(), followed.size());
     const std::string& axes = (follows_right ? y_ : x_).axes;
     for (const Dims& cuts : followed) used_.insert(cuts.begin(), cuts.end());
     std::size_t added = followed.size() - other.size();

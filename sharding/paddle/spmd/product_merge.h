@@ -30,7 +30,8 @@ class ProductCuts {
 };
 
 // merge_product makes the layouts of two factors one, co-shards included:
-//  - the batch follows the factor whose batch is cut by a co-shard, or into more pieces, or has more
+//  - the batch follows the factor whose batch is cut by a co-shard, or into more pieces, or has
+//  more
 //    dims; mesh dims of the other one come behind. Throws a ValueError where that factor has fewer
 //    dims of batch than the other.
 //  - `k` follows the factor that cuts it by a co-shard or into more pieces, else the left one.

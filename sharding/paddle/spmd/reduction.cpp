@@ -39,11 +39,20 @@ SpmdAnswer p_norm(const SpmdCall& call) {
 }
 
 constexpr NamedSpmdRule reduction_rules[] = {
-    {"all", reduction},       {"amax", reduction},       {"amin", reduction},
-    {"any", reduction},       {"frobenius_norm", reduction}, {"logsumexp", reduction},
-    {"max", reduction},       {"mean_all", mean_all},    {"min", reduction},
-    {"p_norm", p_norm},       {"prod", reduction},       {"reduce_max", reduction},
-    {"reduce_sum", reduction}, {"sum", reduction},
+    {"all", reduction},
+    {"amax", reduction},
+    {"amin", reduction},
+    {"any", reduction},
+    {"frobenius_norm", reduction},
+    {"logsumexp", reduction},
+    {"max", reduction},
+    {"mean_all", mean_all},
+    {"min", reduction},
+    {"p_norm", p_norm},
+    {"prod", reduction},
+    {"reduce_max", reduction},
+    {"reduce_sum", reduction},
+    {"sum", reduction},
 };
 
 }  // namespace

@@ -12,26 +12,27 @@ SpmdAnswer scatter(const SpmdCall& call) {
   const SpmdTensor& index = call.tensor(1);
   const SpmdTensor& updates = call.tensor(2);
   if (index.shape.size() > updates.shape.size())
-    refuse_argument(call,
-                    "The Index's rank [{}] should be less or equal to Updates' rank [{}].",
+    refuse_argument(call, "The Index's rank [{}] should be less or equal to Updates' rank [{}].",
                     index.shape.size(), updates.shape.size());
+  call.require_dims(x, 1);
+  call.require_dims(updates, 1);
   std::string index_axes = letters(index.shape.size());
   std::string updates_axes = letters(updates.shape.size());
-  AxisMeshDims merged = merge_axes(
-      call, {{index_axes, call.single(index)}, {updates_axes, call.single(updates)}});
+  AxisMeshDims merged =
+      merge_axes(call, {{index_axes, call.single(index)}, {updates_axes, call.single(updates)}});
   std::string axes = letters(x.shape.size());
   axes[0] = '1';
   DistAttr output = merged.attr(axes);
-  SpmdAnswer answer{
-      .inputs = {output, merged.attr(index_axes), merged.attr(updates_axes)}, .outputs = {}};
+  SpmdAnswer answer{.inputs = {output, merged.attr(index_axes), merged.attr(updates_axes)},
+                    .outputs = {}};
   std::int64_t rows = merged.at(updates_axes[0]);
   if (rows >= 0) output.partial_status.emplace(rows, ReduceOp::sum);
   answer.outputs.push_back(output);
   return answer;
 }
 
-// take_along_axis(x, index, axis): x is whole along the axis, the index may be cut there. Other dims
-// are cut alike where their sizes are equal.
+// take_along_axis(x, index, axis): x is whole along the axis, the index may be cut there. Other
+// dims are cut alike where their sizes are equal.
 SpmdAnswer take_along_axis(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   const SpmdTensor& index = call.tensor(1);

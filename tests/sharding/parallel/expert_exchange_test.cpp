@@ -9,7 +9,7 @@
 namespace simmesh {
 namespace {
 
-constexpr std::int64_t experts = 3, choices = 2, width = 2;
+constexpr std::int64_t experts = 3, choices = 2, row_width = 2;
 
 // How many rows a rank has for an expert by a choice: some have none.
 std::int64_t count_of(std::int64_t rank, std::int64_t expert, std::int64_t choice) {
@@ -22,9 +22,9 @@ float name_of(std::int64_t rank, std::int64_t expert, std::int64_t choice, std::
 }
 
 Tensor rows_of(const std::vector<float>& names) {
-  Tensor rows = empty({std::int64_t(names.size()), width}, DType::float32);
+  Tensor rows = empty({std::int64_t(names.size()), row_width}, DType::float32);
   auto values = rows.mutable_values<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = names[i / width];
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = names[i / row_width];
   return rows;
 }
 
@@ -41,7 +41,7 @@ std::vector<Tensor> rows_of_rank(std::int64_t rank) {
 }
 
 ExpertRows layout_of(std::int64_t rank) {
-  ExpertRows result{{}, width, DType::float32};
+  ExpertRows result{{}, row_width, DType::float32};
   for (std::int64_t expert = 0; expert < experts; ++expert) {
     auto& counts = result.counts.emplace_back();
     for (std::int64_t choice = 0; choice < choices; ++choice)

@@ -20,7 +20,8 @@ Op with_rules(std::string_view name, StrategyRows rules) {
   return op;
 }
 
-const Placement sum_of = Partial(), average_of = Partial(ReduceOp::avg), all = Replicate();
+const Placement pending_sum = Partial(), pending_average = Partial(ReduceOp::avg),
+                replicated = Replicate();
 
 // If a rule that holds weren't found, nobody would notice that an op moves data for nothing.
 TEST(MissingRules, FindsAllOfAProduct) {
@@ -33,7 +34,8 @@ TEST(MissingRules, FindsAllOfAProduct) {
 }
 
 TEST(MissingRules, LeavesOutWhatIsClaimed) {
-  Op op = with_rules("mm", {rule({Shard(0), all}, Shard(0)), rule({sum_of, all}, sum_of)});
+  Op op = with_rules(
+      "mm", {rule({Shard(0), replicated}, Shard(0)), rule({pending_sum, replicated}, pending_sum)});
   SampleVerdict verdict = validate_sample(op, {"mm", "ab bc"});
   EXPECT_EQ(verdict.missing.size(), 5u);
   EXPECT_THAT(verdict.missing, Not(Contains("S(0),R -> S(0)")));

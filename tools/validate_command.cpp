@@ -9,6 +9,7 @@
 #include "sharding/validate/validate_report.h"
 #include "tools/commands.h"
 #include "tools/watched_run.h"
+#include "verify/paddle/rule_lines.h"
 #include "verify/pytorch/ops/rule_files.h"
 
 namespace simmesh {
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 struct ValidateArguments {
   ValidateRequest request;
   std::int64_t jobs = 0;
-  bool claimed_only = false, coverage = false;
+  bool claimed_only = false, coverage = false, writes_paddle_rules = false;
   std::vector<std::string> tables, beyond;
   OutputOptions output;
 };
@@ -95,7 +96,13 @@ int judge_tables(const ValidateArguments& arguments) {
   return result.interrupted ? Interrupt::exit_status : result.ok() ? 0 : 1;
 }
 
+int write_paddle_rules() {
+  for (const std::string& line : paddle_rule_lines()) fmt::print("{}\n", line);
+  return 0;
+}
+
 int run(ValidateArguments& arguments) {
+  if (arguments.writes_paddle_rules) return write_paddle_rules();
   ValidateRequest& request = arguments.request;
   std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   request.jobs = arguments.jobs == 0 ? cores : std::size_t(arguments.jobs);
@@ -143,6 +150,8 @@ void add_validate_command(CLI::App& program, int& status) {
       ->type_name("FILE");
   app->add_flag("--coverage", arguments->coverage,
                 "print the page of all ops and the placements that they keep instead");
+  app->add_flag("--write-paddle-rules", arguments->writes_paddle_rules,
+                "print Paddle's rules as a file for --rules instead");
   arguments->output.add_to(*app);
   app->callback([arguments, &status] { status = run(*arguments); });
 }

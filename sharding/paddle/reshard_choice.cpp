@@ -42,9 +42,22 @@ bool fits_expand(const ProcessMeshLayout& from, const ProcessMeshLayout& to) {
          to.ranks.size() > 1 && is_replicated(from);
 }
 
+bool is_same_but_for_reduction(const Placement& left, const Placement& right) {
+  return left == right || (left.is_partial() && right.is_partial());
+}
+
 bool fits_same_status(const ProcessMeshLayout& from, const ProcessMeshLayout& to) {
-  return from.placements == to.placements && from.mesh_shape == to.mesh_shape &&
-         from.ranks != to.ranks;
+  return from.mesh_shape == to.mesh_shape && from.ranks != to.ranks &&
+         std::equal(from.placements.begin(), from.placements.end(), to.placements.begin(),
+                    to.placements.end(), is_same_but_for_reduction);
+}
+
+// A reshard to a pending value knows sums only: another reduction never counts as the same.
+bool has_other_reduction(const ProcessMeshLayout& layout) {
+  return std::any_of(layout.placements.begin(), layout.placements.end(),
+                     [](const Placement& placement) {
+                       return placement.is_partial() && placement.reduce_op() != ReduceOp::sum;
+                     });
 }
 
 bool fits_same_nd_mesh(const ProcessMeshLayout& from, const ProcessMeshLayout& to) {
@@ -112,7 +125,7 @@ constexpr Candidate candidates[] = {
      fits_sub_mesh_to_global},
 };
 
-std::vector<std::int64_t> listed(const RankList& ranks) {
+std::vector<std::int64_t> rank_ids(const RankList& ranks) {
   std::vector<std::int64_t> list;
   for (std::int64_t i = 0; i < ranks.size(); ++i) list.push_back(ranks[i]);
   return list;
@@ -124,7 +137,7 @@ std::string to_string(const ProcessMeshLayout& layout) {
   std::vector<std::string> placements;
   for (const Placement& placement : layout.placements) placements.push_back(to_word(placement));
   return fmt::format("{{process_mesh: {{shape: [{}], process_ids: [{}]}}, placements: [{}]}}",
-                     fmt::join(layout.mesh_shape, ","), fmt::join(listed(layout.ranks), ","),
+                     fmt::join(layout.mesh_shape, ","), fmt::join(rank_ids(layout.ranks), ","),
                      fmt::join(placements, ","));
 }
 
@@ -134,7 +147,8 @@ std::string_view to_string(ReshardFunction function) {
 
 std::optional<ReshardFunction> choose_reshard(const ProcessMeshLayout& from,
                                               const ProcessMeshLayout& to) {
-  if (from == to) return std::nullopt;
+  bool is_named_all_the_same = to.mesh_shape.size() > 1 && has_other_reduction(to);
+  if (from == to && !is_named_all_the_same) return std::nullopt;
   for (const Candidate& candidate : candidates)
     if (candidate.fits(from, to)) return candidate.function;
   raise(ErrorKind::not_implemented_error, "sharding/paddle",
@@ -166,7 +180,7 @@ std::optional<std::size_t> find_sub_mesh_dim(const ProcessMeshLayout& global,
     if (is_left_out) shape.erase(shape.begin() + std::ptrdiff_t(dim));
     if (shape != sub.mesh_shape) continue;
     for (std::int64_t i = 0; i < global.mesh_shape[dim]; ++i)
-      if (slice_of_mesh(global, dim, i) == listed(sub.ranks)) return dim;
+      if (slice_of_mesh(global, dim, i) == rank_ids(sub.ranks)) return dim;
   }
   return std::nullopt;
 }

@@ -43,7 +43,7 @@ enum class ReshardFunction : std::uint8_t {
   s_to_s_cross_mesh,
   x_to_r_shrink,       // a mesh of several ranks to one rank that holds all
   r_to_x_expand,       // one rank that holds all to a mesh of several
-  same_status,         // the same layout on other ranks
+  same_status,         // the same layout, but for the reduction, on other ranks
   same_nd_mesh,        // another layout on the same mesh of several dims
   cross_nd_mesh,       // another layout on other ranks, in a mesh of the same shape
   global_to_sub_mesh,  // to one slice of the mesh, across which all is replicated
@@ -54,9 +54,10 @@ enum class ReshardFunction : std::uint8_t {
 std::string_view to_string(ReshardFunction function);
 
 // choose_reshard returns the function that changes one layout into the other: the first that fits,
-// in the order above; none where the layouts are equal. Those of one letter each want meshes of one
-// dim, equal ones for the plain form and different ones of equal shape for the other. Throws a
-// NotImplementedError that shows both layouts where none fits.
+// in the order above; none where the layouts are equal (on a mesh of several dims with a pending
+// reduction other than a sum it is same_nd_mesh, which then has nothing to do). Those of one letter
+// each want meshes of one dim, equal ones for the plain form and different ones of equal shape for
+// the other. Throws a NotImplementedError that shows both layouts where none fits.
 std::optional<ReshardFunction> choose_reshard(const ProcessMeshLayout& from,
                                               const ProcessMeshLayout& to);
 

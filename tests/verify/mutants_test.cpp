@@ -34,6 +34,8 @@ const std::map<std::string, std::vector<json>>& chosen_cases() {
     std::vector<std::string> paths;
     for (const char* folder : {"pytorch", "pytorch_ops", "fsdp", "zero"})
       paths.push_back(std::string(SIMMESH_SOURCE_DIR "/tests/cases/") + folder);
+    for (const char* file : {"fallback", "reshard", "spmd"})
+      paths.push_back(fmt::format(SIMMESH_SOURCE_DIR "/tests/cases/paddle/{}.jsonl", file));
     std::map<std::string, std::vector<json>> found;
     for (const RecordedCase& recorded :
          load_cases(paths, [](const RecordedCase&) { return true; }).cases)

@@ -15,7 +15,7 @@ schema::Fields layout_fields() {
           optional("partial", map(reduction))};
 }
 
-paddle::DistAttr read_layout(const CaseField& field) {
+paddle::DistAttr read_paddle_layout(const CaseField& field) {
   paddle::DistAttr attr;
   for (const CaseField& cuts : field["dims"].items()) attr.dims_mapping.push_back(cuts.dims());
   auto partial = field.find("partial");

@@ -12,8 +12,8 @@ namespace simmesh {
 // {"dims":[[0],[]], "partial":{"1":"sum"}}.
 schema::Fields layout_fields();
 
-// read_layout reads these fields.
-paddle::DistAttr read_layout(const CaseField& field);
+// read_paddle_layout reads these fields.
+paddle::DistAttr read_paddle_layout(const CaseField& field);
 
 // paddle_placements_schema is a list of placements in Paddle's words.
 Schema paddle_placements_schema();

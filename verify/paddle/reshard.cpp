@@ -43,15 +43,12 @@ Schema reshard_case_schema() {
   fields.push_back(required("from", paddle_placements_schema()));
   fields.push_back(expected("before", bits_schema()).unless("error"));
   fields.push_back(expected("reported", paddle_placements_schema()).or_absent());
-  fields.push_back(optional("why", text()));
   return object(std::move(fields));
 }
 
 Schema shard_tensor_case_schema() {
   using namespace schema;
-  Fields fields = reshard_fields();
-  fields.push_back(optional("why", text()));
-  return object(std::move(fields));
+  return object(reshard_fields());
 }
 
 struct ReshardCase {
@@ -92,8 +89,9 @@ void require_placements(const CaseField& field, const Placements& placements, co
 }
 
 ReshardCase read_reshard_case(const RecordedCase& recorded) {
-  ReshardCase in{.tensor = read_tensor(recorded["tensor"]),
-                 .mesh = read_reshard_mesh(recorded, recorded["mesh"])};
+  ReshardCase in;
+  in.tensor = read_tensor(recorded["tensor"]);
+  in.mesh = read_reshard_mesh(recorded, recorded["mesh"]);
   auto to_mesh = recorded.find("to_mesh");
   in.to_mesh = to_mesh ? read_reshard_mesh(recorded, *to_mesh) : in.mesh;
   bool is_reshard = recorded.has("from");
@@ -150,6 +148,9 @@ void expect_function(const RecordedCase& recorded, const ReshardCase& in, CaseRe
 
 void expect_piece(CaseReport& report, const std::string& at,
                   const std::optional<CaseBits>& expected, const Tensor& actual) {
+  // Of a rank that holds nothing of a shard the record may say either.
+  bool holds_nothing = !actual.is_defined() || actual.element_count() == 0;
+  if (!expected && holds_nothing) return;
   if (expected.has_value() != actual.is_defined())
     report.mismatch(fmt::format("{}: expected {} piece, got {}", at, expected ? "a" : "no",
                                 actual.is_defined() ? "one" : "none"));

@@ -2,6 +2,7 @@
 
 #include "sharding/paddle/spmd/spmd_rules.h"
 #include "verify/case_kind.h"
+#include "verify/case_mesh.h"
 #include "verify/case_tensor.h"
 #include "verify/paddle/case_layout.h"
 
@@ -34,7 +35,7 @@ Schema spmd_schema() {
 }
 
 paddle::SpmdTensor read_spmd_tensor(const CaseField& field) {
-  return {.shape = field["shape"].shape(), .attr = read_layout(field)};
+  return {.shape = field["shape"].shape(), .attr = read_paddle_layout(field)};
 }
 
 paddle::SpmdAttribute read_spmd_attribute(const CaseField& field) {
@@ -48,6 +49,9 @@ paddle::SpmdAttribute read_spmd_attribute(const CaseField& field) {
 paddle::SpmdCall read_spmd_call(const RecordedCase& recorded) {
   paddle::SpmdCall call{
       .op = recorded["op"].text(), .mesh_shape = recorded["mesh"]["shape"].dims(), .inputs = {}};
+  std::int64_t ranks = 1;
+  for (std::int64_t size : call.mesh_shape)
+    if (ranks *= size; ranks > world_max) recorded["mesh"].reject("fewer ranks");
   for (const CaseField& input : recorded["inputs"].items()) {
     if (!input.is_list()) {
       call.inputs.emplace_back(read_spmd_tensor(input));
@@ -74,11 +78,11 @@ void expect_layouts(CaseReport& report, std::string_view what, const CaseField& 
   std::vector<std::string> wanted, found;
   for (const CaseField& entry : expected.items()) {
     if (!entry.is_list()) {
-      wanted.push_back(layout_text(read_layout(entry)));
+      wanted.push_back(layout_text(read_paddle_layout(entry)));
       continue;
     }
     std::vector<paddle::DistAttr> attrs;
-    for (const CaseField& layout : entry.items()) attrs.push_back(read_layout(layout));
+    for (const CaseField& layout : entry.items()) attrs.push_back(read_paddle_layout(layout));
     wanted.push_back(layout_text(attrs));
   }
   for (const paddle::SpmdLayout& layout : actual) found.push_back(layout_text(layout));

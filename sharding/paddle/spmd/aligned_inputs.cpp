@@ -62,10 +62,10 @@ class Alignment {
   std::optional<std::size_t> cheapest_dim(std::size_t mesh_dim,
                                           const std::vector<bool>& is_cut) const {
     std::optional<std::size_t> cheapest;
-    std::int64_t least = 0;
+    double least = 0;
     for (std::size_t dim = 0; dim < may_cut_.size(); ++dim) {
       if (!may_cut_[dim] || is_cut[dim]) continue;
-      std::optional<std::int64_t> cost = cost_of(dim, call_.mesh_shape[mesh_dim]);
+      std::optional<double> cost = cost_of(dim, call_.mesh_shape[mesh_dim]);
       if (!cost || (cheapest && *cost >= least)) continue;
       cheapest = dim;
       least = *cost;
@@ -73,11 +73,12 @@ class Alignment {
     return cheapest;
   }
 
-  std::optional<std::int64_t> cost_of(std::size_t dim, std::int64_t mesh_size) const {
-    std::int64_t cost = 0;
+  std::optional<double> cost_of(std::size_t dim, std::int64_t mesh_size) const {
+    double cost = 0;
     for (const Placed& placed : tensors_) {
       if (placed.tensor->shape[dim] < mesh_size) return std::nullopt;
-      if (placed.tensor->attr.dims_mapping[dim].empty()) cost += local_elements(placed) * mesh_size;
+      if (placed.tensor->attr.dims_mapping[dim].empty())
+        cost += double(local_elements(placed)) * double(mesh_size);
     }
     return cost;
   }

@@ -54,9 +54,12 @@ SpmdAnswer flash_attention(const SpmdCall& call) {
 }
 
 // The wanted layout of a table of sines or cosines, [1, length, 1, size] or [length, size].
-DistAttr table_attr(const SpmdTensor& table, std::int64_t length_cut) {
+DistAttr table_attr(const SpmdCall& call, const SpmdTensor& table, std::int64_t length_cut) {
   DistAttr attr{.dims_mapping = table.attr.dims_mapping, .partial_status = {}};
   bool has_four = table.shape.size() == 4;
+  if (!has_four && table.shape.size() != 2)
+    refuse_argument(call, "The Tensor sin/cos's ndim must be 2 or 4. but given [{}]",
+                    table.shape.size());
   attr.dims_mapping[has_four ? 1 : 0] = length_cut < 0 ? Dims{} : Dims{length_cut};
   attr.dims_mapping[has_four ? 3 : 1].clear();
   return attr;
@@ -85,7 +88,7 @@ SpmdAnswer rotary_embedding(const SpmdCall& call) {
     answer.inputs.push_back(is_absent(call.tensor(i)) ? DistAttr::replicated(1) : attr_of(wanted));
   answer.outputs = answer.inputs;
   for (std::size_t i = 3; i < 5; ++i)
-    answer.inputs.push_back(has_tables ? table_attr(call.tensor(i), wanted[length])
+    answer.inputs.push_back(has_tables ? table_attr(call, call.tensor(i), wanted[length])
                                        : attr_of(call.single(call.tensor(i))));
   Dims position_dims = has_positions ? without_cuts(merged.layout(position_axes), {1}) : Dims{-1};
   answer.inputs.push_back(attr_of(position_dims));

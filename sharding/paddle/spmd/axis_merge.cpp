@@ -10,6 +10,9 @@ class AxisMerge {
   explicit AxisMerge(const SpmdCall& call) : call_(call) {}
 
   void add(const AxisOperand& operand) {
+    if (operand.axes.size() != operand.mesh_dims.size())
+      refuse_argument(call_, "expected a tensor of {} dims, got {}", operand.axes.size(),
+                      operand.mesh_dims.size());
     for (std::size_t dim = 0; dim < operand.axes.size(); ++dim)
       cut(operand.axes[dim], operand.mesh_dims[dim]);
   }

@@ -38,7 +38,8 @@ class AxisMeshDims {
 
 // merge_axes makes the layouts of the operands one: an axis that any operand has cut is cut for
 // all, and of several axes that one mesh dim cuts the first keeps it, in the order of operands and
-// dims. ('1' takes part in both.) Throws a NotImplementedError where two mesh dims cut one axis.
+// dims. ('1' takes part in both.) Throws a NotImplementedError where two mesh dims cut one axis,
+// and a ValueError where an operand has not one axis a dim.
 AxisMeshDims merge_axes(const SpmdCall& call, const std::vector<AxisOperand>& operands);
 
 // merge_axes_strictly does the same, but throws a RuntimeError where one mesh dim cuts two axes.

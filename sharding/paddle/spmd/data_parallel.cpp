@@ -16,6 +16,8 @@ DistAttr batch_attr(const SpmdTensor& tensor, std::int64_t mesh_dim) {
 // else is cut. The arguments are the inputs, then the outputs.
 SpmdAnswer batch_cut(const SpmdCall& call) {
   std::vector<AxisOperand> operands;
+  for (std::size_t list : {0, 1})
+    for (const SpmdTensor& tensor : call.tensors(list)) call.require_dims(tensor, 1);
   for (const SpmdTensor& tensor : call.tensors(0))
     operands.push_back({"b", {call.single(tensor).front()}});
   std::int64_t mesh_dim = merge_axes(call, operands).at('b');

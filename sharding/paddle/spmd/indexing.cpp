@@ -32,6 +32,7 @@ SpmdAnswer gather_nd(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   const SpmdTensor& index = call.tensor(1);
   Dims x_dims = call.single(x), index_dims = call.single(index);
+  call.require_dims(index, 1);
   std::size_t pointed = std::size_t(index.shape.back());
   if (pointed > x_dims.size())
     refuse_argument(call, "expected an index of at most {} dims, got {}", x_dims.size(), pointed);
@@ -49,6 +50,7 @@ SpmdAnswer index_select(const SpmdCall& call) {
   std::size_t axis = call.dim_of(call.integer(0), x.shape.size());
   DistAttr wanted{.dims_mapping = x.attr.dims_mapping, .partial_status = {}};
   wanted.dims_mapping[axis].clear();
+  call.require_dims(call.tensor(1), 1);
   DistAttr index{.dims_mapping = call.tensor(1).attr.dims_mapping, .partial_status = {}};
   for (const Dims& used : wanted.dims_mapping)
     for (std::int64_t mesh_dim : used)
@@ -80,6 +82,7 @@ Lookup lookup(const SpmdCall& call, const SpmdTensor& ids, const SpmdTensor& tab
 // embedding(ids, table, padding_idx, sparse)
 SpmdAnswer embedding(const SpmdCall& call) {
   const SpmdTensor& table = call.tensor(1);
+  call.require_dims(table, 1);
   if (call.single(table)[0] >= 0) {
     if (call.integer(0) != -1)
       refuse_argument(

@@ -11,6 +11,9 @@ SpmdAnswer cross_entropy(const SpmdCall& call, std::size_t axis, bool is_soft_la
   const SpmdTensor& logits = call.tensor(0);
   const SpmdTensor& label = call.tensor(1);
   std::string logits_axes = "abcdefghijlmnopqrstuvwxyz";  // without k
+  if (logits.shape.size() > logits_axes.size())
+    refuse_argument(call, "expected at most {} dims, got {}", logits_axes.size(),
+                    logits.shape.size());
   logits_axes.resize(logits.shape.size());
   logits_axes[axis] = 'k';
   std::string loss_axes = logits_axes;
@@ -47,6 +50,7 @@ SpmdAnswer cross_entropy_with_softmax(const SpmdCall& call) {
 
 // c_softmax_with_cross_entropy(logits, label, ignore_index, ring_id, rank, nranks)
 SpmdAnswer c_softmax_with_cross_entropy(const SpmdCall& call) {
+  call.require_dims(call.tensor(0), 1);
   return cross_entropy(call, call.tensor(0).shape.size() - 1, false);
 }
 

@@ -30,6 +30,7 @@ SpmdAnswer layer_norm(const SpmdCall& call) {
 
 // fused_rms_norm(x, scale, epsilon): the last dim is whole.
 SpmdAnswer rms_norm(const SpmdCall& call) {
+  call.require_dims(call.tensor(0), 1);
   std::size_t begin = call.tensor(0).shape.size() - 1;
   Dims wanted = leading(call, call.tensor(0), begin);
   return {.inputs = {attr_of(wanted), whole_vector()},
@@ -53,6 +54,7 @@ SpmdAnswer instance_norm(const SpmdCall& call) { return sample_norm(call, 2); }
 SpmdAnswer batch_norm(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   constexpr std::size_t channel = 1;
+  call.require_dims(x, channel + 1);
   Dims wanted(x.shape.size(), -1);
   wanted[channel] = call.single(x)[channel];
   DistAttr statistics = attr_of(Dims{wanted[channel]});

@@ -133,9 +133,11 @@ SpmdAnswer einsum(const SpmdCall& call) {
 SpmdAnswer fused_gemm_epilogue(const SpmdCall& call) {
   const SpmdTensor &x = call.tensor(0), &y = call.tensor(1);
   ProductAxes axes = product_axes(call, x.shape.size(), y.shape.size());
+  if (axes.output.empty()) call.require_dims(x, 2);
   auto single_of = [&](const SpmdTensor& tensor, bool is_transposed) {
     Dims single = call.single(tensor);
-    if (is_transposed && single.size() > 1) std::swap(single.end()[-1], single.end()[-2]);
+    if (is_transposed) call.require_dims(tensor, 2);
+    if (is_transposed) std::swap(single.end()[-1], single.end()[-2]);
     return single;
   };
   bool transpose_x = call.boolean(0), transpose_y = call.boolean(1);

@@ -33,20 +33,19 @@ class GroupReader {
 }  // namespace
 
 Shape reshape_target(DimSpan shape, const std::vector<std::int64_t>& asked) {
+  std::int64_t all = element_count(shape), known = 1;
   Shape target;
-  std::int64_t known = 1;
   std::size_t open = asked.size();
   for (std::size_t dim = 0; dim < asked.size(); ++dim) {
     std::int64_t size = asked[dim];
     if (size == 0 && dim < shape.size()) size = shape[dim];
+    target.push_back(size);
     if (size == -1 && open == asked.size())
       open = dim;
     else
-      known *= size;
-    target.push_back(size);
+      known = size < 1 || known > all / size ? 0 : known * size;
   }
-  std::int64_t all = element_count(shape);
-  bool fits = known > 0 && all > 0 && (open < asked.size() ? all % known == 0 : all == known);
+  bool fits = known > 0 && (open < asked.size() ? all % known == 0 : all == known);
   if (!fits)
     raise(ErrorKind::value_error, "sharding/paddle", "expected a shape of {} elements, got [{}]",
           all, fmt::join(asked, ", "));

@@ -14,6 +14,8 @@ SpmdAnswer scatter(const SpmdCall& call) {
   if (index.shape.size() > updates.shape.size())
     refuse_argument(call, "The Index's rank [{}] should be less or equal to Updates' rank [{}].",
                     index.shape.size(), updates.shape.size());
+  call.require_dims(x, 1);
+  call.require_dims(updates, 1);
   std::string index_axes = letters(index.shape.size());
   std::string updates_axes = letters(updates.shape.size());
   AxisMeshDims merged =

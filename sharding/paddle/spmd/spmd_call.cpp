@@ -60,6 +60,12 @@ std::size_t SpmdCall::dim_of(std::int64_t dim, std::size_t dims) const {
   return std::size_t(dim < 0 ? dim + count : dim);
 }
 
+void SpmdCall::require_dims(const SpmdTensor& tensor, std::size_t least) const {
+  if (tensor.shape.size() < least)
+    refuse_argument(*this, "expected a tensor of at least {} dims, got {}", least,
+                    simmesh::to_string(tensor.shape));
+}
+
 DistAttr attr_of(DimSpan single) {
   DistAttr attr = DistAttr::replicated(single.size());
   for (std::size_t dim = 0; dim < single.size(); ++dim)

@@ -63,6 +63,8 @@ struct SpmdCall {
   Dims single(const SpmdTensor& tensor) const {
     return one_mesh_dim(tensor.attr.dims_mapping, mesh_shape).dims_mapping;
   }
+  // require_dims throws a ValueError where a tensor has fewer dims than that.
+  void require_dims(const SpmdTensor& tensor, std::size_t least) const;
   // dim_of returns a tensor dim counted from the front. Throws an IndexError for one outside.
   std::size_t dim_of(std::int64_t dim, std::size_t dims) const;
 };

@@ -87,12 +87,19 @@ SpmdAnswer triu(const SpmdCall& call) {
   return {.inputs = {whole_co_shards(call, x, {-2, -1})}, .outputs = {whole(call, x, {-2, -1})}};
 }
 
+void require_output_count(const SpmdCall& call, std::int64_t count) {
+  constexpr std::int64_t outputs_max = 1 << 16;
+  if (count < 0 || count > outputs_max)
+    refuse_argument(call, "expected at most {} outputs, got {}", outputs_max, count);
+}
+
 // unbind(x, axis): what is pending stays so until the op has it.
 SpmdAnswer unbind(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   std::size_t dim = call.dim_of(call.integer(0), x.shape.size());
   DistAttr wanted = whole(call, x, {call.integer(0)});
   SpmdAnswer answer{.inputs = {}, .outputs = {}};
+  require_output_count(call, x.shape[dim]);
   for (std::int64_t i = 0; i < x.shape[dim]; ++i)
     answer.outputs.push_back(without_dim(wanted, dim));
   wanted.partial_status = x.attr.partial_status;
@@ -101,6 +108,7 @@ SpmdAnswer unbind(const SpmdCall& call) {
 }
 
 SpmdAnswer pieces(const SpmdCall& call, std::int64_t count, std::int64_t dim) {
+  require_output_count(call, count);
   DistAttr wanted = whole(call, call.tensor(0), {dim});
   return {.inputs = {wanted},
           .outputs = std::vector<SpmdLayout>(std::size_t(count), SpmdLayout(wanted))};

@@ -26,6 +26,11 @@ bool DTensor::lies_like(const DTensor& other) const {
          (a.groups == b.groups || a.mesh() == b.mesh());
 }
 
+std::size_t DTensor::place_hash() const {
+  if (place_->hash == 0) place_->hash = hash_of(spec()) | 1;
+  return place_->hash;
+}
+
 const Tensor& DTensor::local() const {
   if (value_->pending) {
     value_->local = value_->pending->wait();

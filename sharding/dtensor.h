@@ -63,6 +63,8 @@ class DTensor {
   // mesh.
   DTensor with_local(Tensor local, Tensor mask = {}) const;
   bool lies_like(const DTensor& other) const;
+  // place_hash is equal for tensors that lie alike.
+  std::size_t place_hash() const;
 
   // local returns this rank's piece, apart from the tape; waits for a redistribution that is under
   // way.
@@ -103,6 +105,11 @@ class DTensor {
   // inverse, and raises a TypeError for a tensor that isn't distributed.
   Tensor as_tensor() const;
   static DTensor of(const Tensor& tensor);
+  // in returns what a distributed tensor holds, apart from the tape, without a copy: valid while
+  // the tensor is, and until it holds another value. tensor_with_local is with_local(local,
+  // mask).as_tensor(). For ops, which are called often.
+  static const DTensor& in(const Tensor& tensor);
+  Tensor tensor_with_local(Tensor&& local, const Tensor& mask) const;
 
  private:
   struct Value {
@@ -120,6 +127,7 @@ class DTensor {
     DTensorSpec spec;
     std::shared_ptr<Route> route = nullptr;
     int routes_in_a_row = 0;  // that end here and are kept
+    std::size_t hash = 0;     // once it is asked for
   };
   static constexpr int routes_in_a_row_max = 3;
 

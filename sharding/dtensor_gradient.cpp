@@ -1,6 +1,7 @@
 #include "sharding/dtensor_gradient.h"
 
 #include <algorithm>
+#include <typeinfo>
 
 #include "core/autograd/function.h"
 #include "core/autograd/variable.h"
@@ -159,14 +160,21 @@ Tensor DTensor::as_tensor() const {
   return tensor;
 }
 
+Tensor DTensor::tensor_with_local(Tensor&& local, const Tensor& mask) const {
+  DTensor value(place_, std::move(local), {});
+  if (mask.is_defined()) value.mask_ = std::make_shared<const Tensor>(mask);
+  return Tensor(new DTensorDistribution(std::move(value)), dtype(), shape());
+}
+
 namespace {
 
 const DTensorDistribution& distribution_of(const Tensor& tensor) {
-  auto* distribution = dynamic_cast<const DTensorDistribution*>(tensor.distribution().get());
-  if (!distribution)
+  const Distribution* distribution = tensor.distribution().get();
+  // The class is final, so comparing types is enough, and cheaper than a dynamic_cast.
+  if (!distribution || typeid(*distribution) != typeid(DTensorDistribution))
     raise(ErrorKind::type_error, "sharding/dtensor", "expected a distributed tensor, got {}",
           to_string(tensor));
-  return *distribution;
+  return static_cast<const DTensorDistribution&>(*distribution);
 }
 
 }  // namespace
@@ -178,8 +186,10 @@ Tensor replace_value(const Tensor& tensor, const DTensor& value) {
   return result;
 }
 
+const DTensor& DTensor::in(const Tensor& tensor) { return distribution_of(tensor).value(); }
+
 DTensor DTensor::of(const Tensor& tensor) {
-  DTensor result = distribution_of(tensor).value();
+  DTensor result = in(tensor);
   result.tracking_ = tensor.tracking();
   return result;
 }

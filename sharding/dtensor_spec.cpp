@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/check/fold_hash.h"
 #include "sharding/local_shape.h"
 
 namespace simmesh {
@@ -11,6 +12,14 @@ Shape DTensorSpec::local_shape() const {
   return compute_local_shape_and_global_offset(shape, mesh().shape(), groups->coordinate(),
                                                sharding.placements, sharding.order)
       .shape;
+}
+
+std::size_t hash_of(const DTensorSpec& spec) {
+  FoldHash hash(std::uint64_t(spec.dtype));
+  for (std::int64_t size : spec.shape) hash.fold(std::uint64_t(size));
+  for (const Placement& placement : spec.placements())
+    hash.fold(std::uint64_t(placement.kind()) * 64 + std::uint64_t(placement.dim()));
+  return hash.value();
 }
 
 std::string to_string(const DTensorSpec& spec) {

@@ -24,6 +24,9 @@ struct DTensorSpec {
   Shape local_shape() const;
 };
 
+// hash_of returns a number that is equal for specs of equal shape, dtype and placements.
+std::size_t hash_of(const DTensorSpec& spec);
+
 // to_string returns "float32[8, 16](S(0),R) on DeviceMesh(...)".
 std::string to_string(const DTensorSpec& spec);
 

@@ -1,7 +1,8 @@
-"""How long does one redistribution take under PyTorch's LocalTensor?
+"""How long does an operation on distributed tensors take under PyTorch's LocalTensor, for all ranks of a world?
 
-Prints one JSON object a line, {"name": ..., "us": ...}, where name is that of our own benchmark of the same work. All
-caches are warm, and the figure is the least of several batches, so it is what PyTorch does at its best. Time is the
+Prints one JSON object a line, {"name": ..., "us": ...}, where name is that of our own benchmark of the same work:
+redistributions; ops whose choice of placements DTensor has in its cache (dispatch/), and an op on a size that no call had
+before (dispatch_cold/). The figure is the least of several batches, so it is what PyTorch does at its best. Time is the
 processor's: the work is one thread that never waits, so that is its wall time on an otherwise idle machine.
 """
 
@@ -25,6 +26,22 @@ TRANSITIONS = {
     "S0_S1": (Shard(0), Shard(1)),
     "Psum_R": (Partial("sum"), Replicate()),
 }
+OP_SHAPE = (16, 16)
+OPS = {
+    "add_S0_S0": (torch.add, Shard(0), Shard(0)),
+    "mm_S0_R": (torch.mm, Shard(0), Replicate()),
+    "mm_S0_S0": (torch.mm, Shard(0), Shard(0)),
+}
+OPS_WORLD = 8
+NEW_SIZES = 100  # calls of a batch, each of a size of its own
+
+
+def distributed(mesh, shape, placement):
+    """Returns a tensor of zeros that lies on the mesh."""
+    rows = shape[0] // mesh.size() if placement == Shard(0) else shape[0]
+    tensor = DTensor.from_local(torch.zeros(rows, shape[1]), mesh, [placement], run_check=False)
+    assert tensor.shape == shape and isinstance(tensor.to_local(), LocalTensor)
+    return tensor
 
 
 def time_us(work, seconds, batches):
@@ -44,21 +61,49 @@ def time_us(work, seconds, batches):
     return best * 1e6
 
 
+def time_new_sizes_us(mesh, batches):
+    """Returns the microseconds per sum in the fastest of the batches. Making its operand doesn't count."""
+    best, columns = float("inf"), 0
+    for _ in range(batches):
+        taken = 0.0
+        for _ in range(NEW_SIZES):
+            columns += 1
+            x = distributed(mesh, (OP_SHAPE[0], columns), Shard(0))
+            started = time.process_time()
+            torch.add(x, x)
+            taken += time.process_time() - started
+        best = min(best, taken / NEW_SIZES)
+    return best * 1e6
+
+
+def show(name, us):
+    print(json.dumps({"name": name, "us": round(us, 1)}), flush=True)
+
+
+def measure_redistributions(mesh, seconds, batches):
+    for name, (source, target) in TRANSITIONS.items():
+        sharded = distributed(mesh, SHAPE, source)
+        us = time_us(lambda: sharded.redistribute(mesh, [target]), seconds, batches)
+        show(f"redistribute/{name}/world:{mesh.size()}", us)
+
+
+def measure_ops(mesh, seconds, batches):
+    for name, (op, *placements) in OPS.items():
+        x, y = (distributed(mesh, OP_SHAPE, placement) for placement in placements)
+        show(f"dispatch/{name}/world:{mesh.size()}",
+             time_us(lambda: op(x, y), seconds, batches))
+    show(f"dispatch_cold/add_S0_S0/world:{mesh.size()}", time_new_sizes_us(mesh, batches))
+
+
 def measure(world, seconds, batches):
-    """Prints one line per transition on a mesh of `world` ranks."""
+    """Prints one line per figure on a mesh of `world` ranks."""
     dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=world)
     try:
         with torch.no_grad(), LocalTensorMode(world):
             mesh = init_device_mesh("cpu", (world,))
-            full = torch.arange(SHAPE[0] * SHAPE[1], dtype=torch.float32).reshape(SHAPE)
-            for name, (source, target) in TRANSITIONS.items():
-                rows = SHAPE[0] // world if source == Shard(0) else SHAPE[0]
-                local = full[:rows].clone()
-                sharded = DTensor.from_local(local, mesh, [source], run_check=False)
-                assert sharded.shape == SHAPE and isinstance(sharded.to_local(), LocalTensor)
-                us = time_us(lambda: sharded.redistribute(mesh, [target]), seconds, batches)
-                line = {"name": f"redistribute/{name}/world:{world}", "us": round(us, 1)}
-                print(json.dumps(line), flush=True)
+            measure_redistributions(mesh, seconds, batches)
+            if world == OPS_WORLD:
+                measure_ops(mesh, seconds, batches)
     finally:
         dist.destroy_process_group()
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/memory/owner_count.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
@@ -26,7 +27,7 @@ struct Edge {
 // Node is one entry of the tape: it turns the gradients of an operation's outputs into those of its
 // inputs. Of the nodes that are ready in a backward pass the one made last runs first, as in
 // PyTorch; a leaf's node goes before all others.
-class Node : public boost::intrusive_ref_counter<Node> {
+class Node : public boost::intrusive_ref_counter<Node, OwnerCount> {
  public:
   static constexpr std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
 

@@ -9,7 +9,7 @@ namespace simmesh {
 // such as the scopes it is in, lies there.
 template <class T>
 T& local_state() {
-  if (in_rank()) return this_rank().state<T>();
+  if (Rank* rank = Rank::active()) return rank->state<T>();
   thread_local T outside;
   return outside;
 }

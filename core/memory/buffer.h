@@ -1,12 +1,12 @@
 #pragma once
 
-#include <atomic>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "core/memory/companion.h"
+#include "core/memory/owner_count.h"
 #include "core/memory/physical_memory.h"
 
 namespace simmesh {
@@ -42,13 +42,13 @@ class Buffer {
   static void destroy(Buffer* buffer) noexcept;
 
   friend void intrusive_ptr_add_ref(Buffer* buffer) noexcept {
-    buffer->owners_.fetch_add(1, std::memory_order_relaxed);
+    OwnerCount::increment(buffer->owners_);
   }
   friend void intrusive_ptr_release(Buffer* buffer) noexcept {
-    if (buffer->owners_.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(buffer);
+    if (OwnerCount::decrement(buffer->owners_) == 0) destroy(buffer);
   }
 
-  std::atomic<std::uint32_t> owners_{0};
+  OwnerCount::type owners_{0};
   std::size_t bytes_;
   boost::intrusive_ptr<PhysicalMemory> memory_;
   CompanionPtr companion_;

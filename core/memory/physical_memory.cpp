@@ -42,13 +42,12 @@ std::byte* PhysicalMemory::allocate(PhysicalMemory* memory, std::size_t bytes) {
   std::byte* block = memory && is_large(bytes) ? memory->take_cached(bytes) : nullptr;
   if (!block) block = allocate_block(bytes);
   if (memory) {
-    std::int64_t now = memory->current_.fetch_add(std::int64_t(bytes), std::memory_order_relaxed) +
-                       std::int64_t(bytes);
+    std::int64_t now = add_shared(memory->current_, std::int64_t(bytes));
     std::int64_t peak = memory->peak_.load(std::memory_order_relaxed);
     while (now > peak &&
            !memory->peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
     }
-    memory->live_buffers_.fetch_add(1, std::memory_order_relaxed);
+    add_shared(memory->live_buffers_, std::int64_t(1));
     if (memory->options_.poison) std::memset(block, 0xFF, bytes);
   }
   return block;
@@ -57,8 +56,8 @@ std::byte* PhysicalMemory::allocate(PhysicalMemory* memory, std::size_t bytes) {
 void PhysicalMemory::free(PhysicalMemory* memory, std::byte* block, std::size_t bytes) {
   if (memory) {
     if (memory->options_.poison) std::memset(block, 0xA5, bytes);
-    memory->current_.fetch_sub(std::int64_t(bytes), std::memory_order_relaxed);
-    memory->live_buffers_.fetch_sub(1, std::memory_order_relaxed);
+    add_shared(memory->current_, -std::int64_t(bytes));
+    add_shared(memory->live_buffers_, std::int64_t(-1));
     if (is_large(bytes) && memory->keep_cached(block, bytes)) return;
   }
   std::free(block);

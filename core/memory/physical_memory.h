@@ -7,12 +7,14 @@
 #include <mutex>
 #include <vector>
 
+#include "core/memory/owner_count.h"
+
 namespace simmesh {
 
 // PhysicalMemory gives and takes back the bytes that buffers really use, and counts them: bytes
 // that several ranks share count once. A World has one; buffers made outside any World use none.
 // Large blocks are kept for reuse, because fresh pages cost more than the copies into them.
-class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
+class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory, OwnerCount> {
  public:
   struct Options {
     // Fresh bytes are 0xFF, which is NaN in every float dtype, and freed ones become 0xA5.
@@ -31,9 +33,7 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory> {
   // live_uncharged is the number of storages that are no rank's charge but belong to the World; it
   // may be asked and changed on any thread.
   std::int64_t live_uncharged() const { return live_uncharged_.load(std::memory_order_relaxed); }
-  void count_uncharged(std::int64_t more) {
-    live_uncharged_.fetch_add(more, std::memory_order_relaxed);
-  }
+  void count_uncharged(std::int64_t more) { add_shared(live_uncharged_, more); }
   bool poisons() const { return options_.poison; }
 
   // restart_peak forgets earlier peaks, at the start of a run.

@@ -64,7 +64,7 @@ StoragePtr Storage::make(std::size_t bytes) {
   if (DataMode::shapes_only()) return make_unbacked(bytes, true);
   Ledger* ledger = Ledger::active();
   BufferPtr buffer = Buffer::make(bytes, ledger ? &ledger->memory() : nullptr);
-  return share(std::move(buffer), 0, bytes);
+  return StoragePtr(new Storage(Contents::elements, std::move(buffer), 0, bytes, ledger));
 }
 
 StoragePtr Storage::share(BufferPtr buffer, std::size_t offset, std::size_t bytes) {

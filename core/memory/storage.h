@@ -7,6 +7,7 @@
 
 #include "core/memory/buffer.h"
 #include "core/memory/ledger.h"
+#include "core/memory/owner_count.h"
 
 namespace simmesh {
 
@@ -20,7 +21,7 @@ using StoragePtr = boost::intrusive_ptr<Storage>;
 //
 // Two kinds have no bytes: those of the meta device, and all that ranks of a World of shapes only
 // make. The latter are charged, freed and restored like any other.
-class Storage : public boost::intrusive_ref_counter<Storage> {
+class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
  public:
   // make allocates uninitialised bytes, charged to the active ledger. Throws std::bad_alloc, or a
   // RuntimeError where the fault plan fails the allocation.

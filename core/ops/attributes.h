@@ -29,6 +29,13 @@ class Attributes {
   Attributes() = default;
   Attributes(std::initializer_list<Entry> entries) : entries_(entries.begin(), entries.end()) {}
 
+  // of returns one argument.
+  static Attributes of(std::string_view name, AttributeValue value) {
+    Attributes result;
+    result.entries_.emplace_back(name, std::move(value));
+    return result;
+  }
+
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
   // get returns an argument that the op can't do without.
@@ -57,9 +64,13 @@ class Attributes {
   auto end() const { return entries_.end(); }
 
  private:
+  // Equal literals mostly are one text.
+  static bool is_same(std::string_view a, std::string_view b) {
+    return (a.data() == b.data() && a.size() == b.size()) || a == b;
+  }
   const AttributeValue* find(std::string_view name) const {
     for (const Entry& entry : entries_)
-      if (entry.first == name) return &entry.second;
+      if (is_same(entry.first, name)) return &entry.second;
     return nullptr;
   }
   AttributeValue* find(std::string_view name) {

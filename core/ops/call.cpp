@@ -14,17 +14,22 @@ namespace simmesh {
 
 namespace {
 
+// By pointers: a span's iterators check every step, and each call asks.
+template <class Predicate>
+const Tensor* first_of(gsl::span<const Tensor> inputs, Predicate is_it) {
+  const Tensor* end = inputs.data() + inputs.size();
+  for (const Tensor* input = inputs.data(); input != end; ++input)
+    if (is_it(*input)) return input;
+  return nullptr;
+}
+
 // The first input whose attachment decides, or null.
 const Tensor* first_distributed(gsl::span<const Tensor> inputs) {
-  auto found = std::find_if(inputs.begin(), inputs.end(),
-                            [](const Tensor& input) { return input.distribution() != nullptr; });
-  return found == inputs.end() ? nullptr : &*found;
+  return first_of(inputs, [](const Tensor& input) { return input.distribution() != nullptr; });
 }
 
 const Tensor* first_tracked(gsl::span<const Tensor> inputs) {
-  auto found = std::find_if(inputs.begin(), inputs.end(),
-                            [](const Tensor& input) { return input.requires_grad(); });
-  return found == inputs.end() ? nullptr : &*found;
+  return first_of(inputs, [](const Tensor& input) { return input.requires_grad(); });
 }
 
 std::vector<Tensor> detached(gsl::span<const Tensor> inputs) {
@@ -71,19 +76,42 @@ void run_kernel(const OpCall& call, gsl::span<const Tensor> inputs, gsl::span<Te
   if (observe) (*observe)(call.op, OpObserver::Moment::after);
 }
 
-// Runs kernel or view rule on plain tensors, without the tape.
-std::vector<Tensor> run_plain(const OpCall& call) {
-  std::vector<Tensor> inputs = detached(call.inputs);
-  if (call.op.view) return call.op.view(inputs, call.attributes);
-  bool is_meta = std::any_of(inputs.begin(), inputs.end(),
-                             [](const Tensor& input) { return input.is_meta(); });
+// Runs the kernel on plain tensors that aren't on the tape.
+std::vector<Tensor> run_typed(const OpCall& call, gsl::span<const Tensor> inputs,
+                              const TensorTypes& types) {
+  bool is_meta = first_of(inputs, [](const Tensor& input) { return input.is_meta(); }) != nullptr;
   std::vector<Tensor> outputs;
-  for (const TensorType& type : call.op.shape(types_of(inputs), call.attributes))
+  outputs.reserve(types.size());
+  for (const TensorType& type : types)
     outputs.push_back(is_meta ? empty_meta(type.shape, type.dtype) : empty(type.shape, type.dtype));
   if (is_meta) return outputs;
   run_kernel(call, inputs, outputs);
   for (Tensor& output : outputs) output.storage()->set_changes(0);
   return outputs;
+}
+
+// Runs kernel or view rule on plain tensors, without the tape.
+std::vector<Tensor> run_plain(const OpCall& call) {
+  bool is_apart = !first_of(call.inputs, [](const Tensor& x) { return x.tracking() != nullptr; });
+  std::vector<Tensor> apart;
+  if (!is_apart) apart = detached(call.inputs);
+  gsl::span<const Tensor> inputs = is_apart ? call.inputs : apart;
+  if (call.op.view) return call.op.view(inputs, call.attributes);
+  return run_typed(call, inputs, call.op.shape(types_of(inputs), call.attributes));
+}
+
+bool is_attached(const Tensor& tensor) { return tensor.distribution() || tensor.tracking(); }
+
+bool are_of(gsl::span<const Tensor> tensors, const TensorTypes& types) {
+  if (tensors.size() != types.size()) return false;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const Tensor& tensor = tensors[i];
+    const TensorType& type = types[i];
+    if (tensor.dtype() != type.dtype || tensor.shape() != type.shape ||
+        tensor.is_defined() != type.is_defined)
+      return false;
+  }
+  return true;
 }
 
 std::vector<Tensor> compute(const OpCall& call) {
@@ -136,6 +164,16 @@ std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
   const Tensor* tracked = first_tracked(inputs);
   if (tracked && grad_enabled()) tracked->tracking()->record(call, outputs);
   return outputs;
+}
+
+std::vector<Tensor> call_known(const Op& op, gsl::span<const Tensor> inputs,
+                               const Attributes& attributes, KnownTypes& known) {
+  if (op.view || first_of(inputs, is_attached)) return call(op, inputs, attributes);
+  if (known.outputs.empty() || !are_of(inputs, known.inputs)) {
+    known.inputs = types_of(inputs);
+    known.outputs = op.shape(known.inputs, attributes);
+  }
+  return run_typed({op, inputs, attributes}, inputs, known.outputs);
 }
 
 Tensor call_one(const Op& op, gsl::span<const Tensor> inputs, const Attributes& attributes) {

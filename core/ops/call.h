@@ -45,6 +45,18 @@ inline Tensor& call_in_place(const Op& op, Tensor& self, std::initializer_list<T
                        attributes);
 }
 
+// KnownTypes are the types of the inputs that an op was called with, and what its shape rule said
+// of them.
+struct KnownTypes {
+  TensorTypes inputs;
+  TensorTypes outputs;
+};
+
+// call_known is call for who calls an op with the same attributes again and again: the shape rule
+// is asked only where the inputs' types aren't the known ones, which are kept.
+std::vector<Tensor> call_known(const Op& op, gsl::span<const Tensor> inputs,
+                               const Attributes& attributes, KnownTypes& known);
+
 // infer_types returns the types of the outputs without computing them.
 TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
                         const Attributes& attributes = {});

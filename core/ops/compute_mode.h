@@ -19,8 +19,9 @@ ComputeMode& compute_mode();
 inline bool grad_enabled() { return compute_mode().grad_enabled; }
 
 // current_arithmetic returns how sums add up here: the innermost ArithmeticScope's, else the
-// World's, else canonical.
-const Arithmetic& current_arithmetic();
+// World's, else canonical. Who has the mode at hand saves looking for it.
+const Arithmetic& current_arithmetic(const ComputeMode& mode);
+inline const Arithmetic& current_arithmetic() { return current_arithmetic(compute_mode()); }
 
 // UnroundedSums keeps sums in its scope as they are before rounding: of products, reductions,
 // additions, scatters and collectives, in exact arithmetic. The unrounded sum stays behind the
@@ -34,7 +35,11 @@ const Arithmetic& current_arithmetic();
 //   DTensor y = from_local(part, mesh, {Partial(ReduceOp::sum)});  // y has one device's bits
 class UnroundedSums {
  public:
-  explicit UnroundedSums(bool keeps = true);
+  explicit UnroundedSums(bool keeps = true) : UnroundedSums(keeps, compute_mode()) {}
+  // In the mode of the rank that runs.
+  UnroundedSums(bool keeps, ComputeMode& mode) : mode_(mode), before_(mode.keeps_unrounded) {
+    mode_.keeps_unrounded = keeps;
+  }
   ~UnroundedSums() { mode_.keeps_unrounded = before_; }
   UnroundedSums(const UnroundedSums&) = delete;
   UnroundedSums& operator=(const UnroundedSums&) = delete;
@@ -45,9 +50,10 @@ class UnroundedSums {
 };
 
 // keeps_unrounded says whether the innermost scope keeps sums, and the arithmetic is exact.
-inline bool keeps_unrounded() {
-  return compute_mode().keeps_unrounded && current_arithmetic().is_exact();
+inline bool keeps_unrounded(const ComputeMode& mode) {
+  return mode.keeps_unrounded && current_arithmetic(mode).is_exact();
 }
+inline bool keeps_unrounded() { return keeps_unrounded(compute_mode()); }
 
 // GradMode switches recording on or off for a scope.
 //
@@ -55,7 +61,11 @@ inline bool keeps_unrounded() {
 //   add_(weight, step);   // not recorded
 class GradMode {
  public:
-  explicit GradMode(bool enabled);
+  explicit GradMode(bool enabled) : GradMode(enabled, compute_mode()) {}
+  // In the mode of the rank that runs.
+  GradMode(bool enabled, ComputeMode& mode) : mode_(mode), before_(mode.grad_enabled) {
+    mode_.grad_enabled = enabled;
+  }
   ~GradMode() { mode_.grad_enabled = before_; }
   GradMode(const GradMode&) = delete;
   GradMode& operator=(const GradMode&) = delete;
@@ -69,6 +79,7 @@ class GradMode {
 class NoGrad : public GradMode {
  public:
   NoGrad() : GradMode(false) {}
+  explicit NoGrad(ComputeMode& mode) : GradMode(false, mode) {}
 };
 
 // ArithmeticScope lets sums in its scope add up in another way than the World says. The arithmetic

@@ -1,7 +1,6 @@
 #include "core/ops/promotion.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "core/check/error.h"
 
@@ -37,20 +36,29 @@ DType promote_types(DType a, DType b) {
   return bytes_per_element(a) > bytes_per_element(b) ? a : b;
 }
 
-DType result_type(gsl::span<const TensorType> tensors, gsl::span<const Number> numbers) {
-  MaybeDType with_dims, without_dims, of_numbers;
-  for (const TensorType& tensor : tensors) {
-    if (!tensor.is_defined) continue;
-    MaybeDType& same = tensor.shape.empty() ? without_dims : with_dims;
-    same = merged(same, tensor.dtype);
-  }
-  for (const Number& number : numbers)
-    of_numbers = merged(of_numbers, number.is_floating() ? DType::float32
+void Promotion::take(DType dtype, bool has_dims) {
+  MaybeDType& same = has_dims ? with_dims_ : without_dims_;
+  same = merged(same, dtype);
+}
+
+void Promotion::take(const Number& number) {
+  of_numbers_ = merged(of_numbers_, number.is_floating() ? DType::float32
                                     : number.is_bool()   ? DType::boolean
                                                          : DType::int64);
-  MaybeDType result = by_kind(with_dims, by_kind(without_dims, of_numbers));
+}
+
+DType Promotion::result() const {
+  MaybeDType result = by_kind(with_dims_, by_kind(without_dims_, of_numbers_));
   SIMMESH_CHECK(result, "no operand to take a dtype from");
   return *result;
+}
+
+DType result_type(gsl::span<const TensorType> tensors, gsl::span<const Number> numbers) {
+  Promotion promotion;
+  for (const TensorType& tensor : tensors)
+    if (tensor.is_defined) promotion.take(tensor.dtype, !tensor.shape.empty());
+  for (const Number& number : numbers) promotion.take(number);
+  return promotion.result();
 }
 
 DType result_type(const Tensor& a, const Tensor& b) {

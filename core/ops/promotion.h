@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "core/ops/number.h"
 #include "core/ops/op.h"
 
@@ -7,6 +9,18 @@ namespace simmesh {
 
 // promote_types returns the least dtype that both dtypes convert to: torch.promote_types.
 DType promote_types(DType a, DType b);
+
+// Promotion takes the operands of an elementwise op one by one; result_type says how.
+class Promotion {
+ public:
+  void take(DType dtype, bool has_dims);
+  void take(const Number& number);
+  // result is the dtype that they have in common. Without any operand it breaks a contract.
+  DType result() const;
+
+ private:
+  std::optional<DType> with_dims_, without_dims_, of_numbers_;
+};
 
 // result_type returns the dtype that operands of an elementwise op have in common, as
 // torch.result_type does. The kinds of dtypes are bool < integer < floating. A tensor without dims

@@ -5,6 +5,7 @@
 #include <gsl/span>
 #include <vector>
 
+#include "core/memory/owner_count.h"
 #include "core/tensor/shape.h"
 
 namespace simmesh {
@@ -31,7 +32,7 @@ class AttachedViews {
 
 // Tracking is what the tape keeps with a tensor that takes part in differentiation: core/autograd
 // has the one implementation. All copies of a tensor share it.
-class Tracking : public boost::intrusive_ref_counter<Tracking> {
+class Tracking : public boost::intrusive_ref_counter<Tracking, OwnerCount> {
  public:
   virtual ~Tracking() = default;
   virtual bool requires_grad() const = 0;
@@ -49,7 +50,7 @@ using TrackingPtr = boost::intrusive_ptr<Tracking>;
 // Distribution is what a tensor has that is cut over the ranks of a mesh: `sharding` has the one
 // implementation, which runs an op on the local parts. Such a tensor has the logical shape and no
 // storage.
-class Distribution : public boost::intrusive_ref_counter<Distribution> {
+class Distribution : public boost::intrusive_ref_counter<Distribution, OwnerCount> {
  public:
   virtual ~Distribution() = default;
   virtual std::vector<Tensor> dispatch(const OpCall& call) const = 0;

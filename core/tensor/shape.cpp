@@ -6,8 +6,10 @@
 
 namespace simmesh {
 
-std::int64_t element_count(DimSpan shape) {
-  // By pointers: a span's iterators check every step, and each new tensor asks.
+namespace {
+
+// Of any sizes.
+std::int64_t checked_element_count(DimSpan shape) {
   const std::int64_t* sizes = shape.data();
   std::int64_t count = 1;
   bool overflow = false, is_empty = false, is_negative = false;
@@ -27,13 +29,31 @@ std::int64_t element_count(DimSpan shape) {
   return count;
 }
 
+}  // namespace
+
+// By pointers: a span's iterators check every step, and each new tensor asks. A product of two
+// numbers below 2^31 doesn't overflow.
+std::int64_t element_count(DimSpan shape) {
+  std::int64_t count = 1;
+  const std::int64_t* end = shape.data() + shape.size();
+  for (const std::int64_t* size = shape.data(); size != end; ++size) {
+    if ((std::uint64_t(count) | std::uint64_t(*size)) >> 31 != 0) [[unlikely]]
+      return checked_element_count(shape);
+    count *= *size;
+  }
+  return count;
+}
+
 Strides contiguous_strides(DimSpan shape) {
-  Strides strides(shape.size(), boost::container::default_init);
-  const std::int64_t* sizes = shape.data();
+  Strides strides;
+  const std::int64_t* end = shape.data() + shape.size();
+  for (const std::int64_t* size = shape.data(); size != end; ++size) strides.push_back(*size);
+  std::int64_t* out = strides.data();
   std::int64_t stride = 1;
   for (std::size_t dim = shape.size(); dim-- > 0;) {
-    strides[dim] = stride;
-    stride *= std::max<std::int64_t>(sizes[dim], 1);
+    std::int64_t size = out[dim];
+    out[dim] = stride;
+    stride *= std::max<std::int64_t>(size, 1);
   }
   return strides;
 }

@@ -6,11 +6,10 @@
 #include <gsl/span>
 #include <string>
 
+#include "core/tensor/dims.h"
+
 namespace simmesh {
 
-// Dims is a short list of integers: sizes, strides, offsets or mesh dims. Up to six are kept in
-// place.
-using Dims = boost::container::small_vector<std::int64_t, 6>;
 using Shape = Dims;
 using Strides = Dims;
 using DimSpan = gsl::span<const std::int64_t>;

@@ -62,9 +62,9 @@ void launch_copy(const char* name, const Tensor& read, const Tensor& written) {
   launch_kernel(*clock, {.name = name, .reads = {&from, 1}, .writes = {&to, 1}});
 }
 
-std::size_t bytes_of(DimSpan shape, DType dtype) {
+std::size_t bytes_of(std::int64_t count, DimSpan shape, DType dtype) {
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(element_count(shape), std::int64_t(bytes_per_element(dtype)), &bytes))
+  if (__builtin_mul_overflow(count, std::int64_t(bytes_per_element(dtype)), &bytes))
     raise(ErrorKind::value_error, "tensor/empty", "expected fewer than 2^63 bytes, got {}{}",
           to_string(dtype), to_string(shape));
   return std::size_t(bytes);
@@ -103,10 +103,13 @@ Tensor Tensor::detach() const {
 }
 
 Tensor::Tensor(StoragePtr storage, DType dtype, DimSpan shape)
+    : Tensor(std::move(storage), dtype, shape, simmesh::element_count(shape)) {}
+
+Tensor::Tensor(StoragePtr storage, DType dtype, DimSpan shape, std::int64_t count)
     : storage_(std::move(storage)),
       shape_(shape.data(), shape.data() + shape.size()),
       strides_(contiguous_strides(shape)),
-      count_(simmesh::element_count(shape)),
+      count_(count),
       dtype_(dtype) {}
 
 bool Tensor::is_contiguous() const {
@@ -229,13 +232,14 @@ Tensor Tensor::clone() const {
 }
 
 Tensor empty(DimSpan shape, DType dtype) {
-  return Tensor(Storage::make(bytes_of(shape, dtype)), dtype,
-                Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape), 0);
+  std::int64_t count = element_count(shape);
+  return Tensor(Storage::make(bytes_of(count, shape, dtype)), dtype, shape, count);
 }
 
 Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {
-  return Tensor(Storage::make_unbacked(bytes_of(shape, dtype), charged), dtype,
-                Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape), 0);
+  return Tensor(Storage::make_unbacked(bytes_of(element_count(shape), shape, dtype), charged),
+                dtype, Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape),
+                0);
 }
 
 Tensor zeros(DimSpan shape, DType dtype) {

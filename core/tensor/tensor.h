@@ -108,6 +108,10 @@ class Tensor {
   Tensor clone() const;
 
  private:
+  friend Tensor empty(DimSpan shape, DType dtype);
+
+  // A contiguous tensor of known count.
+  Tensor(StoragePtr storage, DType dtype, DimSpan shape, std::int64_t count);
   void check_access(DType dtype) const;
   [[noreturn]] void refuse_dim(std::int64_t dim) const;
   Tensor distributed_part() const;

@@ -17,7 +17,27 @@ namespace {
 
 constexpr std::string_view source = "sharding/dispatch";
 
-using Inputs = boost::container::small_vector<std::optional<DTensor>, 4>;
+// Inputs are the inputs of a call as distributed tensors, null for those that are absent.
+class Inputs {
+ public:
+  std::size_t size() const { return tensors_.size(); }
+  const DTensor* operator[](std::size_t index) const { return tensors_[index]; }
+  auto begin() const { return tensors_.begin(); }
+  auto end() const { return tensors_.end(); }
+  DistributedInputs all() const { return {tensors_.data(), tensors_.size()}; }
+
+  void add(const DTensor* tensor) { tensors_.push_back(tensor); }
+  // own keeps a tensor that isn't one of the call's.
+  const DTensor* own(DTensor tensor) {
+    owned_.push_back(std::make_unique<DTensor>(std::move(tensor)));
+    return owned_.back().get();
+  }
+  void replace(std::size_t index, DTensor tensor) { tensors_[index] = own(std::move(tensor)); }
+
+ private:
+  boost::container::small_vector<const DTensor*, 4> tensors_;
+  std::vector<std::unique_ptr<DTensor>> owned_;
+};
 
 const Tensor& first_distributed(const OpCall& call) {
   for (const Tensor& input : call.inputs)
@@ -50,12 +70,13 @@ Inputs distributed_inputs(const OpCall& call, const DTensor& first) {
   Inputs inputs;
   for (const Tensor& input : call.inputs) {
     if (!input.is_defined()) {
-      inputs.emplace_back();
+      inputs.add(nullptr);
     } else if (input.distribution()) {
-      inputs.push_back(DTensor::of(input));
-      check_mesh(*inputs.back(), first, call);
+      const DTensor& distributed = DTensor::in(input);
+      check_mesh(distributed, first, call);
+      inputs.add(&distributed);
     } else {
-      inputs.push_back(replicated(input, first, call));
+      inputs.add(inputs.own(replicated(input, first, call)));
     }
   }
   return inputs;
@@ -92,29 +113,32 @@ void bring_inputs(Inputs& inputs, const Propagation& propagation) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i] || inputs[i]->spec().sharding == *propagation.inputs[i]) continue;
     const Sharding& target = *propagation.inputs[i];
-    inputs[i] = with_parts(*inputs[i], target, propagation.output_types)
-                    .redistribute_local(target.placements, {.planner = PlannerChoice::as_operand,
-                                                            .order = target.order});
+    inputs.replace(i, with_parts(*inputs[i], target, propagation.output_types)
+                          .redistribute_local(target.placements,
+                                              {.planner = PlannerChoice::as_operand,
+                                               .order = target.order}));
   }
 }
 
-bool is_pending_sum(const std::optional<Sharding>& sharding) {
-  return sharding && std::any_of(sharding->placements.begin(), sharding->placements.end(),
-                                 [](const Placement& one) { return one.is_pending(); });
+using Pieces = boost::container::small_vector<Tensor, 4>;
+
+Pieces pieces_of(const Inputs& inputs) {
+  Pieces pieces;
+  for (const DTensor* input : inputs) {
+    if (input)
+      pieces.push_back(input->local());
+    else
+      pieces.emplace_back();
+  }
+  return pieces;
 }
 
-std::vector<Tensor> run_on_pieces(const OpCall& call, const Inputs& inputs, PropagatedCall& known,
-                                  Tensor& mask) {
+// Runs the op as its strategy says, where that is otherwise than on the pieces as they are.
+std::vector<Tensor> run_by_strategy(const OpCall& call, const Inputs& inputs, const Pieces& pieces,
+                                    PropagatedCall& known, Tensor& mask) {
   const ShardingStrategy& strategy = *known.propagation->strategy;
-  boost::container::small_vector<Tensor, 4> pieces;
-  for (const auto& input : inputs) pieces.push_back(input ? input->local() : Tensor());
-  UnroundedSums scope(keeps_unrounded() ||
-                      std::any_of(known.propagation->outputs.begin(),
-                                  known.propagation->outputs.end(), is_pending_sum));
-  if (!strategy.compute && !strategy.local_attributes)
-    return simmesh::call(call.op, pieces, call.attributes);
   std::vector<const DTensorSpec*> input_specs, output_specs;
-  for (const auto& input : inputs) input_specs.push_back(input ? &input->spec() : nullptr);
+  for (const DTensor* input : inputs) input_specs.push_back(input ? &input->spec() : nullptr);
   for (const auto& output : known.outputs)
     output_specs.push_back(output ? &output->spec() : nullptr);
   if (strategy.local_attributes && !known.local_attributes)
@@ -132,33 +156,62 @@ std::vector<Tensor> empty_pieces(const PropagatedCall& known) {
   return pieces;
 }
 
+// Makes distributed tensors of the pieces of outputs.
+void distribute(std::vector<Tensor>& pieces, const PropagatedCall& known, const Tensor& mask) {
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    if (known.outputs[i])
+      pieces[i] = known.outputs[i]->tensor_with_local(std::move(pieces[i]), mask);
+}
+
+const Tensor no_mask;
+
+std::vector<Tensor> run_on_pieces(const OpCall& call, const Inputs& inputs, PropagatedCall& known,
+                                  ComputeMode& mode) {
+  const ShardingStrategy& strategy = *known.propagation->strategy;
+  Pieces pieces = pieces_of(inputs);
+  UnroundedSums scope(known.has_pending_output || keeps_unrounded(mode), mode);
+  if (!strategy.compute && !strategy.local_attributes) {
+    std::vector<Tensor> outputs =
+        call_known(call.op, {pieces.data(), pieces.size()}, call.attributes, known.local_types);
+    distribute(outputs, known, no_mask);
+    return outputs;
+  }
+  Tensor mask;
+  std::vector<Tensor> outputs = run_by_strategy(call, inputs, pieces, known, mask);
+  distribute(outputs, known, mask);
+  return outputs;
+}
+
+std::vector<Tensor> outside_the_mesh(const PropagatedCall& known) {
+  std::vector<Tensor> outputs = empty_pieces(known);
+  distribute(outputs, known, no_mask);
+  return outputs;
+}
+
 }  // namespace
 
 std::vector<Tensor> dispatch(const OpCall& call) {
-  NoGrad mode;
+  ComputeMode& mode = compute_mode();
+  NoGrad scope(mode);
   const ShardingStrategy* strategy = strategy_of(call.op);
   if (strategy && strategy->decomposition) return strategy->decomposition(call);
-  DTensor first = DTensor::of(first_distributed(call));
+  const DTensor& first = DTensor::in(first_distributed(call));
   Inputs inputs = distributed_inputs(call, first);
-  std::optional<DTensor> out;
-  if (call.out) out = DTensor::of(*call.out);
-  bool keeps_bits = current_arithmetic().is_exact() && !keeps_unrounded();
-  PropagatedCall& known = propagated(call, inputs, out, keeps_bits);
+  const DTensor* out = call.out ? &DTensor::in(*call.out) : nullptr;
+  bool keeps_bits = !mode.keeps_unrounded && current_arithmetic(mode).is_exact();
+  PropagatedCall& known = propagated(call, inputs.all(), out, keeps_bits);
   std::optional<DispatchedOp> seen;
   if (DispatchScope::is_observed()) [[unlikely]]
     seen.emplace(seen_call(call, inputs, known));
   if (known.propagation->moves_inputs) bring_inputs(inputs, *known.propagation);
-  Tensor mask;
-  std::vector<Tensor> pieces = first.spec().groups->is_member()
-                                   ? run_on_pieces(call, inputs, known, mask)
-                                   : empty_pieces(known);
-  for (std::size_t i = 0; i < pieces.size(); ++i)
-    if (known.outputs[i]) pieces[i] = known.outputs[i]->with_local(pieces[i], mask).as_tensor();
+  std::vector<Tensor> outputs = first.spec().groups->is_member()
+                                    ? run_on_pieces(call, inputs, known, mode)
+                                    : outside_the_mesh(known);
   if (seen) [[unlikely]] {
-    seen->results = pieces;
+    seen->results = outputs;
     DispatchScope::emit(*seen);
   }
-  return pieces;
+  return outputs;
 }
 
 }  // namespace simmesh

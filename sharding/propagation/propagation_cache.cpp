@@ -53,45 +53,47 @@ struct ValueHash {
   }
 };
 
-std::size_t hash_of(const DTensor& tensor) {
-  std::size_t hash = std::size_t(tensor.dtype());
-  for (std::int64_t size : tensor.shape()) hash = mixed(hash, std::size_t(size));
-  for (const Placement& placement : tensor.placements())
-    hash = mixed(hash, std::size_t(placement.kind()) * 64 + std::size_t(placement.dim()));
-  return hash;
-}
-
-std::size_t hash_of(const OpCall& call, gsl::span<const std::optional<DTensor>> inputs) {
+std::size_t hash_of(const OpCall& call, DistributedInputs inputs) {
   std::size_t hash = reinterpret_cast<std::uintptr_t>(&call.op) + std::size_t(call.destination);
-  for (const auto& input : inputs) hash = mixed(hash, input ? hash_of(*input) : 1);
-  for (const auto& [name, value] : call.attributes)
-    hash = mixed(hash, std::visit(ValueHash(), value));
+  for (const DTensor* input : inputs) hash = mixed(hash, input ? input->place_hash() : 1);
+  for (const auto& [name, value] : call.attributes) {
+    const auto* integer = std::get_if<std::int64_t>(&value);
+    hash = mixed(hash, integer ? std::size_t(*integer) : std::visit(ValueHash(), value));
+  }
   return hash ^ (hash >> 32);
 }
 
-bool lie_alike(const std::optional<DTensor>& a, const std::optional<DTensor>& b) {
-  return a ? b && a->lies_like(*b) : !b;
+bool lie_alike(const std::optional<DTensor>& known, const DTensor* given) {
+  return known ? given && known->lies_like(*given) : !given;
 }
 
-bool answers(const PropagatedCall& known, const OpCall& call,
-             gsl::span<const std::optional<DTensor>> inputs, const std::optional<DTensor>& out,
-             bool keeps_bits) {
+// Names are literals, and equal ones mostly are one text.
+bool is_same(const Attributes::Entry& a, const Attributes::Entry& b) {
+  bool same_text = a.first.data() == b.first.data() && a.first.size() == b.first.size();
+  if (!same_text && a.first != b.first) return false;
+  const auto* integer = std::get_if<std::int64_t>(&a.second);
+  const auto* other = std::get_if<std::int64_t>(&b.second);
+  return integer && other ? *integer == *other : a.second == b.second;
+}
+
+bool answers(const PropagatedCall& known, const OpCall& call, DistributedInputs inputs,
+             const DTensor* out, bool keeps_bits) {
   return known.op == &call.op && known.destination == call.destination &&
          known.keeps_bits == keeps_bits &&
-         std::equal(known.inputs.begin(), known.inputs.end(), inputs.begin(), inputs.end(),
-                    lie_alike) &&
+         std::equal(known.inputs.begin(), known.inputs.end(), inputs.data(),
+                    inputs.data() + inputs.size(), lie_alike) &&
          lie_alike(known.out, out) &&
          std::equal(known.attributes.begin(), known.attributes.end(), call.attributes.begin(),
-                    call.attributes.end());
+                    call.attributes.end(), is_same);
 }
 
-PropagationRequest request_of(const OpCall& call, gsl::span<const std::optional<DTensor>> inputs,
-                              const std::optional<DTensor>& out, bool keeps_bits) {
+PropagationRequest request_of(const OpCall& call, DistributedInputs inputs, const DTensor* out,
+                              bool keeps_bits) {
   PropagationRequest request{.op = &call.op,
                              .attributes = call.attributes,
                              .destination = call.destination,
                              .keeps_bits = keeps_bits};
-  for (const auto& input : inputs) {
+  for (const DTensor* input : inputs) {
     if (input) {
       request.inputs.push_back({input->shape(), input->dtype()});
       request.given.push_back(input->spec().sharding);
@@ -120,17 +122,19 @@ std::shared_ptr<const Propagation> found_in_world(const PropagationRequest& requ
 }
 
 // The group of ranks is that of the first tensor.
-std::shared_ptr<MeshGroups> groups_of(gsl::span<const std::optional<DTensor>> inputs,
-                                      const std::optional<DTensor>& out) {
-  for (const auto& input : inputs)
+std::shared_ptr<MeshGroups> groups_of(DistributedInputs inputs, const DTensor* out) {
+  for (const DTensor* input : inputs)
     if (input) return input->spec().groups;
   return out->spec().groups;
 }
 
-std::unique_ptr<PropagatedCall> made(const OpCall& call,
-                                     gsl::span<const std::optional<DTensor>> inputs,
-                                     const std::optional<DTensor>& out, bool keeps_bits,
-                                     std::size_t hash) {
+bool is_pending(const std::optional<Sharding>& sharding) {
+  return sharding && std::any_of(sharding->placements.begin(), sharding->placements.end(),
+                                 [](const Placement& one) { return one.is_pending(); });
+}
+
+std::unique_ptr<PropagatedCall> made(const OpCall& call, DistributedInputs inputs,
+                                     const DTensor* out, bool keeps_bits, std::size_t hash) {
   auto result = std::make_unique<PropagatedCall>(PropagatedCall{
       .hash = hash,
       .op = &call.op,
@@ -138,10 +142,12 @@ std::unique_ptr<PropagatedCall> made(const OpCall& call,
       .destination = call.destination,
       .keeps_bits = keeps_bits,
       .propagation = found_in_world(request_of(call, inputs, out, keeps_bits), hash)});
-  for (const auto& input : inputs)
+  for (const DTensor* input : inputs)
     result->inputs.push_back(input ? std::optional(input->with_local({})) : std::nullopt);
   if (out) result->out = out->with_local({});
   const Propagation& propagation = *result->propagation;
+  result->has_pending_output =
+      std::any_of(propagation.outputs.begin(), propagation.outputs.end(), is_pending);
   auto groups = groups_of(inputs, out);
   for (std::size_t i = 0; i < propagation.outputs.size(); ++i) {
     auto& output = result->outputs.emplace_back();
@@ -163,8 +169,8 @@ PropagationCacheInfo world_propagation_cache_info() {
   return {cache.hits(), cache.misses(), cache.size()};
 }
 
-PropagatedCall& propagated(const OpCall& call, gsl::span<const std::optional<DTensor>> inputs,
-                           const std::optional<DTensor>& out, bool keeps_bits) {
+PropagatedCall& propagated(const OpCall& call, DistributedInputs inputs, const DTensor* out,
+                           bool keeps_bits) {
   RankPropagations& known = this_rank().state<RankPropagations>();
   std::size_t hash = hash_of(call, inputs);
   RankPropagations::Set& set = known.sets[hash % set_count];

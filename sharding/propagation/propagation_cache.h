@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/ops/call.h"
 #include "sharding/bounded_cache.h"
 #include "sharding/dtensor.h"
 #include "sharding/propagation/propagation.h"
@@ -35,13 +36,18 @@ struct PropagatedCall {
   std::vector<std::optional<DTensor>> inputs;  // any that lay so, without elements
   std::optional<DTensor> out;
   std::shared_ptr<const Propagation> propagation;
+  bool has_pending_output = false;
   std::vector<std::optional<DTensor>> outputs;  // what the outputs lie like
   std::optional<Attributes> local_attributes;   // once they are known
+  KnownTypes local_types;                       // of the pieces that the op runs on
 };
 
-// propagated returns what propagate says of a call on distributed tensors; nothing stands for
-// inputs that are absent. The answer is valid until the rank's next call.
-PropagatedCall& propagated(const OpCall& call, gsl::span<const std::optional<DTensor>> inputs,
-                           const std::optional<DTensor>& out, bool keeps_bits);
+// DistributedInputs are the inputs of a call, null for those that are absent.
+using DistributedInputs = gsl::span<const DTensor* const>;
+
+// propagated returns what propagate says of a call on distributed tensors, of which out may be
+// null. The answer is valid until the rank's next call.
+PropagatedCall& propagated(const OpCall& call, DistributedInputs inputs, const DTensor* out,
+                           bool keeps_bits);
 
 }  // namespace simmesh

@@ -46,6 +46,30 @@ TEST(DTensor, FullTensorUndoesDistributeTensor) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
+// An op takes the place of one tensor for that of another, or its result is on the tape or has
+// another piece than the op gave it.
+TEST(DTensor, OpsReadAndMakeTensorsWithoutCopies) {
+  Outcome outcome = run(2, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2});
+    DTensor x = distribute_tensor(zeros({4, 3}, DType::float32), mesh, {Shard(0)});
+    DTensor alike = distribute_tensor(zeros({4, 3}, DType::float32), mesh, {Shard(0)});
+    EXPECT_TRUE(x.lies_like(alike));
+    EXPECT_EQ(x.place_hash(), alike.place_hash());
+    EXPECT_NE(x.place_hash(), x.redistribute({Replicate()}).place_hash());
+    EXPECT_NE(x.place_hash(),
+              distribute_tensor(zeros({4, 4}, DType::float32), mesh, {Shard(0)}).place_hash());
+    x.set_requires_grad();
+    Tensor tensor = x;
+    EXPECT_FALSE(DTensor::in(tensor).requires_grad());
+    EXPECT_EQ(&DTensor::in(tensor).local(), &x.local());
+    Tensor made = x.tensor_with_local(full({2, 3}, DType::float32, 5), Tensor());
+    EXPECT_FALSE(made.requires_grad());
+    EXPECT_TRUE(DTensor(made).lies_like(x));
+    rank.expect_same_bits(DTensor(made).full_tensor(), full({4, 3}, DType::float32, 5));
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
 // Without the broadcast, ranks that hold different tensors would cut different ones.
 TEST(DTensor, TheFirstRankSendsUnlessToldNotTo) {
   Outcome outcome = run(4, [](Rank& rank) {

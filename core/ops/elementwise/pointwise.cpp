@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-Attributes with_alpha(Number alpha) { return {{"alpha", alpha.attribute()}}; }
+Attributes with_alpha(Number alpha) { return Attributes::of("alpha", alpha.attribute()); }
 
 void check_alpha(std::string_view op, DType common, const Attributes& attributes) {
   auto alpha = number_in(attributes, "alpha");
@@ -204,6 +204,13 @@ const Op reciprocal_op =
                   .result = PointwiseResult::floating,
                   .loops = floating_loops<1>([](auto x) { return decltype(x)(1) / x; })});
 
+bool is_one(const Number& number) {
+  return !number.is_floating() && !number.is_bool() && number.as<std::int64_t>() == 1;
+}
+
+// The arguments of most sums, made once.
+const Attributes with_alpha_one = with_alpha(1);
+
 const Op* const pointwise_list[] = {&add_op,      &sub_op,       &rsub_op, &mul_op, &div_op,
                                     &div_mode_op, &remainder_op, &fmod_op, &pow_op, &pow_tensor_op,
                                     &neg_op,      &abs_op,       &sign_op, &sgn_op, &reciprocal_op};
@@ -226,12 +233,14 @@ Attributes with_rounding(Attributes attributes, RoundingMode rounding) {
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b, Number alpha) {
+  if (is_one(alpha)) return call_one(add_op, {a, b}, with_alpha_one);
   return call_one(add_op, {a, b}, with_alpha(alpha));
 }
 Tensor add(const Tensor& a, Number b, Number alpha) {
   return call_one(add_op, {a}, with_other(b, alpha));
 }
 Tensor sub(const Tensor& a, const Tensor& b, Number alpha) {
+  if (is_one(alpha)) return call_one(sub_op, {a, b}, with_alpha_one);
   return call_one(sub_op, {a, b}, with_alpha(alpha));
 }
 Tensor sub(const Tensor& a, Number b, Number alpha) {

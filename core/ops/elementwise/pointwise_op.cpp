@@ -1,6 +1,7 @@
 #include "core/ops/elementwise/pointwise_op.h"
 
 #include <algorithm>
+#include <boost/container/static_vector.hpp>
 #include <memory>
 
 #include "core/ops/promotion.h"
@@ -12,6 +13,7 @@ namespace {
 
 // Elements of a chunk: what stays in the first-level cache.
 constexpr std::size_t chunk_max = 1024;
+constexpr std::size_t operands_max = std::tuple_size_v<decltype(PointwiseChunk::operands)>;
 
 template <class F>
 decltype(auto) visit_compute_type(ComputeType type, F&& f) {
@@ -87,18 +89,19 @@ class OperandReader {
       : width_(bytes_per_element(dtype_of_type(type))),
         chunk_(std::min(chunk_max, std::size_t(out.element_count()))) {
     if (!operand.tensor.is_defined()) {
-      fill(visit_compute_type(
-               type, [&]<class C>(C) { return tensor_of<C>({}, {operand.number.as<C>()}); }),
-           type);
+      visit_compute_type(type, [&]<class C>(C) {
+        std::fill_n(reinterpret_cast<C*>(constants()), chunk_, operand.number.as<C>());
+      });
     } else if (operand.tensor.element_count() == 1) {
-      fill(operand.tensor, type);
+      const Tensor& value = operand.tensor;
+      load_of(value.dtype(), type)({value.data(), 0, chunk_}, constants());
     } else {
       read(operand.tensor, type, out.shape());
     }
   }
 
   const std::byte* next(std::size_t count) {
-    if (constant_) return buffer_.get();
+    if (constants_) return constants_;
     if (direct_) {
       const std::byte* begin = data_;
       data_ += count * width_;
@@ -116,10 +119,14 @@ class OperandReader {
   }
 
  private:
-  void fill(const Tensor& value, ComputeType type) {
-    constant_ = true;
-    buffer_ = std::make_unique<std::byte[]>(chunk_ * width_);
-    load_of(value.dtype(), type)({value.data(), 0, chunk_}, buffer_.get());
+  // Where a chunk of equal elements goes: few have room in place.
+  std::byte* constants() {
+    constants_ = few_constants_.data();
+    if (chunk_ * width_ > few_constants_.size()) {
+      buffer_ = std::make_unique_for_overwrite<std::byte[]>(chunk_ * width_);
+      constants_ = buffer_.get();
+    }
+    return constants_;
   }
 
   void read(const Tensor& tensor, ComputeType type, const Shape& shape) {
@@ -127,7 +134,7 @@ class OperandReader {
     direct_ =
         tensor.dtype() == dtype_of_type(type) && tensor.shape() == shape && tensor.is_contiguous();
     if (direct_) return;
-    buffer_ = std::make_unique<std::byte[]>(chunk_ * width_);
+    buffer_ = std::make_unique_for_overwrite<std::byte[]>(chunk_ * width_);
     load_ = load_of(tensor.dtype(), type);
     element_bytes_ = std::int64_t(bytes_per_element(tensor.dtype()));
     std::size_t added = shape.size() - tensor.shape().size();
@@ -169,32 +176,44 @@ class OperandReader {
 
   std::size_t width_;
   std::size_t chunk_;
-  bool constant_ = false;
   bool direct_ = false;
+  std::byte* constants_ = nullptr;  // null for what isn't constant
   std::unique_ptr<std::byte[]> buffer_;
   const std::byte* data_ = nullptr;
   Load load_ = nullptr;
   std::int64_t element_bytes_ = 0;
   std::int64_t offset_ = 0;
   Dims sizes_, strides_, index_;
+  alignas(16) std::array<std::byte, 256> few_constants_;
 };
 
-// The dtype that the promoting operands have in common.
-DType common_dtype(const std::vector<PointwiseSlot>& slots, gsl::span<const TensorType> inputs,
-                   const Attributes& attributes) {
-  boost::container::small_vector<TensorType, 4> tensors;
-  boost::container::small_vector<Number, 4> numbers;
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (!slots[i].promotes) continue;
-    if (i < inputs.size() && inputs[i].is_defined)
-      tensors.push_back(inputs[i]);
-    else if (auto number = number_in(attributes, slots[i].name))
-      numbers.push_back(*number);
-  }
-  return result_type({tensors.data(), tensors.size()}, {numbers.data(), numbers.size()});
+void take(Promotion& promotion, const Tensor& tensor) {
+  promotion.take(tensor.dtype(), !tensor.shape().empty());
+}
+void take(Promotion& promotion, const TensorType& type) {
+  promotion.take(type.dtype, !type.shape.empty());
 }
 
-DType operand_dtype(const PointwiseOp& op, gsl::span<const TensorType> inputs,
+bool is_given(const Tensor& tensor) { return tensor.is_defined(); }
+bool is_given(const TensorType& type) { return type.is_defined; }
+
+// The dtype that the promoting operands have in common. Inputs are tensors or their types.
+template <class Input>
+DType common_dtype(const std::vector<PointwiseSlot>& slots, gsl::span<const Input> inputs,
+                   const Attributes& attributes) {
+  Promotion promotion;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (!slots[i].promotes) continue;
+    if (i < inputs.size() && is_given(inputs[i]))
+      take(promotion, inputs[i]);
+    else if (auto number = number_in(attributes, slots[i].name))
+      promotion.take(*number);
+  }
+  return promotion.result();
+}
+
+template <class Input>
+DType operand_dtype(const PointwiseOp& op, gsl::span<const Input> inputs,
                     const Attributes& attributes) {
   DType common = common_dtype(op.slots, inputs, attributes);
   bool widens = op.result == PointwiseResult::floating && !is_floating_point(common);
@@ -216,6 +235,42 @@ PointwiseOperand operand_of(const Number& number, DType common, bool compares) {
   return {converted(full({}, DType::float64, number.as<double>()), common)};
 }
 
+// Computes an op of few elements whose operands are numbers or lie as the loop reads them, as those
+// of small programs do: nothing is converted, and nothing taken from the heap. Returns false for
+// other operands.
+bool compute_directly(const PointwiseOp& op, gsl::span<const Tensor> inputs,
+                      const Attributes& attributes, ComputeType type, Tensor& out) {
+  constexpr std::size_t number_bytes_max = 256;
+  DType dtype = dtype_of_type(type);
+  PointwiseChunk chunk{.count = std::size_t(out.element_count())};
+  if (out.dtype() != dtype || chunk.count == 0 ||
+      chunk.count * bytes_per_element(dtype) > number_bytes_max)
+    return false;
+  alignas(16) std::array<std::array<std::byte, number_bytes_max>, operands_max> numbers;
+  for (std::size_t i = 0; i < op.slots.size(); ++i) {
+    const PointwiseSlot& slot = op.slots[i];
+    if (i < inputs.size() && inputs[i].is_defined()) {
+      const Tensor& input = inputs[i];
+      // The result is contiguous, so its strides are those of what lies as it does.
+      if (input.dtype() != dtype || input.shape() != out.shape() ||
+          input.strides() != out.strides())
+        return false;
+      chunk.operands[i] = input.data();
+      continue;
+    }
+    auto number = number_in(attributes, slot.name);
+    if (!number) number = slot.otherwise;
+    if (!number) return false;
+    visit_compute_type(type, [&]<class C>(C) {
+      std::fill_n(reinterpret_cast<C*>(numbers[i].data()), chunk.count, number->as<C>());
+    });
+    chunk.operands[i] = numbers[i].data();
+  }
+  chunk.result = out.mutable_data();
+  op.loops(type, attributes)(chunk);
+  return true;
+}
+
 }  // namespace
 
 ComputeType compute_type_of(DType dtype) {
@@ -226,8 +281,7 @@ ComputeType compute_type_of(DType dtype) {
 void compute_pointwise(const PointwiseRequest& request, Tensor& out) {
   auto left = std::size_t(out.element_count());
   if (left == 0) return;
-  std::vector<OperandReader> readers;
-  readers.reserve(request.operands.size());
+  boost::container::static_vector<OperandReader, operands_max> readers;
   for (const PointwiseOperand& operand : request.operands)
     readers.emplace_back(operand, request.type, out);
 
@@ -235,7 +289,7 @@ void compute_pointwise(const PointwiseRequest& request, Tensor& out) {
   bool direct = out.dtype() == dtype_of_type(request.type);
   std::size_t chunk_size = std::min(chunk_max, left);
   std::vector<std::byte> buffer(direct ? 0 : chunk_size * sizeof(double));
-  Store store = store_of(out.dtype(), request.type);
+  Store store = direct ? nullptr : store_of(out.dtype(), request.type);
   std::byte* target = out.mutable_data();
   while (left > 0) {
     PointwiseChunk chunk{.count = std::min(chunk_size, left)};
@@ -259,9 +313,12 @@ Op pointwise_op(PointwiseOp definition) {
   };
   auto kernel = [op](gsl::span<const Tensor> inputs, const Attributes& attributes,
                      gsl::span<Tensor> outputs) {
-    DType common = operand_dtype(*op, types_of(inputs), attributes);
+    DType common = operand_dtype(*op, inputs, attributes);
+    ComputeType type = compute_type_of(common);
+    if (op->in_double && type == ComputeType::float32) type = ComputeType::float64;
+    if (compute_directly(*op, inputs, attributes, type, outputs[0])) return;
     bool compares = op->result == PointwiseResult::boolean;
-    std::vector<PointwiseOperand> operands;
+    boost::container::static_vector<PointwiseOperand, operands_max> operands;
     for (std::size_t i = 0; i < op->slots.size(); ++i) {
       const PointwiseSlot& slot = op->slots[i];
       if (i < inputs.size() && inputs[i].is_defined()) {
@@ -274,9 +331,9 @@ Op pointwise_op(PointwiseOp definition) {
         operands.push_back(operand_of(number ? *number : *slot.otherwise, common, compares));
       }
     }
-    ComputeType type = compute_type_of(common);
-    if (op->in_double && type == ComputeType::float32) type = ComputeType::float64;
-    compute_pointwise({.operands = operands, .type = type, .loop = op->loops(type, attributes)},
+    compute_pointwise({.operands = {operands.data(), operands.size()},
+                       .type = type,
+                       .loop = op->loops(type, attributes)},
                       outputs[0]);
   };
   return {.name = op->name, .shape = shape, .kernel = kernel};

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <initializer_list>
 #include <string_view>
 #include <vector>
@@ -30,32 +31,35 @@ class OpTable {
   // The lists must outlive the table.
   using Family = gsl::span<const OfOp<Value>>;
   explicit OpTable(std::initializer_list<Family> families) {
+    std::size_t count = 0;
+    for (const Family& family : families) count += family.size();
+    entries_.resize(std::bit_ceil(2 * count + 1));
     for (const Family& family : families)
       for (const OfOp<Value>& entry : family) {
         const Op* op = find_op(entry.op);
         SIMMESH_CHECK(op, "a table of ops names {}, which is no op", entry.op);
-        entries_.push_back({op, &entry.value});
+        Entry& place = entries_[place_of(*op)];
+        SIMMESH_CHECK(!place.op, "a table of ops names {} twice", op->name);
+        place = {op, &entry.value};
       }
-    std::sort(entries_.begin(), entries_.end(), comes_before);
-    for (std::size_t i = 1; i < entries_.size(); ++i)
-      SIMMESH_CHECK(entries_[i - 1].op != entries_[i].op, "a table of ops names {} twice",
-                    entries_[i].op->name);
   }
 
-  // find returns what is known of an op, null where nothing is.
-  const Value* find(const Op& op) const {
-    auto found =
-        std::lower_bound(entries_.begin(), entries_.end(), Entry{&op, nullptr}, comes_before);
-    return found != entries_.end() && found->op == &op ? found->value : nullptr;
-  }
+  // find returns what is known of an op, null where nothing is. Each call of an op asks.
+  const Value* find(const Op& op) const { return entries_[place_of(op)].value; }
 
  private:
   struct Entry {
-    const Op* op;
-    const Value* value;
+    const Op* op = nullptr;
+    const Value* value = nullptr;
   };
-  static bool comes_before(const Entry& a, const Entry& b) {
-    return std::less<const Op*>()(a.op, b.op);
+
+  // Where an op stands, or would: the first place from its hash on that no other op has. More than
+  // half of the places are free.
+  std::size_t place_of(const Op& op) const {
+    std::size_t mask = entries_.size() - 1;
+    std::size_t place = reinterpret_cast<std::uintptr_t>(&op) * 0x9E3779B97F4A7C15u >> 32;
+    while (entries_[place & mask].op && entries_[place & mask].op != &op) ++place;
+    return place & mask;
   }
 
   std::vector<Entry> entries_;

@@ -51,6 +51,53 @@ TEST(Call, AGradientRuleMayOnlyReadWhatTheOpSaves) {
   EXPECT_THROW(backward(y, {.gradients = {two()}}), ContractViolation);
 }
 
+// A shape rule that is asked each time costs more than a small kernel; one that isn't asked of
+// other inputs gives them the shape of the first.
+TEST(Call, KnownAsksTheShapeRuleOncePerTypes) {
+  Op op = scaling_op();
+  int asked = 0;
+  op.shape = [&](auto inputs, const Attributes&) {
+    ++asked;
+    return TensorTypes{inputs[0]};
+  };
+  KnownTypes known;
+  auto scaled = [&](const Tensor& x) {
+    return call_known(op, {&x, 1}, {{"factor", 3.0}}, known).front();
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(same_bits(scaled(two()), tensor_of<float>({2}, {9, 12})));
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(same_bits(scaled(tensor_of<float>({1}, {5})), tensor_of<float>({1}, {15})));
+  EXPECT_TRUE(same_bits(scaled(tensor_of<double>({1}, {5})), tensor_of<double>({1}, {15})));
+  EXPECT_EQ(asked, 3);
+}
+
+// What call does besides the shape rule is left out: the tape, or the meta device.
+TEST(Call, KnownRecordsTheTapeAndRunsNoKernelOfMetaTensors) {
+  Op op = scaling_op();
+  KnownTypes known;
+  Tensor x = two();
+  set_requires_grad(x);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(call_known(op, {&x, 1}, {}, known).front().requires_grad());
+    Tensor plain = two();
+    EXPECT_FALSE(call_known(op, {&plain, 1}, {}, known).front().requires_grad());
+  }
+  op.kernel = [](auto, const Attributes&, auto) { FAIL() << "the kernel ran"; };
+  Tensor meta = empty_meta(Dims{2}, DType::float32);
+  EXPECT_TRUE(call_known(op, {&meta, 1}, {}, known).front().is_meta());
+}
+
+// An op's refusal is kept as if it were an answer.
+TEST(Call, KnownRefusesEachTime) {
+  Op op = scaling_op();
+  op.shape = [](auto, const Attributes&) -> TensorTypes {
+    raise(ErrorKind::value_error, "my::scaled", "expected another shape");
+  };
+  KnownTypes known;
+  Tensor x = two();
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(call_known(op, {&x, 1}, {}, known), Error);
+}
+
 TEST(Call, OfMetaTensorsRunsNoKernel) {
   Op op = scaling_op();
   op.kernel = [](auto, const Attributes&, auto) { FAIL() << "the kernel ran"; };

@@ -55,6 +55,36 @@ TEST(Pointwise, CrossesChunks) {
       ASSERT_EQ(values[std::size_t(r * columns + c)], double(c * rows + r) + double(c) / 2);
 }
 
+// Few elements that lie as the loop reads them are computed where they lie, others through buffers:
+// an element's bits must not tell which.
+TEST(Pointwise, AnElementHasTheSameBitsAmongFewAndMany) {
+  std::int64_t most = 130;
+  Tensor counted = empty({most}, DType::int64);
+  for (std::int64_t i = 0; i < most; ++i)
+    counted.mutable_values<std::int64_t>()[std::size_t(i)] = i;
+  for (DType dtype : {DType::float32, DType::float64, DType::int64, DType::bfloat16}) {
+    Tensor x = to(add(mul(counted, 7), -40), dtype), y = to(rsub(counted, 30), dtype);
+    auto results = [&](const Tensor& a, const Tensor& b) {
+      return std::vector<Tensor>{add(a, b, 3),      mul(a, b), sub(a, 2),
+                                 clamp(a, -20, 50), gt(a, b),  neg(a)};
+    };
+    std::vector<Tensor> whole = results(x, y);
+    for (std::int64_t count : {1, 31, 32, 33, 63, 64, 65, 130}) {
+      Tensor::Narrow first{.dim = 0, .start = 0, .length = count};
+      Tensor a = x.narrow(first).clone(), b = y.narrow(first).clone();
+      Tensor two = empty({count, 2}, dtype);
+      Tensor apart = two.narrow({.dim = 1, .start = 1, .length = 1}).squeeze(1);
+      copy_(apart, a);
+      for (const Tensor& read : {a, apart}) {
+        std::vector<Tensor> few = results(read, b);
+        for (std::size_t i = 0; i < whole.size(); ++i)
+          EXPECT_TRUE(same_bits(few[i], whole[i].narrow(first).clone()))
+              << to_string(dtype) << ", result " << i << " of " << count;
+      }
+    }
+  }
+}
+
 TEST(Pointwise, OfNothingIsNothing) {
   EXPECT_EQ(to_string((zeros({0, 3}, DType::float32) + zeros({3}, DType::float32)).shape()),
             "[0, 3]");

@@ -16,6 +16,17 @@ TEST(OpTable, FindsWhatItsFamiliesSayOfAnOp) {
   EXPECT_EQ(table.find(*find_op("bmm")), nullptr);
 }
 
+// An op that stands where another one's hash leads is lost.
+TEST(OpTable, FindsEveryOpOfTheLibrary) {
+  std::vector<OfOp<std::size_t>> lengths;
+  for (const Op* op : all_ops()) lengths.push_back({op->name, op->name.size()});
+  OpTable<std::size_t> table({lengths});
+  for (const Op* op : all_ops()) {
+    ASSERT_NE(table.find(*op), nullptr) << op->name;
+    EXPECT_EQ(*table.find(*op), op->name.size()) << op->name;
+  }
+}
+
 // An op is known by its address: another op may have the name of one of the library's.
 TEST(OpTable, KnowsNoOpOfAnotherOwner) {
   Op namesake = *find_op("mm");

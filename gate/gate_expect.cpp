@@ -13,6 +13,14 @@
 
 namespace simmesh {
 
+GateSameAs read_other_run(GateTable table, const ExpectUse& use) {
+  GateSameAs other{.layout = read_gate_layout(table, "mesh", GateWorld().ranks_max())};
+  if (auto parallel = table.table("parallel"))
+    other.parallel = read_gate_parallel(*parallel, other.layout, use.model);
+  table.finish();
+  return other;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,14 +36,6 @@ GateSameAs same_as_word(const std::string& word, const ExpectUse& use) {
   return other;
 }
 
-GateSameAs same_as_table(GateTable table, const ExpectUse& use) {
-  GateSameAs other{.layout = read_gate_layout(table, "mesh", GateWorld().ranks_max())};
-  if (auto parallel = table.table("parallel"))
-    other.parallel = read_gate_parallel(*parallel, other.layout, use.model);
-  table.finish();
-  return other;
-}
-
 std::vector<GateSameAs> read_same_as(GateTable& table, const ExpectUse& use) {
   constexpr std::string_view words[] = {"single_device", "replicate", "fsdp", "zero0",
                                         "zero1",         "zero2",     "zero3"};
@@ -47,7 +47,7 @@ std::vector<GateSameAs> read_same_as(GateTable& table, const ExpectUse& use) {
                     fmt::format("key 'expect.same_as': expected '{}' or a table with mesh and "
                                 "parallel, got '{}'",
                                 fmt::join(words, "', '"), entry.text.substr(0, 40)));
-    result.push_back(entry.table ? same_as_table(*entry.table, use)
+    result.push_back(entry.table ? read_other_run(*entry.table, use)
                                  : same_as_word(entry.text, use));
     result.back().place = entry.place;
   }

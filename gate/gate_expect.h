@@ -53,6 +53,9 @@ struct ExpectUse {
   std::int64_t steps;
 };
 
+// read_other_run reads a table with mesh, names and parallel.
+GateSameAs read_other_run(GateTable table, const ExpectUse& use);
+
 // read_gate_expect reads the table. A file of events is looked for in the folder of the gate.
 GateExpect read_gate_expect(GateTable& table, const ExpectUse& use);
 

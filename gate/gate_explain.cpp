@@ -202,6 +202,14 @@ std::string same_as_entry(const GateSameAs& other) {
                      texts(other.layout.names), parallel);
 }
 
+std::string checkpoint_text(const std::optional<GateCheckpoint>& checkpoint) {
+  if (!checkpoint) return "";
+  Table table("checkpoint");
+  table.add("save_at", checkpoint->save_at);
+  table.add("resume_on", same_as_entry(checkpoint->resume_on));
+  return table.text();
+}
+
 std::string optimizer_text(const OptimizerSpec& spec) {
   if (const auto* sgd = std::get_if<optim::SgdOptions>(&spec))
     return fmt::format(
@@ -298,7 +306,7 @@ std::string explain(const GateFile& gate) {
   return text + mesh.text() + world.text() + model_text(gate.model) + data_text(gate) +
          parallel_text(gate.parallel) + train_text(gate.train) + arithmetic.text() +
          device_text(gate.device) + expect_text(gate.expect, gate.world.shapes_only) +
-         faults_text(gate.faults);
+         faults_text(gate.faults) + checkpoint_text(gate.checkpoint);
 }
 
 }  // namespace simmesh

@@ -181,6 +181,8 @@ void check_world(GateTable& top, const GateFile& gate) {
       if (expect->has(key)) expect->reject(key, needs_data);
   auto faults = top.table("faults");
   if (faults && faults->has("flip_bit")) faults->reject("flip_bit", needs_data);
+  if (gate.checkpoint)
+    top.reject("checkpoint", "no such table in a gate with world.shapes_only, which has no data");
   if (!gate.world.fold) return;
   if (!gate.faults.empty())
     top.reject("faults", "no such table in a gate with world.fold, where most ranks don't run");
@@ -204,6 +206,7 @@ GateFile GateFile::run_as(const GateSameAs& other) const {
   gate.parallel = other.parallel;
   gate.expect = GateExpect();
   gate.faults.clear();
+  gate.checkpoint.reset();
   return gate;
 }
 
@@ -215,9 +218,8 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   gate.title = top.text("title", "");
   gate.mesh_place = top.place();
   for (const char* key : {"mesh", "world", "model", "data", "parallel", "train", "arithmetic",
-                          "expect", "faults", "device"})
+                          "expect", "faults", "device", "checkpoint"})
     top.has(key);
-  top.refuse("checkpoint", "checkpoints");
   top.finish();
   if (auto world = top.table("world")) gate.world = read_gate_world(*world);
   if (auto mesh = top.table("mesh")) {
@@ -244,6 +246,9 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
   if (gate.expect.exposed_us_max > 0 && !gate.device)
     top.table("expect")->reject("exposed_us_max",
                                 "no such key in a gate without the table [device]");
+  if (auto checkpoint = top.table("checkpoint"))
+    gate.checkpoint = read_gate_checkpoint(
+        *checkpoint, {gate.mesh, gate.parallel, node, gate.train.steps});
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   check_split(top, gate);

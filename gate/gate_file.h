@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/gate_checkpoint.h"
 #include "gate/gate_device.h"
 #include "gate/gate_expect.h"
 #include "gate/gate_fault.h"
@@ -57,12 +58,14 @@ struct GateFile {
   std::string arithmetic = "canonical";
   GateExpect expect;
   std::vector<GateFault> faults;
+  std::optional<GateCheckpoint> checkpoint;
 
   std::int64_t ranks() const { return element_count(mesh.shape); }
   // parts is the number of ranks that rows are cut over.
   std::int64_t parts() const { return parallel.parts(mesh); }
   ModelUse model_use() const;
-  // run_as returns the gate in another form of parallelism, without [expect] and [faults].
+  // run_as returns the gate in another form of parallelism, without [expect], [faults] and
+  // [checkpoint].
   GateFile run_as(const GateSameAs& other) const;
 };
 

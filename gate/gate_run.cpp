@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "checkpoint/load.h"
+#include "checkpoint/save.h"
+#include "checkpoint/store/memory_store.h"
 #include "collectives/comm_debug_mode.h"
 #include "core/check/bits_hash.h"
 #include "core/engine/random_stream.h"
@@ -13,6 +16,9 @@
 namespace simmesh {
 
 namespace {
+
+// How many steps a saved run has made.
+constexpr const char* step_name = "step";
 
 // Attention blocks with checkpointing need more than the default of the largest worlds.
 std::size_t stack_bytes(std::int64_t ranks) { return ranks > 65536 ? 256 * 1024 : 0; }
@@ -169,6 +175,17 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       at_memory = [&own](const std::string& when, const zero::MemoryUse& memory) {
         own.memory.emplace_back(when, memory);
       };
+    if (request.save_to)
+      form.save = [&](checkpoint::StateDict& state) {
+        state.add(step_name, gate_.train.steps);
+        checkpoint::save(state, *request.save_to);
+      };
+    if (request.load_from)
+      form.load = [&](checkpoint::StateDict& state) {
+        state.add(step_name, std::int64_t(0));
+        checkpoint::load(state, *request.load_from);
+        return state.number(step_name);
+      };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form), at_memory);
     if (reports) keep_results(rank, request, result, own);
   };
@@ -185,6 +202,16 @@ GateRun GateRunner::run(const Request& request) const {
 GateRun GateRunner::run_as(const GateSameAs& other) const {
   GateFile gate = gate_.run_as(other);
   return GateRunner(gate, options_).run({.keep_record = true});
+}
+
+GateRun GateRunner::resumed(const GateCheckpoint& checkpoint, const RunRecord& expected) const {
+  checkpoint::Location location = {std::make_shared<checkpoint::MemoryStore>(), "state"};
+  GateFile before = gate_.run_as({.layout = gate_.mesh, .parallel = gate_.parallel});
+  before.train.steps = checkpoint.save_at;
+  GateRun saved = GateRunner(before, options_).run({.save_to = location});
+  if (!saved.outcome.ok()) return saved;
+  GateFile after = gate_.run_as(checkpoint.resume_on);
+  return GateRunner(after, options_).run({.expected = {&expected}, .load_from = location});
 }
 
 Schedule GateRunner::schedule_at(std::uint64_t i) const {

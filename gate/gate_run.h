@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/location.h"
 #include "collectives/collective_call.h"
 #include "core/engine/run_words.h"
 #include "core/engine/world.h"
@@ -71,6 +72,8 @@ class GateRunner {
     bool record_choices = false;
     // The run writes the trace file of the options, if there is one.
     bool is_traced = false;
+    // A run that saves its state at the end, and one that goes on from such a state.
+    std::optional<checkpoint::Location> save_to = {}, load_from = {};
   };
 
   // world_options returns the options of the world of the mesh.
@@ -82,6 +85,11 @@ class GateRunner {
   GateRun run(const Request& request) const;
   // run_as trains on another mesh, in another form of parallelism, and keeps the record.
   GateRun run_as(const GateSameAs& other) const;
+
+  // resumed trains the steps before the checkpoint, saves it in memory, and goes on from it as the
+  // table says; its ranks compare what they give with the record. Where the first part fails the
+  // result is that run.
+  GateRun resumed(const GateCheckpoint& checkpoint, const RunRecord& expected) const;
 
   // schedule_at returns schedule number i of the gate: number 0 is that of the options, the others
   // are alternately seeded and priority schedules, with seeds drawn from the seed of the options.

@@ -52,12 +52,14 @@ class Checks {
       if (others_.back().run.outcome.ok())
         request.expected.push_back(&*others_.back().run.ranks[0].record);
     }
+    request.keep_record = gate_.checkpoint.has_value();
     base_ = runner_.run(request);
     take_figures();
     check_run();
     if (base_.outcome.ok() && gate_.world.fold) check_fold();
     if (base_.outcome.ok()) {
       for (const Other& other : others_) check_same_as(other);
+      if (gate_.checkpoint) check_resume();
       if (gate_.expect.schedules > 1) check_schedules();
       check_collectives();
       check_events();
@@ -147,6 +149,23 @@ class Checks {
                                difference->where, reason_of(*difference)));
     add(name, true, "the bits of " + what,
         fmt::format("the same in {} tensors on each rank", other.run.ranks[0].record->size()));
+  }
+
+  void check_resume() {
+    RunRecord expected = from_step(*base_.ranks[0].record, gate_.checkpoint->save_at);
+    GateRun run = runner_.resumed(*gate_.checkpoint, expected);
+    std::string name = gate_.checkpoint->name();
+    if (!run.outcome.ok()) {
+      result_.failure = report_of(run.outcome);
+      return add(name, false, "a run that goes on", ending_of(run.outcome));
+    }
+    for (const RankFindings& found : run.ranks)
+      if (const auto& difference = found.differences[0])
+        return add(name, false, difference->expected,
+                   fmt::format("{} on rank {}: {}", difference->actual, found.rank,
+                               difference->where));
+    add(name, true, "the bits of the run that never stopped",
+        fmt::format("the same in {} tensors on each rank", expected.size()));
   }
 
   // Says why an unused parameter differs; empty for any other difference.
@@ -329,11 +348,11 @@ void expect_checks(const GateFile& gate) {
   bool checks = !expect.same_as.empty() || expect.schedules > 1 || !expect.collectives.empty() ||
                 expect.peak_bytes_max > 0 || !expect.loss.empty() || !expect.hash.empty() ||
                 !expect.events.list.empty() || expect.unused_gathers >= 0 ||
-                expect.exposed_us_max > 0 || !gate.faults.empty() || gate.device;
+                expect.exposed_us_max > 0 || !gate.faults.empty() || gate.device || gate.checkpoint;
   if (!checks)
     throw BadGate(gate.file + ":1:1",
                   "expected a gate that checks something: a key of [expect], a fault in [faults] "
-                  "or the table [device], got none of them");
+                  "or a table [device] or [checkpoint], got none of them");
 }
 
 GateResult run_gate(const GateFile& gate, const GateRunOptions& options) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "checkpoint/training_state.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "sharding/clip.h"
@@ -61,6 +62,8 @@ class LocalEngine final : public TrainingEngine {
     optimizer_->step();
     optimizer_->zero_grad();
   }
+
+  checkpoint::StateDict state() override { return checkpoint::state_dict(model_, *optimizer_); }
 
   void report(TrainingResult& result) override {
     std::vector<nn::NamedTensor> parameters, states;

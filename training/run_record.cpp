@@ -76,10 +76,11 @@ Difference missing_or_extra(const RunRecord& expected, std::size_t index,
 
 std::vector<nn::NamedTensor> named_results(const TrainingResult& result) {
   std::vector<nn::NamedTensor> named;
-  for (std::size_t step = 0; step < result.losses.size(); ++step) {
-    named.emplace_back(fmt::format("step {} loss", step), result.losses[step].detach());
-    named.emplace_back(fmt::format("step {} gradient norm", step), result.norms[step].detach());
-    for (const auto& [name, gradient] : result.gradients[step])
+  for (std::size_t i = 0; i < result.losses.size(); ++i) {
+    std::int64_t step = result.first_step + std::int64_t(i);
+    named.emplace_back(fmt::format("step {} loss", step), result.losses[i].detach());
+    named.emplace_back(fmt::format("step {} gradient norm", step), result.norms[i].detach());
+    for (const auto& [name, gradient] : result.gradients[i])
       named.emplace_back(fmt::format("step {} gradient of {}", step, name), gradient);
   }
   for (const auto& [name, tensor] : result.parameters)
@@ -87,6 +88,17 @@ std::vector<nn::NamedTensor> named_results(const TrainingResult& result) {
   for (const auto& [name, tensor] : result.optimizer_state)
     named.emplace_back("optimizer state " + name, tensor);
   return named;
+}
+
+RunRecord from_step(const RunRecord& record, std::int64_t first_step) {
+  RunRecord later;
+  for (const RecordedTensor& tensor : record) {
+    bool is_earlier = false;
+    for (std::int64_t step = 0; step < first_step; ++step)
+      is_earlier |= tensor.name.starts_with(fmt::format("step {} ", step));
+    if (!is_earlier) later.push_back(tensor);
+  }
+  return later;
 }
 
 void record_results(Rank& rank, const std::vector<nn::NamedTensor>& results) {

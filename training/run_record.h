@@ -26,6 +26,9 @@ using RunRecord = std::vector<RecordedTensor>;
 // block0.attn.wq.weight".
 std::vector<nn::NamedTensor> named_results(const TrainingResult& result);
 
+// from_step returns a record without the steps before one: what a run gives that goes on there.
+RunRecord from_step(const RunRecord& record, std::int64_t first_step);
+
 // record_results folds named results into the data hash of the rank.
 void record_results(Rank& rank, const std::vector<nn::NamedTensor>& results);
 

@@ -116,8 +116,17 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
                                                             : make_local_engine(*model, task, form);
   TrainingResult result;
   std::vector<LossSum> sums;
-  for (std::int64_t step = 0; step < task.steps; ++step)
+  if (form.load) {
+    checkpoint::StateDict state = engine->state();
+    result.first_step = form.load(state);
+    engine->state_loaded();
+  }
+  for (std::int64_t step = result.first_step; step < task.steps; ++step)
     sums.push_back(run_step(*model, *engine, task, form, step, result));
+  if (form.save) {
+    checkpoint::StateDict state = engine->state();
+    form.save(state);
+  }
   if (form.after_training) form.after_training();
   if (!form.reports) return {};
   for (LossSum& sum : sums) result.losses.push_back(sum.value(task, form));

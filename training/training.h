@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "checkpoint/state_dict.h"
 #include "core/nn/model_node.h"
 #include "core/optim/adam.h"
 #include "core/optim/clip.h"
@@ -133,6 +134,10 @@ struct ParallelForm {
   bool reports = true;
   // Called before and after operations that only gather what is reported.
   std::function<void(bool begins)> at_report = {};
+  // Called before the first step: loads a checkpoint into the state of the run, and returns the step
+  // with which to go on. save is called after the last step.
+  std::function<std::int64_t(checkpoint::StateDict& state)> load = {};
+  std::function<void(checkpoint::StateDict& state)> save = {};
   // Called after the last step, before the losses are added up over ranks.
   std::function<void()> after_training = {};
   // all_sum adds a tensor over the ranks that take different parts.
@@ -145,6 +150,7 @@ struct ParallelForm {
 // clipping, and the state at the end. Copies of gradients and gathered tensors are in host memory,
 // which isn't charged to the rank.
 struct TrainingResult {
+  std::int64_t first_step = 0;
   std::vector<Tensor> losses;  // float64, without dims
   std::vector<Tensor> norms;
   // The gradients of each step after clipping, one per parameter.

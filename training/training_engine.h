@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "checkpoint/state_dict.h"
 #include "training/training.h"
 
 namespace simmesh {
@@ -18,6 +19,10 @@ class TrainingEngine {
   // step makes the optimiser's step, and adds the norm and the gradients of the step to the result
   // if the run reports them.
   virtual void step(TrainingResult& result) = 0;
+  // state returns what a checkpoint of the run has to hold; tensors are those of the run, so that a
+  // load fills them. state_loaded is called after that.
+  virtual checkpoint::StateDict state() = 0;
+  virtual void state_loaded() {}
   // report adds the parameters and the optimiser's state.
   virtual void report(TrainingResult& result) = 0;
 };

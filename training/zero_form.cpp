@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "checkpoint/training_state.h"
 #include "collectives/collectives.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
@@ -60,6 +61,9 @@ class ZeroEngine final : public TrainingEngine {
     result.norms.push_back(norm);
     result.gradients.push_back(std::move(gradients));
   }
+
+  checkpoint::StateDict state() override { return checkpoint::state_dict(engine_); }
+  void state_loaded() override { engine_.masters_changed(); }
 
   void report(TrainingResult& result) override {
     Ledger::Uncharged host;

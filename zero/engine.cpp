@@ -111,6 +111,14 @@ LrScheduler* Engine::lr_scheduler() const {
   return state_->lr_scheduler ? &*state_->lr_scheduler : nullptr;
 }
 
+std::vector<MasterShard> Engine::master_shards() const { return state_->stage->master_shards(); }
+
+void Engine::masters_changed() { state_->stage->masters_changed(); }
+
+optim::LossScaler* Engine::loss_scaler() const {
+  return state_->scaler ? &*state_->scaler : nullptr;
+}
+
 std::vector<double> Engine::get_lr() const { return optimizer().learning_rates(); }
 
 Tensor Engine::safe_get_full_fp32_param(std::string_view name) const {

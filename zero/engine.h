@@ -8,6 +8,7 @@
 
 #include "collectives/process_group.h"
 #include "core/nn/module.h"
+#include "core/optim/loss_scaler.h"
 #include "core/optim/optimizer.h"
 #include "zero/config.h"
 #include "zero/lr_scheduler.h"
@@ -83,6 +84,14 @@ class Engine {
   LrScheduler* lr_scheduler() const;
   // get_lr returns the learning rates of the next step, one per group of the optimiser.
   std::vector<double> get_lr() const;
+
+  // master_shards says which elements of a parameter each of the masters holds, for whoever saves
+  // or loads them and the optimiser's state. masters_changed lets the parameters be what the masters
+  // are, after a load has changed these. All members call it.
+  std::vector<MasterShard> master_shards() const;
+  void masters_changed();
+  // loss_scaler keeps the loss scale; null without loss scaling.
+  optim::LossScaler* loss_scaler() const;
 
   // These return a whole tensor of a parameter, by its name: its master, a tensor of the
   // optimiser's state such as "exp_avg", and, between backward and step, the mean of its gradient

@@ -99,6 +99,18 @@ class FlatStage final : public Stage {
   const std::vector<nn::NamedTensor>& masters() const override { return masters_; }
   optim::Optimizer& optimizer() const override { return *optimizer_; }
 
+  std::vector<MasterShard> master_shards() override {
+    std::vector<MasterShard> shards;
+    for (const OwnedPiece& piece : partition_.pieces())
+      shards.push_back({piece.parameter, piece.first, piece.first + piece.count});
+    return shards;
+  }
+
+  void masters_changed() override {
+    NoGrad mode;
+    publish();
+  }
+
   Tensor full_fp32_param(std::size_t parameter) override {
     const OwnedPiece* piece = partition_.piece_of(parameter);
     if (!partition_.has(parameter))

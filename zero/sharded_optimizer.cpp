@@ -191,6 +191,16 @@ void ShardedOptimizer::refresh(ParamId param) {
   if (own.storage() != master.storage()) copy_(master, converted(own, master.dtype()));
 }
 
+void ShardedOptimizer::masters_changed() {
+  NoGrad mode;
+  bring_back();
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    Tensor own = params_[ParamId(i)].own_part();
+    const Tensor& master = masters_[i].second;
+    if (own.storage() != master.storage()) copy_(own, converted(master.detach(), own.dtype()));
+  }
+}
+
 std::int64_t ShardedOptimizer::master_bytes() const {
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < masters_.size(); ++i)

@@ -31,6 +31,9 @@ class ShardedOptimizer {
   // refresh takes a master from the shard, which somebody has changed.
   void refresh(ParamId param);
 
+  // masters_changed lets the shards be what the masters are, after somebody has changed these.
+  void masters_changed();
+
   // bring_back makes masters and state readable where they lie in a file between steps.
   void bring_back();
 

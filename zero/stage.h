@@ -34,6 +34,12 @@ struct StepResult {
   std::optional<double> norm = {};
 };
 
+// MasterShard says which elements of a parameter, in row-major order, a master holds: [begin, end).
+struct MasterShard {
+  std::size_t parameter = 0;  // its index in the module's parameters
+  std::int64_t begin = 0, end = 0;
+};
+
 // Stage is what an engine does differently in each stage of ZeRO: who holds which part of the
 // gradients, the masters and the optimiser's state, and when what is communicated. The engine
 // counts micro-batches and keeps the loss scale.
@@ -53,6 +59,12 @@ class Stage {
   // masters are what the optimiser works on.
   virtual const std::vector<nn::NamedTensor>& masters() const = 0;
   virtual optim::Optimizer& optimizer() const = 0;
+
+  // master_shards says what each of the masters holds, and brings masters and the optimiser's state
+  // back from files. masters_changed lets the parameters be what the masters are, after somebody has
+  // changed these. All members of the group call it.
+  virtual std::vector<MasterShard> master_shards() = 0;
+  virtual void masters_changed() = 0;
 
   // Each returns a whole tensor of a parameter, by its index in the module's parameters: the
   // master, a tensor of the optimiser's state, or, between backward and step, the mean gradient

@@ -74,6 +74,18 @@ class Stage0 final : public Stage {
   const std::vector<nn::NamedTensor>& masters() const override { return masters_; }
   optim::Optimizer& optimizer() const override { return *optimizer_; }
 
+  std::vector<MasterShard> master_shards() override {
+    std::vector<MasterShard> shards;
+    for (std::size_t i = 0; i < masters_.size(); ++i)
+      shards.push_back({i, 0, masters_[i].second.element_count()});
+    return shards;
+  }
+
+  void masters_changed() override {
+    NoGrad mode;
+    copy_to_parameters();
+  }
+
   Tensor full_fp32_param(std::size_t parameter) override {
     return masters_[parameter].second.detach();
   }

@@ -11,6 +11,7 @@
 #include "core/tensor/convert.h"
 #include "zero/leaf_modules.h"
 #include "zero/module_state.h"
+#include "zero/shard_layout.h"
 
 namespace simmesh::zero {
 
@@ -246,6 +247,25 @@ Tensor Stage3::whole_of(std::size_t parameter, const Tensor& own) const {
   copy_(part, own.detach());
   Tensor whole = group_.size() == 1 ? padded : all_gather(padded, {.dim = 0}, group_);
   return whole.narrow({0, 0, param.numel()}).contiguous().view(param.shape());
+}
+
+std::vector<MasterShard> Stage3::master_shards() {
+  std::vector<MasterShard> shards;
+  if (!optimizer_) return shards;
+  optimizer_->bring_back();
+  for (std::size_t i = 0; i < params_->size(); ++i) {
+    const PartitionedParam& param = (*params_)[ParamId(i)];
+    ShardLayout layout{.numel = param.numel(), .ranks = group_.size()};
+    shards.push_back({i, layout.begin(group_.rank()), layout.end(group_.rank())});
+  }
+  return shards;
+}
+
+void Stage3::masters_changed() {
+  coordinator_->release_all();
+  optimizer_->masters_changed();
+  params_->drop_secondaries();
+  gather_persistent();
 }
 
 Tensor Stage3::full_fp32_param(std::size_t parameter) {

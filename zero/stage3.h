@@ -65,6 +65,8 @@ class Stage3 final : public Stage {
   StepResult step(double loss_scale) override;
   const std::vector<nn::NamedTensor>& masters() const override;
   optim::Optimizer& optimizer() const override;
+  std::vector<MasterShard> master_shards() override;
+  void masters_changed() override;
   Tensor full_fp32_param(std::size_t parameter) override;
   Tensor full_optimizer_state(std::size_t parameter, const std::string& key) override;
   Tensor full_grad(std::size_t parameter) override;

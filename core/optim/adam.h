@@ -52,6 +52,9 @@ class Adam : public Optimizer {
   explicit Adam(std::vector<Group> groups, WeightDecay decay = WeightDecay::added);
 
   void step() override;
+  std::vector<std::string> state_names(std::size_t) const override {
+    return {"exp_avg", "exp_avg_sq"};
+  }
   std::vector<double> learning_rates() const override;
   void set_learning_rates(const std::vector<double>& rates) override;
   // The coefficients of the two moments, one pair per group.

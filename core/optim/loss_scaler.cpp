@@ -19,6 +19,14 @@ LossScaler::LossScaler(const Options& options)
           options.scale, options.growth_interval, options.hysteresis);
 }
 
+void LossScaler::load_state(const State& state) {
+  scale_ = state.scale;
+  left_ = state.left;
+  steps_ = state.steps;
+  last_bad_ = state.last_bad;
+  skipped_ = state.skipped;
+}
+
 Tensor LossScaler::scaled(const Tensor& loss) const { return mul(loss, scale_); }
 
 bool LossScaler::unscale_(gsl::span<const Tensor> parameters) const {

@@ -32,6 +32,17 @@ class LossScaler {
 
   explicit LossScaler(const Options& options);
 
+  // State is what changes from step to step.
+  struct State {
+    double scale = 1.0;
+    std::int64_t left = 1;  // bad steps until the scale falls
+    std::int64_t steps = 0;
+    std::int64_t last_bad = -1;
+    std::int64_t skipped = 0;
+  };
+  State state() const { return {scale_, left_, steps_, last_bad_, skipped_}; }
+  void load_state(const State& state);
+
   double scale() const { return scale_; }
   std::int64_t skipped() const { return skipped_; }
 

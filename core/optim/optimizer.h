@@ -31,6 +31,8 @@ class Optimizer {
   virtual std::vector<double> learning_rates() const = 0;
   virtual void set_learning_rates(const std::vector<double>& rates) = 0;
 
+  // state_names returns the names of the tensors that a step keeps for a parameter, alphabetically.
+  virtual std::vector<std::string> state_names(std::size_t parameter) const = 0;
   // state returns the tensors kept for a parameter by name ("momentum_buffer", "exp_avg",
   // "exp_avg_sq"), in alphabetical order; empty before its first step.
   const std::map<std::string, Tensor>& state(std::size_t parameter) const {

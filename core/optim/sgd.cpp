@@ -74,6 +74,11 @@ void Sgd::step() {
   }
 }
 
+std::vector<std::string> Sgd::state_names(std::size_t parameter) const {
+  if (groups_[group_of(parameter)].options.momentum == 0.0) return {};
+  return {"momentum_buffer"};
+}
+
 std::vector<double> Sgd::learning_rates() const {
   std::vector<double> rates;
   for (const Group& group : groups_) rates.push_back(group.options.lr);

@@ -44,6 +44,7 @@ class Sgd final : public Optimizer {
   explicit Sgd(std::vector<Group> groups);
 
   void step() override;
+  std::vector<std::string> state_names(std::size_t parameter) const override;
   std::vector<double> learning_rates() const override;
   void set_learning_rates(const std::vector<double>& rates) override;
 

@@ -113,10 +113,10 @@ void bring_inputs(Inputs& inputs, const Propagation& propagation) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i] || inputs[i]->spec().sharding == *propagation.inputs[i]) continue;
     const Sharding& target = *propagation.inputs[i];
-    inputs.replace(i, with_parts(*inputs[i], target, propagation.output_types)
-                          .redistribute_local(target.placements,
-                                              {.planner = PlannerChoice::as_operand,
-                                               .order = target.order}));
+    inputs.replace(
+        i, with_parts(*inputs[i], target, propagation.output_types)
+               .redistribute_local(target.placements,
+                                   {.planner = PlannerChoice::as_operand, .order = target.order}));
   }
 }
 

@@ -106,7 +106,6 @@ TEST(GateFile, UnknownKeysNameTheNearest) {
 // Keys for features that this program doesn't have are refused by name.
 TEST(GateFile, RefusesWhatItDoesNotHave) {
   expect_bad("[parallel]\npipeline = {}\n", 2, "the key 'parallel.pipeline' needs");
-  expect_bad("[checkpoint]\nsave_at = 1\n", 1, "the key 'checkpoint' needs");
   expect_bad("[expect]\nsame_as = [\"zero4\"]\n", 2,
              "'zero3' or a table with mesh and parallel, got 'zero4'");
 }

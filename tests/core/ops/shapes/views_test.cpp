@@ -18,7 +18,7 @@ Tensor view_counted(const Shape& shape) {
   return arange(element_count(shape), DType::int64).view(shape);
 }
 
-std::string shape_of(const Tensor& x) { return to_string(DimSpan(x.shape())); }
+std::string sizes_of_view(const Tensor& x) { return to_string(DimSpan(x.shape())); }
 
 template <class F>
 ErrorKind error_of(F&& f) {
@@ -32,8 +32,8 @@ ErrorKind error_of(F&& f) {
 }
 
 TEST(Views, ViewInfersOneSize) {
-  EXPECT_EQ(shape_of(view(view_counted({2, 6}), {3, -1})), "[3, 4]");
-  EXPECT_EQ(shape_of(view(view_counted({}), {1, 1})), "[1, 1]");
+  EXPECT_EQ(sizes_of_view(view(view_counted({2, 6}), {3, -1})), "[3, 4]");
+  EXPECT_EQ(sizes_of_view(view(view_counted({}), {1, 1})), "[1, 1]");
   EXPECT_EQ(error_of([] { view(view_counted({6}), {-1, -1}); }), ErrorKind::runtime_error);
   EXPECT_EQ(error_of([] { view(view_counted({6}), {4, -1}); }), ErrorKind::runtime_error);
   EXPECT_EQ(error_of([] { view(view_counted({0, 2}), {0, -1}); }), ErrorKind::runtime_error);
@@ -47,7 +47,7 @@ TEST(Views, ViewKeepsStridesWhereTheyCanSayIt) {
   EXPECT_EQ(split.storage(), cut.storage());
   EXPECT_EQ(to_string(split.contiguous()),
             "int64[2, 2, 2, 2] {4, 5, 6, 7, 8, 9, 10, 11, 16, 17, 18, 19, 20, 21, 22, 23}");
-  EXPECT_EQ(shape_of(view(cut, {2, 8})), "[2, 8]");
+  EXPECT_EQ(sizes_of_view(view(cut, {2, 8})), "[2, 8]");
   EXPECT_EQ(error_of([&] { view(cut, {16}); }), ErrorKind::runtime_error);
   EXPECT_EQ(error_of([] {
               view(transpose(view_counted({2, 3}), 0, 1), {6});
@@ -64,25 +64,25 @@ TEST(Views, ReshapeEqualsTheContiguousViewForAllStrides) {
       for (const Shape& from : {Shape{2, 3, 2}, Shape{3, 2, 2}, Shape{1, 4, 3}, Shape{12, 1, 1}}) {
         Tensor x = permute(view_counted(from), order);
         EXPECT_TRUE(same_bits(reshape(x, shape), x.contiguous().view(shape)))
-            << shape_of(x) << " to " << to_string(DimSpan(shape));
+            << sizes_of_view(x) << " to " << to_string(DimSpan(shape));
       }
 }
 
 TEST(Views, FlattenAndUnflatten) {
-  EXPECT_EQ(shape_of(flatten(view_counted({2, 3, 4}), 1)), "[2, 12]");
-  EXPECT_EQ(shape_of(flatten(view_counted({2, 3, 4}), 0, 1)), "[6, 4]");
-  EXPECT_EQ(shape_of(flatten(view_counted({}))), "[1]");
-  EXPECT_EQ(shape_of(unflatten(view_counted({2, 12}), -1, {3, -1})), "[2, 3, 4]");
+  EXPECT_EQ(sizes_of_view(flatten(view_counted({2, 3, 4}), 1)), "[2, 12]");
+  EXPECT_EQ(sizes_of_view(flatten(view_counted({2, 3, 4}), 0, 1)), "[6, 4]");
+  EXPECT_EQ(sizes_of_view(flatten(view_counted({}))), "[1]");
+  EXPECT_EQ(sizes_of_view(unflatten(view_counted({2, 12}), -1, {3, -1})), "[2, 3, 4]");
 }
 
 TEST(Views, DimsChangePlaces) {
   EXPECT_EQ(to_string(t(view_counted({2, 3}))), "int64[3, 2] {0, 3, 1, 4, 2, 5}");
-  EXPECT_EQ(shape_of(permute(view_counted({2, 3, 4}), {-1, 0, 1})), "[4, 2, 3]");
-  EXPECT_EQ(shape_of(movedim(view_counted({2, 3, 4}), 0, -1)), "[3, 4, 2]");
-  EXPECT_EQ(shape_of(squeeze(view_counted({1, 3, 1}))), "[3]");
-  EXPECT_EQ(shape_of(squeeze(view_counted({1, 3, 1}), -1)), "[1, 3]");
-  EXPECT_EQ(shape_of(squeeze(view_counted({1, 3, 1}), 1)), "[1, 3, 1]");
-  EXPECT_EQ(shape_of(unsqueeze(view_counted({3}), -1)), "[3, 1]");
+  EXPECT_EQ(sizes_of_view(permute(view_counted({2, 3, 4}), {-1, 0, 1})), "[4, 2, 3]");
+  EXPECT_EQ(sizes_of_view(movedim(view_counted({2, 3, 4}), 0, -1)), "[3, 4, 2]");
+  EXPECT_EQ(sizes_of_view(squeeze(view_counted({1, 3, 1}))), "[3]");
+  EXPECT_EQ(sizes_of_view(squeeze(view_counted({1, 3, 1}), -1)), "[1, 3]");
+  EXPECT_EQ(sizes_of_view(squeeze(view_counted({1, 3, 1}), 1)), "[1, 3, 1]");
+  EXPECT_EQ(sizes_of_view(unsqueeze(view_counted({3}), -1)), "[3, 1]");
   EXPECT_EQ(error_of([] { transpose(view_counted({2}), 0, 1); }), ErrorKind::index_error);
   EXPECT_EQ(error_of([] { permute(view_counted({2, 3}), {0, 0}); }), ErrorKind::runtime_error);
   EXPECT_EQ(error_of([] { unsqueeze(view_counted({2}), 2); }), ErrorKind::index_error);
@@ -103,7 +103,7 @@ TEST(Views, PartsOfADim) {
   EXPECT_EQ(to_string(select(x, 0, -1)), "int64[2] {6, 7}");
   EXPECT_EQ(to_string(slice(x, {.start = 1, .step = 2})), "int64[2, 2] {2, 3, 6, 7}");
   EXPECT_EQ(to_string(slice(x, {.start = -2, .end = -1})), "int64[1, 2] {4, 5}");
-  EXPECT_EQ(shape_of(slice(x, {.start = 3, .end = 1})), "[0, 2]");
+  EXPECT_EQ(sizes_of_view(slice(x, {.start = 3, .end = 1})), "[0, 2]");
   EXPECT_EQ(to_string(narrow(x, {.dim = 1, .start = 1, .length = 1})), "int64[4, 1] {1, 3, 5, 7}");
   EXPECT_EQ(error_of([&] { select(x, 0, 4); }), ErrorKind::index_error);
   EXPECT_EQ(error_of([&] { slice(x, {.step = 0}); }), ErrorKind::runtime_error);
@@ -118,7 +118,7 @@ TEST(Views, Diagonals) {
   EXPECT_EQ(to_string(diagonal(x)), "int64[3] {0, 5, 10}");
   EXPECT_EQ(to_string(diagonal(x, {.offset = 2})), "int64[2] {2, 7}");
   EXPECT_EQ(to_string(diagonal(x, {.offset = -1})), "int64[2] {4, 9}");
-  EXPECT_EQ(shape_of(diagonal(x, {.offset = 9})), "[0]");
+  EXPECT_EQ(sizes_of_view(diagonal(x, {.offset = 9})), "[0]");
   EXPECT_EQ(to_string(diagonal(view_counted({2, 2, 2}), {.dim0 = 0, .dim1 = 2})),
             "int64[2, 2] {0, 5, 2, 7}");
   EXPECT_EQ(error_of([&] { diagonal(x, {.dim0 = 1, .dim1 = -1}); }), ErrorKind::runtime_error);

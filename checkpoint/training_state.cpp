@@ -20,9 +20,8 @@ std::string state_name(const std::string& parameter, const std::string& key) {
 
 // Which of an optimiser's parameters a tensor is.
 std::optional<std::size_t> index_among(const std::vector<Tensor>& tensors, const Tensor& tensor) {
-  auto found = std::find_if(tensors.begin(), tensors.end(), [&](const Tensor& other) {
-    return nn::is_same_tensor(other, tensor);
-  });
+  auto found = std::find_if(tensors.begin(), tensors.end(),
+                            [&](const Tensor& other) { return nn::is_same_tensor(other, tensor); });
   if (found == tensors.end()) return std::nullopt;
   return std::size_t(found - tensors.begin());
 }
@@ -75,7 +74,8 @@ void add_kept(StateDict& state, optim::Optimizer& optimizer, std::size_t index,
   state.add(steps, JsonValue::of(optimizer.steps(index)),
             [&optimizer, index, steps, kept](const JsonValue& value) {
               std::int64_t count = integer_of(steps, value);
-              optimizer.load_state(index, count > 0 ? kept : std::map<std::string, Tensor>(), count);
+              optimizer.load_state(index, count > 0 ? kept : std::map<std::string, Tensor>(),
+                                   count);
             });
 }
 

@@ -20,10 +20,10 @@ namespace simmesh::checkpoint {
 // come once, under their first name. The model and the optimiser must outlive the state dict.
 StateDict state_dict(nn::Module& model, optim::Optimizer& optimizer);
 
-// state_dict of an engine has the same names. Of each trained parameter it has the master: of 16-bit
-// parameters, which are rebuilt from masters, that is "master.NAME" in place of "model.NAME".
-// After a load, call engine.masters_changed(). Has the state of the loss scale and of the scheduler
-// too, where the engine has them. All members of the engine's group call it.
+// state_dict of an engine has the same names. Of each trained parameter it has the master: of
+// 16-bit parameters, which are rebuilt from masters, that is "master.NAME" in place of
+// "model.NAME". After a load, call engine.masters_changed(). Has the state of the loss scale and of
+// the scheduler too, where the engine has them. All members of the engine's group call it.
 StateDict state_dict(zero::Engine& engine);
 
 }  // namespace simmesh::checkpoint

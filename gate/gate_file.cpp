@@ -247,8 +247,8 @@ GateFile gate_from_text(std::string_view text, const std::string& file) {
     top.table("expect")->reject("exposed_us_max",
                                 "no such key in a gate without the table [device]");
   if (auto checkpoint = top.table("checkpoint"))
-    gate.checkpoint = read_gate_checkpoint(
-        *checkpoint, {gate.mesh, gate.parallel, node, gate.train.steps});
+    gate.checkpoint =
+        read_gate_checkpoint(*checkpoint, {gate.mesh, gate.parallel, node, gate.train.steps});
   if (auto faults = top.table("faults"))
     gate.faults = read_gate_faults(*faults, {gate.ranks(), gate.train.steps});
   check_split(top, gate);

@@ -161,9 +161,9 @@ class Checks {
     }
     for (const RankFindings& found : run.ranks)
       if (const auto& difference = found.differences[0])
-        return add(name, false, difference->expected,
-                   fmt::format("{} on rank {}: {}", difference->actual, found.rank,
-                               difference->where));
+        return add(
+            name, false, difference->expected,
+            fmt::format("{} on rank {}: {}", difference->actual, found.rank, difference->where));
     add(name, true, "the bits of the run that never stopped",
         fmt::format("the same in {} tensors on each rank", expected.size()));
   }

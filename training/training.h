@@ -134,8 +134,8 @@ struct ParallelForm {
   bool reports = true;
   // Called before and after operations that only gather what is reported.
   std::function<void(bool begins)> at_report = {};
-  // Called before the first step: loads a checkpoint into the state of the run, and returns the step
-  // with which to go on. save is called after the last step.
+  // Called before the first step: loads a checkpoint into the state of the run, and returns the
+  // step with which to go on. save is called after the last step.
   std::function<std::int64_t(checkpoint::StateDict& state)> load = {};
   std::function<void(checkpoint::StateDict& state)> save = {};
   // Called after the last step, before the losses are added up over ranks.

@@ -86,8 +86,8 @@ class Engine {
   std::vector<double> get_lr() const;
 
   // master_shards says which elements of a parameter each of the masters holds, for whoever saves
-  // or loads them and the optimiser's state. masters_changed lets the parameters be what the masters
-  // are, after a load has changed these. All members call it.
+  // or loads them and the optimiser's state. masters_changed lets the parameters be what the
+  // masters are, after a load has changed these. All members call it.
   std::vector<MasterShard> master_shards() const;
   void masters_changed();
   // loss_scaler keeps the loss scale; null without loss scaling.

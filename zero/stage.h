@@ -61,8 +61,8 @@ class Stage {
   virtual optim::Optimizer& optimizer() const = 0;
 
   // master_shards says what each of the masters holds, and brings masters and the optimiser's state
-  // back from files. masters_changed lets the parameters be what the masters are, after somebody has
-  // changed these. All members of the group call it.
+  // back from files. masters_changed lets the parameters be what the masters are, after somebody
+  // has changed these. All members of the group call it.
   virtual std::vector<MasterShard> master_shards() = 0;
   virtual void masters_changed() = 0;
 

@@ -41,6 +41,7 @@ struct DistAttr {
   bool operator==(const DistAttr&) const = default;
 };
 
+// to_string returns "[[0,2],[]] pending {1: sum}".
 std::string to_string(const DistAttr& attr);
 
 // to_dist_attr returns the layout that a list with one placement a mesh dim describes: mesh dims

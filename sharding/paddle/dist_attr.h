@@ -29,8 +29,8 @@ std::string to_word(const Placement& placement);
 // cut, several: a co-shard), and for each pending mesh dim how the value is finished. A mesh dim
 // comes at most once in all of it.
 //
-//   DistAttr attr{.dims_mapping = {{0, 2}, {}}, .partial_status = {{1, ReduceOp::sum}}};
-//   to_string(attr);   // "[[0,2],[]] pending {1: sum}"
+//   paddle::DistAttr attr{.dims_mapping = {{0, 2}, {}}, .partial_status = {{1, ReduceOp::sum}}};
+//   paddle::to_string(attr);   // "[[0,2],[]] pending {1: sum}"
 struct DistAttr {
   std::vector<Dims> dims_mapping;
   std::map<std::int64_t, ReduceOp> partial_status;

@@ -29,8 +29,8 @@ std::string to_word(const Placement& placement);
 // cut, several: a co-shard), and for each pending mesh dim how the value is finished. A mesh dim
 // comes at most once in all of it.
 //
-//   DistAttr attr{.dims_mapping = {{0, 2}, {}}, .partial_status = {{1, ReduceOp::sum}}};
-//   to_string(attr);   // "[[0,2],[]] pending {1: sum}"
+//   paddle::DistAttr attr{.dims_mapping = {{0, 2}, {}}, .partial_status = {{1, ReduceOp::sum}}};
+//   paddle::to_string(attr);   // "[[0,2],[]] pending {1: sum}"
 struct DistAttr {
   std::vector<Dims> dims_mapping;
   std::map<std::int64_t, ReduceOp> partial_status;
@@ -41,6 +41,7 @@ struct DistAttr {
   bool operator==(const DistAttr&) const = default;
 };
 
+// to_string returns "[[0,2],[]] pending {1: sum}".
 std::string to_string(const DistAttr& attr);
 
 // to_dist_attr returns the layout that a list with one placement a mesh dim describes: mesh dims

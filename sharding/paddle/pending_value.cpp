@@ -47,6 +47,17 @@ Tensor neutral_tensor(DimSpan shape, DType dtype, ReduceOp op) {
         to_string(dtype));
 }
 
+Tensor divided_integers(const Tensor& sums, std::int64_t divisor) {
+  Tensor result = sums.contiguous().clone();
+  visit_dtype(result.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      for (T& value : result.mutable_values<T>())
+        value = static_cast<T>(static_cast<std::int64_t>(value) / divisor);
+  });
+  return result;
+}
+
 Tensor pending_value(const Tensor& value, ReduceOp op, std::int64_t coordinate) {
   if (coordinate == 0 || op == ReduceOp::avg) return value.clone();
   return neutral_tensor(value.shape(), value.dtype(), op);

@@ -16,4 +16,8 @@ Tensor neutral_tensor(DimSpan shape, DType dtype, ReduceOp op);
 // pending along it by Paddle's rule: see ReplicateToPartial.
 Tensor pending_value(const Tensor& value, ReduceOp op, std::int64_t coordinate);
 
+// divided_integers returns a tensor of integers divided by a positive number, rounded towards zero:
+// how Paddle averages integers.
+Tensor divided_integers(const Tensor& sums, std::int64_t divisor);
+
 }  // namespace simmesh::paddle

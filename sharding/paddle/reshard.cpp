@@ -105,12 +105,26 @@ class Reshard {
         std::size_t mesh_dim = std::size_t(step.mesh_dims.front());
         now = pending_value(now, step.to.reduce_op(), (*mesh.get_coordinate())[mesh_dim]);
       } else {
-        Plan one{.from = before, .to = step.after, .steps = {step}};
-        now = run_plan(one, now, run, false).local;
+        now = run_step(before, step, now, run);
       }
       before = step.after;
     }
     return now;
+  }
+
+  // The planner's step, but for averages of integers, which it doesn't have: they are sums, and
+  // then divided.
+  Tensor run_step(Sharding before, PlanStep step, const Tensor& local, const PlanRun& run) const {
+    bool averages_integers = step.divide_by != 1 && !is_floating_point(call_.dtype);
+    std::int64_t divisor = averages_integers ? step.divide_by : 1;
+    if (averages_integers) {
+      step.from = Partial();
+      step.divide_by = 1;
+      before.placements[std::size_t(step.mesh_dims.front())] = step.from;
+    }
+    Plan one{.from = before, .to = step.after, .steps = {step}};
+    Tensor result = run_plan(one, local, run, false).local;
+    return averages_integers ? divided_integers(result, divisor) : result;
   }
 
   bool is_paddles_rule() const {

@@ -43,8 +43,8 @@ struct ReshardCall {
 // Every rank of both meshes calls it with its piece (an undefined tensor outside the source mesh)
 // and gets its new piece (an undefined one outside the target mesh).
 //
-//   Tensor piece = reshard(local, {.shape = {8, 4}, .from_mesh = mesh, .from = {Shard(0)},
-//                                  .to_mesh = mesh, .to = {Replicate()}});
+//   Tensor whole = paddle::reshard(shard, {.shape = {8, 4}, .from_mesh = mesh, .from = {Shard(0)},
+//                                          .to_mesh = mesh, .to = {Replicate()}});
 //
 // On one mesh it carries out plan_reshard: the collectives of the planner's steps. Between meshes
 // the rank at position i of the source sends its piece to that at position i of the target; layouts

@@ -7,12 +7,11 @@
 namespace simmesh::paddle {
 
 // plan_reshard returns the steps that lead from one layout to another on one mesh, in Paddle's
-// order:
-//  1. P->R for each pending mesh dim that is to be neither pending (with the same reduction) nor a
-//     shard, first to last;
-//  2. S->R for the tensor dims whose cuts change, last to first, innermost cut first;
-//  3. R->P for what is to be pending;
-//  4. for the same tensor dims P->S where still pending, else R->S, outermost cut first.
+// order. First P->R for each pending mesh dim that is to be neither pending (with the same
+// reduction) nor a shard, first to last. Then S->R for the tensor dims whose cuts change, last to
+// first, innermost cut first. Then R->P for what is to be pending. Last, for the same tensor dims,
+// P->S where still pending, else R->S, outermost cut first.
+//
 // On a mesh of one dim a change from one shard to another is one step, an all-to-all.
 //
 // An average is summed and then divided, for integers too. Throws a ValueError where a pending mesh

@@ -29,15 +29,13 @@ class ProductCuts {
   std::map<char, Dims> cuts_;
 };
 
-// merge_product makes the layouts of two factors one, co-shards included:
-//  - the batch follows the factor whose batch is cut by a co-shard, or into more pieces, or has
-//  more
-//    dims; mesh dims of the other one come behind. Throws a ValueError where that factor has fewer
-//    dims of batch than the other.
-//  - `k` follows the factor that cuts it by a co-shard or into more pieces, else the left one.
-//  - a mesh dim cuts the batch rather than the matrices, `m` or `n` rather than `k`, and the larger
-//    one of `m` and `n` (`m` of equals).
-//  - last mesh dims are dropped until the pieces of an axis are equal, but not of `m` and `n`.
+// merge_product makes the layouts of two factors one, co-shards included. The batch follows the
+// factor whose batch is cut by a co-shard, or into more pieces, or has more dims; mesh dims of the
+// other one come behind. `k` follows the factor that cuts it by a co-shard or into more pieces,
+// else the left one. A mesh dim cuts the batch rather than the matrices, `m` or `n` rather than
+// `k`, and the larger one of `m` and `n` (`m` of equals). Last mesh dims are dropped until the
+// pieces of an axis are equal, but not of `m` and `n`. Throws a ValueError where the factor that is
+// followed has fewer dims of batch than the other.
 ProductCuts merge_product(const SpmdCall& call, const ProductOperand& x, const ProductOperand& y);
 
 }  // namespace simmesh::paddle

@@ -12,7 +12,7 @@ namespace simmesh::paddle {
 // of its output dims. An input dim of size 1
 // is in a group only where it meets an output dim of size 1.
 //
-//   reshape_groups({4, 8, 16}, {32, 4, 4});   // {0, 1} -> {0}; {2} -> {1, 2}
+//   paddle::reshape_groups(Shape{4, 8, 16}, Shape{32, 4, 4});   // {0, 1} -> {0}; {2} -> {1, 2}
 struct DimGroup {
   std::vector<std::size_t> inputs;
   std::vector<std::size_t> outputs;

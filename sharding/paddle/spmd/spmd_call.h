@@ -37,8 +37,10 @@ using SpmdAttribute =
 // SpmdCall is the call of an op for which a rule is asked: its tensors as the caller has them laid
 // out, and its attributes in the order of the rule's signature.
 //
-//   SpmdCall call{.op = "matmul", .mesh_shape = {2, 2},
-//                 .inputs = {x, y}, .attributes = {false, false}};
+//   paddle::SpmdTensor cut{.shape = {8, 16}, .attr = {.dims_mapping = {{0}, {}}}};
+//   paddle::SpmdTensor whole{.shape = {16, 4}, .attr = paddle::DistAttr::replicated(2)};
+//   paddle::SpmdCall call{.op = "matmul", .mesh_shape = {2, 2},
+//                         .inputs = {cut, whole}, .attributes = {false, false}};
 //
 // The accessors throw a ValueError that names the op where an argument is missing or of another
 // type.

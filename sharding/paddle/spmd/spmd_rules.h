@@ -22,8 +22,9 @@ struct NamedSpmdRule {
 // infer_spmd asks the rule of the call's op. Throws a KeyError for an op without a rule, a
 // ValueError for layouts that can't be on that mesh, and what the rule throws.
 //
-//   SpmdAnswer answer = infer_spmd({.op = "matmul", .mesh_shape = {2, 2},
-//                                   .inputs = {x, y}, .attributes = {false, false}});
+//   paddle::SpmdTensor cut{.shape = {8, 16}, .attr = {.dims_mapping = {{0}, {}}}};
+//   paddle::SpmdAnswer answer =
+//       paddle::infer_spmd({.op = "relu", .mesh_shape = {2, 2}, .inputs = {cut}});
 SpmdAnswer infer_spmd(const SpmdCall& call);
 
 // spmd_ops returns the names of all ops with a rule, in ascending order.

@@ -21,6 +21,12 @@ TEST(PendingValue, NeutralValuesChangeNothing) {
   EXPECT_THROW(neutral_tensor(Shape{1}, DType::float32, ReduceOp::band), Error);
 }
 
+// Towards zero, as C++ divides.
+TEST(PendingValue, IntegersAreDividedTowardsZero) {
+  Tensor sums = full(Shape{1}, DType::int32, -5.0);
+  EXPECT_EQ(divided_integers(sums, 3).values<std::int32_t>()[0], -1);
+}
+
 // Coordinate 0 keeps the value; of an average every rank does.
 TEST(PendingValue, FirstCoordinateKeepsTheValue) {
   Tensor value = full(Shape{2}, DType::float32, 3.0);

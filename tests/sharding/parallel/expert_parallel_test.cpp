@@ -43,7 +43,7 @@ std::unique_ptr<nn::Moe> filled_moe(const nn::Moe::Options& options) {
   return moe;
 }
 
-Tensor gradient_leaf(const Tensor& values) {
+Tensor expert_leaf(const Tensor& values) {
   Tensor result = values.detach().clone();
   set_requires_grad(result);
   return result;
@@ -55,7 +55,7 @@ struct Trained {
 };
 
 Trained run(std::unique_ptr<nn::Moe> moe, const Tensor& x, const Tensor& upstream) {
-  Tensor input = gradient_leaf(x);
+  Tensor input = expert_leaf(x);
   Tensor output = (*moe)(input);
   backward(output, {.gradients = {upstream}});
   return {std::move(moe), output.detach(), grad_of(input)};

@@ -27,7 +27,8 @@ class CopySchedule {
     double usage = 0.6;
   };
 
-  // Raises a ValueError for a capacity below 1 and a usage outside (0, 1].
+  // Raises a ValueError for a capacity below 1, a usage outside (0, 1], and a range that ends
+  // before it begins.
   CopySchedule(std::vector<CopyRange> ranges, const Options& options);
 
   std::int64_t total_numel() const { return total_; }

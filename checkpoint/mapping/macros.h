@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/mapping/mapping.h"
 #include "checkpoint/mapping/statement.h"
+#include "checkpoint/mapping/stored_shape.h"
 
 namespace simmesh::checkpoint {
 

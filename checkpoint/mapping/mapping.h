@@ -6,14 +6,9 @@
 
 #include "checkpoint/mapping/mapped_tensor.h"
 #include "checkpoint/mapping/statement.h"
+#include "checkpoint/mapping/stored_shape.h"
 
 namespace simmesh::checkpoint {
-
-// StoredShape is what a mapping has to know of a stored tensor.
-struct StoredShape {
-  Shape shape;
-  DType dtype = DType::float32;
-};
 
 // Mapping says which tensors can be loaded from stored ones under a list of statements. Statements
 // run in order and see what earlier ones made; a name that a statement made hides a stored one. A

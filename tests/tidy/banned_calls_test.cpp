@@ -53,7 +53,8 @@ const std::vector<Ban> bans = {
      "the engine's fibers: ranks are not threads",
      // The buffers of all ranks lie in one memory, and labels of places in one table, whatever
      // thread a rank is on. Files are read and written while ranks go on.
-     {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.", "zero/file_store."}},
+     {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.", "zero/file_store.",
+      "checkpoint/store/"}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
      // Scratch memory is used only within one call, in which no fiber switches.

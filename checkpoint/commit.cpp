@@ -12,6 +12,7 @@ namespace {
 
 // Folders of a save that isn't finished, and of a checkpoint that is being removed.
 constexpr std::string_view staging_ending = ".saving", removing_ending = ".removing";
+constexpr std::int64_t latest_bytes_max = 4096;
 
 void write_synced(Store& store, const std::string& path, std::string_view text) {
   auto file = store.create(path);
@@ -114,8 +115,8 @@ std::vector<CommittedCheckpoint> committed_checkpoints(const Store& store) {
 std::optional<Location> latest(const std::shared_ptr<Store>& store) {
   std::vector<CommittedCheckpoint> all = committed_checkpoints(*store);
   if (all.empty()) return std::nullopt;
-  if (store->size(latest_file)) {
-    std::vector<std::byte> bytes = read_file(*store, latest_file, 4096);
+  if (store->size(latest_file).value_or(latest_bytes_max + 1) <= latest_bytes_max) {
+    std::vector<std::byte> bytes = read_file(*store, latest_file, latest_bytes_max);
     std::string name(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (!name.empty() && name.back() == '\n') name.pop_back();
     for (const CommittedCheckpoint& checkpoint : all)

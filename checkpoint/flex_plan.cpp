@@ -82,6 +82,39 @@ std::vector<std::vector<std::size_t>> wanting_ranks(
   return wanting;
 }
 
+// Where a part of a placed box begins in the shard's memory.
+Dims place_within(const Box& part, const PlacedBox& placed) {
+  Dims inner = relative_to(part, placed.box).offsets;
+  if (placed.at.size() == inner.size() && placed.at == Dims(inner.size(), 0)) return inner;
+  // In a range, elements of a box lie together.
+  Strides strides = contiguous_strides(placed.box.sizes);
+  return Dims{placed.at[0] +
+              std::inner_product(inner.begin(), inner.end(), strides.begin(), std::int64_t{0})};
+}
+
+// How many leading dims of a box are taken index by index, so that its elements lie together in
+// the memory of an outer box.
+std::size_t dims_taken_singly(const Box& inner, const Box& outer) {
+  std::size_t dim = inner.sizes.size();
+  while (dim > 0 && inner.sizes[dim - 1] == outer.sizes[dim - 1]) --dim;
+  return dim == 0 ? 0 : dim - 1;
+}
+
+std::vector<Box> taken_singly(const Box& box, std::size_t dims) {
+  std::vector<Box> boxes;
+  Shape singles(box.sizes.begin(), box.sizes.begin() + std::ptrdiff_t(dims));
+  Dims index(dims, 0);
+  do {
+    Box part = box;
+    for (std::size_t dim = 0; dim < dims; ++dim) {
+      part.offsets[dim] += index[dim];
+      part.sizes[dim] = 1;
+    }
+    boxes.push_back(std::move(part));
+  } while (next_index(index, singles));
+  return boxes;
+}
+
 std::vector<FlexRead> intersections(const std::vector<FlexStorage>& stored,
                                     const std::vector<std::vector<FlexShard>>& wanted_by_ranks) {
   std::vector<FlexRead> reads;
@@ -93,16 +126,13 @@ std::vector<FlexRead> intersections(const std::vector<FlexStorage>& stored,
           for (const PlacedBox& have : placed_boxes(stored[s].shard)) {
             auto common = intersection(want.box, have.box);
             if (!common) continue;
-            auto place = [&](const PlacedBox& placed) {
-              Dims inner = relative_to(*common, placed.box).offsets;
-              if (placed.at.size() == inner.size() && placed.at == Dims(inner.size(), 0))
-                return inner;
-              // In a range, elements of a box lie together.
-              Strides strides = contiguous_strides(placed.box.sizes);
-              return Dims{placed.at[0] + std::inner_product(inner.begin(), inner.end(),
-                                                            strides.begin(), std::int64_t{0})};
-            };
-            reads.push_back({s, 0, rank, i, place(have), place(want), common->sizes});
+            std::size_t singles = 0;
+            if (wanted_by_ranks[rank][i].range) singles = dims_taken_singly(*common, want.box);
+            if (stored[s].shard.range)
+              singles = std::max(singles, dims_taken_singly(*common, have.box));
+            for (const Box& part : taken_singly(*common, singles))
+              reads.push_back(
+                  {s, 0, rank, i, place_within(part, have), place_within(part, want), part.sizes});
           }
       }
   return reads;

@@ -58,7 +58,7 @@ struct FlexLoadPlan {
 // plan_flex_load intersects each wanted shard with each stored one. A file is read once: files that
 // fewer ranks want come first, then those of lower ranks; each goes to the wanting rank that reads
 // the fewest so far, the lowest of equal ones. Where a range is stored or wanted, reads are those
-// of the boxes that it consists of.
+// of boxes whose elements lie together in it.
 FlexLoadPlan plan_flex_load(const std::vector<FlexStorage>& stored,
                             const std::vector<std::vector<FlexShard>>& wanted_by_ranks);
 

@@ -26,13 +26,17 @@ constexpr std::size_t listed_max = 20;
 // Rank 0 reads what the checkpoint holds, and tells the others.
 OpenCheckpoint open_together(const Location& location, const ProcessGroup& world) {
   OpenCheckpoint opened;
+  std::string text;
   together(world, [&] {
-    if (world.rank() == 0) opened = open(location);
+    if (world.rank() != 0) return;
+    opened = open(location);
+    text = catalog_text(opened.catalog);
   });
-  std::string text = world.rank() == 0 ? catalog_text(opened.catalog) : "";
   text = broadcast_object(text, 0, world);
   opened.folder = broadcast_object(opened.folder, 0, world);
-  if (world.rank() != 0) opened.catalog = parse_catalog(text);
+  together(world, [&] {
+    if (world.rank() != 0) opened.catalog = parse_catalog(text);
+  });
   return opened;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view manifest_format = "simmesh checkpoint 1";
 constexpr std::int64_t manifest_bytes_max = std::int64_t{4} << 30;
 constexpr std::int64_t commit_bytes_max = 4096;
+// What walks over a value goes as deep as the value, so its depth is bounded before it is made.
+constexpr int manifest_nesting_max = 128;
 // Numbers that JSON doesn't have are an object with this key alone.
 constexpr const char* number_key = "$number";
 constexpr std::string_view archive_encoding = "torch_archive";
@@ -38,6 +41,30 @@ std::uint64_t hash_of(std::string_view text) {
   return bits_hash(gsl::as_bytes(gsl::span<const char>(text.data(), text.size())));
 }
 
+void check_nesting(std::string_view text) {
+  int depth = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (is_quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') is_quoted = false;
+    } else if (c == '"') {
+      is_quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > manifest_nesting_max)
+        refuse_manifest(fmt::format("expected at most {} levels, got more", manifest_nesting_max));
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+}
+
+Json parsed(std::string_view text) {
+  check_nesting(text);
+  return Json::parse(text);
+}
+
 Json json_of_value(const JsonValue& value) {
   if (const auto* flag = value.get<bool>()) return *flag;
   if (const auto* integer = value.get<std::int64_t>()) return *integer;
@@ -52,11 +79,21 @@ Json json_of_value(const JsonValue& value) {
     return result;
   }
   if (const auto* object = value.get<JsonValue::Object>()) {
+    if (object->size() == 1 && object->front().first == number_key)
+      refuse_manifest(fmt::format("an object whose only key is '{}' can't be saved", number_key));
     Json result = Json::object();
     for (const auto& [key, entry] : *object) result[key] = json_of_value(entry);
     return result;
   }
   return nullptr;
+}
+
+// The library would round a number with a point, and wrap one of 64 bits.
+std::int64_t integer_of(const Json& json) {
+  constexpr auto max = std::uint64_t(std::numeric_limits<std::int64_t>::max());
+  if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() > max))
+    refuse_manifest("expected an integer of 64 bits, got " + json.dump());
+  return json.get<std::int64_t>();
 }
 
 double special_number(const std::string& name) {
@@ -68,7 +105,7 @@ double special_number(const std::string& name) {
 
 JsonValue value_of_json(const Json& json) {
   if (json.is_boolean()) return JsonValue::of(json.get<bool>());
-  if (json.is_number_integer()) return JsonValue::of(json.get<std::int64_t>());
+  if (json.is_number_integer()) return JsonValue::of(integer_of(json));
   if (json.is_number()) return JsonValue::of(json.get<double>());
   if (json.is_string()) return JsonValue::of(json.get<std::string>());
   if (json.is_array()) {
@@ -90,11 +127,13 @@ JsonValue value_of_json(const Json& json) {
 Json json_of_dims(DimSpan dims) { return std::vector<std::int64_t>(dims.begin(), dims.end()); }
 
 Dims dims_of(const Json& json) {
-  auto numbers = json.get<std::vector<std::int64_t>>();
-  if (numbers.size() > std::size_t(dims_max) ||
-      std::any_of(numbers.begin(), numbers.end(), [](std::int64_t n) { return n < 0; }))
+  Dims sizes;
+  if (!json.is_array() || json.size() > std::size_t(dims_max))
+    refuse_manifest(fmt::format("expected a list of at most {} sizes", dims_max));
+  for (const Json& entry : json) sizes.push_back(integer_of(entry));
+  if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; }))
     refuse_manifest("expected a list of sizes, got " + json.dump());
-  return {numbers.begin(), numbers.end()};
+  return sizes;
 }
 
 Json json_of_tensor(const StoredTensor& tensor) {
@@ -125,8 +164,8 @@ StoredTensor tensor_of_json(const Json& json) {
   for (const Json& entry : json.at("chunks")) {
     StoredChunk chunk = {.box = {dims_of(entry.at("offsets")), dims_of(entry.at("sizes"))},
                          .file = entry.at("file").get<std::string>(),
-                         .begin = entry.at("begin").get<std::int64_t>(),
-                         .bytes = entry.at("bytes").get<std::int64_t>()};
+                         .begin = integer_of(entry.at("begin")),
+                         .bytes = integer_of(entry.at("bytes"))};
     if (entry.contains("hash")) chunk.hash = parse_hash(entry.at("hash").get<std::string>());
     if (entry.contains("encoding")) {
       if (entry.at("encoding") != archive_encoding)
@@ -176,12 +215,16 @@ Manifest manifest_of_json(const Json& json) {
     refuse_manifest(
         fmt::format("expected the format '{}', got {}", manifest_format, json.at("format").dump()));
   Manifest manifest;
-  manifest.world = json.at("world").get<std::int64_t>();
-  for (const Json& entry : json.at("files"))
-    manifest.files.push_back({entry.at("name").get<std::string>(),
-                              entry.at("bytes").get<std::int64_t>(),
-                              entry.at("header_bytes").get<std::int64_t>(),
-                              parse_hash(entry.at("header_hash").get<std::string>())});
+  manifest.world = integer_of(json.at("world"));
+  for (const Json& entry : json.at("files")) {
+    ManifestFile file = {entry.at("name").get<std::string>(), integer_of(entry.at("bytes")),
+                         integer_of(entry.at("header_bytes")),
+                         parse_hash(entry.at("header_hash").get<std::string>())};
+    if (file.header_bytes < 0 || file.header_bytes > file.bytes)
+      refuse_manifest(fmt::format("the file '{}' has {} bytes, {} of them in its header", file.name,
+                                  file.bytes, file.header_bytes));
+    manifest.files.push_back(std::move(file));
+  }
   manifest.catalog = catalog_of_json(json, "simmesh");
   check_places(manifest);
   return manifest;
@@ -189,7 +232,9 @@ Manifest manifest_of_json(const Json& json) {
 
 std::string dumped(const Json& json) {
   try {
-    return json.dump();
+    std::string text = json.dump();
+    check_nesting(text);
+    return text;
   } catch (const Json::type_error&) {
     refuse_manifest("a name or text that is to be saved isn't UTF-8");
   }
@@ -210,7 +255,7 @@ std::string manifest_text(const Manifest& manifest) {
 }
 
 std::string value_text(const JsonValue& value) { return dumped(json_of_value(value)); }
-JsonValue parse_value(std::string_view text) { return value_of_json(Json::parse(text)); }
+JsonValue parse_value(std::string_view text) { return value_of_json(parsed(text)); }
 
 std::string catalog_text(const Catalog& catalog) {
   Json json = json_of_catalog(catalog);
@@ -219,13 +264,13 @@ std::string catalog_text(const Catalog& catalog) {
 }
 
 Catalog parse_catalog(std::string_view text) {
-  Json json = Json::parse(text);
+  Json json = parsed(text);
   return catalog_of_json(json, json.at("format").get<std::string>());
 }
 
 Manifest parse_manifest(std::string_view text) {
   try {
-    return manifest_of_json(Json::parse(text));
+    return manifest_of_json(parsed(text));
   } catch (const Json::exception& error) {
     refuse_manifest(fmt::format("not a manifest: {}", error.what()));
   }
@@ -255,7 +300,7 @@ CommitRecord parse_commit(std::string_view text) {
   CommitRecord record;
   Json json = Json::parse(text, nullptr, false);
   try {
-    record = {json.at("number").get<std::int64_t>(), json.at("manifest_bytes").get<std::int64_t>(),
+    record = {integer_of(json.at("number")), integer_of(json.at("manifest_bytes")),
               parse_hash(json.at("manifest_hash").get<std::string>())};
   } catch (const Json::exception&) {
     refuse_manifest("the commit record is not what was written");

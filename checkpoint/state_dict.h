@@ -27,9 +27,9 @@ struct FlatShard {
 // it has a part. Tensors alias those of a model: what is loaded arrives there.
 //
 //   checkpoint::StateDict state;
-//   state.add("model.weight", model.parameter("weight"));
+//   state.add("model.weight", zeros({4, 4}, DType::float32));
 //   state.add("step", 10);
-//   checkpoint::save(state, checkpoint::Directory("run1/step_10"));
+//   state.number("step");   // 10
 class StateDict {
  public:
   using Value = std::variant<Tensor, FlatShard, JsonValue>;
@@ -51,6 +51,7 @@ class StateDict {
   void add(const std::string& name, FlatShard shard);
   void add(const std::string& name, JsonValue value, OnLoad on_load = {});
   void add(const std::string& name, std::int64_t value) { add(name, JsonValue::of(value)); }
+  void add(const std::string& name, int value) { add(name, std::int64_t(value)); }
   void add(const std::string& name, double value) { add(name, JsonValue::of(value)); }
   void add(const std::string& name, const char* value) { add(name, JsonValue::of(value)); }
 

@@ -171,7 +171,7 @@ StateDict state_dict(zero::Engine& engine) {
       return nn::is_same_tensor(parameter.second, tensor);
     };
     auto parameter = std::find_if(parameters.begin(), parameters.end(), is_it);
-    bool is_frozen = parameter != parameters.end() && !tensor.requires_grad();
+    bool is_frozen = parameter != parameters.end() && !parameter->second.requires_grad();
     if ((parameter == parameters.end() || is_frozen) && state.find("model." + name) == nullptr)
       state.add("model." + name, tensor);
   }

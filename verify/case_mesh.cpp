@@ -38,18 +38,16 @@ CaseMesh read_mesh_at(const CaseField& owner, std::string_view name) {
   mesh.shape = field["shape"].dims();
   if (auto ranks = field.find("ranks")) mesh.ranks = ranks->integers();
   if (auto names = field.find("names"); names && !names->is_null()) mesh.names = names->texts();
+  if (auto world = owner.find("world")) {
+    mesh.world = world->integer({.min = 1, .max = world_max});
+    return mesh;
+  }
   mesh.world = std::max<std::int64_t>(element_count(field["shape"].shape()), 1);
+  if (mesh.world > world_max) field["shape"].reject("a mesh of at most 2^20 ranks");
   return mesh;
 }
 
-CaseMesh read_mesh(const CaseField& owner) {
-  CaseMesh mesh = read_mesh_at(owner, "mesh");
-  if (auto world = owner.find("world"))
-    mesh.world = world->integer({.min = 1, .max = world_max});
-  else if (mesh.world > world_max)
-    owner["mesh"]["shape"].reject("a mesh of at most 2^20 ranks");
-  return mesh;
-}
+CaseMesh read_mesh(const CaseField& owner) { return read_mesh_at(owner, "mesh"); }
 
 CaseMesh read_fitting_mesh(const CaseField& owner) {
   CaseMesh mesh = read_mesh(owner);

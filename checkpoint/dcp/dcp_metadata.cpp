@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 #include "checkpoint/dcp/pickle.h"
 #include "checkpoint/dcp/pickle_json.h"
@@ -23,7 +24,8 @@ template <class... Args>
 
 const PickleDialect& metadata_dialect() {
   static const PickleDialect dialect = {
-      "\x80\x95\x94hj\x8cXKMJ\x8aN\x89\x88}])t\x85\x86\x87(usae\x93R\x81"
+      // PyTorch's protocol, and that of dcp_metadata_pickle.
+      "\x80\x95\x94hj\x8cXcKMJ\x8aN\x89\x88}])t\x85\x86\x87(usae\x93R\x81"
       "b.",
       {"torch.distributed.checkpoint.metadata.Metadata",
        "torch.distributed.checkpoint.metadata.TensorStorageMetadata",
@@ -88,8 +90,12 @@ class MetadataReader {
     read_paths(metadata);
     PickleValue entries = field(state_, "state_dict_metadata");
     if (entries->kind != Kind::dict) refuse_metadata("state_dict_metadata isn't a dict");
-    for (std::size_t i = 0; i < entries->items.size(); i += 2)
-      read_entry(as_text(entries->items[i], "a name"), entries->items[i + 1], metadata);
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < entries->items.size(); i += 2) {
+      const std::string& name = as_text(entries->items[i], "a name");
+      if (!names.insert(name).second) refuse_metadata("the name '{}' comes twice", name);
+      read_entry(name, entries->items[i + 1], metadata);
+    }
     return metadata;
   }
 

@@ -12,10 +12,7 @@ namespace simmesh::checkpoint {
 // DcpWriter writes a checkpoint that PyTorch's torch.distributed.checkpoint reads, 2.13 and 2.15:
 // one .distcp file, value by value, and at the end the .metadata file.
 //
-//   DcpWriter writer(store, "folder");
-//   writer.add(object);
-//   writer.add(tensor, {chunk...}, bytes_of);
-//   writer.finish();
+// Values are added in any order; finish comes last.
 class DcpWriter {
  public:
   DcpWriter(Store& store, std::string folder);

@@ -1,19 +1,24 @@
 #include "checkpoint/dcp/pickle_json.h"
 
+#include <set>
+
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
 
 namespace {
 
+constexpr int pickle_nesting_max = 64;
+
 // A value that is shared may be written many times, each time within one that is shared itself.
 class JsonMaker {
  public:
   JsonValue made(PickleValue value, int depth) {
     using Kind = PickleNode::Kind;
-    if (depth > 64 || ++values_ > values_max)
+    if (depth > pickle_nesting_max)
       raise(ErrorKind::value_error, "checkpoint/pickle",
             "a value is nested too deeply, or holds itself");
+    count(value);
     switch (value->kind) {
       case Kind::none: return {};
       case Kind::boolean: return JsonValue::of(value->flag);
@@ -42,8 +47,20 @@ class JsonMaker {
   }
 
  private:
-  static constexpr int values_max = 1 << 20;
-  int values_ = 0;
+  // What comes for the first time is no larger than the pickle; what comes again may be.
+  void count(PickleValue value) {
+    std::size_t size = value->items.size() + value->text.size();
+    if (size == 0 || seen_.insert(value).second) {
+      first_ += size;
+    } else if ((again_ += size) > again_min + again_for_each * first_) {
+      raise(ErrorKind::value_error, "checkpoint/pickle",
+            "values that come again make this one much larger than its pickle");
+    }
+  }
+
+  static constexpr std::size_t again_min = 1 << 14, again_for_each = 64;
+  std::set<PickleValue> seen_;
+  std::size_t first_ = 0, again_ = 0;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace simmesh::checkpoint {
 // PickleWriter writes a pickle of protocol 2 or 4, value by value, in the order in which Python's
 // stack machine takes them.
 //
-//   PickleWriter out(PickleWriter::Protocol::two);
+//   checkpoint::PickleWriter out(checkpoint::PickleWriter::Protocol::two);
 //   out.global("torch", "Size");
 //   out.begin_tuple();
 //   out.integers({2, 3});          // a tuple

@@ -61,6 +61,8 @@ ZipMember read_member(zip_t* archive, zip_uint64_t index, std::size_t bytes_max)
 }  // namespace
 
 std::vector<ZipMember> read_zip(Bytes bytes) {
+  // The library takes no bytes for an archive without members.
+  if (bytes.empty()) refuse_zip("the archive has no bytes");
   ZipError error;
   zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, error.get());
   if (source == nullptr) refuse_zip(error.text());

@@ -6,6 +6,13 @@
 
 namespace simmesh::checkpoint {
 
+namespace {
+
+// Statements could double a tensor again and again.
+constexpr std::size_t pieces_max = 1 << 20;
+
+}  // namespace
+
 MappedTensor MappedTensor::of(const std::string& stored, DimSpan shape, DType dtype) {
   MappedPiece piece = {stored, whole(shape), whole(shape), {}};
   piece.permutation.resize(shape.size());
@@ -66,11 +73,16 @@ MappedTensor joined(const std::vector<MappedTensor>& tensors, std::size_t dim) {
       raise(ErrorKind::value_error, "checkpoint/mapping",
             "tensors of the shapes {} and {}, or of other dtypes, can't be joined along dim {}",
             to_string(tensors[0].shape), to_string(tensor.shape), dim);
+    if (result.pieces.size() + tensor.pieces.size() > pieces_max)
+      raise(ErrorKind::value_error, "checkpoint/mapping",
+            "a tensor joined from more than {} pieces", pieces_max);
     for (MappedPiece piece : tensor.pieces) {
       piece.target.offsets[dim] += result.shape[dim];
       result.pieces.push_back(std::move(piece));
     }
-    result.shape[dim] += tensor.shape[dim];
+    if (__builtin_add_overflow(result.shape[dim], tensor.shape[dim], &result.shape[dim]))
+      raise(ErrorKind::value_error, "checkpoint/mapping",
+            "tensors joined along dim {} have more than 2^63 elements there", dim);
   }
   return result;
 }

@@ -38,7 +38,7 @@ struct MappedTensor {
 };
 
 // joined puts tensors one behind the other along a dim. The other sizes, and what they are rounded
-// to, must be equal: raises a ValueError.
+// to, must be equal: raises a ValueError, also for more pieces or elements than any tensor has.
 MappedTensor joined(const std::vector<MappedTensor>& tensors, std::size_t dim);
 
 // within returns the part of a piece that lies in a box of the mapped tensor; false where there is

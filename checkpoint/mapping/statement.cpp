@@ -10,6 +10,8 @@ namespace simmesh::checkpoint {
 
 namespace {
 
+constexpr std::int64_t heads_max = 1 << 16;
+
 struct Token {
   enum class Type { name, text, arrow, comma, equals, end };
   Type type;
@@ -211,6 +213,8 @@ void StatementParser::check(const Statement& statement) const {
       (statement.num_heads < 1 || statement.num_key_value_groups < 1 ||
        statement.num_heads % statement.num_key_value_groups != 0))
     refuse_statement("fused_qkv needs num_heads, a multiple of num_key_value_groups");
+  if (statement.num_heads > heads_max)
+    refuse_statement(fmt::format("expected at most {} heads", heads_max));
 }
 
 }  // namespace

@@ -36,11 +36,7 @@ class StoreLock {
 // FaultyStore. Any number of ranks may use one store; it raises a RuntimeError that names store and
 // path where an operation fails.
 //
-//   DirectoryStore store("run1");
-//   auto file = store.create("step_10/data");
-//   file->append(bytes);
-//   file->sync();
-//   store.sync_folder("step_10");
+// What is written survives that the machine stops once the file and the folder are synced.
 class Store {
  public:
   virtual ~Store() = default;

@@ -14,7 +14,12 @@ CopySchedule::CopySchedule(std::vector<CopyRange> ranges, const Options& options
   if (!(options.usage > 0 && options.usage <= 1))
     raise(ErrorKind::value_error, "checkpoint/zero_cost", "expected a usage within (0, 1], got {}",
           options.usage);
-  for (const CopyRange& range : ranges_) total_ += range.end - range.begin;
+  for (const CopyRange& range : ranges_) {
+    if (range.begin > range.end)
+      raise(ErrorKind::value_error, "checkpoint/zero_cost",
+            "expected ranges that end behind their begin, got [{}, {})", range.begin, range.end);
+    total_ += range.end - range.begin;
+  }
   chunks_ = std::max(std::int64_t(double(options.hook_capacity) * options.usage), std::int64_t{1});
   chunk_numel_ = (total_ + chunks_ - 1) / chunks_;
 }

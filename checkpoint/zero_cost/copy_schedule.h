@@ -17,8 +17,9 @@ struct CopyRange {
 // checkpoint costs no time of its own: an equal number of elements a hook, in the order of the
 // ranges, which are cut where a hook has enough. As in PaddleNLP's zero-cost checkpoints.
 //
-//   CopySchedule schedule(ranges, {.hook_capacity = 4, .usage = 0.6});   // two chunks
-//   while (!schedule.is_done()) copy(schedule.next());
+//   checkpoint::CopySchedule schedule({{.buffer = 0, .begin = 0, .end = 100}},
+//                                     {.hook_capacity = 4, .usage = 0.6});   // two chunks
+//   while (!schedule.is_done()) schedule.next();
 class CopySchedule {
  public:
   struct Options {
@@ -27,7 +28,8 @@ class CopySchedule {
     double usage = 0.6;
   };
 
-  // Raises a ValueError for a capacity below 1 and a usage outside (0, 1].
+  // Raises a ValueError for a capacity below 1, a usage outside (0, 1], and a range that ends
+  // before it begins.
   CopySchedule(std::vector<CopyRange> ranges, const Options& options);
 
   std::int64_t total_numel() const { return total_; }

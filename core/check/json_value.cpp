@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/check/error.h"
 
@@ -37,7 +38,7 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return close(); }
 
   bool key(std::string& name) override {
-    if (open_.back()->find(name) != nullptr)
+    if (!keys_.back().insert(name).second)
       raise(ErrorKind::value_error, where_, "expected each key once, got {} twice", name);
     key_ = std::move(name);
     return true;
@@ -67,17 +68,20 @@ class JsonBuilder final : public nlohmann::json_sax<nlohmann::json> {
     if (open_.size() >= json_depth_max)
       raise(ErrorKind::value_error, where_, "expected at most {} levels, got more", json_depth_max);
     open_.push_back(&place(std::move(value)));
+    keys_.emplace_back();
     return true;
   }
 
   bool close() {
     open_.pop_back();
+    keys_.pop_back();
     return true;
   }
 
   std::string_view where_;
   JsonValue root_;
   std::vector<JsonValue*> open_;
+  std::vector<std::set<std::string>> keys_;  // of what is open: an index has a hundred thousand
   std::string key_;
 };
 

@@ -32,9 +32,10 @@ nlohmann::json first_with(const std::string& file, F wanted) {
   return {};
 }
 
+// verify_value verifies a case as if it stood beside the files of tests/cases/checkpoint.
 inline CaseReport verify_value(const nlohmann::json& value, const VerifyOptions& options = {}) {
-  return verify_case(RecordedCase::parse(value.dump(), {.file = "cases.jsonl", .line = 3}),
-                     options);
+  std::string file = SIMMESH_SOURCE_DIR "/tests/cases/checkpoint/cases.jsonl";
+  return verify_case(RecordedCase::parse(value.dump(), {.file = file, .line = 3}), options);
 }
 
 // expect_passes expects that a case holds.

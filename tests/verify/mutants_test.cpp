@@ -32,7 +32,9 @@ std::vector<T> every_few(const std::vector<T>& list, std::size_t most) {
 const std::map<std::string, std::vector<json>>& chosen_cases() {
   static const std::map<std::string, std::vector<json>> cases = [] {
     std::vector<std::string> paths;
-    for (const char* folder : {"pytorch", "pytorch_ops", "fsdp", "zero"})
+    for (const char* folder : {"pytorch", "pytorch_ops", "fsdp", "zero", "checkpoint",
+                               "paddle/aoa.jsonl", "paddle/checkpoint.jsonl", "paddle/ema.jsonl",
+                               "paddle/local_shape.jsonl", "paddle/sharding_buffers.jsonl"})
       paths.push_back(std::string(SIMMESH_SOURCE_DIR "/tests/cases/") + folder);
     for (const char* file : {"fallback", "reshard", "spmd"})
       paths.push_back(fmt::format(SIMMESH_SOURCE_DIR "/tests/cases/paddle/{}.jsonl", file));

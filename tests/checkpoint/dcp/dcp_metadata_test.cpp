@@ -1,0 +1,93 @@
+#include "checkpoint/dcp/dcp_metadata.h"
+
+#include <functional>
+#include <gmock/gmock.h>
+
+#include "checkpoint/store/directory_store.h"
+#include "tests/checkpoint/dcp/sample_metadata.h"
+#include "tests/checkpoint/error_text.h"
+
+namespace simmesh::checkpoint {
+namespace {
+
+using testing::error_text;
+using ::testing::HasSubstr;
+
+// What is said of the sample with something changed before it is written.
+std::string metadata_problem(const std::function<void(DcpMetadata&)>& change) {
+  DcpMetadata metadata = testing::sample_metadata();
+  change(metadata);
+  return error_text([&] { read_dcp_metadata(dcp_metadata_pickle(metadata)); });
+}
+
+// What is said of the sample with some bytes of its pickle replaced.
+std::string replaced_problem(const std::string& from, const std::string& to) {
+  std::string text = testing::text_of(dcp_metadata_pickle(testing::sample_metadata()));
+  std::size_t at = text.find(from);
+  if (at == text.npos) return "the pickle has no " + from;
+  text.replace(at, from.size(), to);
+  return error_text([&] { read_dcp_metadata(testing::bytes_of(text)); });
+}
+
+TEST(DcpMetadata, RefusesChunksThatDontMakeATensor) {
+  EXPECT_EQ(metadata_problem([](DcpMetadata&) {}), "");
+  EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks.pop_back(); }),
+              HasSubstr("a shard is missing"));
+  EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks[1].box.offsets[0] = 2; }),
+              HasSubstr("overlap"));
+  EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape[0] = 3; }),
+              HasSubstr("lies outside"));
+  EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape[0] = -4; }),
+              HasSubstr("a size is negative"));
+  EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape = Shape(33, 1); }),
+              HasSubstr("a size has 33 dims"));
+  EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks[1].box.sizes[1] = -2; }),
+              HasSubstr("sizes is negative"));
+}
+
+TEST(DcpMetadata, RefusesPlacesThatCantBe) {
+  EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks[0].begin = -1; }),
+              HasSubstr("'model.w' lies at a negative place"));
+  EXPECT_THAT(metadata_problem([](auto& m) { m.objects[0].bytes = -1; }),
+              HasSubstr("'optim.0' lies at a negative place"));
+  EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[1].name = "model.w"; }),
+              HasSubstr("the name 'model.w' comes twice"));
+  EXPECT_THAT(metadata_problem([](auto& m) { m.objects.push_back(m.objects[0]); }),
+              HasSubstr("'optim.0' is stored twice at the offset []"));
+}
+
+TEST(DcpMetadata, RefusesOtherPickles) {
+  EXPECT_THAT(replaced_problem("fqn", "fqm"), HasSubstr("a dict without the key 'fqn'"));
+  EXPECT_THAT(replaced_problem("relative_path", "relative_pAth"),
+              HasSubstr("a dict without the key 'relative_path'"));
+  EXPECT_THAT(replaced_problem("state_dict_metadata", "state_dict_metaData"),
+              HasSubstr("a dict without the key 'state_dict_metadata'"));
+  EXPECT_THAT(replaced_problem("storage_data", "storage_dAta"),
+              HasSubstr("a dict without the key 'storage_data'"));
+  EXPECT_THAT(replaced_problem("bfloat16\n", "bfloat17\n"),
+              HasSubstr("'torch.bfloat17' is no class or function that a checkpoint needs"));
+  EXPECT_THAT(replaced_problem("torch\nbfloat16\n", "torch\nSize\n"),
+              HasSubstr("'model.w': the dtype is torch.Size"));
+  EXPECT_THAT(replaced_problem("TensorStorageMetadata\n", "TensorProperties\n"),
+              HasSubstr("expected torch.distributed.checkpoint.metadata.TensorStorageMetadata"));
+  EXPECT_THAT(replaced_problem("metadata\nMetadata\n", "metadata\nMetadataIndex\n"),
+              HasSubstr("expected torch.distributed.checkpoint.metadata.Metadata"));
+  EXPECT_THAT(replaced_problem("torch\nSize\n", "pathlib\nPosixPath\n"),
+              HasSubstr("expected torch.Size, got pathlib.PosixPath"));
+  EXPECT_THAT(replaced_problem("length", "lengtH"), HasSubstr("a dict without the key 'length'"));
+  EXPECT_THAT(error_text([] { read_dcp_metadata(testing::bytes_of("N.")); }),
+              HasSubstr("expected an object, got None"));
+  EXPECT_THAT(error_text([] { read_dcp_metadata({}); }), HasSubstr("ends too early"));
+}
+
+// No byte of a pickle may be left out: a file that is cut off is never taken for a smaller one.
+TEST(DcpMetadata, RefusesEveryTruncation) {
+  DirectoryStore store(SIMMESH_SOURCE_DIR "/tests/cases/checkpoint/dcp/native_1d_uneven");
+  std::vector<std::byte> bytes = read_file(store, dcp_metadata_file, 1 << 20);
+  EXPECT_GT(read_dcp_metadata(bytes).tensors.size(), 3u);
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    ASSERT_NE(error_text([&] { read_dcp_metadata(Bytes(bytes).first(size)); }), "") << size;
+}
+
+}  // namespace
+}  // namespace simmesh::checkpoint

@@ -85,24 +85,25 @@ void add_rates(StateDict& state, optim::Optimizer& optimizer) {
   });
 }
 
-// Tensors of a state dict of modules, without those that come under a second name.
-std::vector<nn::NamedTensor> distinct(const nn::StateDict& tensors) {
-  std::vector<nn::NamedTensor> found;
-  for (const nn::NamedTensor& entry : tensors)
-    if (std::none_of(found.begin(), found.end(), [&](const nn::NamedTensor& other) {
-          return nn::is_same_tensor(other.second, entry.second);
-        }))
-      found.push_back(entry);
-  return found;
+// The buffers of a model, by their dotted names.
+std::vector<nn::NamedTensor> named_buffers(nn::Module& model) {
+  std::vector<nn::NamedTensor> buffers;
+  for (const auto& [path, module] : model.named_modules())
+    for (const nn::ParameterSlot& slot : module->buffers())
+      if (slot.tensor.is_defined())
+        buffers.emplace_back(path.empty() ? slot.name : path + "." + slot.name, slot.tensor);
+  return buffers;
 }
 
 }  // namespace
 
 StateDict state_dict(nn::Module& model, optim::Optimizer& optimizer) {
   StateDict state;
-  std::vector<nn::NamedTensor> tensors = distinct(fsdp::state_dict(model));
-  for (const auto& [name, tensor] : tensors) state.add("model." + name, tensor);
+  // Lets groups give up what they gathered.
+  fsdp::state_dict(model);
   std::vector<nn::NamedTensor> parameters = model.named_parameters();
+  for (const auto& [name, parameter] : parameters) state.add("model." + name, parameter);
+  for (const auto& [name, buffer] : named_buffers(model)) state.add("model." + name, buffer);
   for (const auto& [name, parameter] : parameters) {
     auto index = index_among(optimizer.parameters(), parameter);
     if (!index || !parameter.requires_grad()) continue;
@@ -165,16 +166,11 @@ StateDict state_dict(zero::Engine& engine) {
              [&](const Tensor& tensor) { return as_shard(shards[i], tensor); });
   }
   // What no master stands for is whole on every rank.
-  std::vector<nn::NamedTensor> buffers = distinct(engine.module().state_dict());
-  for (const auto& [name, tensor] : buffers) {
-    auto is_it = [&](const nn::NamedTensor& parameter) {
-      return nn::is_same_tensor(parameter.second, tensor);
-    };
-    auto parameter = std::find_if(parameters.begin(), parameters.end(), is_it);
-    bool is_frozen = parameter != parameters.end() && !parameter->second.requires_grad();
-    if ((parameter == parameters.end() || is_frozen) && state.find("model." + name) == nullptr)
-      state.add("model." + name, tensor);
-  }
+  for (const auto& [name, parameter] : parameters)
+    if (!parameter.requires_grad() && state.find("model." + name) == nullptr)
+      state.add("model." + name, parameter);
+  for (const auto& [name, buffer] : named_buffers(engine.module()))
+    state.add("model." + name, buffer);
   add_rates(state, engine.optimizer());
   if (optim::LossScaler* scaler = engine.loss_scaler()) add_scaler(state, *scaler);
   if (zero::LrScheduler* scheduler = engine.lr_scheduler()) add_scheduler(state, *scheduler);

@@ -1,0 +1,115 @@
+#include "checkpoint/training_state.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+
+#include "checkpoint/load.h"
+#include "checkpoint/save.h"
+#include "checkpoint/store/memory_store.h"
+#include "collectives/process_group.h"
+#include "core/autograd/backward.h"
+#include "core/nn/linear.h"
+#include "core/ops/reductions/sums.h"
+#include "core/optim/adam.h"
+#include "core/optim/sgd.h"
+#include "core/tensor/formula.h"
+#include "testing/gtest.h"
+#include "tests/checkpoint/worlds.h"
+
+namespace simmesh::checkpoint {
+namespace {
+
+std::vector<std::string> names_in(const StateDict& state) {
+  std::vector<std::string> names;
+  for (const StateDict::Entry& entry : state.entries()) names.push_back(entry.name);
+  return names;
+}
+
+void train_step(nn::Linear& model, optim::Optimizer& optimizer, std::uint64_t seed) {
+  backward(sum(model(formula({2, 3}, {.rule = Rule::unit, .seed = seed}))));
+  optimizer.step();
+  optimizer.zero_grad();
+}
+
+TEST(TrainingState, NamesParametersStateAndRates) {
+  testing::run_world(1, [] {
+    nn::Linear model({.in = 3, .out = 2});
+    optim::AdamW adam(model.parameters(), {.lr = 0.5});
+    EXPECT_EQ(names_in(state_dict(model, adam)),
+              (std::vector<std::string>{
+                  "model.weight", "model.bias", "optim.weight.exp_avg", "optim.weight.exp_avg_sq",
+                  "optim.weight.step", "optim.bias.exp_avg", "optim.bias.exp_avg_sq",
+                  "optim.bias.step", "optim.lr"}));
+    optim::Sgd plain(model.parameters(), {.lr = 0.5});
+    EXPECT_EQ(names_in(state_dict(model, plain)),
+              (std::vector<std::string>{"model.weight", "model.bias", "optim.weight.step",
+                                        "optim.bias.step", "optim.lr"}));
+  });
+}
+
+// A new optimiser goes on where the saved one was, with its rates; one that had made no step stays
+// without state.
+TEST(TrainingState, GoesOnWithSavedState) {
+  Location location = {std::make_shared<MemoryStore>(), "state"};
+  testing::run_world(1, [&] {
+    nn::Linear model({.in = 3, .out = 2}), other({.in = 3, .out = 2});
+    optim::AdamW adam(model.parameters(), {.lr = 0.5});
+    optim::AdamW fresh(other.parameters(), {.lr = 0.1});
+    for (std::uint64_t seed : {1, 2}) train_step(model, adam, seed);
+    save(state_dict(model, adam), location);
+    load(state_dict(other, fresh), location);
+    EXPECT_EQ(fresh.learning_rates(), adam.learning_rates());
+    EXPECT_EQ(fresh.steps(0), 2);
+    train_step(model, adam, 3);
+    train_step(other, fresh, 3);
+    EXPECT_SAME_BITS(model.parameter("weight"), other.parameter("weight"));
+    EXPECT_SAME_BITS(adam.state(0).at("exp_avg_sq"), fresh.state(0).at("exp_avg_sq"));
+  });
+  Location before = {location.store, "before"};
+  testing::run_world(1, [&] {
+    nn::Linear model({.in = 3, .out = 2}), other({.in = 3, .out = 2});
+    optim::AdamW untouched(model.parameters(), {}), trained(other.parameters(), {});
+    save(state_dict(model, untouched), before);
+    train_step(other, trained, 1);
+    load(state_dict(other, trained), before);
+    EXPECT_EQ(trained.steps(0), 0);
+    EXPECT_TRUE(trained.state(0).empty());
+  });
+}
+
+// Masters stand for parameters of 16 bits, which are rebuilt from them.
+TEST(TrainingState, HasTheMastersOfAnEngine) {
+  for (int stage : {0, 1, 2, 3}) {
+    Location location = {std::make_shared<MemoryStore>(), "state"};
+    testing::run_world(3, [&] {
+      zero::Config config;
+      config.bf16.enabled = true;
+      config.zero_optimization.stage = stage;
+      config.zero_allow_untested_optimizer = true;
+      auto make = [](const std::vector<nn::NamedTensor>& masters) {
+        std::vector<Tensor> tensors;
+        for (const auto& [name, tensor] : masters) tensors.push_back(tensor);
+        return std::make_unique<optim::AdamW>(tensors, optim::AdamOptions{.lr = 0.1});
+      };
+      nn::Linear model({.in = 3, .out = 2}), other({.in = 3, .out = 2});
+      zero::Engine engine = zero::initialize(model, make, config, ProcessGroup::world());
+      zero::Engine fresh = zero::initialize(other, make, config, ProcessGroup::world());
+      Tensor x = formula({2, 3}, {.rule = Rule::unit, .seed = 5, .dtype = DType::bfloat16});
+      engine.backward(sum(engine(x)));
+      engine.step();
+      StateDict state = state_dict(engine);
+      save(state, location);
+      StateDict target = state_dict(fresh);
+      load(target, location);
+      fresh.masters_changed();
+      EXPECT_SAME_BITS(engine.safe_get_full_fp32_param("weight"),
+                          fresh.safe_get_full_fp32_param("weight"));
+      EXPECT_SAME_BITS(engine(x), fresh(x));
+      EXPECT_SAME_BITS(engine.safe_get_full_optimizer_state("bias", "exp_avg"),
+                          fresh.safe_get_full_optimizer_state("bias", "exp_avg"));
+    });
+  }
+}
+
+}  // namespace
+}  // namespace simmesh::checkpoint

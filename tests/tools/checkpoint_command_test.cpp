@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/run_program.h"
+
+namespace simmesh {
+namespace {
+
+using testing::run_program;
+
+const std::string recorded =
+    std::string(SIMMESH_SOURCE_DIR) + "/tests/cases/checkpoint/dcp/native_single";
+
+TEST(CheckpointCommand, PrintsWhatACheckpointHolds) {
+  auto run = run_program("checkpoint inspect " + recorded);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_NE(run.output.find("lin.weight float32[4, 6] in 1 chunk\n"), run.output.npos);
+  EXPECT_NE(run.output.find("cfg.act = \"gelu\"\n"), run.output.npos);
+  EXPECT_EQ(run.last_line(), "3 tensors, 2 other values, 112 bytes");
+  auto json = nlohmann::json::parse(run_program("checkpoint inspect --json " + recorded).output);
+  EXPECT_EQ(json["tensors"].size(), 3u);
+  EXPECT_EQ(json["objects"][0]["value"], 2);
+}
+
+TEST(CheckpointCommand, ConvertsVerifiesAndCompares) {
+  testing::TemporaryFolder folder;
+  std::string ours = folder.path().string() + "/run/step_1";
+  EXPECT_EQ(run_program("checkpoint convert " + recorded + " " + ours).status, 0);
+  EXPECT_EQ(run_program("checkpoint verify " + ours).status, 0);
+  // Of a folder of checkpoints the latest counts.
+  EXPECT_EQ(run_program("checkpoint diff " + folder.path().string() + "/run " + recorded).last_line(),
+            "no difference");
+  auto again = run_program("checkpoint convert " + recorded + " " + ours);
+  EXPECT_EQ(again.status, 2);
+  EXPECT_NE(again.output.find("a save never overwrites"), again.output.npos);
+  // A byte more than was saved.
+  run_program("doctor --help; echo >> " + ours + "/rank_00000.safetensors");
+  auto broken = run_program("checkpoint verify " + ours);
+  EXPECT_EQ(broken.status, 1);
+  EXPECT_EQ(broken.last_line(), ours + ": 1 problem");
+}
+
+TEST(CheckpointCommand, RefusesWhatIsNoCheckpoint) {
+  testing::expect_refused("checkpoint inspect /nowhere/at/all", "expected a checkpoint");
+  testing::expect_refused("checkpoint convert " + recorded + " /tmp/x --format zip",
+                          "expected the format");
+}
+
+}  // namespace
+}  // namespace simmesh

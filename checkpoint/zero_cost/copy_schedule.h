@@ -18,7 +18,8 @@ struct CopyRange {
 // ranges, which are cut where a hook has enough. As in PaddleNLP's zero-cost checkpoints.
 //
 //   CopySchedule schedule(ranges, {.hook_capacity = 4, .usage = 0.6});   // two chunks
-//   while (!schedule.is_done()) copy(schedule.next());
+//   while (!schedule.is_done())
+//     for (const CopyRange& part : schedule.next()) fmt::print("{} {}\n", part.begin, part.end);
 class CopySchedule {
  public:
   struct Options {

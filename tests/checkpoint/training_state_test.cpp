@@ -36,10 +36,10 @@ TEST(TrainingState, NamesParametersStateAndRates) {
     nn::Linear model({.in = 3, .out = 2});
     optim::AdamW adam(model.parameters(), {.lr = 0.5});
     EXPECT_EQ(names_in(state_dict(model, adam)),
-              (std::vector<std::string>{
-                  "model.weight", "model.bias", "optim.weight.exp_avg", "optim.weight.exp_avg_sq",
-                  "optim.weight.step", "optim.bias.exp_avg", "optim.bias.exp_avg_sq",
-                  "optim.bias.step", "optim.lr"}));
+              (std::vector<std::string>{"model.weight", "model.bias", "optim.weight.exp_avg",
+                                        "optim.weight.exp_avg_sq", "optim.weight.step",
+                                        "optim.bias.exp_avg", "optim.bias.exp_avg_sq",
+                                        "optim.bias.step", "optim.lr"}));
     optim::Sgd plain(model.parameters(), {.lr = 0.5});
     EXPECT_EQ(names_in(state_dict(model, plain)),
               (std::vector<std::string>{"model.weight", "model.bias", "optim.weight.step",
@@ -103,10 +103,10 @@ TEST(TrainingState, HasTheMastersOfAnEngine) {
       load(target, location);
       fresh.masters_changed();
       EXPECT_SAME_BITS(engine.safe_get_full_fp32_param("weight"),
-                          fresh.safe_get_full_fp32_param("weight"));
+                       fresh.safe_get_full_fp32_param("weight"));
       EXPECT_SAME_BITS(engine(x), fresh(x));
       EXPECT_SAME_BITS(engine.safe_get_full_optimizer_state("bias", "exp_avg"),
-                          fresh.safe_get_full_optimizer_state("bias", "exp_avg"));
+                       fresh.safe_get_full_optimizer_state("bias", "exp_avg"));
     });
   }
 }

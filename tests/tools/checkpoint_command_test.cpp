@@ -29,8 +29,9 @@ TEST(CheckpointCommand, ConvertsVerifiesAndCompares) {
   EXPECT_EQ(run_program("checkpoint convert " + recorded + " " + ours).status, 0);
   EXPECT_EQ(run_program("checkpoint verify " + ours).status, 0);
   // Of a folder of checkpoints the latest counts.
-  EXPECT_EQ(run_program("checkpoint diff " + folder.path().string() + "/run " + recorded).last_line(),
-            "no difference");
+  EXPECT_EQ(
+      run_program("checkpoint diff " + folder.path().string() + "/run " + recorded).last_line(),
+      "no difference");
   auto again = run_program("checkpoint convert " + recorded + " " + ours);
   EXPECT_EQ(again.status, 2);
   EXPECT_NE(again.output.find("a save never overwrites"), again.output.npos);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/dcp/dcp_checkpoint.h"
+#include "checkpoint/dcp/dcp_metadata.h"
 #include "checkpoint/hugging_face/hugging_face.h"
 #include "checkpoint/read_tensor.h"
 #include "checkpoint/safetensors/safetensors_file.h"
@@ -18,6 +19,8 @@ namespace {
 using checkpoint::Catalog;
 using checkpoint::StoredChunk;
 using checkpoint::StoredTensor;
+
+constexpr std::int64_t metadata_bytes_max = std::int64_t{1} << 30;
 
 Schema dcp_tensor_schema(schema::Fields of_chunk, schema::Fields further = {}) {
   using namespace schema;
@@ -89,6 +92,8 @@ void compare_native_chunks(const checkpoint::Store& store, const std::string& fo
     report.expect_equal(who + "file", chunks[i]["file"].text(), chunk.file);
     report.expect_equal(who + "offset", chunks[i]["offset"].integer(), chunk.begin);
     report.expect_equal(who + "length", chunks[i]["length"].integer(), chunk.bytes);
+    if (auto index = chunks[i].find("index"))
+      report.expect_equal(who + "index", index->integer(), std::int64_t(i));
     compare_place(store, folder, tensor, chunk, chunks[i], report);
   }
 }
@@ -99,6 +104,20 @@ void compare_path(const std::string& who, const CaseField& field,
                   const std::vector<JsonValue>& path, CaseReport& report) {
   report.expect_equal(who + ": path", json_value(field).text(),
                       JsonValue{JsonValue::List(path.begin(), path.end())}.text());
+}
+
+// Where a value that is no tensor lies.
+void compare_object_place(const checkpoint::DcpMetadata& metadata, const CaseField& field,
+                          CaseReport& report) {
+  for (const checkpoint::DcpMetadata::Object& object : metadata.objects) {
+    if (object.name != field["fqn"].text()) continue;
+    if (auto file = field.find("file"))
+      report.expect_equal(object.name + ": file", file->text(), object.file);
+    if (auto offset = field.find("offset"))
+      report.expect_equal(object.name + ": offset", offset->integer(), object.begin);
+    if (auto length = field.find("length"))
+      report.expect_equal(object.name + ": length", length->integer(), object.bytes);
+  }
 }
 
 void verify_dcp_native(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
@@ -118,6 +137,9 @@ void verify_dcp_native(const RecordedCase& recorded, const VerifyOptions&, CaseR
   }
   std::vector<CaseField> objects = recorded["objects"].items();
   report.expect_equal("number of objects", objects.size(), catalog.objects.size());
+  report.expect_equal("number of paths", recorded["paths"].size(), catalog.paths.size());
+  checkpoint::DcpMetadata metadata = checkpoint::read_dcp_metadata(read_file(
+      store, checkpoint::joined(folder, checkpoint::dcp_metadata_file), metadata_bytes_max));
   for (const CaseField& field : objects) {
     std::string name = field["fqn"].text();
     const checkpoint::StoredObject* object = catalog.find_object(name);
@@ -127,6 +149,7 @@ void verify_dcp_native(const RecordedCase& recorded, const VerifyOptions&, CaseR
     }
     report.expect_equal(name + ": value", json_value(field["value"]).text(), object->value.text());
     compare_path(name, field["path"], object->path, report);
+    compare_object_place(metadata, field, report);
   }
   for (const std::string& name : recorded["paths"].keys()) {
     auto found = std::find_if(catalog.paths.begin(), catalog.paths.end(),

@@ -27,6 +27,7 @@ TEST(VerifyDcp, NamesWhatDiffersInNativeFiles) {
   fails("/tensors/0/chunks/0/file", "x", "chunk 0: file: expected");
   fails("/tensors/0/chunks/0/offset", 1, "chunk 0: offset: expected");
   fails("/tensors/0/chunks/0/length", 1, "chunk 0: length: expected");
+  fails("/tensors/0/chunks/0/index", 7, "chunk 0: index: expected 7");
   fails("/tensors/0/chunks/0/data_len", 1, "lin.weight: data_len: expected");
   fails("/tensors/0/chunks/0/data_at", 3225, "lin.weight: other bytes lie at data_at");
   fails("/tensors/3", value["tensors"][0], "number of tensors: expected");
@@ -34,6 +35,10 @@ TEST(VerifyDcp, NamesWhatDiffersInNativeFiles) {
   fails("/objects/0/value", 3, "cfg.depth: value: expected");
   fails("/objects/0/path/0", "x", "cfg.depth: path: expected");
   fails("/objects", json::array(), "number of objects: expected");
+  fails("/objects/0/file", "x", "cfg.depth: file: expected");
+  fails("/objects/0/offset", 77, "cfg.depth: offset: expected 77");
+  fails("/objects/0/length", 77, "cfg.depth: length: expected 77");
+  fails("/paths", json::object(), "number of paths: expected");
   fails("/paths/count/0", "x", "count: path: expected");
   fails("/paths/x", json::array(), "no path of x");
   testing::expect_bad(value, "/world", 0, "world");

@@ -104,10 +104,11 @@ StateDict state_dict(nn::Module& model, optim::Optimizer& optimizer) {
   std::vector<nn::NamedTensor> parameters = model.named_parameters();
   for (const auto& [name, parameter] : parameters) state.add("model." + name, parameter);
   for (const auto& [name, buffer] : named_buffers(model)) state.add("model." + name, buffer);
-  for (const auto& [name, parameter] : parameters) {
+  for (const nn::NamedTensor& named : parameters) {
+    const Tensor& parameter = named.second;
     auto index = index_among(optimizer.parameters(), parameter);
     if (!index || !parameter.requires_grad()) continue;
-    add_kept(state, optimizer, *index, name, [&](const Tensor& tensor) {
+    add_kept(state, optimizer, *index, named.first, [&](const Tensor& tensor) {
       if (!parameter.distribution() || tensor.shape() != parameter.local_part().shape())
         return tensor;
       DTensorSpec spec = DTensor::of(parameter).spec();

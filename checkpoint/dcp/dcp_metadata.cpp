@@ -24,8 +24,7 @@ template <class... Args>
 
 const PickleDialect& metadata_dialect() {
   static const PickleDialect dialect = {
-      // PyTorch's protocol, and that of dcp_metadata_pickle.
-      "\x80\x95\x94hj\x8cXcKMJ\x8aN\x89\x88}])t\x85\x86\x87(usae\x93R\x81"
+      "\x80\x95\x94hj\x8cXKMJ\x8aN\x89\x88}])t\x85\x86\x87(usae\x93R\x81"
       "b.",
       {"torch.distributed.checkpoint.metadata.Metadata",
        "torch.distributed.checkpoint.metadata.TensorStorageMetadata",

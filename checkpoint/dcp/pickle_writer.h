@@ -16,7 +16,7 @@ namespace simmesh::checkpoint {
 //   checkpoint::PickleWriter out(checkpoint::PickleWriter::Protocol::two);
 //   out.global("torch", "Size");
 //   out.begin_tuple();
-//   out.integers({2, 3});          // a tuple
+//   out.integers(Dims{2, 3});      // a tuple
 //   out.end_tuple();
 //   out.reduce();                  // torch.Size((2, 3))
 //   std::vector<std::byte> bytes = out.finish();

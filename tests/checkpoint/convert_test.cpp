@@ -32,7 +32,7 @@ TEST(Convert, KeepsEveryBitThroughAllFormats) {
     EXPECT_TRUE(diff(from, dcp).empty()) << name;
     // Values that are no tensors become text there.
     convert(dcp, files, {.format = CheckpointFormat::safetensors, .file_bytes = 100});
-    EXPECT_GT(store->files("files").size(), 2u);
+    EXPECT_GE(store->files("files").size(), 2u);
     convert(files, again, {.format = CheckpointFormat::simmesh});
     for (const Difference& difference : diff(from, again))
       EXPECT_EQ(difference.text.find("elements differ"), std::string::npos) << difference.name;

@@ -4,6 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "checkpoint/load.h"
+#include "checkpoint/save.h"
+#include "checkpoint/training_state.h"
 #include "collectives/collectives.h"
 #include "collectives/comm_debug_mode.h"
 #include "collectives/functional_collectives.h"

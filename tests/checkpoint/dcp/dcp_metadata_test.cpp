@@ -29,6 +29,24 @@ std::string replaced_problem(const std::string& from, const std::string& to) {
   return error_text([&] { read_dcp_metadata(testing::bytes_of(text)); });
 }
 
+constexpr std::string_view metadata_module = "torch.distributed.checkpoint.metadata";
+
+// A class or function as the pickle names it: two texts with their lengths.
+std::string pickled_name(std::string_view module, std::string_view name) {
+  std::string text;
+  for (std::string_view part : {module, name}) {
+    text += 'X';
+    for (int i = 0; i < 4; ++i) text += char(part.size() >> (8 * i));
+    text += part;
+  }
+  return text;
+}
+
+// What the metadata are like with one class in place of another.
+std::string renamed_problem(std::string_view module, std::string_view from, std::string_view to) {
+  return replaced_problem(pickled_name(module, from), pickled_name(module, to));
+}
+
 TEST(DcpMetadata, RefusesChunksThatDontMakeATensor) {
   EXPECT_EQ(metadata_problem([](DcpMetadata&) {}), "");
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks.pop_back(); }),
@@ -64,15 +82,15 @@ TEST(DcpMetadata, RefusesOtherPickles) {
               HasSubstr("a dict without the key 'state_dict_metadata'"));
   EXPECT_THAT(replaced_problem("storage_data", "storage_dAta"),
               HasSubstr("a dict without the key 'storage_data'"));
-  EXPECT_THAT(replaced_problem("bfloat16\n", "bfloat17\n"),
+  EXPECT_THAT(renamed_problem("torch", "bfloat16", "bfloat17"),
               HasSubstr("'torch.bfloat17' is no class or function that a checkpoint needs"));
-  EXPECT_THAT(replaced_problem("torch\nbfloat16\n", "torch\nSize\n"),
+  EXPECT_THAT(renamed_problem("torch", "bfloat16", "Size"),
               HasSubstr("'model.w': the dtype is torch.Size"));
-  EXPECT_THAT(replaced_problem("TensorStorageMetadata\n", "TensorProperties\n"),
+  EXPECT_THAT(renamed_problem(metadata_module, "TensorStorageMetadata", "TensorProperties"),
               HasSubstr("expected torch.distributed.checkpoint.metadata.TensorStorageMetadata"));
-  EXPECT_THAT(replaced_problem("metadata\nMetadata\n", "metadata\nMetadataIndex\n"),
+  EXPECT_THAT(renamed_problem(metadata_module, "Metadata", "MetadataIndex"),
               HasSubstr("expected torch.distributed.checkpoint.metadata.Metadata"));
-  EXPECT_THAT(replaced_problem("torch\nSize\n", "pathlib\nPosixPath\n"),
+  EXPECT_THAT(replaced_problem(pickled_name("torch", "Size"), pickled_name("pathlib", "PosixPath")),
               HasSubstr("expected torch.Size, got pathlib.PosixPath"));
   EXPECT_THAT(replaced_problem("length", "lengtH"), HasSubstr("a dict without the key 'length'"));
   EXPECT_THAT(error_text([] { read_dcp_metadata(testing::bytes_of("N.")); }),

@@ -23,18 +23,18 @@ TEST(PickleWriter, WritesWhatIsRead) {
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
   for (std::int64_t number : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31,
                               -(std::int64_t{1} << 31) - 1, least, -(least + 1)}) {
-    PickleWriter out;
+    PickleWriter out(PickleWriter::Protocol::two);
     out.integer(number);
     EXPECT_EQ(as_integer(Pickle(out.finish(), written_dialect()).root(), "it"), number);
   }
   std::string text = R"({"a":[1,-2.5,null,true,false,"x"],"b":{},"c":[]})";
-  PickleWriter out;
+  PickleWriter out(PickleWriter::Protocol::two);
   out.json(JsonValue::parse(text));
   EXPECT_EQ(json_of(Pickle(out.finish(), written_dialect()).root()).text(), text);
 }
 
 TEST(PickleWriter, WritesTheBytesOfProtocolTwo) {
-  PickleWriter out;
+  PickleWriter out(PickleWriter::Protocol::two);
   out.global("m", "C");
   out.new_object();
   out.begin_dict();

@@ -49,7 +49,7 @@ struct ViewInArchive {
 };
 
 std::vector<std::byte> archive_of_view(const ViewInArchive& view) {
-  PickleWriter out;
+  PickleWriter out(PickleWriter::Protocol::two);
   out.global("torch._utils", "_rebuild_tensor_v2");
   out.begin_tuple();
   out.begin_tuple();

@@ -52,8 +52,7 @@ TEST(SafetensorsFile, WritesOnlyWhatCanBeRead) {
               HasSubstr("no tensor may have the name __metadata__"));
   EXPECT_THAT(problem({{"a", StoredDType::u8, {2}, two}, {"a", StoredDType::u8, {2}, two}}),
               HasSubstr("the tensor 'a' comes twice"));
-  EXPECT_THAT(problem({{"a", StoredDType::u8, {3}, two}}),
-              HasSubstr("2 bytes of data, expected 3"));
+  EXPECT_THAT(problem({{"a", StoredDType::u8, {3}, two}}), HasSubstr("2 bytes, expected 3"));
   EXPECT_THAT(problem({{"\xc3", StoredDType::u8, {2}, two}}), HasSubstr("isn't UTF-8"));
   EXPECT_EQ(problem({}), "");
 }

@@ -4,7 +4,7 @@ namespace simmesh {
 namespace {
 
 using nlohmann::json;
-constexpr const char* other_hash = "0000000000000000";
+constexpr const char* other_module_hash = "0000000000000000";
 
 json a_module() {
   return testing::first_with("../pytorch_ops/module.jsonl", [](const json& each) {
@@ -16,9 +16,9 @@ json a_module() {
 TEST(VerifyModule, NamesWhatDiffers) {
   json value = a_module();
   testing::expect_passes(value);
-  testing::expect_fails(value, "/params_after/1/hash/0", other_hash, "rank 0: parameter");
-  testing::expect_fails(value, "/grads/0/hash/1", other_hash, "rank 1: gradient");
-  testing::expect_fails(value, "/output/hash/0", other_hash, "rank 0: output: bits");
+  testing::expect_fails(value, "/params_after/1/hash/0", other_module_hash, "rank 0: parameter");
+  testing::expect_fails(value, "/grads/0/hash/1", other_module_hash, "rank 1: gradient");
+  testing::expect_fails(value, "/output/hash/0", other_module_hash, "rank 0: output: bits");
   testing::expect_fails(value, "/comm_forward/all_reduce", 9, "collectives forward");
   testing::expect_fails(value, "/comm_backward/all_reduce", 9, "collectives backward");
 }

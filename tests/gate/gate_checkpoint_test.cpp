@@ -66,7 +66,7 @@ void expect_resumes(const ResumeForm& from, const ResumeForm& to, const std::str
 }
 
 // Each form goes on as every other one; three steps later nothing differs from a run that never
-// stopped. No size divides by three.
+// stopped. Ranks get uneven pieces, and some none.
 TEST(GateCheckpoint, EveryFormGoesOnAsEveryOther) {
   for (const ResumeForm& from : resume_forms())
     for (const ResumeForm& to : resume_forms()) expect_resumes(from, to, small_transformer);
@@ -83,13 +83,12 @@ TEST(GateCheckpoint, ExpertsGoOnElsewhere) {
     for (const ResumeForm& to : all) expect_resumes(from, to, small_experts);
 }
 
-// The check would be worth nothing if a wrong resume passed: here the data differ, since the
-// momentum of another optimiser isn't that of the run.
+// The check would be worth nothing if a run with other bits passed.
 TEST(GateCheckpoint, FiresWhereTheRunGoesOnWithOtherBits) {
   const ResumeForm one = {"one_device", "[1]", "[\"dp\"]", ""};
   const ResumeForm fsdp = {"fsdp", "[3]", "[\"dp\"]", "fsdp = {}"};
   std::string text = resume_gate(one, fsdp, small_transformer);
-  // Sums in canonical arithmetic depend on how the rows are cut.
+  // Sums in the order of a ring depend on how rows are cut.
   text.replace(text.find("mode = \"exact\""), 14, "mode = \"as_gloo_ring\"");
   GateResult result = run_gate(gate_from_text(text, "resume.toml"));
   auto resume = std::find_if(result.checks.begin(), result.checks.end(),

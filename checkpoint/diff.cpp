@@ -29,8 +29,9 @@ Names names_of(const Catalog& catalog) {
 }
 
 std::string described(const Named& named) {
-  if (named.object != nullptr) return "the value " + value_text(named.object->value);
-  return fmt::format("{}{}", dtype_name(named.tensor->dtype), to_string(named.tensor->shape));
+  if (named.tensor != nullptr)
+    return fmt::format("{}{}", dtype_name(named.tensor->dtype), to_string(named.tensor->shape));
+  return named.object == nullptr ? "" : "the value " + value_text(named.object->value);
 }
 
 // Says in how many elements two tensors of one dtype and shape differ; empty where in none.

@@ -128,8 +128,12 @@ std::vector<std::byte> zip_of(const std::vector<ZipMember>& members, std::size_t
   }
   zip_source_keep(source);
   std::unique_ptr<zip_source_t, decltype(&zip_source_free)> kept(source, zip_source_free);
-  if (zip_close(archive.get()) != 0) refuse_zip(zip_strerror(archive.get()));
-  archive.release();
+  // Closing takes the archive, unless it fails.
+  zip_t* open = archive.release();
+  if (zip_close(open) != 0) {
+    archive.reset(open);
+    refuse_zip(zip_strerror(open));
+  }
   zip_stat_t status;
   if (zip_source_stat(source, &status) != 0 || zip_source_open(source) != 0)
     refuse_zip(zip_error_strerror(zip_source_error(source)));

@@ -73,8 +73,10 @@ class Fetch {
   void plan();
   void assign_readers();
   void run_round(const std::vector<const ChunkReads*>& round);
+  void place(const ChunkReads& reads, const ChunkReads::Need& need, const std::byte* from,
+             const Strides& from_strides);
   void send(const ChunkReads& reads, const std::vector<std::byte>& bytes,
-            std::vector<std::vector<std::byte>>& to_ranks) const;
+            std::vector<std::vector<std::byte>>& to_ranks);
   void receive(const ChunkReads& reads, const std::vector<std::vector<std::byte>>& from_ranks,
                std::vector<std::size_t>& taken);
 
@@ -148,13 +150,32 @@ Fetched Fetch::run(const std::vector<WantedBox>& wanted) {
   return std::move(fetched_);
 }
 
+// Copies what a need has of a chunk into this rank's box; elements lie at the strides.
+void Fetch::place(const ChunkReads& reads, const ChunkReads::Need& need, const std::byte* from,
+                  const Strides& from_strides) {
+  const Box& box = wanted_[rank_][need.want].box;
+  Strides strides = contiguous_strides(box.sizes);
+  Dims inner = relative_to(need.common, box).offsets;
+  auto begin = std::inner_product(inner.begin(), inner.end(), strides.begin(), std::int64_t{0});
+  copy_box({.sizes = need.common.sizes,
+            .element_bytes = width(reads.tensor),
+            .from_strides = from_strides,
+            .to_strides = strides},
+           from, fetched_.bytes[need.want].data() + std::size_t(begin) * width(reads.tensor));
+}
+
 void Fetch::send(const ChunkReads& reads, const std::vector<std::byte>& bytes,
-                 std::vector<std::vector<std::byte>>& to_ranks) const {
+                 std::vector<std::vector<std::byte>>& to_ranks) {
   const Box& box = tensor(reads.tensor).chunks[reads.chunk].box;
   Strides strides = contiguous_strides(box.sizes);
   for (const ChunkReads::Need& need : reads.needs) {
     Dims inner = relative_to(need.common, box).offsets;
     auto begin = std::inner_product(inner.begin(), inner.end(), strides.begin(), std::int64_t{0});
+    const std::byte* from = bytes.data() + std::size_t(begin) * width(reads.tensor);
+    if (need.rank == rank_) {
+      place(reads, need, from, strides);
+      continue;
+    }
     std::vector<std::byte>& out = to_ranks[need.rank];
     std::size_t at = out.size();
     out.resize(at + std::size_t(need.common.element_count()) * width(reads.tensor));
@@ -162,25 +183,17 @@ void Fetch::send(const ChunkReads& reads, const std::vector<std::byte>& bytes,
               .element_bytes = width(reads.tensor),
               .from_strides = strides,
               .to_strides = contiguous_strides(need.common.sizes)},
-             bytes.data() + std::size_t(begin) * width(reads.tensor), out.data() + at);
+             from, out.data() + at);
   }
 }
 
 void Fetch::receive(const ChunkReads& reads, const std::vector<std::vector<std::byte>>& from_ranks,
                     std::vector<std::size_t>& taken) {
+  if (reads.reader == rank_) return;
   for (const ChunkReads::Need& need : reads.needs) {
     if (need.rank != rank_) continue;
-    const Box& box = wanted_[rank_][need.want].box;
-    Strides strides = contiguous_strides(box.sizes);
-    Dims inner = relative_to(need.common, box).offsets;
-    auto begin = std::inner_product(inner.begin(), inner.end(), strides.begin(), std::int64_t{0});
     std::size_t& at = taken[reads.reader];
-    copy_box({.sizes = need.common.sizes,
-              .element_bytes = width(reads.tensor),
-              .from_strides = contiguous_strides(need.common.sizes),
-              .to_strides = strides},
-             from_ranks[reads.reader].data() + at,
-             fetched_.bytes[need.want].data() + std::size_t(begin) * width(reads.tensor));
+    place(reads, need, from_ranks[reads.reader].data() + at, contiguous_strides(need.common.sizes));
     at += std::size_t(need.common.element_count()) * width(reads.tensor);
   }
 }

@@ -36,7 +36,7 @@ LocalTensor local_tensor(const std::string& name, const Tensor& tensor) {
             "'{}' has the placements {}; bring it to placements without a pending reduction first",
             name, to_string(distributed.placements()));
   if (!distributed.spec().groups->is_member()) return local;
-  Tensor mine = distributed.local();
+  const Tensor& mine = distributed.local();
   for (const LocalBox& box : local_boxes(distributed.spec()))
     add_piece(local, {box.global_offset, box.shape}, part_of(mine, box.local_offset, box.shape));
   return local;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fmt/format.h>
 #include <set>
 #include <string_view>
 
@@ -76,7 +77,8 @@ Statement with_stars(Statement statement, const std::map<std::string, StoredShap
     std::string before = name.substr(0, at), behind = name.substr(at + 1);
     std::set<std::int64_t> numbers = numbers_between(before, behind, stored);
     if (numbers.empty()) refuse_macro(statement, "no stored name fits '" + name + "'");
-    for (std::int64_t number : numbers) left.push_back(before + std::to_string(number) + behind);
+    for (std::int64_t number : numbers)
+      left.push_back(fmt::format("{}{}{}", before, number, behind));
   }
   statement.left = std::move(left);
   return statement;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace simmesh::checkpoint {
 
@@ -43,6 +44,10 @@ std::string to_string(const Box& box) {
   return fmt::format("{}+{}", simmesh::to_string(box.offsets), simmesh::to_string(box.sizes));
 }
 
+std::int64_t element_offset(DimSpan index, DimSpan strides) {
+  return std::inner_product(index.begin(), index.end(), strides.begin(), std::int64_t{0});
+}
+
 void copy_box(const BoxCopy& copy, const std::byte* from, std::byte* to) {
   Shape outer = copy.sizes;
   std::int64_t run = 1;
@@ -56,11 +61,8 @@ void copy_box(const BoxCopy& copy, const std::byte* from, std::byte* to) {
   std::size_t bytes = std::size_t(run) * copy.element_bytes;
   Dims index(outer.size(), 0);
   do {
-    std::int64_t source = 0, target = 0;
-    for (std::size_t dim = 0; dim < outer.size(); ++dim) {
-      source += index[dim] * copy.from_strides[dim];
-      target += index[dim] * copy.to_strides[dim];
-    }
+    std::int64_t source = element_offset(index, copy.from_strides);
+    std::int64_t target = element_offset(index, copy.to_strides);
     std::memcpy(to + std::size_t(target) * copy.element_bytes,
                 from + std::size_t(source) * copy.element_bytes, bytes);
   } while (next_index(index, outer));

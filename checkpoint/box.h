@@ -37,6 +37,10 @@ Box relative_to(const Box& box, const Box& outer);
 // to_string returns "[2, 0]+[3, 4]": offsets, then sizes.
 std::string to_string(const Box& box);
 
+// element_offset returns how many elements an index lies behind the first one, at the strides, of
+// which there may be more than the index has dims.
+std::int64_t element_offset(DimSpan index, DimSpan strides);
+
 // BoxCopy moves the elements of a box from one row-major block of memory to another.
 struct BoxCopy {
   Shape sizes;

@@ -14,12 +14,6 @@ namespace {
 constexpr std::string_view staging_ending = ".saving", removing_ending = ".removing";
 constexpr std::int64_t latest_bytes_max = 4096;
 
-void write_synced(Store& store, const std::string& path, std::string_view text) {
-  auto file = store.create(path);
-  file->append(gsl::as_bytes(gsl::span<const char>(text.data(), text.size())));
-  file->sync();
-}
-
 // A file is replaced as a whole: it has the old text or the new one.
 void replace_synced(Store& store, const std::string& folder, const std::string& name,
                     std::string_view text) {
@@ -116,8 +110,7 @@ std::optional<Location> latest(const std::shared_ptr<Store>& store) {
   std::vector<CommittedCheckpoint> all = committed_checkpoints(*store);
   if (all.empty()) return std::nullopt;
   if (store->size(latest_file).value_or(latest_bytes_max + 1) <= latest_bytes_max) {
-    std::vector<std::byte> bytes = read_file(*store, latest_file, latest_bytes_max);
-    std::string name(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::string name = read_text(*store, latest_file, latest_bytes_max);
     if (!name.empty() && name.back() == '\n') name.pop_back();
     for (const CommittedCheckpoint& checkpoint : all)
       if (checkpoint.name == name) return Location{store, name};

@@ -91,12 +91,6 @@ std::vector<std::vector<std::size_t>> files_of(const Source& source, std::int64_
   return files;
 }
 
-void write_text_file(Store& store, const std::string& path, std::string_view text) {
-  auto file = store.create(path);
-  file->append(gsl::as_bytes(gsl::span<const char>(text.data(), text.size())));
-  file->sync();
-}
-
 void write_hugging_face(const Source& source, const Location& to, std::int64_t file_bytes) {
   std::vector<std::vector<std::size_t>> files = files_of(source, file_bytes);
   JsonValue weight_map = JsonValue::object();
@@ -123,7 +117,7 @@ void write_hugging_face(const Source& source, const Location& to, std::int64_t f
   metadata.set("total_size", JsonValue::of(total));
   index.set("metadata", std::move(metadata));
   index.set("weight_map", std::move(weight_map));
-  write_text_file(*to.store, joined(to.name, safetensors_index_file), index.text() + "\n");
+  write_synced(*to.store, joined(to.name, safetensors_index_file), index.text() + "\n");
   to.store->sync_folder(to.name);
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "checkpoint/exchange.h"
 #include "checkpoint/read_tensor.h"
@@ -156,7 +155,7 @@ void Fetch::place(const ChunkReads& reads, const ChunkReads::Need& need, const s
   const Box& box = wanted_[rank_][need.want].box;
   Strides strides = contiguous_strides(box.sizes);
   Dims inner = relative_to(need.common, box).offsets;
-  auto begin = std::inner_product(inner.begin(), inner.end(), strides.begin(), std::int64_t{0});
+  std::int64_t begin = element_offset(inner, strides);
   copy_box({.sizes = need.common.sizes,
             .element_bytes = width(reads.tensor),
             .from_strides = from_strides,
@@ -170,7 +169,7 @@ void Fetch::send(const ChunkReads& reads, const std::vector<std::byte>& bytes,
   Strides strides = contiguous_strides(box.sizes);
   for (const ChunkReads::Need& need : reads.needs) {
     Dims inner = relative_to(need.common, box).offsets;
-    auto begin = std::inner_product(inner.begin(), inner.end(), strides.begin(), std::int64_t{0});
+    std::int64_t begin = element_offset(inner, strides);
     const std::byte* from = bytes.data() + std::size_t(begin) * width(reads.tensor);
     if (need.rank == rank_) {
       place(reads, need, from, strides);

@@ -88,8 +88,7 @@ Dims place_within(const Box& part, const PlacedBox& placed) {
   if (placed.at.size() == inner.size() && placed.at == Dims(inner.size(), 0)) return inner;
   // In a range, elements of a box lie together.
   Strides strides = contiguous_strides(placed.box.sizes);
-  return Dims{placed.at[0] +
-              std::inner_product(inner.begin(), inner.end(), strides.begin(), std::int64_t{0})};
+  return Dims{placed.at[0] + element_offset(inner, strides)};
 }
 
 // How many leading dims of a box are taken index by index, so that its elements lie together in

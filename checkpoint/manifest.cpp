@@ -284,11 +284,6 @@ std::string commit_line(const CommitRecord& record) {
       record.number, record.manifest_bytes, hash_text(record.manifest_hash));
 }
 
-std::string text_of_file(const Store& store, const std::string& path, std::int64_t bytes_max) {
-  std::vector<std::byte> bytes = read_file(store, path, bytes_max);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 std::string commit_text(const CommitRecord& record) {
@@ -314,7 +309,7 @@ std::optional<CommitRecord> read_commit(const Store& store, const std::string& f
   std::string path = joined(folder, commit_file);
   if (!store.size(path)) return std::nullopt;
   try {
-    return parse_commit(text_of_file(store, path, commit_bytes_max));
+    return parse_commit(read_text(store, path, commit_bytes_max));
   } catch (const Error& error) {
     throw Error(ErrorKind::value_error, "checkpoint/manifest",
                 fmt::format("{}: {}", joined(store.name(), path), error.message()));
@@ -329,7 +324,7 @@ Manifest read_manifest(const Store& store, const std::string& folder) {
                                 joined(store.name(), folder), commit_file));
   std::string text;
   try {
-    text = text_of_file(store, joined(folder, manifest_file), manifest_bytes_max);
+    text = read_text(store, joined(folder, manifest_file), manifest_bytes_max);
   } catch (const Error& error) {
     refuse_manifest(std::string(error.message()));
   }

@@ -11,17 +11,18 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-Tensor part_of(Tensor local, DimSpan offsets, DimSpan sizes) {
-  for (std::size_t dim = 0; dim < sizes.size(); ++dim)
-    local = local.narrow({std::int64_t(dim), offsets[dim], sizes[dim]});
-  return local;
-}
-
 void add_piece(LocalTensor& local, Box box, Tensor part) {
   if (!box.is_empty()) local.pieces.push_back({std::move(box), std::move(part)});
 }
 
 }  // namespace
+
+Tensor part_of(const Tensor& tensor, const Box& box) {
+  Tensor part = tensor;
+  for (std::size_t dim = 0; dim < box.sizes.size(); ++dim)
+    part = part.narrow({std::int64_t(dim), box.offsets[dim], box.sizes[dim]});
+  return part;
+}
 
 LocalTensor local_tensor(const std::string& name, const Tensor& tensor) {
   LocalTensor local = {name, tensor.shape(), tensor.dtype(), {}};
@@ -38,7 +39,8 @@ LocalTensor local_tensor(const std::string& name, const Tensor& tensor) {
   if (!distributed.spec().groups->is_member()) return local;
   const Tensor& mine = distributed.local();
   for (const LocalBox& box : local_boxes(distributed.spec()))
-    add_piece(local, {box.global_offset, box.shape}, part_of(mine, box.local_offset, box.shape));
+    add_piece(local, {box.global_offset, box.shape},
+              part_of(mine, Box{box.local_offset, box.shape}));
   return local;
 }
 

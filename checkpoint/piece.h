@@ -9,6 +9,9 @@
 
 namespace simmesh::checkpoint {
 
+// part_of returns a view of a box of a tensor's elements.
+Tensor part_of(const Tensor& tensor, const Box& box);
+
 // Piece is a box of a tensor that lies in a rank's memory: `part` views its elements.
 struct Piece {
   Box box;

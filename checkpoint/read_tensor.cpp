@@ -40,9 +40,7 @@ std::vector<std::byte> read_tensor(const Store& store, const std::string& folder
   for (const StoredChunk& chunk : tensor.chunks) {
     if (chunk.box.is_empty()) continue;
     std::vector<std::byte> part = read_chunk(store, folder, tensor, chunk);
-    std::int64_t begin = 0;
-    for (std::size_t dim = 0; dim < strides.size(); ++dim)
-      begin += chunk.box.offsets[dim] * strides[dim];
+    std::int64_t begin = element_offset(chunk.box.offsets, strides);
     copy_box({.sizes = chunk.box.sizes,
               .element_bytes = width,
               .from_strides = contiguous_strides(chunk.box.sizes),

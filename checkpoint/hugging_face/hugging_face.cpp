@@ -86,9 +86,8 @@ class HuggingFaceReader {
 
 void HuggingFaceReader::read_index() {
   std::string index = joined(folder_, safetensors_index_file);
-  std::vector<std::byte> bytes = read_file(store_, index, index_bytes_max);
-  JsonValue json = parse_json(place(safetensors_index_file),
-                              {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  JsonValue json =
+      parse_json(place(safetensors_index_file), read_text(store_, index, index_bytes_max));
   const JsonValue* map = json.find("weight_map");
   const auto* entries = map == nullptr ? nullptr : map->get<JsonValue::Object>();
   if (entries == nullptr) refuse_file(place(safetensors_index_file), "no object weight_map");

@@ -1,5 +1,6 @@
 #include "checkpoint/mapping/load_mapped.h"
 
+#include "checkpoint/piece.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh::checkpoint {
@@ -11,10 +12,7 @@ Tensor load_mapped(const MappedTensor& tensor, const Box& box, const ReadBox& re
     Tensor values = read_box(piece.stored, piece.source);
     values = values.permute(Dims(piece.permutation.begin(), piece.permutation.end()));
     for (DType dtype : tensor.dtypes) values = converted(values, dtype);
-    Tensor place = result;
-    for (std::size_t dim = 0; dim < box.sizes.size(); ++dim)
-      place = place.narrow({std::int64_t(dim), piece.target.offsets[dim] - box.offsets[dim],
-                            piece.target.sizes[dim]});
+    Tensor place = part_of(result, relative_to(piece.target, box));
     copy_(place, values);
   }
   return result;

@@ -17,6 +17,17 @@ std::vector<std::byte> read_file(const Store& store, const std::string& path,
   return bytes;
 }
 
+std::string read_text(const Store& store, const std::string& path, std::int64_t bytes_max) {
+  std::vector<std::byte> bytes = read_file(store, path, bytes_max);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void write_synced(Store& store, const std::string& path, std::string_view text) {
+  auto file = store.create(path);
+  file->append(gsl::as_bytes(gsl::span<const char>(text.data(), text.size())));
+  file->sync();
+}
+
 std::string joined(const std::string& folder, const std::string& path) {
   if (folder.empty()) return path;
   return path.empty() ? folder : folder + "/" + path;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace simmesh::checkpoint {
@@ -71,6 +72,11 @@ class Store {
 // than bytes_max bytes.
 std::vector<std::byte> read_file(const Store& store, const std::string& path,
                                  std::int64_t bytes_max);
+
+// read_text returns a whole file as text; raises as read_file does. write_synced makes a file of a
+// text, and syncs it.
+std::string read_text(const Store& store, const std::string& path, std::int64_t bytes_max);
+void write_synced(Store& store, const std::string& path, std::string_view text);
 
 // joined returns a path below a folder; the empty folder is the root.
 std::string joined(const std::string& folder, const std::string& path);

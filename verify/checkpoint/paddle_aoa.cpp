@@ -2,6 +2,7 @@
 
 #include "checkpoint/mapping/load_mapped.h"
 #include "checkpoint/mapping/mapping.h"
+#include "checkpoint/piece.h"
 #include "verify/case_bits.h"
 #include "verify/case_kind.h"
 #include "verify/case_tensor.h"
@@ -31,10 +32,7 @@ std::map<std::string, Tensor> load_targets(const RecordedCase& recorded,
   for (const auto& [name, tensor] : stored) shapes[name] = {tensor.shape(), tensor.dtype()};
   Mapping mapping(recorded["statements"].texts(), shapes);
   auto read_box = [&](const std::string& name, const Box& box) {
-    Tensor part = stored.at(name);
-    for (std::size_t dim = 0; dim < box.sizes.size(); ++dim)
-      part = part.narrow({std::int64_t(dim), box.offsets[dim], box.sizes[dim]});
-    return part.contiguous();
+    return checkpoint::part_of(stored.at(name), box).contiguous();
   };
   std::map<std::string, Tensor> loaded;
   CaseField targets = recorded["targets"];

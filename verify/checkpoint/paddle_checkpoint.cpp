@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "checkpoint/flex_plan.h"
 #include "checkpoint/paddle_local_box.h"
+#include "checkpoint/piece.h"
 #include "verify/case_bits.h"
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"
@@ -118,10 +118,7 @@ Tensor piece_of(const Tensor& whole, const FlexShard& shard) {
     return whole.view(Shape{whole.element_count()})
         .narrow({0, shard.range->begin, shard.range->numel()})
         .clone();
-  Tensor piece = whole;
-  for (std::size_t dim = 0; dim < shard.box.sizes.size(); ++dim)
-    piece = piece.narrow({std::int64_t(dim), shard.box.offsets[dim], shard.box.sizes[dim]});
-  return piece.clone();
+  return checkpoint::part_of(whole, shard.box).clone();
 }
 
 void compare_bits(const std::string& what, const CaseField& bits, const Tensor& tensor,
@@ -225,8 +222,7 @@ void compare_items(const RecordedCase& recorded, const FlexCase& flex,
 }
 
 std::size_t byte_at(const Tensor& tensor, const Dims& index) {
-  return std::size_t(std::inner_product(index.begin(), index.end(), tensor.strides().begin(),
-                                        std::int64_t{0})) *
+  return std::size_t(checkpoint::element_offset(index, tensor.strides())) *
          bytes_per_element(tensor.dtype());
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <numeric>
 
 #include "checkpoint/load_plan.h"
+#include "checkpoint/piece.h"
 #include "checkpoint/save_plan.h"
 #include "core/tensor/formula.h"
 #include "sharding/local_shape.h"
@@ -75,14 +75,6 @@ std::vector<WrittenBox> written_boxes(const std::vector<std::optional<Box>>& box
   return written;
 }
 
-// The elements of a box of a whole tensor, row-major.
-Tensor cut_out(const Tensor& tensor, const Box& box) {
-  Tensor part = tensor;
-  for (std::size_t dim = 0; dim < box.sizes.size(); ++dim)
-    part = part.narrow({std::int64_t(dim), box.offsets[dim], box.sizes[dim]});
-  return part.clone();
-}
-
 Tensor loaded(const Box& wanted, const std::vector<BoxRead>& reads,
               const std::vector<Tensor>& chunks, DType dtype) {
   Tensor result = zeros(wanted.sizes, dtype);
@@ -90,9 +82,7 @@ Tensor loaded(const Box& wanted, const std::vector<BoxRead>& reads,
   for (const BoxRead& read : reads) {
     const Tensor& chunk = chunks[read.chunk];
     auto first = [&](const Tensor& tensor, const Dims& index) {
-      return std::size_t(std::inner_product(index.begin(), index.end(), tensor.strides().begin(),
-                                            std::int64_t{0})) *
-             width;
+      return std::size_t(checkpoint::element_offset(index, tensor.strides())) * width;
     };
     checkpoint::copy_box({.sizes = read.sizes,
                           .element_bytes = width,
@@ -138,7 +128,7 @@ void verify_reshard(const RecordedCase& recorded, const VerifyOptions&, CaseRepo
     report.expect_equal(who + "sizes", chunks[i]["sizes"].dims(), written[i].box.sizes);
     report.expect_equal(who + "rank", chunks[i]["rank"].integer(), written[i].rank);
     stored.push_back(written[i].box);
-    contents.push_back(cut_out(whole, written[i].box));
+    contents.push_back(checkpoint::part_of(whole, written[i].box).clone());
   }
 
   std::vector<std::optional<Box>> wanted = boxes_of(recorded["load"], shape);

@@ -68,6 +68,7 @@ std::int64_t Aio::file_bytes_min() const {
 optim::LossScaler::Options Fp16::scaler() const {
   return {.scale = loss_scale > 0 ? loss_scale : std::ldexp(1.0, int(initial_scale_power)),
           .growth_interval = loss_scale_window,
+          .growth_delay = 1,
           .hysteresis = hysteresis,
           .consecutive_hysteresis = consecutive_hysteresis,
           .scale_min = double(min_loss_scale),

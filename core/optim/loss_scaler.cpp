@@ -59,7 +59,8 @@ bool LossScaler::update(bool is_finite) {
     return false;
   }
   if (options_.consecutive_hysteresis) left_ = options_.hysteresis;
-  if ((step - last_bad_) % options_.growth_interval == 0) {
+  std::int64_t good_steps = step - last_bad_ - options_.growth_delay;
+  if (good_steps > 0 && good_steps % options_.growth_interval == 0) {
     if (!options_.consecutive_hysteresis) left_ = options_.hysteresis;
     scale_ *= options_.growth_factor;
   }

@@ -9,8 +9,8 @@ namespace simmesh::optim {
 
 // LossScaler keeps float16 gradients in range: the loss is multiplied by the scale, gradients are
 // divided by it. A step whose gradients aren't all finite is skipped and the scale falls; after a
-// number of good steps it grows. With hysteresis 1 it is PyTorch's GradScaler, with more
-// DeepSpeed's DynamicLossScaler.
+// number of good steps it grows. With hysteresis 1 it is PyTorch's GradScaler, with more and a
+// growth delay of 1 DeepSpeed's DynamicLossScaler.
 class LossScaler {
  public:
   struct Options {
@@ -18,6 +18,9 @@ class LossScaler {
     double growth_factor = 2.0;
     double backoff_factor = 0.5;
     std::int64_t growth_interval = 2000;
+    // So many good steps, at the start and after a bad one, don't count towards the growth
+    // interval: none in PyTorch, one in DeepSpeed.
+    std::int64_t growth_delay = 0;
     // The scale falls at that bad step in a row, or since the last growth; bad steps before only
     // count down.
     std::int64_t hysteresis = 1;

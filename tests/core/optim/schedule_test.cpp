@@ -102,6 +102,16 @@ TEST(LossScaler, FallsAfterBadStepsAndGrowsAfterGoodOnes) {
   EXPECT_EQ(plain.skipped(), 1);
 }
 
+TEST(LossScaler, CountsGoodStepsAfterTheDelay) {
+  LossScaler scaler({.scale = 8.0, .growth_interval = 2, .growth_delay = 1});
+  std::vector<double> scales;
+  for (bool is_finite : {true, true, true, true, true, false, true, true, true}) {
+    scaler.update(is_finite);
+    scales.push_back(scaler.scale());
+  }
+  EXPECT_EQ(scales, (std::vector<double>{8, 8, 16, 16, 32, 16, 16, 16, 32}));
+}
+
 TEST(LossScaler, WithHysteresisWaitsForMoreBadSteps) {
   for (bool consecutive : {false, true}) {
     LossScaler scaler({.scale = 8.0,

@@ -65,6 +65,15 @@ std::int64_t Aio::file_bytes_min() const {
   return std::max<std::int64_t>(std::int64_t(1) << 20, block_size);
 }
 
+const std::vector<std::string>& LeafModule::default_classes() {
+  static const std::vector<std::string> classes = {
+      "transformers.models.mixtral.modeling_mixtral.MixtralSparseMoeBlock",
+      "transformers.models.qwen2_moe.modeling_qwen2_moe.Qwen2MoeSparseMoeBlock",
+      "transformers.models.qwen3_moe.modeling_qwen3_moe.Qwen3MoeSparseMoeBlock",
+  };
+  return classes;
+}
+
 optim::LossScaler::Options Fp16::scaler() const {
   return {.scale = loss_scale > 0 ? loss_scale : std::ldexp(1.0, int(initial_scale_power)),
           .growth_interval = loss_scale_window,

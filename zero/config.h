@@ -52,9 +52,12 @@ bool is_offloaded(const std::optional<Offload>& offload) {
 }
 
 // LeafModule names modules that stage 3 fetches as one: by class, by dotted name, or by the end of
-// the name. DeepSpeed's default names classes of transformers, which no module here has.
+// the name. There has to be a module for each of them, but for DeepSpeed's defaults.
 struct LeafModule {
-  std::vector<std::string> classes = {};
+  // Classes of Hugging Face's transformers.
+  static const std::vector<std::string>& default_classes();
+
+  std::vector<std::string> classes = default_classes();
   std::vector<std::string> names = {};
   std::vector<std::string> name_suffixes = {};
 };

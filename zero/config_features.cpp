@@ -26,7 +26,13 @@ void take_default_only(JsonValue& section, const std::string& path, const char* 
                        const JsonValue& value) {
   const JsonValue* found = section.find(name);
   if (found == nullptr) return;
-  if (!found->is_null() && found->text() != value.text())
+  JsonValue given = *found;
+  if (const bool* flag = value.get<bool>(); flag != nullptr && !given.is_null()) {
+    bool is_set = false;
+    read_value({*found, path + name}, {}, is_set);
+    given = JsonValue::of(is_set);
+  }
+  if (!given.is_null() && given.text() != value.text())
     raise(ErrorKind::value_error, features_source, "{}{}: expected {}, got {}", path, name,
           value.text(80), found->text(80));
   section.erase(name);

@@ -14,6 +14,15 @@ namespace {
 
 constexpr std::string_view file_source = "zero/config";
 
+// Checks a flag that changes nothing here.
+void take_flag(JsonValue& section, const std::string& path, const char* name) {
+  const JsonValue* found = section.find(name);
+  if (found == nullptr) return;
+  std::optional<bool> flag;
+  read_value({*found, path + name}, {}, flag);
+  section.erase(name);
+}
+
 // Rewrites keys of old files.
 void renew(JsonValue& section, const char* old_name, const char* name) {
   const JsonValue* found = section.find(old_name);
@@ -38,25 +47,44 @@ void read_zero(JsonValue section, ZeroOptimization& zero) {
   expect_object({section, "zero_optimization"});
   renew(section, "cpu_offload", "offload_optimizer");
   renew(section, "cpu_offload_param", "offload_param");
-  section.erase("cpu_offload_use_pin_memory");
+  take_flag(section, "zero_optimization.", "cpu_offload_use_pin_memory");
   take_default_only(section, "zero_optimization.", "zenflow", JsonValue());
   if (section.find("zeropp_loco_param") != nullptr)
     raise(ErrorKind::value_error, file_source,
           "zero_optimization.zeropp_loco_param: expected no such key, got one: DeepSpeed 0.19.8 "
           "has no error feedback of quantised gradients any more");
   read_section({section, "zero_optimization"}, zero);
+  if (!zero.compute_grad_norm && zero.stage != 1 && zero.stage != 2)
+    raise(ErrorKind::value_error, file_source,
+          "zero_optimization.compute_grad_norm: expected true but in stages 1 and 2, got false in "
+          "stage {}",
+          zero.stage);
+}
+
+void expect_above_zero(const char* key, std::int64_t number) {
+  if (number <= 0)
+    raise(ErrorKind::value_error, file_source,
+          "{}: expected a number greater than 0 where the loss scale is dynamic, got {}", key,
+          number);
 }
 
 void read_fp16(JsonValue section, Fp16& fp16) {
   expect_object({section, "fp16"});
   take_default_only(section, "fp16.", "auto_cast", JsonValue::of(false));
   take_default_only(section, "fp16.", "fp16_master_weights_and_grads", JsonValue::of(false));
+  for (const char* name : {"loss_scale", "loss_scale_window", "min_loss_scale"})
+    if (const JsonValue* found = section.find(name); found && found->get<bool>() != nullptr)
+      raise(ErrorKind::value_error, file_source, "fp16.{}: expected a number, got {}", name,
+            found->text());
   read_section({section, "fp16"}, fp16);
+  if (!fp16.enabled || fp16.loss_scale > 0) return;
+  expect_above_zero("fp16.loss_scale_window", fp16.loss_scale_window);
+  expect_above_zero("fp16.min_loss_scale", fp16.min_loss_scale);
 }
 
 void read_bf16(JsonValue section, Bf16& bf16) {
   expect_object({section, "bf16"});
-  section.erase("immediate_grad_update");
+  take_flag(section, "bf16.", "immediate_grad_update");
   take_default_only(section, "bf16.", "check_grad_overflow", JsonValue::of(true));
   take_default_only(section, "bf16.", "bf16_master_weights_and_grads", JsonValue::of(false));
   take_default_only(section, "bf16.", "bf16_optimizer_states", JsonValue::of(false));

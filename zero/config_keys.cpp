@@ -33,59 +33,53 @@ ConfigKey<ZeroOptimization> stage_key() {
           }};
 }
 
-std::vector<ConfigKey<ZeroOptimization>> keys_of_all_stages() {
+// In the order of DeepSpeed's class, in which errors are looked for.
+std::vector<ConfigKey<ZeroOptimization>> zero_keys() {
   using Zero = ZeroOptimization;
+  ConfigKey<Zero> gather_on_save =
+      key3("gather_16bit_weights_on_model_save", &Zero::gather_16bit_weights_on_model_save);
+  gather_on_save.old_name = "stage3_gather_fp16_weights_on_model_save";
   return {
       stage_key(),
       key("contiguous_gradients", &Zero::contiguous_gradients),
       key("reduce_scatter", &Zero::reduce_scatter),
       key("reduce_bucket_size", &Zero::reduce_bucket_size, above_zero),
-      key("overlap_comm", &Zero::overlap_comm),
       key("use_multi_rank_bucket_allreduce", &Zero::use_multi_rank_bucket_allreduce),
       key("allgather_partitions", &Zero::allgather_partitions),
       key("allgather_bucket_size", &Zero::allgather_bucket_size, not_negative),
+      key("overlap_comm", &Zero::overlap_comm),
+      key("compute_grad_norm", &Zero::compute_grad_norm),
       key("load_from_fp32_weights", &Zero::load_from_fp32_weights),
       key("elastic_checkpoint", &Zero::elastic_checkpoint),
+      key("offload_param", &Zero::offload_param),
+      key("offload_optimizer", &Zero::offload_optimizer),
+      key("sub_group_size", &Zero::sub_group_size, not_negative),
+      key3("prefetch_bucket_size", &Zero::prefetch_bucket_size),
+      key3("param_persistence_threshold", &Zero::param_persistence_threshold),
+      key3("model_persistence_threshold", &Zero::model_persistence_threshold),
+      key3("max_live_parameters", &Zero::max_live_parameters),
+      key3("max_reuse_distance", &Zero::max_reuse_distance),
+      std::move(gather_on_save),
+      key3("module_granularity_threshold", &Zero::module_granularity_threshold),
+      key3("use_all_reduce_for_fetch_params", &Zero::use_all_reduce_for_fetch_params),
+      key3("allgather_sequential", &Zero::allgather_sequential),
+      key3("adaptive_prefetch_bucket", &Zero::adaptive_prefetch_bucket),
       key("ignore_unused_parameters", &Zero::ignore_unused_parameters),
       key("legacy_stage1", &Zero::legacy_stage1),
       key("round_robin_gradients", &Zero::round_robin_gradients),
       key("parameter_alignment", &Zero::parameter_alignment),
-      key("compute_grad_norm", &Zero::compute_grad_norm),
-      key("sub_group_size", &Zero::sub_group_size, not_negative),
-      key("memory_efficient_linear", &Zero::memory_efficient_linear),
-      key("override_module_apply", &Zero::override_module_apply),
-      key("pipeline_loading_checkpoint", &Zero::pipeline_loading_checkpoint),
-      key("log_trace_cache_warnings", &Zero::log_trace_cache_warnings),
-      key("enable_sanity_checks", &Zero::enable_sanity_checks),
-      key("save_muon_momentum_buffer_in_memory", &Zero::save_muon_momentum_buffer_in_memory),
-      key("leaf_module", &Zero::leaf_module),
       key("zero_hpz_partition_size", &Zero::zero_hpz_partition_size, not_negative),
       key("zero_quantized_weights", &Zero::zero_quantized_weights),
       key("zero_quantized_nontrainable_weights", &Zero::zero_quantized_nontrainable_weights),
       key("zero_quantized_gradients", &Zero::zero_quantized_gradients),
-      key("offload_param", &Zero::offload_param),
-      key("offload_optimizer", &Zero::offload_optimizer),
+      key("memory_efficient_linear", &Zero::memory_efficient_linear),
+      key("pipeline_loading_checkpoint", &Zero::pipeline_loading_checkpoint),
+      key("override_module_apply", &Zero::override_module_apply),
+      key("log_trace_cache_warnings", &Zero::log_trace_cache_warnings),
+      key("enable_sanity_checks", &Zero::enable_sanity_checks),
+      key("save_muon_momentum_buffer_in_memory", &Zero::save_muon_momentum_buffer_in_memory),
+      key("leaf_module", &Zero::leaf_module),
   };
-}
-
-std::vector<ConfigKey<ZeroOptimization>> zero_keys() {
-  using Zero = ZeroOptimization;
-  std::vector<ConfigKey<Zero>> keys = keys_of_all_stages();
-  for (ConfigKey<Zero>& more : std::vector<ConfigKey<Zero>>{
-           key3("prefetch_bucket_size", &Zero::prefetch_bucket_size),
-           key3("param_persistence_threshold", &Zero::param_persistence_threshold),
-           key3("model_persistence_threshold", &Zero::model_persistence_threshold),
-           key3("max_live_parameters", &Zero::max_live_parameters),
-           key3("max_reuse_distance", &Zero::max_reuse_distance),
-           key3("module_granularity_threshold", &Zero::module_granularity_threshold),
-           key3("use_all_reduce_for_fetch_params", &Zero::use_all_reduce_for_fetch_params),
-           key3("allgather_sequential", &Zero::allgather_sequential),
-           key3("adaptive_prefetch_bucket", &Zero::adaptive_prefetch_bucket),
-           key3("gather_16bit_weights_on_model_save", &Zero::gather_16bit_weights_on_model_save),
-       })
-    keys.push_back(std::move(more));
-  keys.back().old_name = "stage3_gather_fp16_weights_on_model_save";
-  return keys;
 }
 
 }  // namespace
@@ -142,11 +136,11 @@ const std::vector<ConfigKey<Fp16>>& config_keys() {
   static const std::vector<ConfigKey<Fp16>> keys = {
       key("enabled", &Fp16::enabled),
       key("loss_scale", &Fp16::loss_scale, not_negative),
-      key("initial_scale_power", &Fp16::initial_scale_power, not_negative),
-      key("loss_scale_window", &Fp16::loss_scale_window, above_zero),
-      key("hysteresis", &Fp16::hysteresis, above_zero),
+      key("initial_scale_power", &Fp16::initial_scale_power),
+      key("loss_scale_window", &Fp16::loss_scale_window),
+      key("hysteresis", &Fp16::hysteresis),
       key("consecutive_hysteresis", &Fp16::consecutive_hysteresis),
-      key("min_loss_scale", &Fp16::min_loss_scale, not_negative),
+      key("min_loss_scale", &Fp16::min_loss_scale),
   };
   return keys;
 }

@@ -33,8 +33,16 @@ struct ConfigKey {
 template <class Section>
 const std::vector<ConfigKey<Section>>& config_keys();
 
-// read_section reads an object into a section. Raises a ValueError for an unknown key, and for a
-// key that comes under two names.
+template <class Section>
+bool is_key(std::string_view name) {
+  for (const ConfigKey<Section>& key : config_keys<Section>())
+    if (key.is_named(name)) return true;
+  return false;
+}
+
+// read_section reads an object into a section, key after key as the section lists them. Raises a
+// TypeError for a value that isn't an object, a ValueError for an unknown key, and for a key that
+// comes under two names.
 template <class Section>
 void read_section(const ConfigValue& value, Section& section);
 
@@ -55,13 +63,19 @@ struct IsSection<OffloadOptimizer> : std::true_type {};
 template <>
 struct IsSection<LeafModule> : std::true_type {};
 
-// read_field is read_section or read_value; a null is an absent value.
+// read_field is read_section or read_value; a null is an absent value. Of the sections only
+// leaf_module raises a TypeError where it isn't an object, as in DeepSpeed.
 template <class T>
 void read_field(const ConfigValue& value, const ConfigBounds& bounds, T& out) {
-  if constexpr (IsSection<T>::value)
+  if constexpr (IsSection<T>::value) {
+    constexpr bool is_model = !std::is_same_v<T, LeafModule>;
+    if (is_model && value.json.get<JsonValue::Object>() == nullptr)
+      raise(ErrorKind::value_error, "zero/config", "{}: expected an object, got {}", value.path,
+            value.json.text(80));
     read_section(value, out);
-  else
+  } else {
     read_value(value, bounds, out);
+  }
 }
 
 template <class T>
@@ -96,21 +110,25 @@ ConfigKey<Section> key(const std::string& name, T Section::*field, ConfigBounds 
 template <class Section>
 void read_section(const ConfigValue& value, Section& section) {
   expect_object(value);
-  const std::vector<ConfigKey<Section>>& keys = config_keys<Section>();
-  std::vector<std::string> taken(keys.size());
-  for (const auto& [name, field] : *value.json.get<JsonValue::Object>()) {
-    std::string path = value.path + "." + name;
-    std::size_t at = 0;
-    while (at < keys.size() && !keys[at].is_named(name)) ++at;
-    if (at == keys.size())
-      raise(ErrorKind::value_error, "zero/config",
-            "{}: expected a known key, got one that is not permitted", path);
-    if (!taken[at].empty())
-      raise(ErrorKind::value_error, "zero/config", "expected {}.{} once, got it as {} and as {}",
-            value.path, keys[at].name, taken[at], name);
-    taken[at] = name;
-    keys[at].read({field, path}, section);
+  const JsonValue::Object& object = *value.json.get<JsonValue::Object>();
+  std::size_t known = 0;
+  for (const ConfigKey<Section>& key : config_keys<Section>()) {
+    const std::string* taken = nullptr;
+    for (const auto& [name, field] : object) {
+      if (!key.is_named(name)) continue;
+      if (taken != nullptr)
+        raise(ErrorKind::value_error, "zero/config", "expected {}.{} once, got it as {} and as {}",
+              value.path, key.name, *taken, name);
+      taken = &name;
+      ++known;
+      key.read({field, value.path + "." + name}, section);
+    }
   }
+  if (known == object.size()) return;
+  for (const auto& [name, field] : object)
+    if (!is_key<Section>(name))
+      raise(ErrorKind::value_error, "zero/config",
+            "{}.{}: expected a known key, got one that is not permitted", value.path, name);
 }
 
 template <class Section>

@@ -38,8 +38,21 @@ std::string lowercase(std::string text) {
   return text;
 }
 
-std::int64_t integer_of_text(const ConfigValue& value, const std::string& given) {
+// Digits may be grouped by single underscores, and zeros may follow a point.
+std::string integer_digits(const std::string& given) {
   std::string text = trimmed(given);
+  if (auto point = text.find('.'); point != text.npos && point != 0 && point + 1 < text.size() &&
+                                   text.find_first_not_of('0', point + 1) == text.npos)
+    text.resize(point);
+  for (std::size_t i = 1; i + 1 < text.size(); ++i)
+    if (text[i] == '_' && std::isdigit(static_cast<unsigned char>(text[i - 1])) &&
+        std::isdigit(static_cast<unsigned char>(text[i + 1])))
+      text.erase(i, 1);
+  return text;
+}
+
+std::int64_t integer_of_text(const ConfigValue& value, const std::string& given) {
+  std::string text = integer_digits(given);
   const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const char* end = text.data() + text.size();
   std::int64_t number = 0;

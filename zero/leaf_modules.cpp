@@ -27,6 +27,11 @@ bool is_class(const nn::Module& module, const std::string& name) {
   return full == name || ends_with(full, "::" + name);
 }
 
+bool is_default_class(const std::string& name) {
+  const std::vector<std::string>& defaults = LeafModule::default_classes();
+  return std::find(defaults.begin(), defaults.end(), name) != defaults.end();
+}
+
 // Marks what `is_it` says for one of the names, each of which has to be met by some module.
 template <class IsIt>
 void mark(nn::Module& root, const std::vector<std::string>& names, const char* what, IsIt is_it,
@@ -39,7 +44,7 @@ void mark(nn::Module& root, const std::vector<std::string>& names, const char* w
       set_z3_leaf_module(*module);
       if (std::find(marked.begin(), marked.end(), module) == marked.end()) marked.push_back(module);
     }
-    if (!is_met)
+    if (!is_met && !is_default_class(wanted))
       raise(ErrorKind::value_error, "zero/leaf_module", "expected a module of the {} {}, got none",
             what, wanted);
   }

@@ -1,9 +1,10 @@
 #include "checkpoint/box.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 #include <numeric>
+
+#include "core/tensor/strided_copy.h"
 
 namespace simmesh::checkpoint {
 
@@ -48,24 +49,33 @@ std::int64_t element_offset(DimSpan index, DimSpan strides) {
   return std::inner_product(index.begin(), index.end(), strides.begin(), std::int64_t{0});
 }
 
-void copy_box(const BoxCopy& copy, const std::byte* from, std::byte* to) {
-  Shape outer = copy.sizes;
-  std::int64_t run = 1;
-  while (!outer.empty()) {
-    std::size_t dim = outer.size() - 1;
-    if (outer[dim] != 1 && (copy.from_strides[dim] != run || copy.to_strides[dim] != run)) break;
-    run *= outer[dim];
-    outer.pop_back();
-  }
-  if (run == 0 || simmesh::element_count(outer) == 0) return;
-  std::size_t bytes = std::size_t(run) * copy.element_bytes;
-  Dims index(outer.size(), 0);
+std::vector<Box> contiguous_blocks(const Box& box, std::int64_t elements_max) {
+  if (box.is_empty()) return {};
+  if (box.sizes.empty()) return {box};
+  // The first dim of which one index, with all dims behind it, isn't too large.
+  std::size_t dim = 0;
+  std::int64_t row = box.element_count() / box.sizes[0];
+  while (row > elements_max) row /= box.sizes[++dim];
+  std::int64_t rows = std::max<std::int64_t>(elements_max / row, 1);
+  Shape cuts(box.sizes.begin(), box.sizes.begin() + std::ptrdiff_t(dim) + 1);
+  cuts[dim] = (box.sizes[dim] + rows - 1) / rows;
+  std::vector<Box> blocks;
+  Dims index(cuts.size(), 0);
   do {
-    std::int64_t source = element_offset(index, copy.from_strides);
-    std::int64_t target = element_offset(index, copy.to_strides);
-    std::memcpy(to + std::size_t(target) * copy.element_bytes,
-                from + std::size_t(source) * copy.element_bytes, bytes);
-  } while (next_index(index, outer));
+    Box block = box;
+    for (std::size_t i = 0; i < dim; ++i) {
+      block.offsets[i] += index[i];
+      block.sizes[i] = 1;
+    }
+    block.offsets[dim] += index[dim] * rows;
+    block.sizes[dim] = std::min(rows, box.sizes[dim] - index[dim] * rows);
+    blocks.push_back(std::move(block));
+  } while (next_index(index, cuts));
+  return blocks;
+}
+
+void copy_box(const BoxCopy& copy, const std::byte* from, std::byte* to) {
+  strided_copy({to, copy.to_strides}, {from, copy.from_strides}, copy.sizes, copy.element_bytes);
 }
 
 }  // namespace simmesh::checkpoint

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/tensor/shape.h"
 
@@ -41,6 +42,11 @@ std::string to_string(const Box& box);
 // which there may be more than the index has dims.
 std::int64_t element_offset(DimSpan index, DimSpan strides);
 
+// contiguous_blocks cuts a box into blocks of at most that many elements, at least one: each is a
+// run of the box's elements in row-major order, and they come one after the other. None for a box
+// without elements.
+std::vector<Box> contiguous_blocks(const Box& box, std::int64_t elements_max);
+
 // BoxCopy moves the elements of a box from one row-major block of memory to another.
 struct BoxCopy {
   Shape sizes;
@@ -48,8 +54,8 @@ struct BoxCopy {
   Strides from_strides, to_strides;  // in elements
 };
 
-// copy_box copies elements; `from` and `to` point to the first one. The longest run that is
-// contiguous on both sides is copied at once.
+// copy_box copies elements; `from` and `to` point to the first one. Runs that are contiguous on
+// both sides are copied at once.
 void copy_box(const BoxCopy& copy, const std::byte* from, std::byte* to);
 
 }  // namespace simmesh::checkpoint

@@ -29,17 +29,6 @@ std::vector<std::string> all_gather_text(const std::string& text, const ProcessG
   return texts;
 }
 
-std::vector<std::vector<std::byte>> all_to_all_bytes(
-    const std::vector<std::vector<std::byte>>& to_ranks, const ProcessGroup& group) {
-  Ledger::Uncharged host;
-  std::vector<Tensor> pieces;
-  for (const std::vector<std::byte>& bytes : to_ranks) pieces.push_back(tensor_of_bytes(bytes));
-  std::vector<std::vector<std::byte>> received;
-  for (const Tensor& tensor : all_to_all_list(pieces, group))
-    received.emplace_back(tensor.data(), tensor.data() + tensor.bytes());
-  return received;
-}
-
 void together(const ProcessGroup& group, const std::function<void()>& work) {
   std::optional<Error> own;
   try {

@@ -12,10 +12,6 @@ namespace simmesh::checkpoint {
 // all_gather_text returns every rank's text.
 std::vector<std::string> all_gather_text(const std::string& text, const ProcessGroup& group);
 
-// all_to_all_bytes returns, from each rank, the bytes that it had for this one.
-std::vector<std::vector<std::byte>> all_to_all_bytes(
-    const std::vector<std::vector<std::byte>>& to_ranks, const ProcessGroup& group);
-
 // together runs something on every rank. If it raises an Error on any, every rank raises that of
 // the lowest one, whose text then names the rank; so no rank waits for one that has given up.
 void together(const ProcessGroup& group, const std::function<void()>& work);

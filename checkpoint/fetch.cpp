@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include "checkpoint/chunk_reader.h"
 #include "checkpoint/exchange.h"
-#include "checkpoint/read_tensor.h"
+#include "checkpoint/piece.h"
+#include "collectives/collectives.h"
 #include "core/check/error.h"
+#include "core/memory/ledger.h"
 
 namespace simmesh::checkpoint {
 
 namespace {
-
-// Chunks are read in rounds; after each, ranks exchange what they read.
-constexpr std::int64_t round_bytes = 64 << 20;
 
 std::string wanted_text(const std::vector<WantedBox>& wanted) {
   std::string text;
@@ -45,15 +46,42 @@ std::vector<WantedBox> parse_wanted(const std::string& text) {
   return wanted;
 }
 
+// What a rank needs of a chunk for one of the boxes it wants.
+struct Need {
+  std::size_t rank = 0, want = 0;
+  Box common;
+};
+
 // A chunk, who needs which of its elements, and who reads it.
 struct ChunkReads {
   std::size_t tensor = 0, chunk = 0;
-  struct Need {
-    std::size_t rank = 0, want = 0;
-    Box common;
-  };
-  std::vector<Need> needs;
+  std::vector<Need> needs;  // by rank
   std::size_t reader = 0;
+
+  bool is_for_its_reader_alone() const {
+    return needs.front().rank == reader && needs.back().rank == reader;
+  }
+  gsl::span<const Need> needs_of(std::size_t rank) const {
+    auto first = std::lower_bound(needs.begin(), needs.end(), rank,
+                                  [](const Need& need, std::size_t at) { return need.rank < at; });
+    auto last = std::upper_bound(first, needs.end(), rank,
+                                 [](std::size_t at, const Need& need) { return at < need.rank; });
+    return {needs.data() + (first - needs.begin()), std::size_t(last - first)};
+  }
+};
+
+// Block is a run of a chunk's elements, and where it lies in the bytes of its batch.
+struct Block {
+  const ChunkReads* reads = nullptr;
+  Box box;
+  std::size_t begin = 0, bytes = 0;
+};
+
+// Batch is what a rank reads between two exchanges: so little that it is in the cache until its
+// elements are where they are wanted.
+struct Batch {
+  std::vector<Block> blocks;
+  std::size_t bytes = 0;
 };
 
 // Fetch is the work of one rank. What is planned is the same on all of them.
@@ -65,26 +93,51 @@ class Fetch {
   Fetched run(const std::vector<WantedBox>& wanted);
 
  private:
+  // A part of a need that lies in a block.
+  struct Part {
+    const Block& block;
+    const Need& need;
+    Box box;
+  };
+
   const StoredTensor& tensor(std::size_t index) const { return checkpoint_.catalog.tensors[index]; }
+  const StoredChunk& chunk(const ChunkReads& reads) const {
+    return tensor(reads.tensor).chunks[reads.chunk];
+  }
   std::size_t width(std::size_t index) const {
     return std::size_t(bits_per_element(tensor(index).dtype) / 8);
   }
+  std::size_t bytes_of(const Part& part) const {
+    return std::size_t(part.box.element_count()) * width(part.block.reads->tensor);
+  }
+  std::vector<Box> blocks_of(const ChunkReads& reads) const {
+    return contiguous_blocks(chunk(reads).box, std::int64_t(cached_bytes / width(reads.tensor)));
+  }
   void plan();
   void assign_readers();
-  void run_round(const std::vector<const ChunkReads*>& round);
-  void place(const ChunkReads& reads, const ChunkReads::Need& need, const std::byte* from,
-             const Strides& from_strides);
-  void send(const ChunkReads& reads, const std::vector<std::byte>& bytes,
-            std::vector<std::vector<std::byte>>& to_ranks);
-  void receive(const ChunkReads& reads, const std::vector<std::vector<std::byte>>& from_ranks,
-               std::vector<std::size_t>& taken);
+  void batch();
+  void read_alone(const ChunkReads& reads);
+  void read(const Batch& batch, std::byte* to);
+  template <class F>
+  void for_each_part(const Batch& batch, std::size_t rank, const F& f) const;
+  BoxCopy copy_of(const Part& part, const Strides& from, const Strides& to) const {
+    return {part.box.sizes, width(part.block.reads->tensor), from, to};
+  }
+  const std::byte* in_block(const Part& part, const std::byte* batch, const Strides& strides) const;
+  void place(const Part& part, const std::byte* from, const Strides& from_strides);
+  Tensor for_rank(std::size_t rank, const Batch& batch, const Tensor& bytes) const;
+  void exchange(std::size_t round);
 
   const Store& store_;
   const OpenCheckpoint& checkpoint_;
   const ProcessGroup& group_;
   std::size_t rank_;
-  std::vector<std::vector<WantedBox>> wanted_;  // of each rank
+  std::vector<std::vector<WantedBox>> wanted_;  // of each rank; only its own have a tensor
+  std::vector<std::byte*> to_;                  // where the elements of its own begin
   std::vector<ChunkReads> chunks_;
+  std::vector<std::vector<Batch>> batches_;  // of each rank
+  std::optional<ChunkReader> open_;          // the chunk of which a part was read
+  std::optional<Error> error_;
   Fetched fetched_;
 };
 
@@ -121,7 +174,7 @@ void Fetch::assign_readers() {
     fetched_.bytes_read += bytes;
     // Replicas need the same elements: those of different boxes are counted.
     std::vector<Box> seen;
-    for (const ChunkReads::Need& need : reads.needs)
+    for (const Need& need : reads.needs)
       if (std::find(seen.begin(), seen.end(), need.common) == seen.end()) {
         seen.push_back(need.common);
         fetched_.bytes_needed += need.common.element_count() * std::int64_t(width(reads.tensor));
@@ -129,87 +182,152 @@ void Fetch::assign_readers() {
   }
 }
 
+// Chunks that ranks exchange, in the batches in which their readers read them.
+void Fetch::batch() {
+  batches_.resize(wanted_.size());
+  for (const ChunkReads& reads : chunks_) {
+    if (reads.is_for_its_reader_alone()) continue;
+    std::vector<Batch>& batches = batches_[reads.reader];
+    for (Box& box : blocks_of(reads)) {
+      std::size_t bytes = std::size_t(box.element_count()) * width(reads.tensor);
+      if (batches.empty() || batches.back().bytes + bytes > cached_bytes) batches.emplace_back();
+      Batch& last = batches.back();
+      last.blocks.push_back({&reads, std::move(box), last.bytes, bytes});
+      last.bytes += bytes;
+    }
+  }
+}
+
 Fetched Fetch::run(const std::vector<WantedBox>& wanted) {
   for (const std::string& text : all_gather_text(wanted_text(wanted), group_))
     wanted_.push_back(parse_wanted(text));
+  wanted_[rank_] = wanted;
   plan();
-  for (const WantedBox& want : wanted)
-    fetched_.bytes.emplace_back(std::size_t(want.box.element_count()) * width(want.tensor));
-  std::vector<const ChunkReads*> round;
-  std::int64_t bytes = 0;
-  for (const ChunkReads& reads : chunks_) {
-    round.push_back(&reads);
-    bytes += tensor(reads.tensor).chunks[reads.chunk].bytes;
-    if (bytes < round_bytes * group_.size()) continue;
-    run_round(round);
-    round.clear();
-    bytes = 0;
-  }
-  if (!round.empty()) run_round(round);
-  return std::move(fetched_);
-}
-
-// Copies what a need has of a chunk into this rank's box; elements lie at the strides.
-void Fetch::place(const ChunkReads& reads, const ChunkReads::Need& need, const std::byte* from,
-                  const Strides& from_strides) {
-  const Box& box = wanted_[rank_][need.want].box;
-  Strides strides = contiguous_strides(box.sizes);
-  Dims inner = relative_to(need.common, box).offsets;
-  std::int64_t begin = element_offset(inner, strides);
-  copy_box({.sizes = need.common.sizes,
-            .element_bytes = width(reads.tensor),
-            .from_strides = from_strides,
-            .to_strides = strides},
-           from, fetched_.bytes[need.want].data() + std::size_t(begin) * width(reads.tensor));
-}
-
-void Fetch::send(const ChunkReads& reads, const std::vector<std::byte>& bytes,
-                 std::vector<std::vector<std::byte>>& to_ranks) {
-  const Box& box = tensor(reads.tensor).chunks[reads.chunk].box;
-  Strides strides = contiguous_strides(box.sizes);
-  for (const ChunkReads::Need& need : reads.needs) {
-    Dims inner = relative_to(need.common, box).offsets;
-    std::int64_t begin = element_offset(inner, strides);
-    const std::byte* from = bytes.data() + std::size_t(begin) * width(reads.tensor);
-    if (need.rank == rank_) {
-      place(reads, need, from, strides);
-      continue;
-    }
-    std::vector<std::byte>& out = to_ranks[need.rank];
-    std::size_t at = out.size();
-    out.resize(at + std::size_t(need.common.element_count()) * width(reads.tensor));
-    copy_box({.sizes = need.common.sizes,
-              .element_bytes = width(reads.tensor),
-              .from_strides = strides,
-              .to_strides = contiguous_strides(need.common.sizes)},
-             from, out.data() + at);
-  }
-}
-
-void Fetch::receive(const ChunkReads& reads, const std::vector<std::vector<std::byte>>& from_ranks,
-                    std::vector<std::size_t>& taken) {
-  if (reads.reader == rank_) return;
-  for (const ChunkReads::Need& need : reads.needs) {
-    if (need.rank != rank_) continue;
-    std::size_t& at = taken[reads.reader];
-    place(reads, need, from_ranks[reads.reader].data() + at, contiguous_strides(need.common.sizes));
-    at += std::size_t(need.common.element_count()) * width(reads.tensor);
-  }
-}
-
-void Fetch::run_round(const std::vector<const ChunkReads*>& round) {
-  std::vector<std::vector<std::byte>> to_ranks(wanted_.size());
+  batch();
   together(group_, [&] {
-    for (const ChunkReads* reads : round) {
-      if (reads->reader != rank_) continue;
-      const StoredTensor& stored = tensor(reads->tensor);
-      send(*reads, read_chunk(store_, checkpoint_.folder, stored, stored.chunks[reads->chunk]),
-           to_ranks);
-    }
+    for (WantedBox& want : wanted_[rank_]) to_.push_back(want.to.mutable_data());
+    for (const ChunkReads& reads : chunks_)
+      if (reads.reader == rank_ && reads.is_for_its_reader_alone()) read_alone(reads);
   });
-  std::vector<std::vector<std::byte>> from_ranks = all_to_all_bytes(to_ranks, group_);
-  std::vector<std::size_t> taken(wanted_.size(), 0);
-  for (const ChunkReads* reads : round) receive(*reads, from_ranks, taken);
+  std::size_t rounds = 0;
+  for (const std::vector<Batch>& batches : batches_) rounds = std::max(rounds, batches.size());
+  for (std::size_t round = 0; round < rounds; ++round) exchange(round);
+  together(group_, [&] {
+    if (error_) throw *error_;
+  });
+  return fetched_;
+}
+
+void Fetch::read_alone(const ChunkReads& reads) {
+  ChunkReader reader(store_, checkpoint_.folder, tensor(reads.tensor), chunk(reads));
+  const Need& need = reads.needs.front();
+  const WantedBox& want = wanted_[rank_][need.want];
+  Box inner = relative_to(need.common, want.box);
+  if (reads.needs.size() == 1 && need.common == chunk(reads).box &&
+      part_of(want.to, inner).is_contiguous()) {
+    std::size_t begin = std::size_t(element_offset(inner.offsets, want.to.strides()));
+    return reader.read({to_[need.want] + begin * width(reads.tensor), std::size_t(reader.bytes())});
+  }
+  std::vector<std::byte> bytes;
+  for (Box& box : blocks_of(reads)) {
+    std::size_t count = std::size_t(box.element_count()) * width(reads.tensor);
+    bytes.resize(std::max(bytes.size(), count));
+    reader.read({bytes.data(), count});
+    Batch batch = {{{&reads, std::move(box), 0, count}}, count};
+    for_each_part(batch, rank_, [&](const Part& part) {
+      Strides strides = contiguous_strides(part.block.box.sizes);
+      place(part, in_block(part, bytes.data(), strides), strides);
+    });
+  }
+}
+
+// Calls f with each part of what a rank needs of a batch, in an order that all ranks know.
+template <class F>
+void Fetch::for_each_part(const Batch& batch, std::size_t rank, const F& f) const {
+  for (const Block& block : batch.blocks)
+    for (const Need& need : block.reads->needs_of(rank))
+      if (auto common = intersection(block.box, need.common))
+        f(Part{block, need, std::move(*common)});
+}
+
+// Where a part begins in the bytes of its batch.
+const std::byte* Fetch::in_block(const Part& part, const std::byte* batch,
+                                 const Strides& strides) const {
+  std::int64_t offset = element_offset(relative_to(part.box, part.block.box).offsets, strides);
+  return batch + part.block.begin + std::size_t(offset) * width(part.block.reads->tensor);
+}
+
+// Copies a part to where this rank wants it; elements lie at the strides.
+void Fetch::place(const Part& part, const std::byte* from, const Strides& from_strides) {
+  const WantedBox& want = wanted_[rank_][part.need.want];
+  const Strides& strides = want.to.strides();
+  std::int64_t offset = element_offset(relative_to(part.box, want.box).offsets, strides);
+  copy_box(copy_of(part, from_strides, strides), from,
+           to_[part.need.want] + std::size_t(offset) * width(part.block.reads->tensor));
+}
+
+void Fetch::read(const Batch& batch, std::byte* to) {
+  for (const Block& block : batch.blocks) {
+    // Blocks of a chunk come one after the other.
+    if (block.box.offsets == chunk(*block.reads).box.offsets) {
+      const ChunkReads& reads = *block.reads;
+      open_.emplace(store_, checkpoint_.folder, tensor(reads.tensor), chunk(reads));
+    }
+    open_->read({to + block.begin, block.bytes});
+  }
+}
+
+// What a rank needs of a batch, one part after the other. All of it isn't copied.
+Tensor Fetch::for_rank(std::size_t rank, const Batch& batch, const Tensor& bytes) const {
+  std::size_t count = 0, whole_blocks = 0, parts = 0;
+  for_each_part(batch, rank, [&](const Part& part) {
+    count += bytes_of(part);
+    ++parts;
+    whole_blocks += part.box == part.block.box;
+  });
+  if (parts == batch.blocks.size() && whole_blocks == parts && count == batch.bytes) return bytes;
+  Tensor packed = empty({std::int64_t(count)}, DType::uint8);
+  if (count == 0) return packed;
+  std::byte* to = packed.mutable_data();
+  for_each_part(batch, rank, [&](const Part& part) {
+    Strides strides = contiguous_strides(part.block.box.sizes);
+    copy_box(copy_of(part, strides, contiguous_strides(part.box.sizes)),
+             in_block(part, bytes.data(), strides), to);
+    to += bytes_of(part);
+  });
+  return packed;
+}
+
+// Every rank reads its next batch and sends each rank what that needs of it. One that couldn't read
+// sends nothing from then on.
+void Fetch::exchange(std::size_t round) {
+  Ledger::Uncharged host;
+  std::vector<Tensor> to_ranks(wanted_.size(), empty({0}, DType::uint8));
+  const std::vector<Batch>& own = batches_[rank_];
+  if (!error_ && round < own.size()) {
+    const Batch& batch = own[round];
+    Tensor bytes = empty({std::int64_t(batch.bytes)}, DType::uint8);
+    try {
+      read(batch, bytes.mutable_data());
+      for (std::size_t rank = 0; rank < to_ranks.size(); ++rank)
+        if (rank != rank_) to_ranks[rank] = for_rank(rank, batch, bytes);
+      for_each_part(batch, rank_, [&](const Part& part) {
+        Strides strides = contiguous_strides(part.block.box.sizes);
+        place(part, in_block(part, bytes.data(), strides), strides);
+      });
+    } catch (const Error& error) {
+      error_ = error;
+    }
+  }
+  std::vector<Tensor> from_ranks = all_to_all_list(to_ranks, group_);
+  for (std::size_t rank = 0; rank < from_ranks.size(); ++rank) {
+    if (rank == rank_ || from_ranks[rank].bytes() == 0) continue;
+    const std::byte* from = from_ranks[rank].data();
+    for_each_part(batches_[rank][round], rank_, [&](const Part& part) {
+      place(part, from, contiguous_strides(part.box.sizes));
+      from += bytes_of(part);
+    });
+  }
 }
 
 }  // namespace

@@ -45,12 +45,17 @@ std::set<std::string> all_names(const StateDict& state, const ProcessGroup& worl
   std::string text;
   for (const StateDict::Entry& entry : state.entries()) text += entry.name + '\0';
   std::set<std::string> names;
-  for (const std::string& other : all_gather_text(text, world))
+  std::string before;
+  for (std::string& other : all_gather_text(text, world)) {
+    // Most ranks have the same names.
+    if (other == before) continue;
     for (std::size_t begin = 0; begin < other.size();) {
       std::size_t end = other.find('\0', begin);
       names.insert(other.substr(begin, end - begin));
       begin = end + 1;
     }
+    before = std::move(other);
+  }
   return names;
 }
 
@@ -77,10 +82,10 @@ class Load {
   void compare_tensor(const LocalTensor& local);
   void refuse_differences() const;
   void want(const LocalTensor& local);
-  void fill(const Fetched& fetched);
+  void fill_mapped();
   void load_objects();
 
-  // A piece of a tensor of this rank, and which of the wanted boxes it is made of.
+  // A piece of a tensor of this rank that is made of some of the wanted boxes.
   struct Target {
     const MappedTensor* mapped;
     Piece piece;
@@ -88,7 +93,7 @@ class Load {
   };
 
   // Whether a target is one wanted box, with its dims in order and its dtype.
-  bool is_as_stored(const Target& target) const;
+  static bool is_as_stored(const Target& target);
 
   StateDict& state_;
   const Location& location_;
@@ -169,40 +174,42 @@ void Load::refuse_differences() const {
           location_.text(), text);
 }
 
+// What is stored as it is wanted goes straight to its place, else to a tensor of its own.
 void Load::want(const LocalTensor& local) {
   const MappedTensor* mapped = mapping_.find(local.name);
   if (mapped == nullptr || mapping_.is_left_alone(local.name)) return;
   for (const Piece& piece : local.pieces) {
     std::size_t first = wanted_.size();
     for (MappedPiece source : mapped->pieces)
-      if (within(source, piece.box)) wanted_.push_back({places_.at(source.stored), source.source});
-    targets_.push_back({mapped, piece, first, wanted_.size() - first});
+      if (within(source, piece.box))
+        wanted_.push_back({places_.at(source.stored), source.source, {}});
+    Target target = {mapped, piece, first, wanted_.size() - first};
+    if (is_as_stored(target)) {
+      wanted_[first].to = piece.part;
+      continue;
+    }
+    for (std::size_t i = first; i < wanted_.size(); ++i) {
+      const StoredTensor& stored = opened_.catalog.tensors[wanted_[i].tensor];
+      wanted_[i].to = empty(wanted_[i].box.sizes, *tensor_dtype(stored.dtype));
+    }
+    targets_.push_back(std::move(target));
   }
 }
 
-bool Load::is_as_stored(const Target& target) const {
+bool Load::is_as_stored(const Target& target) {
   const MappedTensor& mapped = *target.mapped;
   if (target.wants != 1 || mapped.dtypes.size() != 1 || mapped.pieces.size() != 1) return false;
   const std::vector<std::size_t>& permutation = mapped.pieces[0].permutation;
   return std::is_sorted(permutation.begin(), permutation.end());
 }
 
-void Load::fill(const Fetched& fetched) {
+void Load::fill_mapped() {
   Ledger::Uncharged host;
   for (Target& target : targets_) {
-    if (is_as_stored(target)) {
-      unpack(fetched.bytes[target.first_want], target.piece.part);
-      continue;
-    }
     // Boxes come in the order in which they were wanted.
     std::size_t next = target.first_want;
-    Tensor values = load_mapped(
-        *target.mapped, target.piece.box, [&](const std::string& stored, const Box& box) {
-          DType dtype = *tensor_dtype(opened_.catalog.tensors[places_.at(stored)].dtype);
-          Tensor part = empty(box.sizes, dtype);
-          unpack(fetched.bytes[next++], part);
-          return part;
-        });
+    Tensor values = load_mapped(*target.mapped, target.piece.box,
+                                [&](const std::string&, const Box&) { return wanted_[next++].to; });
     copy_(target.piece.part, values);
   }
 }
@@ -220,11 +227,14 @@ LoadReport Load::run() {
   together(world_, [&] { locals_ = local_tensors(state_); });
   compare();
   together(world_, [&] { refuse_differences(); });
-  for (const LocalTensor& local : locals_) want(local);
+  {
+    Ledger::Uncharged host;
+    for (const LocalTensor& local : locals_) want(local);
+  }
   Fetched fetched = fetch(*location_.store, opened_, wanted_, world_);
   report_.bytes_needed = fetched.bytes_needed;
   report_.bytes_read = fetched.bytes_read;
-  fill(fetched);
+  fill_mapped();
   load_objects();
   return report_;
 }

@@ -37,7 +37,7 @@ struct LoadReport {
 //
 // Before anything is loaded, all names are compared: a KeyError lists every name that is missing or
 // unexpected, and every tensor of another shape or dtype. Raises a ValueError that names file,
-// tensor and bytes for what isn't what was saved; tensors may then be filled in part.
+// tensor and bytes for what isn't what was saved; the tensors then hold anything.
 LoadReport load(StateDict& state, const Location& location, const LoadOptions& options = {});
 LoadReport load(StateDict&& state, const Location& location, const LoadOptions& options = {});
 

@@ -1,27 +1,15 @@
 #include "checkpoint/read_tensor.h"
 
-#include "checkpoint/dcp/dcp_checkpoint.h"
-#include "core/check/bits_hash.h"
+#include "checkpoint/chunk_reader.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
 
 std::vector<std::byte> read_chunk(const Store& store, const std::string& folder,
                                   const StoredTensor& tensor, const StoredChunk& chunk) {
-  if (chunk.encoding == StoredChunk::Encoding::torch_archive)
-    return read_dcp_chunk(store, folder, tensor, chunk);
-  std::string file = joined(folder, chunk.file);
-  std::int64_t size = store.size(file).value_or(0);
-  if (chunk.begin > size || chunk.bytes > size - chunk.begin)
-    raise(ErrorKind::value_error, "checkpoint/read", "{}: '{}' {} ends behind the file's {} bytes",
-          joined(store.name(), file), tensor.name, to_string(chunk.box), size);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(chunk.bytes));
-  store.read(file, chunk.begin, bytes);
-  if (chunk.hash && bits_hash(bytes) != *chunk.hash)
-    raise(ErrorKind::value_error, "checkpoint/read",
-          "{}, bytes [{}, {}): '{}' {} is corrupt: its checksum isn't the one it was saved with",
-          joined(store.name(), file), chunk.begin, chunk.begin + chunk.bytes, tensor.name,
-          to_string(chunk.box));
+  ChunkReader reader(store, folder, tensor, chunk);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(reader.bytes()));
+  reader.read(bytes);
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "checkpoint/chunk_writer.h"
 #include "checkpoint/exchange.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/piece.h"
@@ -140,34 +141,35 @@ struct WrittenFile {
   }
 };
 
-// Views the bytes of a part, which are copied only if they don't lie together.
-Bytes bytes_of(const Tensor& part, std::vector<std::vector<std::byte>>& copies) {
-  if (part.is_contiguous()) return {part.data(), part.bytes()};
-  return copies.emplace_back(packed(part));
-}
+using OutputFiles = std::vector<std::unique_ptr<OutputFile>>;
 
+// Writes a rank's file, which is to be synced.
 WrittenFile write_file(Store& store, const std::string& folder, std::int64_t rank,
-                       const GlobalPlan& plan, const std::vector<LocalTensor>& locals) {
+                       const GlobalPlan& plan, const std::vector<LocalTensor>& locals,
+                       OutputFiles& files) {
   const std::vector<ChunkToWrite>& chunks = plan.chunks[std::size_t(rank)];
-  std::vector<std::vector<std::byte>> copies;
-  std::vector<WrittenTensor> tensors;
-  WrittenFile written;
+  std::vector<SafetensorsEntry> entries;
   for (const ChunkToWrite& chunk : chunks) {
     const StoredTensor& tensor = plan.tensors[chunk.tensor];
-    Bytes bytes = bytes_of(locals[chunk.local].pieces[chunk.piece].part, copies);
-    tensors.push_back({chunk_name(tensor, chunk.box), tensor.dtype, chunk.box.sizes, bytes});
-    written.hashes.push_back(bits_hash(bytes));
+    entries.push_back({chunk_name(tensor, chunk.box), tensor.dtype, chunk.box.sizes, 0, 0});
   }
-  SafetensorsLayout layout = lay_out_safetensors(tensors);
+  SafetensorsLayout layout = lay_out_safetensors(entries);
+  WrittenFile written;
   written.begins.resize(chunks.size());
-  for (std::size_t i = 0; i < chunks.size(); ++i)
-    written.begins[layout.order[i]] = layout.header.data_begin() + layout.header.tensors[i].begin;
+  written.hashes.resize(chunks.size());
   std::vector<std::byte> header = safetensors_header_bytes(layout);
   written.file = {file_name(rank), layout.file_bytes(), std::int64_t(header.size()),
                   bits_hash(header)};
-  auto file = store.create(joined(folder, written.file.name));
-  write_safetensors(*file, layout, tensors);
-  file->sync();
+  files.push_back(store.create(joined(folder, written.file.name)));
+  ChunkWriter writer(*files.back());
+  writer.append(header);
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    std::size_t place = layout.order[i];
+    const ChunkToWrite& chunk = chunks[place];
+    written.begins[place] = layout.header.data_begin() + layout.header.tensors[i].begin;
+    written.hashes[place] = writer.append(locals[chunk.local].pieces[chunk.piece].part);
+  }
+  writer.flush();
   return written;
 }
 
@@ -225,9 +227,15 @@ SaveReport save(const StateDict& state, const Location& location, const SaveOpti
   });
   std::string folder = broadcast_object(commit ? commit->staging() : "", 0, world);
   std::string told;
+  OutputFiles written;
   together(world, [&] {
     if (!plan.chunks[std::size_t(rank)].empty())
-      told = write_file(*location.store, folder, rank, plan, locals).text();
+      told = write_file(*location.store, folder, rank, plan, locals, written).text();
+  });
+  // While a rank waits for its disk, the others' bytes are on their way too.
+  together(world, [&] {
+    for (const std::unique_ptr<OutputFile>& file : written) file->sync();
+    written.clear();
   });
   std::vector<std::string> files = all_gather_text(told, world);
   std::string number;

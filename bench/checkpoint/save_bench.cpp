@@ -1,15 +1,19 @@
+#include <algorithm>
 #include <benchmark/benchmark.h>
 #include <chrono>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <unistd.h>
 #include <vector>
 
 #include "checkpoint/load.h"
 #include "checkpoint/save.h"
 #include "checkpoint/store/directory_store.h"
+#include "collectives/collectives.h"
+#include "core/check/check.h"
 #include "core/engine/world.h"
-#include "core/memory/ledger.h"
 #include "sharding/dtensor.h"
 
 namespace simmesh::checkpoint {
@@ -17,8 +21,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t ranks = 4, saved_tensors = 64, rows = 4096, columns = 1024;
-constexpr std::int64_t total_bytes = saved_tensors * rows * columns * 4;  // 1 GiB
+constexpr std::int64_t ranks = 4;
+constexpr int rounds = 5;
+
+// Tensors of float32 that four ranks hold, cut by rows.
+struct Work {
+  const char* name;
+  std::int64_t tensors, rows, columns;
+
+  std::int64_t bytes() const { return tensors * rows * columns * 4; }
+};
+constexpr Work gibibyte = {"1GiB", 64, 4096, 1024}, many = {"4096_tensors", 4096, 4, 256};
+
+// Medium is where the files are: in a folder of the disk, or in memory.
+struct Medium {
+  const char* name;
+  const char* folder;  // the folder for temporary files where that is null
+};
+constexpr Medium disk = {"disk", nullptr}, memory = {"memory", "/dev/shm"};
+
+// A folder of its own for the benchmark, removed at the end.
+struct Folder {
+  fs::path path;
+  explicit Folder(const Medium& medium)
+      : path((medium.folder ? fs::path(medium.folder) : fs::temp_directory_path()) /
+             fmt::format("simmesh_bench_{}", ::getpid())) {
+    fs::create_directories(path);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { fs::remove_all(path); }
+};
 
 template <class Body>
 double time_of(const Body& body) {
@@ -27,85 +60,199 @@ double time_of(const Body& body) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A folder of its own for the benchmark, removed at the end.
-struct Folder {
-  fs::path path = fs::temp_directory_path() / fmt::format("simmesh_bench_{}", ::getpid());
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-};
-
-StateDict state_on(const DeviceMesh& mesh, const Placement& placement) {
+StateDict state_on(const DeviceMesh& mesh, const Work& work, std::int64_t dim, double value) {
   StateDict state;
-  for (std::int64_t i = 0; i < saved_tensors; ++i) {
-    bool by_rows = placement.dim() == 0;
-    Tensor local =
-        zeros({by_rows ? rows / ranks : rows, by_rows ? columns : columns / ranks}, DType::float32);
+  Shape local = {work.rows, work.columns};
+  local[std::size_t(dim)] /= ranks;
+  for (std::int64_t i = 0; i < work.tensors; ++i)
     state.add(fmt::format("layer.{}", i),
-              from_local(local, mesh, {placement}, {.shape = Shape{rows, columns}}).as_tensor());
-  }
+              from_local(full(local, DType::float32, value), mesh, {Shard(dim)},
+                         {.shape = Shape{work.rows, work.columns}})
+                  .as_tensor());
   return state;
 }
 
-// Runs a part of a World's work on all ranks and returns its seconds.
+bool has_only_ones(const StateDict& state) {
+  for (const StateDict::Entry& entry : state.entries()) {
+    auto values = std::get<Tensor>(entry.value).local_part().values<float>();
+    if (!std::all_of(values.begin(), values.end(), [](float value) { return value == 1; }))
+      return false;
+  }
+  return true;
+}
+
+// Runs a part of a World's work on all ranks, which then hold ones, and returns its seconds.
 template <class Body>
-double timed_on_ranks(const Placement& placement, const Body& body) {
+double timed_on_ranks(const Work& work, std::int64_t dim, double value, const Body& body) {
   double seconds = 0;
   World world({.ranks = std::size_t(ranks)});
   world
       .run([&](Rank& rank) {
         DeviceMesh mesh = init_device_mesh({ranks});
-        StateDict state = state_on(mesh, placement);
+        StateDict state = state_on(mesh, work, dim, value);
+        barrier(ProcessGroup::world());
         double own = time_of([&] { body(state); });
         if (rank.id() == 0) seconds = own;
+        SIMMESH_CHECK(has_only_ones(state), "{}: other values were loaded", work.name);
       })
       .rethrow();
   return seconds;
 }
 
-// What writing as many bytes costs at least: one file, synced; and what reading them does.
-double plain_write(const fs::path& path) {
-  std::vector<std::byte> bytes(std::size_t(total_bytes / ranks), std::byte{1});
-  fs::remove(path);
-  DirectoryStore store(path.parent_path().string());
-  return time_of([&] {
-    auto file = store.create(path.filename().string());
-    for (std::int64_t i = 0; i < ranks; ++i) file->append(bytes);
-    file->sync();
-  });
-}
-
-double plain_read(const fs::path& path) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(total_bytes / ranks));
-  DirectoryStore store(path.parent_path().string());
-  return time_of([&] {
-    for (std::int64_t i = 0; i < ranks; ++i)
-      store.read(path.filename().string(), i * (total_bytes / ranks), bytes);
-  });
-}
-
-// 1 GiB from and to four ranks, beside plain files: "save" and "load" are shares of the speed of
-// those, at least 0.8; "other_layout" is how much longer a load takes that cuts along the other
-// dim, at most 1.3.
-void save_and_load(benchmark::State& state) {
-  Folder folder;
-  double write = 0, read = 0, saved = 0, loaded = 0, elsewhere = 0;
-  int round = 0;
-  for (auto _ : state) {
-    Location location = Directory((folder.path / fmt::format("round_{}", round++)).string());
-    write += plain_write(folder.path / "plain");
-    saved += timed_on_ranks(Shard(0), [&](StateDict& values) { save(values, location); });
-    read += plain_read(folder.path / "plain");
-    loaded += timed_on_ranks(Shard(0), [&](StateDict& values) { load(values, location); });
-    elsewhere += timed_on_ranks(Shard(1), [&](StateDict& values) { load(values, location); });
-    fs::remove_all(folder.path / location.name);
+// PlainCopy copies a file of as many bytes as a program does that reads and writes blocks, and
+// waits until they are on disk.
+class PlainCopy {
+ public:
+  PlainCopy(const fs::path& folder, std::int64_t bytes)
+      : source_((folder / "source").string()),
+        target_((folder / "target").string()),
+        bytes_(bytes),
+        block_(std::size_t(4) << 20, std::byte{1}) {
+    int file = open_or_fail(source_, O_WRONLY | O_CREAT);
+    for (std::int64_t at = 0; at < bytes_; at += std::int64_t(block_.size()))
+      write_block(file, std::min(block_.size(), std::size_t(bytes_ - at)));
+    ::close(file);
   }
-  state.counters["save"] = write / saved;
-  state.counters["load"] = read / loaded;
-  state.counters["least"] = 0.8;
-  state.counters["other_layout"] = elsewhere / loaded;
-  state.counters["most"] = 1.3;
+
+  double seconds() {
+    double taken = time_of([&] {
+      int from = open_or_fail(source_, O_RDONLY), to = open_or_fail(target_, O_WRONLY | O_CREAT);
+      while (ssize_t count = ::read(from, block_.data(), block_.size()))
+        write_block(to, std::size_t(count));
+      SIMMESH_CHECK(::fsync(to) == 0, "can't sync {}", target_);
+      ::close(from);
+      ::close(to);
+    });
+    fs::remove(target_);
+    return taken;
+  }
+  double seconds_of_reading() {
+    return time_of([&] {
+      int from = open_or_fail(source_, O_RDONLY);
+      while (::read(from, block_.data(), block_.size()) > 0) continue;
+      ::close(from);
+    });
+  }
+
+ private:
+  static int open_or_fail(const std::string& path, int flags) {
+    int file = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    SIMMESH_CHECK(file >= 0, "can't open {}", path);
+    return file;
+  }
+  void write_block(int file, std::size_t bytes) {
+    SIMMESH_CHECK(::write(file, block_.data(), bytes) == ssize_t(bytes), "can't write {} bytes",
+                  bytes);
+  }
+
+  std::string source_, target_;
+  std::int64_t bytes_;
+  std::vector<std::byte> block_;
+};
+
+// Seconds of each round.
+struct Seconds {
+  std::vector<double> of_rounds;
+
+  double least() const { return *std::min_element(of_rounds.begin(), of_rounds.end()); }
+  double median() const {
+    std::vector<double> sorted = of_rounds;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+};
+
+struct Measured {
+  Seconds copy, read, save, load, other_layout;
+};
+
+// Everything comes once in each round, so that it meets the same noise; what others have to write
+// is written before. Files are in the page cache when they are read.
+Measured measure(const Work& work, const Medium& medium) {
+  Folder folder(medium);
+  PlainCopy plain(folder.path, work.bytes());
+  Measured measured;
+  for (int round = 0; round < rounds; ++round) {
+    Location location = Directory((folder.path / fmt::format("round_{}", round)).string());
+    auto loaded = [&](StateDict& state) { load(state, location); };
+    if (!medium.folder) ::sync();
+    measured.copy.of_rounds.push_back(plain.seconds());
+    measured.save.of_rounds.push_back(
+        timed_on_ranks(work, 0, 1, [&](StateDict& state) { save(state, location); }));
+    measured.read.of_rounds.push_back(plain.seconds_of_reading());
+    measured.load.of_rounds.push_back(timed_on_ranks(work, 0, 0, loaded));
+    measured.other_layout.of_rounds.push_back(timed_on_ranks(work, 1, 0, loaded));
+    location.store->remove(location.name);
+  }
+  return measured;
 }
-BENCHMARK(save_and_load)->Name("checkpoint/1GiB")->Unit(benchmark::kMillisecond)->Iterations(2);
+
+// The figures of one work on one medium are measured together and shown by several benchmarks;
+// nullptr where there is no such medium.
+const Measured* measured(const Work& work, const Medium& medium) {
+  static std::map<std::pair<const Work*, const Medium*>, Measured> known;
+  if (medium.folder) {
+    std::error_code error;
+    fs::space_info space = fs::space(medium.folder, error);
+    if (error || space.available < std::uintmax_t{3} << 30) return nullptr;
+  }
+  auto found = known.find({&work, &medium});
+  if (found == known.end())
+    found = known.emplace(std::pair(&work, &medium), measure(work, medium)).first;
+  return &found->second;
+}
+
+// The time is the least of the rounds; ratios are those of medians.
+void show(benchmark::State& state, const Work& work, const Medium& medium,
+          Seconds Measured::*figure) {
+  const Measured* all = measured(work, medium);
+  for (auto _ : state) {
+    if (!all) {
+      state.SkipWithError("no /dev/shm with room for 3 GiB");
+      return;
+    }
+    state.SetIterationTime((all->*figure).least());
+  }
+  double median = (all->*figure).median();
+  bool is_bound = work.bytes() >= std::int64_t{1} << 30;
+  if (figure == &Measured::save || figure == &Measured::load) {
+    state.counters["of_copy"] = all->copy.median() / median;
+    if (is_bound) state.counters["least"] = 0.8;
+  }
+  if (figure == &Measured::load) state.counters["of_read"] = all->read.median() / median;
+  if (figure == &Measured::other_layout) {
+    state.counters["of_load"] = median / all->load.median();
+    if (is_bound) state.counters["most"] = 1.3;
+  }
+}
+
+// Saving from and loading to four ranks, beside a plain copy of as many bytes, synced to disk:
+// "of_copy" is the share of its speed, at least 0.8 of 1 GiB; "of_read" the share of the speed of
+// reading the bytes from the page cache; "of_load" how much longer a load takes that cuts along the
+// other dim, at most 1.3 times of 1 GiB.
+void add_figures(const Work& work, const Medium& medium) {
+  const std::pair<const char*, Seconds Measured::*> figures[] = {
+      {"copy", &Measured::copy},
+      {"save", &Measured::save},
+      {"load", &Measured::load},
+      {"load_other_layout", &Measured::other_layout}};
+  for (const auto& figure : figures) {
+    std::string name = fmt::format("checkpoint/{}/{}/{}", figure.first, work.name, medium.name);
+    auto seconds = figure.second;
+    benchmark::RegisterBenchmark(
+        name.c_str(),
+        [&work, &medium, seconds](benchmark::State& state) { show(state, work, medium, seconds); })
+        ->UseManualTime()
+        ->Iterations(1)
+        ->Unit(benchmark::kMillisecond);
+  }
+}
+
+const bool are_added = [] {
+  for (const Medium* medium : {&disk, &memory})
+    for (const Work* work : {&gibibyte, &many}) add_figures(*work, *medium);
+  return true;
+}();
 
 }  // namespace
 }  // namespace simmesh::checkpoint

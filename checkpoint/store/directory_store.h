@@ -18,6 +18,7 @@ class DirectoryStore final : public Store {
   std::vector<std::string> folders(const std::string& folder) const override;
   std::optional<std::int64_t> size(const std::string& path) const override;
   void read(const std::string& path, std::int64_t begin, MutableBytes out) const override;
+  std::unique_ptr<InputFile> open(const std::string& path) const override;
   std::unique_ptr<OutputFile> create(const std::string& path) override;
   std::unique_ptr<StoreLock> lock() override;
   void sync_folder(const std::string& folder) override;

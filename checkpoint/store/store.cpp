@@ -1,8 +1,29 @@
 #include "checkpoint/store/store.h"
 
+#include <utility>
+
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
+
+namespace {
+
+class FileOfStore final : public InputFile {
+ public:
+  FileOfStore(const Store& store, std::string path) : store_(store), path_(std::move(path)) {}
+
+  void read(std::int64_t begin, MutableBytes out) const override { store_.read(path_, begin, out); }
+
+ private:
+  const Store& store_;
+  std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<InputFile> Store::open(const std::string& path) const {
+  return std::make_unique<FileOfStore>(*this, path);
+}
 
 std::vector<std::byte> read_file(const Store& store, const std::string& path,
                                  std::int64_t bytes_max) {

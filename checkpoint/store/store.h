@@ -14,6 +14,18 @@ namespace simmesh::checkpoint {
 using Bytes = gsl::span<const std::byte>;
 using MutableBytes = gsl::span<std::byte>;
 
+// What is hashed or passed on while it is read or written is so in pieces of at most so many bytes,
+// which stay in a core's cache meanwhile.
+inline constexpr std::size_t cached_bytes = 256 << 10;
+
+// InputFile is a file that is being read. Destroying it closes the file.
+class InputFile {
+ public:
+  virtual ~InputFile() = default;
+  // read fills `out` with the bytes from `begin` on; raises where the file is shorter.
+  virtual void read(std::int64_t begin, MutableBytes out) const = 0;
+};
+
 // OutputFile is a file that is being written. Destroying it closes the file; what was not synced
 // may be lost if the machine stops.
 class OutputFile {
@@ -54,6 +66,10 @@ class Store {
   virtual std::optional<std::int64_t> size(const std::string& path) const = 0;
   // read fills `out` with the bytes from `begin` on; raises where the file is shorter.
   virtual void read(const std::string& path, std::int64_t begin, MutableBytes out) const = 0;
+
+  // open returns a file that is read in several pieces; the store lives longer. By default each
+  // piece is a read of the store, which may be when a file that can't be opened raises.
+  virtual std::unique_ptr<InputFile> open(const std::string& path) const;
 
   // create makes a file, and the folders above it; raises where it exists already.
   virtual std::unique_ptr<OutputFile> create(const std::string& path) = 0;

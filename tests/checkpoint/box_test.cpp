@@ -43,6 +43,31 @@ TEST(Box, IsWithinATensorOnlyIfAllOfItIs) {
   EXPECT_FALSE(is_within({{1}, {1}}, shape));
 }
 
+// Every box of up to three dims, and every limit: the blocks are the box's elements in their order,
+// and none can be longer.
+TEST(Box, IsCutIntoContiguousBlocks) {
+  for (std::int64_t a = 0; a <= 4; ++a)
+    for (std::int64_t b = 0; b <= 3; ++b)
+      for (std::int64_t c = 0; c <= 3; ++c)
+        for (std::int64_t most = 1; most <= a * b * c + 1; ++most) {
+          Box box = {{1, 2, 3}, {a, b, c}};
+          Strides strides = contiguous_strides(box.sizes);
+          std::int64_t end = 0;
+          for (const Box& block : contiguous_blocks(box, most)) {
+            EXPECT_LE(block.element_count(), most);
+            ASSERT_GT(block.element_count(), 0);
+            EXPECT_TRUE(is_within(relative_to(block, box), box.sizes));
+            EXPECT_EQ(element_offset(relative_to(block, box).offsets, strides), end);
+            Dims last = relative_to(block, box).offsets;
+            for (std::size_t dim = 0; dim < 3; ++dim) last[dim] += block.sizes[dim] - 1;
+            EXPECT_EQ(element_offset(last, strides), end + block.element_count() - 1);
+            end += block.element_count();
+          }
+          EXPECT_EQ(end, box.element_count());
+        }
+  EXPECT_EQ(contiguous_blocks({{}, {}}, 1), (std::vector<Box>{{{}, {}}}));
+}
+
 TEST(Box, CopiesBetweenStrides) {
   std::vector<std::int32_t> from(24), to(6, -1);
   std::iota(from.begin(), from.end(), 0);

@@ -22,18 +22,6 @@ TEST(Exchange, GathersTexts) {
   });
 }
 
-TEST(Exchange, SendsBytesFromEachToEach) {
-  simmesh::testing::run_mesh_test({.mesh = {3}}, [](const DeviceMesh&) {
-    std::int64_t rank = this_rank().id();
-    std::vector<std::vector<std::byte>> out, expected;
-    for (std::int64_t other = 0; other < 3; ++other) {
-      out.emplace_back(std::size_t(rank * other), std::byte(10 * rank + other));
-      expected.emplace_back(std::size_t(rank * other), std::byte(10 * other + rank));
-    }
-    EXPECT_EQ(all_to_all_bytes(out, ProcessGroup::world()), expected);
-  });
-}
-
 // Whichever ranks fail, every rank raises the error of the lowest, and none waits.
 TEST(Exchange, RaisesOnEveryRankWhatTheLowestRaises) {
   for (unsigned failing = 0; failing < 8; ++failing)

@@ -55,6 +55,7 @@ TEST(DirectoryStore, RefusesPathsThatLeadOut) {
     refused([&] { static_cast<void>(store.files(path)); });
     refused([&] { static_cast<void>(store.folders(path)); });
     refused([&] { store.create(path); });
+    refused([&] { store.open(path); });
     refused([&] { store.rename("in", path); });
     refused([&] { store.rename(path, "in"); });
     refused([&] { store.sync_folder(path); });

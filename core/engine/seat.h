@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <exception>
+#include <memory>
 
 #include "core/engine/fiber_switch.h"
 #include "core/engine/rank.h"
@@ -16,10 +18,12 @@ namespace simmesh {
 
 struct Activity;
 struct Lane;
+struct HelperWork;
 
-// Seat is what a run keeps of one rank: the rank, its fiber, and where it stands.
+// Seat is what a run keeps of one rank, or of a helper: the rank, its fiber, and where it stands.
 struct Seat {
-  enum class State : std::uint8_t { runnable, running, blocked, finished };
+  // idle: a helper without work.
+  enum class State : std::uint8_t { runnable, running, blocked, idle, finished };
   // Where a rank stands with several threads: woken but not resumed; running without the turn;
   // waiting for it; having it.
   enum class Turn : std::uint8_t { released, ahead, waiting, held };
@@ -37,6 +41,9 @@ struct Seat {
   bool ended = false;  // to be unwound
   std::uint8_t times_ended = 0;
   std::uint32_t suspended_at = 0;  // bytes above stack_end; 0 before its first turn
+  std::deque<std::shared_ptr<HelperWork>> work = {};  // of a helper, the oldest first
+  std::uint64_t works_given = 0;
+  std::uint64_t working_on = 0;  // the number of its work, from 1 on
 };
 
 }  // namespace simmesh

@@ -1,7 +1,7 @@
 #include "checkpoint/async_save.h"
 
+#include "checkpoint/zero_cost/checkpoint_streams.h"
 #include "checkpoint/zero_cost/staged_state.h"
-#include "checkpoint/zero_cost/writer.h"
 
 namespace simmesh::checkpoint {
 

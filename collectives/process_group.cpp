@@ -14,7 +14,7 @@ ProcessGroup ProcessGroup::world() {
   auto crew = std::int64_t(crew_of(options, rank.id()));
   if (crew == 0) return of(RankList::range(ranks), "world");
   RankList all = RankList::range(std::int64_t(fibers(options)));
-  return of(all.select(crew * ranks, Layout({{ranks, 1}})), "helpers " + std::to_string(crew - 1));
+  return of(all.select(crew * ranks, Layout({{ranks, 1}})), "deputies " + std::to_string(crew - 1));
 }
 
 ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) {

@@ -30,10 +30,10 @@ struct GateSave {
   std::int64_t save_at = 1;
   SaveMode mode = SaveMode::blocking;
 
-  // steps returns how many steps the run makes, so that it trains while it is saved; helpers how
+  // steps returns how many steps the run makes, so that it trains while it is saved; deputies how
   // many of them each rank needs.
   std::int64_t steps() const { return mode == SaveMode::blocking ? save_at : save_at + 1; }
-  std::size_t helpers() const { return mode == SaveMode::blocking ? 0 : 2; }
+  std::size_t deputies() const { return mode == SaveMode::blocking ? 0 : 2; }
 };
 
 // The name of the number of steps in the state of a saved run.

@@ -116,7 +116,7 @@ GateRunner::GateRunner(const GateFile& gate, const GateRunOptions& options)
 
 WorldOptions GateRunner::world_options(const Request& request) const {
   return {.ranks = std::size_t(gate_.ranks()),
-          .helpers = request.save ? request.save->helpers() : 0,
+          .deputies = request.save ? request.save->deputies() : 0,
           .seed = options_.seed,
           .schedule = request.schedule,
           .threads = std::size_t(options_.threads),

@@ -12,13 +12,13 @@ namespace simmesh {
 // must succeed, give one data hash, and leave nothing alive; schedules with the same name must give
 // one schedule hash for any number of threads.
 inline std::uint64_t run_every_schedule(std::size_t ranks, const std::function<void(Rank&)>& body,
-                                        std::size_t helpers = 0) {
+                                        std::size_t deputies = 0) {
   std::optional<std::uint64_t> data_hash;
   for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"}) {
     std::optional<std::uint64_t> schedule_hash;
     for (std::size_t threads : {1, 2}) {
       World world({.ranks = ranks,
-                   .helpers = helpers,
+                   .deputies = deputies,
                    .schedule = Schedule::parse(schedule),
                    .threads = threads});
       Outcome outcome = world.run(body);

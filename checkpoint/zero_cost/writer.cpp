@@ -2,38 +2,17 @@
 
 #include <utility>
 
+#include "checkpoint/zero_cost/checkpoint_streams.h"
 #include "core/check/error.h"
+#include "core/engine/deputy.h"
 #include "core/engine/local_state.h"
 #include "core/engine/world.h"
 
 namespace simmesh::checkpoint {
 
-CheckpointStreams::CheckpointStreams()
-    : copies_(Stream::make("checkpoint copies")), writer_(Stream::make("checkpoint writer")) {}
-
-CheckpointStreams& CheckpointStreams::of_this_rank() { return local_state<CheckpointStreams>(); }
-
-StreamEvent CheckpointStreams::copy(const std::function<void()>& work) const {
-  copies_.wait(Stream::current());
-  StreamScope scope(copies_);
-  work();
-  return copies_.record();
-}
-
-StreamEvent CheckpointStreams::write(const StreamEvent& copied, double bytes, double gb_s) const {
-  constexpr double gigabyte = 1024.0 * 1024.0 * 1024.0;
-  writer_.wait(copied);
-  StreamScope scope(writer_);
-  if (Clock* clock = Clock::active())
-    clock->launch({.name = "checkpoint_write",
-                   .site = CallSite::here(),
-                   .cost_us = bytes / gigabyte / gb_s * 1e6});
-  return writer_.record();
-}
-
 // What came of the work is kept apart from the task, for a task tells it once.
 struct AsyncSave::State {
-  HelperTask task;
+  DeputyTask task;
   std::shared_ptr<SaveReport> report;
   StreamEvent copied;
   double write_gb_s;
@@ -90,7 +69,7 @@ void Writer::make_room(std::size_t in_flight) {
 }
 
 AsyncSave Writer::start(Job job) {
-  Helper helper = Helper::of_this_rank(writing_helper);
+  Deputy deputy = Deputy::of_this_rank(writing_deputy);
   auto report = std::make_shared<SaveReport>();
   auto work = [work = std::move(job.work), what = std::move(job.what), report] {
     try {
@@ -104,7 +83,7 @@ AsyncSave Writer::start(Job job) {
     }
   };
   under_way_.push_back(AsyncSave(std::make_shared<AsyncSave::State>(
-      AsyncSave::State{helper.start(std::move(work)), report, job.copied, job.write_gb_s})));
+      AsyncSave::State{deputy.start(std::move(work)), report, job.copied, job.write_gb_s})));
   return under_way_.back();
 }
 

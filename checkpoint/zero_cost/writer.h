@@ -1,30 +1,46 @@
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <functional>
-#include <optional>
+#include <memory>
+#include <string>
 
-#include "checkpoint/async_save.h"
+#include "checkpoint/save.h"
+#include "core/check/call_site.h"
 #include "core/clock/stream.h"
-#include "core/engine/helper.h"
 
 namespace simmesh::checkpoint {
 
-// CheckpointStreams are the streams of a rank's simulated device on which states are copied and
-// written.
-class CheckpointStreams {
+// The deputy of each rank that writes checkpoints, and the one that copies what they hold: see
+// WorldOptions::deputies, of which a world needs one for async_save and two for ZeroCostSaver.
+inline constexpr std::size_t writing_deputy = 0, copying_deputy = 1;
+
+// BackgroundOptions say how far saving runs beside training, and what it costs in virtual time.
+struct BackgroundOptions {
+  // This many saves are under way at most, each with its copy of the state: the next one waits.
+  std::size_t in_flight = 1;
+  // What the store takes from one rank, in GB of 2^30 bytes a second. Only simulated devices ask.
+  double write_gb_s = 2.0;
+};
+
+// AsyncSave is a save that a rank's writer is at, or was: a cheap value, for the rank that called
+// async_save. It is what torch.distributed.checkpoint.async_save returns as a future.
+class AsyncSave {
  public:
-  static CheckpointStreams& of_this_rank();
-
-  // copy lets work launch copies, behind what is on the current stream, and returns their end.
-  StreamEvent copy(const std::function<void()>& work) const;
-  // write lets so many bytes be written, once they are copied, and returns the end.
-  StreamEvent write(const StreamEvent& copied, double bytes, double gb_s) const;
-
-  CheckpointStreams();
+  // done says whether the save has ended, well or not; it lets the schedule choose.
+  bool done(CallSite site = CallSite::here()) const;
+  // wait blocks until the save has ended, and returns its report. Raises what the writer raised,
+  // each time: the text says which rank's writer failed, at which file and why. Where the writer of
+  // another rank is gone, it raises as soon as nothing else can run. Not a collective.
+  SaveReport wait(CallSite site = CallSite::here()) const;
 
  private:
-  Stream copies_, writer_;
+  friend class Writer;
+  struct State;
+  explicit AsyncSave(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<State> state_;
 };
 
 // Writer is what a rank knows of its writer: the saves that are under way, the oldest first.

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "checkpoint/training_state.h"
+#include "checkpoint/zero_cost/checkpoint_streams.h"
 #include "checkpoint/zero_cost/staged_state.h"
-#include "checkpoint/zero_cost/writer.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
-#include "core/engine/helper.h"
+#include "core/engine/deputy.h"
 
 namespace simmesh::checkpoint {
 
@@ -75,7 +75,7 @@ class ZeroCostSaver::Copying {
   // Of the copy that is under way, if there is one.
   std::shared_ptr<StagedState> staged_;
   std::optional<CopySchedule> schedule_;
-  std::vector<HelperTask> copies_;
+  std::vector<DeputyTask> copies_;
   StreamEvent copied_;
   Step step_;
   bool averages_ = false;
@@ -117,7 +117,7 @@ void ZeroCostSaver::Copying::copy_at_once() {
 void ZeroCostSaver::Copying::start_copy(const std::vector<CopyRange>& chunk) {
   if (chunk.empty()) return;
   copied_ = CheckpointStreams::of_this_rank().copy([&] { staged_->launch_copy(chunk); });
-  copies_.push_back(Helper::of_this_rank(copying_helper).start([staged = staged_, chunk] {
+  copies_.push_back(Deputy::of_this_rank(copying_deputy).start([staged = staged_, chunk] {
     staged->copy(chunk);
   }));
 }
@@ -140,7 +140,7 @@ void ZeroCostSaver::Copying::end() {
   report.bytes_before_step += bytes_of(rest);
   start_copy(rest);
   std::shared_ptr<StagedState> staged = std::exchange(staged_, nullptr);
-  for (const HelperTask& copy : std::exchange(copies_, {})) copy.wait();
+  for (const DeputyTask& copy : std::exchange(copies_, {})) copy.wait();
   staged->check_unchanged();
   Stream::current().wait(copied_);
   AsyncSave save = writer.start(job(staged));

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/async_save.h"
+#include "checkpoint/location.h"
 #include "checkpoint/zero_cost/ema_state.h"
+#include "checkpoint/zero_cost/writer.h"
 #include "core/nn/module.h"
 
 namespace simmesh::checkpoint {
@@ -52,12 +53,13 @@ struct ZeroCostReport {
 //     saver.before_step();
 //     optimizer.step();
 //     saver.after_step([&] { return checkpoint::state_dict(model, optimizer); },
-//                      {.number = step, .save_to = checkpoint::Directory("run3/last")});
+//                      {.number = step,
+//                       .save_to = checkpoint::Directory("run3/step_" + std::to_string(step))});
 //   }
 //   saver.finish();
 //
-// All ranks of the world call it alike; the world needs two helpers. Every call raises the error of
-// a save that has failed so far, and so does finish at the latest: the text says which rank's
+// All ranks of the world call it alike; the world needs two deputies. Every call raises the error
+// of a save that has failed so far, and so does finish at the latest: the text says which rank's
 // writer failed, at which file and why. In a simulated device the streams are those of async_save:
 // exposed_us of "checkpoint copies" is how long the optimiser waited for the copy, and that of
 // "checkpoint writer" how long a step waited for a save to make room.

@@ -7,6 +7,7 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
+#include "core/engine/deputy_work.h"
 #include "core/engine/interrupt.h"
 #include "core/engine/lane.h"
 #include "core/engine/run_trace.h"
@@ -93,25 +94,26 @@ void Run::start() {
   if (Watchdog::is_needed(timeout) || outer) watchdog_.emplace(*this, timeout, outer);
 }
 
-// A rank that a folded world doesn't run has a seat where it has finished from the start. A helper
+// A rank that a folded world doesn't run has a seat where it has finished from the start. A deputy
 // is on the thread of its rank, so the two never run at once.
 void Run::seat_ranks() {
   seats_.clear();
   seats_.reserve(fibers(options_));
   for (std::size_t index = 0; index < fibers(options_); ++index) {
     auto id = RankId(index);
-    bool is_helper = index >= options_.ranks, is_run = runs(options_, id);
+    bool is_deputy = index >= options_.ranks, is_run = runs(options_, id);
     boost::intrusive_ptr<Ledger> ledger(new Ledger(id, memory_));
     std::unique_ptr<Clock> clock;
-    if (options_.device && is_run && !is_helper)
+    if (options_.device && is_run && !is_deputy)
       clock = std::make_unique<Clock>(*options_.device, id, *ledger);
     if (clock && !options_.trace_file.empty()) clock->label_operations();
     Rank rank({*this, number_}, id, options_.seed, std::move(ledger), std::move(clock));
     seats_.push_back(Seat{.rank = std::move(rank),
                           .lane = lanes_[index % options_.ranks % lanes_.size()].get(),
-                          .state = is_helper ? Seat::State::idle
+                          .state = is_deputy ? Seat::State::idle
                                    : is_run  ? Seat::State::runnable
                                              : Seat::State::finished});
+    if (is_deputy) seats_.back().desk = std::make_shared<DeputyDesk>();
   }
 }
 
@@ -342,9 +344,9 @@ void Run::touch_within(Rank& rank, std::uint64_t object) {
 bool Run::settle() {
   if (!ending_ && give_up_lost_work()) return false;
   bool has_finished = finished_ == seats_.size();
+  take_errors_of_work();
   if (has_finished || (!failure_ && is_at_rest())) {
     if (!failure_) {
-      take_errors_of_work();
       Failure found = find_failure();
       if (found.rank != no_rank) failure_ = std::move(found);
     }

@@ -22,7 +22,7 @@
 
 namespace simmesh {
 
-struct HelperWork;
+struct DeputyWork;
 struct Lane;
 
 // RankEnded is thrown through a rank's frames when its run has ended because of another rank. It is
@@ -102,10 +102,10 @@ class Run final : public ReportedRun {
   // yield lets the schedule choose again between this rank and the others.
   void yield(Rank& rank, const CallSite& site);
 
-  // give puts work at the end of a helper's list; wait_for_work blocks the rank until it is done,
-  // or can't be: see Helper.
-  void give(Rank& rank, RankId helper, std::shared_ptr<HelperWork> work);
-  void wait_for_work(Rank& rank, const std::shared_ptr<HelperWork>& work, const CallSite& site);
+  // give puts work at the end of a deputy's list; wait_for_work blocks the rank until it is done,
+  // or can't be: see Deputy.
+  void give(Rank& rank, RankId deputy, std::shared_ptr<DeputyWork> work);
+  void wait_for_work(Rank& rank, const std::shared_ptr<DeputyWork>& work, const CallSite& site);
 
   // heartbeat is that of Rank.
   void heartbeat(Rank& rank, const CallSite& site);
@@ -137,15 +137,15 @@ class Run final : public ReportedRun {
   friend class Worker;
 
   void seat_ranks();
-  void serve(Rank& helper);
-  void rest(Seat& helper);
-  void end_work(Seat& helper, const std::shared_ptr<HelperWork>& work, std::exception_ptr error);
+  void serve(Rank& deputy);
+  void rest(Seat& deputy);
+  void end_work(Seat& deputy, const std::shared_ptr<DeputyWork>& work, std::exception_ptr error);
   bool is_at_rest(const Seat& seat) const;
   bool is_at_rest() const;
   void take_errors_of_work();
   void drop_work();
   bool give_up_lost_work();
-  const HelperWork* what_broke(std::size_t crew) const;
+  const DeputyWork* what_broke(std::size_t crew) const;
   void run_body(Seat& seat, const std::function<void(Rank&)>& body);
   Seat* next_seat_of_several(Lane& lane);
   RankId choose();
@@ -191,8 +191,8 @@ class Run final : public ReportedRun {
   std::vector<Touch> touches_;
   std::set<std::uint64_t> order_sensitive_;
   std::vector<RankId> ending_queue_;
-  std::vector<std::shared_ptr<HelperWork>> failed_work_;   // in the order of failures
-  std::vector<std::shared_ptr<HelperWork>> awaited_work_;  // for which a rank is blocked
+  std::vector<std::shared_ptr<DeputyWork>> failed_work_;   // in the order of failures
+  std::vector<std::shared_ptr<DeputyWork>> awaited_work_;  // for which a rank is blocked
   FoldHash schedule_hash_;
   std::atomic<std::uint64_t> step_ = 0;  // written with the turn
   std::atomic<std::uint64_t> heartbeats_ = 0;

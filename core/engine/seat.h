@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <memory>
 
@@ -18,11 +17,11 @@ namespace simmesh {
 
 struct Activity;
 struct Lane;
-struct HelperWork;
+struct DeputyDesk;
 
-// Seat is what a run keeps of one rank, or of a helper: the rank, its fiber, and where it stands.
+// Seat is what a run keeps of one rank, or of a deputy: the rank, its fiber, and where it stands.
 struct Seat {
-  // idle: a helper without work.
+  // idle: a deputy without work.
   enum class State : std::uint8_t { runnable, running, blocked, idle, finished };
   // Where a rank stands with several threads: woken but not resumed; running without the turn;
   // waiting for it; having it.
@@ -40,10 +39,8 @@ struct Seat {
   Turn turn = Turn::released;
   bool ended = false;  // to be unwound
   std::uint8_t times_ended = 0;
-  std::uint32_t suspended_at = 0;  // bytes above stack_end; 0 before its first turn
-  std::deque<std::shared_ptr<HelperWork>> work = {};  // of a helper, the oldest first
-  std::uint64_t works_given = 0;
-  std::uint64_t working_on = 0;  // the number of its work, from 1 on
+  std::uint32_t suspended_at = 0;              // bytes above stack_end; 0 before its first turn
+  std::shared_ptr<DeputyDesk> desk = nullptr;  // of a deputy
 };
 
 }  // namespace simmesh

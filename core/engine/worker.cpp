@@ -62,7 +62,7 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   lane_.root_identity = FiberIdentity::of_current_thread();
   lane_.current_identity = &lane_.root_identity;
   scheduler.push(run_, lane_);
-  const std::function<void(Rank&)> serve = [this](Rank& helper) { run_.serve(helper); };
+  const std::function<void(Rank&)> serve = [this](Rank& deputy) { run_.serve(deputy); };
   for (Seat& seat : run_.seats_) {
     RankId id = seat.rank.id();
     if (seat.lane != &lane_ || !runs(run_.options(), id)) continue;

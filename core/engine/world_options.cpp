@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t ranks_max = std::size_t(1) << 24;
 constexpr std::size_t threads_max = 1024;
-constexpr std::size_t helpers_max = 16;
+constexpr std::size_t deputies_max = 16;
 constexpr std::size_t stack_bytes_min = 8 * 1024;
 
 // Address space and page tables are plenty in a small world only. Frames are larger under the
@@ -41,11 +41,11 @@ std::vector<RankId> checked_representatives(const WorldOptions& options) {
   if (!options.shapes_only)
     raise(ErrorKind::value_error, "engine/world",
           "expected shapes_only in a folded world: ranks that aren't run have no data to give");
-  if (options.helpers > 0)
+  if (options.deputies > 0)
     raise(ErrorKind::value_error, "engine/world",
-          "expected no helpers in a folded world, got {}: those of ranks that aren't run would be "
+          "expected no deputies in a folded world, got {}: those of ranks that aren't run would be "
           "missing",
-          options.helpers);
+          options.deputies);
   std::vector<RankId> ranks = options.folded_onto;
   if (ranks.empty()) ranks = {0, RankId(options.ranks - 1)};
   std::sort(ranks.begin(), ranks.end());
@@ -62,8 +62,8 @@ std::vector<RankId> checked_representatives(const WorldOptions& options) {
 WorldOptions checked(WorldOptions options) {
   check_between("ranks", options.ranks, 1, ranks_max);
   check_between("threads", options.threads, 1, threads_max);
-  check_between("helpers", options.helpers, 0, helpers_max);
-  check_between("ranks and helpers", fibers(options), 1, ranks_max);
+  check_between("deputies", options.deputies, 0, deputies_max);
+  check_between("ranks and deputies", fibers(options), 1, ranks_max);
   if (options.stack_bytes == 0) options.stack_bytes = default_stack_bytes(fibers(options));
   check_between("stack_bytes", options.stack_bytes, stack_bytes_min, std::size_t(1) << 30);
   if (!(options.timeout_seconds >= 0) || std::isinf(options.timeout_seconds))
@@ -79,8 +79,8 @@ bool runs(const WorldOptions& options, RankId rank) {
   return ranks.empty() || std::binary_search(ranks.begin(), ranks.end(), rank);
 }
 
-RankId helper_id(const WorldOptions& options, RankId rank, std::size_t helper) {
-  return RankId(options.ranks * (helper + 1) + rank);
+RankId deputy_id(const WorldOptions& options, RankId rank, std::size_t deputy) {
+  return RankId(options.ranks * (deputy + 1) + rank);
 }
 
 RankId rank_behind(const WorldOptions& options, RankId id) {
@@ -91,9 +91,9 @@ std::size_t crew_of(const WorldOptions& options, RankId id) { return id / option
 
 std::string name_of(const WorldOptions& options, RankId id) {
   if (id < options.ranks) return fmt::format("rank {}", id);
-  return fmt::format("helper {} of rank {}", crew_of(options, id) - 1, rank_behind(options, id));
+  return fmt::format("deputy {} of rank {}", crew_of(options, id) - 1, rank_behind(options, id));
 }
 
-std::size_t fibers(const WorldOptions& options) { return options.ranks * (options.helpers + 1); }
+std::size_t fibers(const WorldOptions& options) { return options.ranks * (options.deputies + 1); }
 
 }  // namespace simmesh

@@ -88,7 +88,7 @@ TEST(AsyncSave, EndsBeforeTheRunEnds) {
 
 // With room for more saves a rank goes on though its writer, which is starved, has written none.
 TEST(AsyncSave, DoesNotWaitWhereThereIsRoom) {
-  World world({.ranks = 1, .helpers = 1, .faults = {Fault::starve(1)}});
+  World world({.ranks = 1, .deputies = 1, .faults = {Fault::starve(1)}});
   auto store = std::make_shared<MemoryStore>();
   auto outcome = world.run([&](Rank&) {
     StateDict state = sample_state(init_device_mesh({1}), sample_tensors(Replicate()), 1);
@@ -197,7 +197,7 @@ TEST(AsyncSave, EveryRankHearsOfAKilledWriter) {
       bool was_killed = false;
       for (WorldOptions options : background_schedules(failing_ranks, 1)) {
         options.faults = {Fault::kill(
-            {.rank = helper_id(options, victim, writing_helper), .operation = operation})};
+            {.rank = deputy_id(options, victim, writing_deputy), .operation = operation})};
         auto store = with_round_one(failing_ranks);
         std::vector<std::string> errors(failing_ranks);
         run_background(options, [&] {
@@ -220,7 +220,7 @@ TEST(AsyncSave, EveryRankHearsOfAKilledWriter) {
 }
 
 TEST(AsyncSave, RefusesWhatMakesNoSense) {
-  World world({.ranks = 1, .helpers = 1});
+  World world({.ranks = 1, .deputies = 1});
   auto outcome = world.run([&](Rank&) {
     StateDict state = sample_state(init_device_mesh({1}), sample_tensors(Replicate()), 1);
     Location location = round_of(std::make_shared<MemoryStore>(), 1);
@@ -234,7 +234,7 @@ TEST(AsyncSave, RefusesWhatMakesNoSense) {
     StateDict state = sample_state(init_device_mesh({1}), sample_tensors(Replicate()), 1);
     EXPECT_THAT(
         error_text([&] { async_save(state, round_of(std::make_shared<MemoryStore>(), 1)); }),
-        HasSubstr("WorldOptions::helpers of at least 1, got 0"));
+        HasSubstr("WorldOptions::deputies of at least 1, got 0"));
   });
 }
 
@@ -250,7 +250,7 @@ TEST(AsyncSave, SaysHowLongTrainingStoodStill) {
   constexpr double at_one_gb_s = 1e6 / 1024;
   for (std::size_t in_flight : {1, 2}) {
     DeviceModel device{.launch_us = 0, .memory_gb_s = 1, .host_gb_s = 0.5};
-    World world({.ranks = 1, .helpers = 1, .device = device});
+    World world({.ranks = 1, .deputies = 1, .device = device});
     auto store = std::make_shared<MemoryStore>();
     auto outcome = world.run([&](Rank&) {
       StateDict state;

@@ -11,7 +11,7 @@
 
 namespace simmesh::checkpoint::testing {
 
-// background_schedules returns options of worlds in which ranks, writers and copying helpers take
+// background_schedules returns options of worlds in which ranks, writers and copying deputies take
 // turns in different orders, on one thread, and where there may be more, on two.
 inline std::vector<WorldOptions> background_schedules(std::int64_t ranks,
                                                       std::size_t threads_max = 2) {
@@ -19,7 +19,7 @@ inline std::vector<WorldOptions> background_schedules(std::int64_t ranks,
   for (const char* schedule : {"fifo", "seeded:1", "seeded:2", "pct:3"})
     for (std::size_t threads = 1; threads <= threads_max; ++threads)
       worlds.push_back({.ranks = std::size_t(ranks),
-                        .helpers = 2,
+                        .deputies = 2,
                         .schedule = Schedule::parse(schedule),
                         .threads = threads});
   return worlds;

@@ -14,7 +14,7 @@
 #include "collectives/comm_debug_mode.h"
 #include "collectives/functional_collectives.h"
 #include "core/autograd/backward.h"
-#include "core/engine/helper.h"
+#include "core/engine/deputy.h"
 #include "core/engine/stack_arena.h"
 #include "core/engine/world.h"
 #include "core/gradients/families.h"

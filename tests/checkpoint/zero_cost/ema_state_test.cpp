@@ -177,7 +177,7 @@ TEST(EmaState, HasTheBitsOfASerialAverage) {
 
 // Steps whose loss isn't below the threshold are left out.
 TEST(EmaState, LeavesOutStepsWithALargeLoss) {
-  World world({.ranks = 1, .helpers = 2});
+  World world({.ranks = 1, .deputies = 2});
   auto outcome = world.run([](Rank&) {
     ZeroCostSaver saver({.ema = EmaOptions{.decay = 0.5, .loss_threshold = 2.0}});
     auto state = [] {

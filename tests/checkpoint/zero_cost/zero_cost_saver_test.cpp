@@ -114,7 +114,7 @@ TEST(ZeroCostSaver, CopiesBeforeTheStepWhereNoHookRuns) {
 
 // More hooks than chunks: what comes after the last chunk copies nothing.
 TEST(ZeroCostSaver, HooksBehindTheLastChunkDoNothing) {
-  World world({.ranks = 1, .helpers = 2});
+  World world({.ranks = 1, .deputies = 2});
   auto outcome = world.run([](Rank&) {
     StateDict state;
     state.add("model.weight", zeros({9}, DType::uint8));
@@ -214,7 +214,7 @@ TEST(ZeroCostSaver, TrainingRaisesWhereTheWriterFails) {
 }
 
 TEST(ZeroCostSaver, RefusesWhatMakesNoSense) {
-  World world({.ranks = 1, .helpers = 2});
+  World world({.ranks = 1, .deputies = 2});
   auto outcome = world.run([](Rank&) {
     auto problem = [](const ZeroCostOptions& options) {
       return error_text([&] { ZeroCostSaver saver(options); });
@@ -241,7 +241,7 @@ TEST(ZeroCostSaver, RefusesWhatMakesNoSense) {
 TEST(ZeroCostSaver, SaysHowLongTrainingStoodStill) {
   constexpr double unit_us = 1e6 / 4096;  // 2^-12 s
   DeviceModel device{.launch_us = 0, .memory_gb_s = 1, .host_gb_s = 0.5};
-  World world({.ranks = 1, .helpers = 2, .device = device});
+  World world({.ranks = 1, .deputies = 2, .device = device});
   auto outcome = world.run([&](Rank&) {
     auto store = std::make_shared<MemoryStore>();
     StateDict state;

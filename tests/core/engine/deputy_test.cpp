@@ -1,4 +1,4 @@
-#include "core/engine/helper.h"
+#include "core/engine/deputy.h"
 
 #include <gmock/gmock.h>
 
@@ -15,20 +15,20 @@ namespace {
 using ::testing::HasSubstr;
 
 // Work runs in the order in which it was given, beside the body, under every schedule.
-TEST(Helper, DoesItsWorkInOrder) {
+TEST(Deputy, DoesItsWorkInOrder) {
   run_every_schedule(
       3,
       [](Rank& rank) {
         auto done = std::make_shared<std::vector<int>>();
-        std::vector<HelperTask> tasks;
+        std::vector<DeputyTask> tasks;
         for (int i = 0; i < 5; ++i)
-          tasks.push_back(Helper::of_this_rank(0).start([done, i] {
+          tasks.push_back(Deputy::of_this_rank(0).start([done, i] {
             this_rank().yield();
             done->push_back(i);
           }));
         tasks.back().wait();
         EXPECT_THAT(*done, ::testing::ElementsAre(0, 1, 2, 3, 4));
-        for (const HelperTask& task : tasks) {
+        for (const DeputyTask& task : tasks) {
           task.wait();
           EXPECT_TRUE(task.is_done());
           EXPECT_FALSE(task.has_failed());
@@ -38,8 +38,8 @@ TEST(Helper, DoesItsWorkInOrder) {
       1);
 }
 
-// Helpers of one rank run side by side: neither could end if the other one had to end first.
-TEST(Helper, RunSideBySide) {
+// Deputies of one rank run side by side: neither could end if the other one had to end first.
+TEST(Deputy, RunSideBySide) {
   run_every_schedule(
       2,
       [](Rank&) {
@@ -50,8 +50,8 @@ TEST(Helper, RunSideBySide) {
             ++*turn;
           }
         };
-        HelperTask first = Helper::of_this_rank(0).start([=] { take_turns(0); });
-        HelperTask second = Helper::of_this_rank(1).start([=] { take_turns(1); });
+        DeputyTask first = Deputy::of_this_rank(0).start([=] { take_turns(0); });
+        DeputyTask second = Deputy::of_this_rank(1).start([=] { take_turns(1); });
         first.wait();
         second.wait();
         EXPECT_EQ(*turn, 6);
@@ -59,14 +59,14 @@ TEST(Helper, RunSideBySide) {
       2);
 }
 
-// A run ends after its helpers, though no rank waits for them.
-TEST(Helper, EndsItsWorkBeforeTheRunEnds) {
+// A run ends after its deputies, though no rank waits for them.
+TEST(Deputy, EndsItsWorkBeforeTheRunEnds) {
   for (const char* schedule : {"fifo", "seeded:3", "pct:3"}) {
     int ended = 0;
-    World world({.ranks = 4, .helpers = 1, .schedule = Schedule::parse(schedule)});
+    World world({.ranks = 4, .deputies = 1, .schedule = Schedule::parse(schedule)});
     for (int run = 1; run <= 2; ++run) {
       Outcome outcome = world.run([&](Rank&) {
-        Helper::of_this_rank(0).start([&] {
+        Deputy::of_this_rank(0).start([&] {
           for (int i = 0; i < 10; ++i) this_rank().yield();
           ++ended;
         });
@@ -78,12 +78,12 @@ TEST(Helper, EndsItsWorkBeforeTheRunEnds) {
   }
 }
 
-// The schedule decides whether a rank or a helper comes first, and the explorer tries both.
-TEST(Helper, IsExplored) {
+// The schedule decides whether a rank or a deputy comes first, and the explorer tries both.
+TEST(Deputy, IsExplored) {
   Shared<std::uint64_t> last("last", 0);
-  Exploration found = explore({.ranks = 1, .helpers = 1}, [&](Rank& rank) {
-    HelperTask task =
-        Helper::of_this_rank(0).start([&] { last.use([](std::uint64_t& value) { value = 1; }); });
+  Exploration found = explore({.ranks = 1, .deputies = 1}, [&](Rank& rank) {
+    DeputyTask task =
+        Deputy::of_this_rank(0).start([&] { last.use([](std::uint64_t& value) { value = 1; }); });
     last.use([](std::uint64_t& value) { value = 2; });
     task.wait();
     rank.record(last.use([](std::uint64_t& value) { return value; }));
@@ -92,27 +92,27 @@ TEST(Helper, IsExplored) {
   EXPECT_FALSE(found.one_data_hash);
 }
 
-TEST(Helper, TellsItsErrorToTheRankThatWaits) {
+TEST(Deputy, TellsItsErrorToTheRankThatWaits) {
   run_every_schedule(
       2,
       [](Rank&) {
-        HelperTask task =
-            Helper::of_this_rank(0).start([] { raise(ErrorKind::value_error, "test", "no good"); });
+        DeputyTask task =
+            Deputy::of_this_rank(0).start([] { raise(ErrorKind::value_error, "test", "no good"); });
         for (int i = 0; i < 2; ++i) EXPECT_THROW(task.wait(), Error);
         EXPECT_TRUE(task.has_failed());
-        HelperTask next = Helper::of_this_rank(0).start([] {});
+        DeputyTask next = Deputy::of_this_rank(0).start([] {});
         next.wait();
       },
       1);
 }
 
 // An error that no rank hears of is no success.
-TEST(Helper, AnErrorThatNobodyWaitsForFailsTheRun) {
+TEST(Deputy, AnErrorThatNobodyWaitsForFailsTheRun) {
   for (const char* schedule : {"fifo", "seeded:3", "pct:3"}) {
-    World world({.ranks = 2, .helpers = 1, .schedule = Schedule::parse(schedule)});
+    World world({.ranks = 2, .deputies = 1, .schedule = Schedule::parse(schedule)});
     Outcome outcome = world.run([](Rank& rank) {
       if (rank.id() == 1)
-        Helper::of_this_rank(0).start([] { raise(ErrorKind::value_error, "test", "no good"); });
+        Deputy::of_this_rank(0).start([] { raise(ErrorKind::value_error, "test", "no good"); });
     });
     ASSERT_FALSE(outcome.ok());
     EXPECT_EQ(outcome.failure->rank, 1u);
@@ -120,46 +120,46 @@ TEST(Helper, AnErrorThatNobodyWaitsForFailsTheRun) {
   }
 }
 
-// A rank that fails ends its helper too; what the helper's frames hold is destroyed.
-TEST(Helper, EndsWithItsRun) {
+// A rank that fails ends its deputy too; what the deputy's frames hold is destroyed.
+TEST(Deputy, EndsWithItsRun) {
   auto held = std::make_shared<int>(1);
-  World world({.ranks = 2, .helpers = 2});
+  World world({.ranks = 2, .deputies = 2});
   Outcome outcome = world.run([&](Rank& rank) {
-    Helper::of_this_rank(1).start([held] { this_rank().yield(); });
+    Deputy::of_this_rank(1).start([held] { this_rank().yield(); });
     if (rank.id() == 0) raise(ErrorKind::value_error, "test", "the body fails");
-    Helper::of_this_rank(0).start([held] {}).wait();
+    Deputy::of_this_rank(0).start([held] {}).wait();
   });
   ASSERT_FALSE(outcome.ok());
   EXPECT_THAT(report(outcome), HasSubstr("the body fails"));
   EXPECT_EQ(held.use_count(), 1);
 }
 
-TEST(Helper, RefusesWhatIsNotThere) {
-  World world({.ranks = 2, .helpers = 1});
+TEST(Deputy, RefusesWhatIsNotThere) {
+  World world({.ranks = 2, .deputies = 1});
   Outcome outcome = world.run([](Rank&) {
     try {
-      Helper::of_this_rank(1);
+      Deputy::of_this_rank(1);
       ADD_FAILURE();
     } catch (const Error& error) {
-      EXPECT_THAT(error.what(), HasSubstr("WorldOptions::helpers of at least 2, got 1"));
+      EXPECT_THAT(error.what(), HasSubstr("WorldOptions::deputies of at least 2, got 1"));
     }
-    Helper::of_this_rank(0).start([] { EXPECT_THROW(Helper::of_this_rank(0), Error); }).wait();
+    Deputy::of_this_rank(0).start([] { EXPECT_THROW(Deputy::of_this_rank(0), Error); }).wait();
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
-  EXPECT_THROW(World({.ranks = 4, .helpers = 1, .shapes_only = true, .fold = true}), Error);
-  EXPECT_THROW(World({.ranks = 1, .helpers = 17}), Error);
+  EXPECT_THROW(World({.ranks = 4, .deputies = 1, .shapes_only = true, .fold = true}), Error);
+  EXPECT_THROW(World({.ranks = 1, .deputies = 17}), Error);
 }
 
-// A helper has a number of its own in faults.
-TEST(Helper, CanBeKilled) {
-  WorldOptions options{.ranks = 2, .helpers = 1};
-  EXPECT_EQ(helper_id(options, 1, 0), 3u);
-  EXPECT_EQ(name_of(options, 3), "helper 0 of rank 1");
+// A deputy has a number of its own in faults.
+TEST(Deputy, CanBeKilled) {
+  WorldOptions options{.ranks = 2, .deputies = 1};
+  EXPECT_EQ(deputy_id(options, 1, 0), 3u);
+  EXPECT_EQ(name_of(options, 3), "deputy 0 of rank 1");
   EXPECT_EQ(name_of(options, 1), "rank 1");
   EXPECT_EQ(rank_behind(options, 3), 1u);
   options.faults = {Fault::fail_allocation({.rank = 3, .allocation = 1})};
   Outcome outcome = World(options).run(
-      [](Rank&) { Helper::of_this_rank(0).start([] { Storage::make(8); }).wait(); });
+      [](Rank&) { Deputy::of_this_rank(0).start([] { Storage::make(8); }).wait(); });
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.failure->rank, 1u);
 }

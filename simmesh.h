@@ -5,9 +5,11 @@
 // single purposes are included by name: the other ops (core/ops), maps for Eigen
 // (core/tensor/eigen_map.h), the fixture for tests (testing/gtest.h).
 
+#include "checkpoint/async_save.h"
 #include "checkpoint/load.h"
 #include "checkpoint/save.h"
 #include "checkpoint/training_state.h"
+#include "checkpoint/zero_cost/zero_cost_saver.h"
 #include "collectives/collectives.h"
 #include "collectives/comm_debug_mode.h"
 #include "collectives/functional_collectives.h"
@@ -16,6 +18,7 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/checkpoint.h"
 #include "core/autograd/variable.h"
+#include "core/engine/deputy.h"
 #include "core/engine/explore.h"
 #include "core/engine/interrupt.h"
 #include "core/engine/outcome.h"

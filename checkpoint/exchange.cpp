@@ -6,6 +6,7 @@
 
 #include "collectives/collectives.h"
 #include "core/check/error.h"
+#include "core/engine/world.h"
 #include "core/memory/ledger.h"
 
 namespace simmesh::checkpoint {
@@ -43,7 +44,9 @@ void together(const ProcessGroup& group, const std::function<void()>& work) {
     if (all[i].empty()) continue;
     if (std::int64_t(i) == group.rank()) throw *own;
     throw Error(ErrorKind(all[i][0]), "checkpoint",
-                fmt::format("rank {} failed: {}", group.members()[std::int64_t(i)],
+                fmt::format("rank {} failed: {}",
+                            rank_behind(this_rank().world().options(),
+                                        RankId(group.members()[std::int64_t(i)])),
                             std::string_view(all[i]).substr(1)));
   }
 }

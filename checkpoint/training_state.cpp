@@ -85,7 +85,8 @@ void add_rates(StateDict& state, optim::Optimizer& optimizer) {
   });
 }
 
-// The buffers of a model, by their dotted names.
+}  // namespace
+
 std::vector<nn::NamedTensor> named_buffers(nn::Module& model) {
   std::vector<nn::NamedTensor> buffers;
   for (const auto& [path, module] : model.named_modules())
@@ -94,8 +95,6 @@ std::vector<nn::NamedTensor> named_buffers(nn::Module& model) {
         buffers.emplace_back(path.empty() ? slot.name : path + "." + slot.name, slot.tensor);
   return buffers;
 }
-
-}  // namespace
 
 StateDict state_dict(nn::Module& model, optim::Optimizer& optimizer) {
   StateDict state;

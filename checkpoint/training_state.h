@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "checkpoint/state_dict.h"
 #include "core/nn/module.h"
@@ -8,6 +9,9 @@
 #include "zero/engine.h"
 
 namespace simmesh::checkpoint {
+
+// named_buffers returns the buffers of a model, by their dotted names.
+std::vector<nn::NamedTensor> named_buffers(nn::Module& model);
 
 // state_dict returns what a training run has to remember: a model's parameters and buffers under
 // "model.", the optimiser's tensors under "optim.PARAMETER.", with the number of steps, and the

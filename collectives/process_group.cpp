@@ -8,7 +8,13 @@
 namespace simmesh {
 
 ProcessGroup ProcessGroup::world() {
-  return of(RankList::range(std::int64_t(this_rank().world().ranks())), "world");
+  Rank& rank = this_rank();
+  const WorldOptions& options = rank.world().options();
+  auto ranks = std::int64_t(options.ranks);
+  auto crew = std::int64_t(crew_of(options, rank.id()));
+  if (crew == 0) return of(RankList::range(ranks), "world");
+  RankList all = RankList::range(std::int64_t(fibers(options)));
+  return of(all.select(crew * ranks, Layout({{ranks, 1}})), "deputies " + std::to_string(crew - 1));
 }
 
 ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) {
@@ -19,7 +25,8 @@ ProcessGroup ProcessGroup::of(const RankList& members, const std::string& name) 
   if (!member)
     raise(ErrorKind::value_error, "collectives/process_group",
           "expected rank {} to be a member of group {} {}", rank.id(), name, to_string(members));
-  if (members.max() >= ranks)
+  auto crew = std::int64_t(crew_of(rank.world().options(), rank.id()));
+  if (members.max() >= ranks * (crew + 1) || members.min() < ranks * crew)
     raise(ErrorKind::value_error, "collectives/process_group",
           "expected members below the {} ranks of the world, got {}", ranks, to_string(members));
   run.take_turn(rank);

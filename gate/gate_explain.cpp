@@ -206,6 +206,7 @@ std::string checkpoint_text(const std::optional<GateCheckpoint>& checkpoint) {
   if (!checkpoint) return "";
   Table table("checkpoint");
   table.add("save_at", checkpoint->save_at);
+  table.add("mode", in_quotes(to_string(checkpoint->mode)));
   table.add("resume_on", same_as_entry(checkpoint->resume_on));
   return table.text();
 }

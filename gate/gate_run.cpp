@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "checkpoint/load.h"
-#include "checkpoint/save.h"
 #include "checkpoint/store/memory_store.h"
 #include "collectives/comm_debug_mode.h"
 #include "core/check/bits_hash.h"
@@ -16,9 +15,6 @@
 namespace simmesh {
 
 namespace {
-
-// How many steps a saved run has made.
-constexpr const char* step_name = "step";
 
 // Attention blocks with checkpointing need more than the default of the largest worlds.
 std::size_t stack_bytes(std::int64_t ranks) { return ranks > 65536 ? 256 * 1024 : 0; }
@@ -120,6 +116,7 @@ GateRunner::GateRunner(const GateFile& gate, const GateRunOptions& options)
 
 WorldOptions GateRunner::world_options(const Request& request) const {
   return {.ranks = std::size_t(gate_.ranks()),
+          .deputies = request.save ? request.save->deputies() : 0,
           .seed = options_.seed,
           .schedule = request.schedule,
           .threads = std::size_t(options_.threads),
@@ -175,16 +172,13 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
       at_memory = [&own](const std::string& when, const zero::MemoryUse& memory) {
         own.memory.emplace_back(when, memory);
       };
-    if (request.save_to)
-      form.save = [&](checkpoint::StateDict& state) {
-        state.add(step_name, gate_.train.steps);
-        checkpoint::save(state, *request.save_to);
-      };
+    if (request.save)
+      form = with_save(std::move(form), *request.save, task_.training.micro_batches);
     if (request.load_from)
       form.load = [&](checkpoint::StateDict& state) {
-        state.add(step_name, std::int64_t(0));
+        state.add(saved_step_name, std::int64_t(0));
         checkpoint::load(state, *request.load_from);
-        return state.number(step_name);
+        return state.number(saved_step_name);
       };
     TrainingResult result = train_on_mesh(gate_, task_, std::move(form), at_memory);
     if (reports) keep_results(rank, request, result, own);
@@ -207,8 +201,9 @@ GateRun GateRunner::run_as(const GateSameAs& other) const {
 GateRun GateRunner::resumed(const GateCheckpoint& checkpoint, const RunRecord& expected) const {
   checkpoint::Location location = {std::make_shared<checkpoint::MemoryStore>(), "state"};
   GateFile before = gate_.run_as({.layout = gate_.mesh, .parallel = gate_.parallel});
-  before.train.steps = checkpoint.save_at;
-  GateRun saved = GateRunner(before, options_).run({.save_to = location});
+  GateSave save = {location, checkpoint.save_at, checkpoint.mode};
+  before.train.steps = save.steps();
+  GateRun saved = GateRunner(before, options_).run({.save = save});
   if (!saved.outcome.ok()) return saved;
   GateFile after = gate_.run_as(checkpoint.resume_on);
   return GateRunner(after, options_).run({.expected = {&expected}, .load_from = location});

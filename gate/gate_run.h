@@ -72,8 +72,9 @@ class GateRunner {
     bool record_choices = false;
     // The run writes the trace file of the options, if there is one.
     bool is_traced = false;
-    // A run that saves its state at the end, and one that goes on from such a state.
-    std::optional<checkpoint::Location> save_to = {}, load_from = {};
+    // A run that saves its state, and one that goes on from such a state.
+    std::optional<GateSave> save = {};
+    std::optional<checkpoint::Location> load_from = {};
   };
 
   // world_options returns the options of the world of the mesh.
@@ -86,7 +87,8 @@ class GateRunner {
   // run_as trains on another mesh, in another form of parallelism, and keeps the record.
   GateRun run_as(const GateSameAs& other) const;
 
-  // resumed trains the steps before the checkpoint, saves it in memory, and goes on from it as the
+  // resumed trains the steps before the checkpoint, saves it in memory, in some modes while one
+  // more step is trained, and goes on from it as the
   // table says; its ranks compare what they give with the record. Where the first part fails the
   // result is that run.
   GateRun resumed(const GateCheckpoint& checkpoint, const RunRecord& expected) const;

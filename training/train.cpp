@@ -104,6 +104,7 @@ LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& 
   if (form.after_backward) form.after_backward(model);
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
   engine.step(result);
+  if (form.after_step) form.after_step(step, [&engine] { return engine.state(); });
   return sum;
 }
 

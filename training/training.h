@@ -138,6 +138,10 @@ struct ParallelForm {
   // step with which to go on. save is called after the last step.
   std::function<std::int64_t(checkpoint::StateDict& state)> load = {};
   std::function<void(checkpoint::StateDict& state)> save = {};
+  // Called after each step of the optimiser; state returns what a checkpoint of the run then has to
+  // hold.
+  std::function<void(std::int64_t step, const std::function<checkpoint::StateDict()>& state)>
+      after_step = {};
   // Called after the last step, before the losses are added up over ranks.
   std::function<void()> after_training = {};
   // all_sum adds a tensor over the ranks that take different parts.

@@ -17,6 +17,13 @@ MovingAverage::MovingAverage(std::size_t count, const Options& options)
           "expected a coefficient within [0, 1], got {}", options.coefficient);
 }
 
+void MovingAverage::restore(gsl::span<const float> averages) {
+  SIMMESH_CHECK(average_.size() == averages.size(), "{} averages, expected {}", averages.size(),
+                average_.size());
+  std::copy(averages.begin(), averages.end(), average_.begin());
+  takes_first_ = false;
+}
+
 void MovingAverage::update(gsl::span<const float> values) {
   SIMMESH_CHECK(average_.size() == values.size(), "{} values, expected {}", values.size(),
                 average_.size());

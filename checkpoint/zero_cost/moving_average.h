@@ -28,6 +28,8 @@ class MovingAverage {
   // update takes that many values in.
   void update(gsl::span<const float> values);
   gsl::span<const float> values() const { return average_; }
+  // restore takes that many averages of an earlier run, which go on from there.
+  void restore(gsl::span<const float> averages);
 
  private:
   float kept_, taken_;

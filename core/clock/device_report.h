@@ -15,6 +15,8 @@ struct DeviceReport {
     std::string name;
     double busy_us = 0;  // a collective is busy while it waits for other ranks
     std::uint64_t operations = 0;
+    // How long the first stream had nothing to do because it waited for this one.
+    double exposed_us = 0;
   };
 
   std::vector<Stream> streams;  // the first one computes

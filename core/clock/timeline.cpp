@@ -67,7 +67,9 @@ class TimelineResolver {
     const Timeline* log;
     std::vector<StreamState> streams;
     std::vector<double> events_us;
-    std::vector<double> host_us = {0};   // after each wait of the host that is resolved
+    std::vector<double> host_us = {0};  // after each wait of the host that is resolved
+    // The stream that the host waited for last, each time.
+    std::vector<StreamIndex> host_waited_for = {0};
     std::vector<double> collectives_us;  // when each ends
     // By group: how many of its collectives have ended, and when the last one did.
     std::map<std::uint32_t, std::pair<std::uint64_t, double>> communicators;
@@ -89,6 +91,8 @@ class TimelineResolver {
   bool step_collective(std::size_t rank, StreamIndex stream, const Timeline::Entry& entry);
   bool step_message(std::size_t rank, StreamIndex stream, const Timeline::Entry& entry);
   void begin_at(RankState& rank, StreamIndex stream, double time_us, bool is_exposed);
+  void begin_behind(RankState& rank, StreamIndex stream, StreamIndex waited_for, double time_us,
+                    bool is_exposed);
   void end_operation(std::size_t rank, StreamIndex stream, double begin_us, double end_us);
   void finish(RankState& rank);
 
@@ -148,6 +152,9 @@ bool TimelineResolver::host_is_ready(RankState& rank, const Timeline::Entry& ent
   while (rank.host_us.size() <= entry.host_waits) {
     double event_us = rank.events_us[rank.log->host_waits_[rank.host_us.size() - 1]];
     if (event_us == unknown_us) return false;
+    bool has_waited = event_us > rank.host_us.back();
+    StreamIndex stream = rank.log->event_streams_[rank.log->host_waits_[rank.host_us.size() - 1]];
+    rank.host_waited_for.push_back(has_waited ? stream : rank.host_waited_for.back());
     rank.host_us.push_back(std::max(rank.host_us.back(), event_us));
   }
   return true;
@@ -160,6 +167,14 @@ void TimelineResolver::begin_at(RankState& rank, StreamIndex stream, double time
   if (time_us <= state.ready_us) return;
   if (stream == 0 && is_exposed) rank.report.exposed_communication_us += time_us - state.ready_us;
   state.ready_us = time_us;
+}
+
+// The same, where what it waits for is another stream.
+void TimelineResolver::begin_behind(RankState& rank, StreamIndex stream, StreamIndex waited_for,
+                                    double time_us, bool is_exposed) {
+  double idle_us = time_us - rank.streams[stream].ready_us;
+  if (stream == 0 && idle_us > 0) rank.report.streams[waited_for].exposed_us += idle_us;
+  begin_at(rank, stream, time_us, is_exposed);
 }
 
 bool TimelineResolver::step(std::size_t at, StreamIndex stream) {
@@ -176,13 +191,15 @@ bool TimelineResolver::step(std::size_t at, StreamIndex stream) {
   if (entry.kind == Timeline::Kind::wait) {
     double event_us = rank.events_us[entry.index];
     if (event_us == unknown_us) return false;
-    begin_at(rank, stream, event_us, communicates(entry.index));
+    begin_behind(rank, stream, rank.log->event_streams_[entry.index], event_us,
+                 communicates(entry.index));
   } else if (entry.kind == Timeline::Kind::record) {
     rank.events_us[entry.index] = state.ready_us;
   } else {
     bool host_waited = entry.host_waits > 0;
-    begin_at(rank, stream, rank.host_us[entry.host_waits],
-             host_waited && communicates(rank.log->host_waits_[entry.host_waits - 1]));
+    begin_behind(rank, stream, rank.host_waited_for[entry.host_waits],
+                 rank.host_us[entry.host_waits],
+                 host_waited && communicates(rank.log->host_waits_[entry.host_waits - 1]));
     if (entry.kind == Timeline::Kind::collective) return step_collective(at, stream, entry);
     if (entry.kind == Timeline::Kind::message) return step_message(at, stream, entry);
     state.ready_us += entry.cost_us;

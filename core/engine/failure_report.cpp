@@ -12,6 +12,14 @@ namespace {
 
 constexpr std::size_t described_ranks_max = 64;
 
+std::string names_of(const WorldOptions& options, const std::vector<RankId>& ids) {
+  std::vector<std::string> names;
+  for (RankId id : ids) names.push_back(name_of(options, id));
+  return fmt::format("{}", fmt::join(names, " -> "));
+}
+
+}  // namespace
+
 std::string message_of(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
@@ -22,7 +30,11 @@ std::string message_of(const std::exception_ptr& exception) {
   }
 }
 
-}  // namespace
+std::size_t Run::unfinished() const {
+  return std::size_t(std::count_if(seats_.begin(), seats_.end(), [](const Seat& seat) {
+    return seat.state != Seat::State::finished && seat.state != Seat::State::idle;
+  }));
+}
 
 // Follows, from each blocked rank, the first rank it misses, until a rank comes up twice or one
 // can't help any more.
@@ -34,16 +46,15 @@ std::string Run::describe_cycle() const {
   while (at != no_rank) {
     auto seen = std::find(path.begin(), path.end(), at);
     if (seen != path.end())
-      return fmt::format("  cycle: rank {} -> rank {}", fmt::join(seen, path.end(), " -> rank "),
-                         at);
+      return "  cycle: " + names_of(options_, {seen, path.end()}) + " -> " + name_of(options_, at);
     path.push_back(at);
     const Seat& seat = seats_[at];
     if (seat.state == Seat::State::finished)
-      return fmt::format("  chain: rank {}, which has returned", fmt::join(path, " -> rank "));
+      return "  chain: " + names_of(options_, path) + ", which has returned";
     if (!seat.activity || !seat.activity->waits_for) break;
     std::vector<RankId> missing = seat.activity->waits_for->missing_ranks();
     if (missing.empty())
-      return fmt::format("  rank {} waits for any rank; none is left to send", at);
+      return "  " + name_of(options_, at) + " waits for any rank; none is left to send";
     at = missing.front();
   }
   return {};
@@ -67,7 +78,7 @@ std::string Run::describe_divergence() const {
   for (const auto& list : calls) longest = std::max(longest, list.size());
   for (std::size_t call = 0; call < longest; ++call) {
     std::map<std::string, std::vector<RankId>> groups;
-    for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+    for (std::size_t rank = 0; rank < options_.ranks; ++rank) {
       if (!runs(options_, RankId(rank))) continue;
       const Event* event = call < calls[rank].size() ? calls[rank][call] : nullptr;
       std::string text = event ? fmt::format("{} of {} elements", event->operation, event->elements)
@@ -96,13 +107,14 @@ std::string Run::describe_ranks(RankId except) const {
   std::size_t described = 0;
   for (const Seat& seat : seats_) {
     if (seat.rank.id() == except || !runs(options_, seat.rank.id())) continue;
+    if (seat.state == Seat::State::idle) continue;
     if (described++ == described_ranks_max)
       return text + fmt::format("  ... and {} more ranks\n", seats_.size() - seat.rank.id());
     std::string what = seat.exception ? "failed: " + message_of(seat.exception)
                        : seat.state == Seat::State::finished ? "had returned"
                        : seat.activity ? "waited in " + describe(*seat.activity, seat.rank.id())
                                        : "could have run";
-    text += fmt::format("  rank {}: {}\n", seat.rank.id(), what);
+    text += fmt::format("  {}: {}\n", name_of(options_, seat.rank.id()), what);
   }
   return text;
 }
@@ -111,10 +123,10 @@ Failure Run::find_failure() const {
   Failure failure;
   for (const Seat& seat : seats_) {
     if (!seat.exception) continue;
-    failure.rank = seat.rank.id();
+    failure.rank = rank_behind(options_, seat.rank.id());
     failure.exception = seat.exception;
     failure.message = message_of(seat.exception);
-    failure.details = describe_ranks(failure.rank);
+    failure.details = describe_ranks(seat.rank.id());
     if (!failure.details.empty()) failure.details.pop_back();
     return failure;
   }
@@ -127,14 +139,14 @@ Failure Run::find_failure() const {
     failure.kind = Failure::Kind::interrupt;
     failure.message =
         fmt::format("[engine/interrupt] interrupted, {} of {} ranks have not returned",
-                    seats_.size() - finished_, seats_.size());
+                    unfinished(), seats_.size());
     failure.details = describe_ranks(no_rank);
     failure.details.pop_back();
     return failure;
   }
   failure.kind = Failure::Kind::deadlock;
   failure.message = fmt::format("[engine/deadlock] no rank can run, {} of {} have not returned",
-                                seats_.size() - finished_, seats_.size());
+                                unfinished(), seats_.size());
   failure.details = describe_ranks(no_rank);
   for (const std::string& part : {describe_cycle(), describe_divergence()})
     if (!part.empty()) failure.details += part + "\n";

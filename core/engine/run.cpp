@@ -7,6 +7,7 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/clock/clock.h"
+#include "core/engine/deputy_work.h"
 #include "core/engine/interrupt.h"
 #include "core/engine/lane.h"
 #include "core/engine/run_trace.h"
@@ -39,7 +40,7 @@ Run::Run(World& world, const WorldOptions& options)
       options_(options),
       trace_(trace_events_max(options)),
       memory_(new PhysicalMemory({.poison = options.poison})),
-      stacks_(std::make_unique<StackArena>(StackArena::Options{.stacks = options.ranks,
+      stacks_(std::make_unique<StackArena>(StackArena::Options{.stacks = fibers(options),
                                                                .stack_bytes = options.stack_bytes,
                                                                .guarded = options.guard_pages})),
       reproduce_line_(to_string(Repro{options.program, options.seed, options.schedule.name()})) {
@@ -58,7 +59,7 @@ void Run::start() {
   std::chrono::duration<double> timeout(options_.timeout_seconds);
   Watchdog* outer =
       in_rank() && this_rank().run().watchdog_ ? &*this_rank().run().watchdog_ : nullptr;
-  policy_ = options_.schedule.make_policy(options_.ranks, options_.seed);
+  policy_ = options_.schedule.make_policy(fibers(options_), options_.seed);
   if (auto starved = starved_ranks(options_.faults); !starved.empty())
     policy_ = starving(std::move(policy_), std::move(starved));
   is_explored_ = policy_->listens();
@@ -67,13 +68,15 @@ void Run::start() {
   number_ = ++runs_started;
   seat_ranks();
   for (const Fault& fault : options_.faults)
-    if (fault.kind == Fault::Kind::fail_allocation && fault.rank < options_.ranks)
+    if (fault.kind == Fault::Kind::fail_allocation && fault.rank < seats_.size())
       seats_[fault.rank].rank.ledger().fail_allocation(fault.at);
   trace_.clear();
   choices_.clear();
   touches_.clear();
   order_sensitive_.clear();
   ending_queue_.clear();
+  failed_work_.clear();
+  awaited_work_.clear();
   schedule_hash_ = FoldHash();
   schedule_error_.clear();
   failure_.reset();
@@ -82,6 +85,7 @@ void Run::start() {
   turn_ = no_rank;
   ending_ = is_interrupted_ = all_are_order_sensitive_ = root_has_turn_ = done_ = false;
   for (Seat& seat : seats_) {
+    if (seat.state == Seat::State::idle) continue;
     if (runs(options_, seat.rank.id()))
       make_runnable(seat);
     else
@@ -90,21 +94,26 @@ void Run::start() {
   if (Watchdog::is_needed(timeout) || outer) watchdog_.emplace(*this, timeout, outer);
 }
 
-// A rank that a folded world doesn't run has a seat where it has finished from the start.
+// A rank that a folded world doesn't run has a seat where it has finished from the start. A deputy
+// is on the thread of its rank, so the two never run at once.
 void Run::seat_ranks() {
   seats_.clear();
-  seats_.reserve(options_.ranks);
-  for (std::size_t index = 0; index < options_.ranks; ++index) {
+  seats_.reserve(fibers(options_));
+  for (std::size_t index = 0; index < fibers(options_); ++index) {
     auto id = RankId(index);
-    bool is_run = runs(options_, id);
+    bool is_deputy = index >= options_.ranks, is_run = runs(options_, id);
     boost::intrusive_ptr<Ledger> ledger(new Ledger(id, memory_));
     std::unique_ptr<Clock> clock;
-    if (options_.device && is_run) clock = std::make_unique<Clock>(*options_.device, id, *ledger);
+    if (options_.device && is_run && !is_deputy)
+      clock = std::make_unique<Clock>(*options_.device, id, *ledger);
     if (clock && !options_.trace_file.empty()) clock->label_operations();
     Rank rank({*this, number_}, id, options_.seed, std::move(ledger), std::move(clock));
     seats_.push_back(Seat{.rank = std::move(rank),
-                          .lane = lanes_[index % lanes_.size()].get(),
-                          .state = is_run ? Seat::State::runnable : Seat::State::finished});
+                          .lane = lanes_[index % options_.ranks % lanes_.size()].get(),
+                          .state = is_deputy ? Seat::State::idle
+                                   : is_run  ? Seat::State::runnable
+                                             : Seat::State::finished});
+    if (is_deputy) seats_.back().desk = std::make_shared<DeputyDesk>();
   }
 }
 
@@ -113,6 +122,7 @@ Outcome Run::finish() {
   Outcome result = outcome();
   if (!options_.trace_file.empty()) write_trace_file(result);
   states_.clear();
+  drop_work();
   result.live_storages = memory_->live_uncharged() - uncharged_before_;
   for (Seat& seat : seats_) result.live_storages += seat.rank.ledger().live_storages();
   seats_.clear();
@@ -276,7 +286,7 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
     record({.rank = rank.id(), .kind = EventKind::fault, .operation = operation, .site = site});
     if (fault.kind == Fault::Kind::kill)
       raise(ErrorKind::runtime_error, "engine/fault",
-            "rank {} was killed (injected) at its operation {}, {} at {}", rank.id(),
+            "{} was killed (injected) at its operation {}, {} at {}", name_of(options_, rank.id()),
             rank.operations(), operation, to_string(site));
     return &fault;
   }
@@ -332,14 +342,16 @@ void Run::touch_within(Rank& rank, std::uint64_t object) {
 }
 
 bool Run::settle() {
-  if (finished_ == seats_.size()) {
+  if (!ending_ && give_up_lost_work()) return false;
+  bool has_finished = finished_ == seats_.size();
+  take_errors_of_work();
+  if (has_finished || (!failure_ && is_at_rest())) {
     if (!failure_) {
       Failure found = find_failure();
       if (found.rank != no_rank) failure_ = std::move(found);
     }
-    return true;
-  }
-  if (!failure_) {
+    if (has_finished) return true;
+  } else if (!failure_) {
     for (Seat& seat : seats_)
       if (seat.state != Seat::State::finished) find_overflow(seat);
     failure_ = find_failure();
@@ -358,7 +370,8 @@ bool Run::settle() {
 
 void Run::add_figures(Outcome& result) {
   result.shapes_only = true;
-  for (Seat& seat : seats_) {
+  for (std::size_t index = 0; index < options_.ranks; ++index) {
+    Seat& seat = seats_[index];
     if (!runs(options_, seat.rank.id())) continue;
     result.figures.push_back(RankFigures::of(seat.rank));
     if (!options_.fold || !result.fold_difference.empty()) continue;
@@ -386,13 +399,14 @@ Outcome Run::outcome() {
   for (Seat& seat : seats_) {
     data.fold(seat.rank.data_hash());
     const Ledger& ledger = seat.rank.ledger();
-    result.peak_bytes = std::max(result.peak_bytes, ledger.total().peak);
+    if (seat.rank.id() < options_.ranks)
+      result.peak_bytes = std::max(result.peak_bytes, ledger.total().peak);
     result.copies_on_write += ledger.copies_on_write();
   }
   result.data_hash = data.value();
   result.schedule_hash = schedule_hash_.value();
   result.steps = step();
-  result.ranks = seats_.size();
+  result.ranks = options_.ranks;
   result.physical_peak_bytes = memory_->peak_bytes();
   result.choices = std::move(choices_);
   for (const Touch& touch : touches_)

@@ -22,11 +22,15 @@
 
 namespace simmesh {
 
+struct DeputyWork;
 struct Lane;
 
 // RankEnded is thrown through a rank's frames when its run has ended because of another rank. It is
 // not a std::exception, so that handlers of errors let it pass.
 struct RankEnded {};
+
+// message_of returns the text of an exception.
+std::string message_of(const std::exception_ptr& exception);
 
 // Run is the engine of one run: which ranks can run, who goes next, what is recorded. The layers
 // above use it to let ranks wait for one another.
@@ -98,6 +102,11 @@ class Run final : public ReportedRun {
   // yield lets the schedule choose again between this rank and the others.
   void yield(Rank& rank, const CallSite& site);
 
+  // give puts work at the end of a deputy's list; wait_for_work blocks the rank until it is done,
+  // or can't be: see Deputy.
+  void give(Rank& rank, RankId deputy, std::shared_ptr<DeputyWork> work);
+  void wait_for_work(Rank& rank, const std::shared_ptr<DeputyWork>& work, const CallSite& site);
+
   // heartbeat is that of Rank.
   void heartbeat(Rank& rank, const CallSite& site);
 
@@ -128,6 +137,15 @@ class Run final : public ReportedRun {
   friend class Worker;
 
   void seat_ranks();
+  void serve(Rank& deputy);
+  void rest(Seat& deputy);
+  void end_work(Seat& deputy, const std::shared_ptr<DeputyWork>& work, std::exception_ptr error);
+  bool is_at_rest(const Seat& seat) const;
+  bool is_at_rest() const;
+  void take_errors_of_work();
+  void drop_work();
+  bool give_up_lost_work();
+  const DeputyWork* what_broke(std::size_t crew) const;
   void run_body(Seat& seat, const std::function<void(Rank&)>& body);
   Seat* next_seat_of_several(Lane& lane);
   RankId choose();
@@ -150,6 +168,7 @@ class Run final : public ReportedRun {
   void pass_turn();
   bool settle();
   Failure find_failure() const;
+  std::size_t unfinished() const;
   std::string describe_cycle() const;
   std::string describe_divergence() const;
   Outcome outcome();
@@ -172,6 +191,8 @@ class Run final : public ReportedRun {
   std::vector<Touch> touches_;
   std::set<std::uint64_t> order_sensitive_;
   std::vector<RankId> ending_queue_;
+  std::vector<std::shared_ptr<DeputyWork>> failed_work_;   // in the order of failures
+  std::vector<std::shared_ptr<DeputyWork>> awaited_work_;  // for which a rank is blocked
   FoldHash schedule_hash_;
   std::atomic<std::uint64_t> step_ = 0;  // written with the turn
   std::atomic<std::uint64_t> heartbeats_ = 0;

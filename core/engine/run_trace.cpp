@@ -58,7 +58,7 @@ std::string run_trace(const RunRecords& run) {
   if (shows_events)
     for (std::size_t i = 0; i < run.events.size(); ++i) with_events.insert(run.events[i].rank);
   ranks.insert(with_events.begin(), with_events.end());
-  for (RankId rank : ranks) chrome.name_process(rank, fmt::format("rank {}", rank));
+  for (RankId rank : ranks) chrome.name_process(rank, name_of(run.options, rank));
   for (RankId rank : with_events) chrome.name_track({rank, 0}, "events by step");
   if (shows_events) add_events(chrome, run.events);
   if (!run.clocks.empty()) add_streams(chrome, run);

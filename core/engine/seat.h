@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 
 #include "core/engine/fiber_switch.h"
 #include "core/engine/rank.h"
@@ -16,10 +17,12 @@ namespace simmesh {
 
 struct Activity;
 struct Lane;
+struct DeputyDesk;
 
-// Seat is what a run keeps of one rank: the rank, its fiber, and where it stands.
+// Seat is what a run keeps of one rank, or of a deputy: the rank, its fiber, and where it stands.
 struct Seat {
-  enum class State : std::uint8_t { runnable, running, blocked, finished };
+  // idle: a deputy without work.
+  enum class State : std::uint8_t { runnable, running, blocked, idle, finished };
   // Where a rank stands with several threads: woken but not resumed; running without the turn;
   // waiting for it; having it.
   enum class Turn : std::uint8_t { released, ahead, waiting, held };
@@ -36,7 +39,8 @@ struct Seat {
   Turn turn = Turn::released;
   bool ended = false;  // to be unwound
   std::uint8_t times_ended = 0;
-  std::uint32_t suspended_at = 0;  // bytes above stack_end; 0 before its first turn
+  std::uint32_t suspended_at = 0;              // bytes above stack_end; 0 before its first turn
+  std::shared_ptr<DeputyDesk> desk = nullptr;  // of a deputy
 };
 
 }  // namespace simmesh

@@ -62,14 +62,18 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   lane_.root_identity = FiberIdentity::of_current_thread();
   lane_.current_identity = &lane_.root_identity;
   scheduler.push(run_, lane_);
-  for (std::size_t id = index_; id < run_.seats_.size(); id += run_.lanes_.size())
-    if (runs(run_.options(), RankId(id))) launch(RankId(id), body);
+  const std::function<void(Rank&)> serve = [this](Rank& deputy) { run_.serve(deputy); };
+  for (Seat& seat : run_.seats_) {
+    RankId id = seat.rank.id();
+    if (seat.lane != &lane_ || !runs(run_.options(), id)) continue;
+    launch(id, seat.state == Seat::State::idle ? serve : body);
+  }
   drive();
   drain();
   scheduler.pop();
   lane_.ended_fibers.reset();
-  for (std::size_t id = index_; id < run_.seats_.size(); id += run_.lanes_.size())
-    run_.seats_[id].identity.release();
+  for (Seat& seat : run_.seats_)
+    if (seat.lane == &lane_) seat.identity.release();
   make_active(outer);
 }
 

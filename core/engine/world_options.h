@@ -17,6 +17,8 @@ namespace simmesh {
 // WorldOptions says what a World is. Everything has a default but the ranks, of which there is one.
 struct WorldOptions {
   std::size_t ranks = 1;
+  // Fibers that each rank has beside its body, for work in the background: see Deputy.
+  std::size_t deputies = 0;
   std::uint64_t seed = 0;
   Schedule schedule = Schedule::fifo();
   // Ranks are assigned to worker threads by rank modulo threads. The number changes no result and
@@ -67,10 +69,22 @@ struct WorldOptions {
 
 // checked returns options with the ranks to fold onto, sorted, each once. Throws a ValueError for
 // options that make no sense: no ranks, more than 2^24 of them, no threads, a folded world with
-// data, ranks to fold onto that aren't there, a negative timeout. The stack's size is set.
+// data or deputies, ranks to fold onto that aren't there, a negative timeout. The stack's size is
+// set.
 WorldOptions checked(WorldOptions options);
 
 // runs says whether a rank of a World with checked options runs; in a folded world most don't.
 bool runs(const WorldOptions& options, RankId rank);
+
+// Deputies are numbered behind the ranks, in schedules and faults too: deputy h of rank r has the
+// number deputy_id. rank_behind returns the rank of a deputy's number, and a rank's own.
+// Ranks are crew 0, all deputies h are crew h + 1. name_of is for messages: "rank 3", or "deputy 0
+// of rank 3".
+RankId deputy_id(const WorldOptions& options, RankId rank, std::size_t deputy);
+RankId rank_behind(const WorldOptions& options, RankId id);
+std::size_t crew_of(const WorldOptions& options, RankId id);
+std::string name_of(const WorldOptions& options, RankId id);
+// fibers returns how many fibers a World has: its ranks, and their deputies.
+std::size_t fibers(const WorldOptions& options);
 
 }  // namespace simmesh

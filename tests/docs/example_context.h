@@ -4,13 +4,17 @@
 #include <functional>
 #include <string>
 
+#include "checkpoint/async_save.h"
 #include "checkpoint/load.h"
 #include "checkpoint/save.h"
 #include "checkpoint/training_state.h"
+#include "checkpoint/zero_cost/staged_state.h"
+#include "checkpoint/zero_cost/zero_cost_saver.h"
 #include "collectives/collectives.h"
 #include "collectives/comm_debug_mode.h"
 #include "collectives/functional_collectives.h"
 #include "core/autograd/backward.h"
+#include "core/engine/deputy.h"
 #include "core/engine/stack_arena.h"
 #include "core/engine/world.h"
 #include "core/gradients/families.h"
@@ -66,6 +70,8 @@ extern Placements placements;
 extern std::int64_t n, i, rows, columns, product, extent;
 
 extern nn::Sequential model, blocks;
+extern optim::AdamW optimizer;
+extern checkpoint::StateDict state;
 Tensor loss(const Tensor& output);
 
 extern zero::Coordinator coordinator;

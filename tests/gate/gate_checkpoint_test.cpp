@@ -72,6 +72,28 @@ TEST(GateCheckpoint, EveryFormGoesOnAsEveryOther) {
     for (const ResumeForm& to : resume_forms()) expect_resumes(from, to, small_transformer);
 }
 
+// Each form is saved while it trains on, and goes on as from a save that blocks.
+TEST(GateCheckpoint, EveryFormIsSavedInTheBackground) {
+  const ResumeForm fsdp = {"fsdp", "[3]", "[\"dp\"]", "fsdp = {}"};
+  for (const ResumeForm& from : resume_forms())
+    for (const char* mode : {"async", "zero_cost"}) {
+      std::string text = resume_gate(from, fsdp, small_transformer);
+      text.insert(text.find("save_at"), fmt::format("mode = \"{}\"\n", mode));
+      text.insert(text.find("steps = 4"), "micro_batches = 2\n");
+      GateResult result = run_gate(gate_from_text(text, "resume.toml"));
+      std::vector<std::string> names;
+      for (const GateCheck& check : result.checks) {
+        names.push_back(check.name);
+        EXPECT_TRUE(check.passed) << from.name << " " << mode << ": " << check.expected << ", got "
+                                  << check.actual << "\n"
+                                  << result.failure;
+      }
+      EXPECT_THAT(names, ::testing::Contains(mode == std::string("async")
+                                                 ? "resume on [3] after an async save"
+                                                 : "resume on [3] after a zero-cost save"));
+    }
+}
+
 TEST(GateCheckpoint, ExpertsGoOnElsewhere) {
   const ResumeForm experts = {"experts", "[2]", "[\"ep\"]", "expert = {}"};
   const ResumeForm sharded = {"experts_fsdp", "[2, 2]", "[\"dp\", \"ep\"]",
@@ -109,6 +131,7 @@ TEST(GateCheckpoint, RefusesWhatCantBeResumed) {
   refused_with("[train]\nsteps = 1\n[checkpoint]\nsave_at = 1\n", "a gate of one step");
   refused_with("[train]\nsteps = 3\n[checkpoint]\nsave_at = 3\n", "save_at");
   refused_with("[train]\nsteps = 3\n[checkpoint]\nsave_on = 1\n", "save_at");
+  refused_with("[train]\nsteps = 3\n[checkpoint]\nmode = \"sync\"\n", "zero_cost");
 }
 
 }  // namespace

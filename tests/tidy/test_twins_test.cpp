@@ -73,6 +73,8 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/clock/kernel_launch", "tests/core/tensor/launch_test.cpp"},
     {"core/clock/vector_clock", "tests/core/clock/race_checker_test.cpp"},
     {"core/engine/activity", "tests/collectives/deadlock_test.cpp"},
+    {"core/engine/deputy_work", "tests/core/engine/deputy_test.cpp"},
+    {"core/engine/run_deputies", "tests/core/engine/deputy_test.cpp"},
     {"core/engine/ended_fibers", "tests/core/engine/world_test.cpp"},
     {"core/engine/explore", "tests/collectives/explore_test.cpp"},
     {"core/engine/failure_report", "tests/collectives/deadlock_test.cpp"},

@@ -42,6 +42,26 @@ TEST(Timeline, TheHostHoldsUpWhatFollows) {
   EXPECT_EQ(resolved({log})[0].makespan_us, 10);
 }
 
+// How long the first stream waited for each other one, itself or through the host.
+TEST(Timeline, SaysForWhichStreamTheFirstOneWaited) {
+  Timeline log = two_streams();
+  log.add_stream("copies");
+  log.launch(0, 1);
+  log.launch(1, 5);
+  log.launch(2, 9);
+  Timeline::EventIndex first = log.record(1), second = log.record(2);
+  log.wait(0, first);
+  log.launch(0, 1);
+  log.synchronize(first);
+  log.synchronize(second);
+  log.launch(0, 1);
+  DeviceReport report = resolved({log})[0];
+  EXPECT_EQ(report.streams[0].exposed_us, 0);
+  EXPECT_EQ(report.streams[1].exposed_us, 4);
+  EXPECT_EQ(report.streams[2].exposed_us, 3);
+  EXPECT_EQ(report.makespan_us, 10);
+}
+
 // If this fails, a trace file shows operations at wrong times or under wrong names.
 TEST(Timeline, SpansSayWhenEachOperationRan) {
   std::vector<Timeline> logs(2, two_streams());

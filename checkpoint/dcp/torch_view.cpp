@@ -15,6 +15,8 @@ constexpr std::string_view rebuild_tensor = "torch._utils._rebuild_tensor_v2";
 // Of dtypes whose storages have no class of their own: the dtype comes last.
 constexpr std::string_view rebuild_untyped = "torch._utils._rebuild_tensor_v3";
 constexpr std::string_view untyped_storage = "torch.storage.UntypedStorage";
+// Of a tensor to which somebody gave attributes: how it is made without them, its class, arguments.
+constexpr std::string_view rebuild_with_attributes = "torch._tensor._rebuild_from_type_v2";
 constexpr std::string_view rebuild_parameter = "torch._utils._rebuild_parameter";
 
 template <class... Args>
@@ -98,7 +100,9 @@ const std::vector<std::string_view>& torch_view_globals() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> result = {rebuild_tensor,
                                             rebuild_untyped,
+                                            rebuild_with_attributes,
                                             rebuild_parameter,
+                                            "torch.Tensor",
                                             untyped_storage,
                                             "collections.OrderedDict",
                                             "torch.FloatStorage",
@@ -121,7 +125,7 @@ const std::vector<std::string_view>& torch_view_globals() {
 
 bool is_torch_view(PickleValue value) {
   return is_made_by(value, rebuild_tensor) || is_made_by(value, rebuild_untyped) ||
-         is_made_by(value, rebuild_parameter);
+         is_made_by(value, rebuild_with_attributes) || is_made_by(value, rebuild_parameter);
 }
 
 TorchView read_torch_view(PickleValue value) {
@@ -130,9 +134,18 @@ TorchView read_torch_view(PickleValue value) {
     if (arguments.empty()) refuse_view("a parameter without a tensor");
     value = arguments[0];
   }
-  bool is_untyped = is_made_by(value, rebuild_untyped);
-  const std::vector<PickleValue>& arguments =
-      as_items(as_object(value, is_untyped ? rebuild_untyped : rebuild_tensor)[1], "a tensor");
+  if (value->kind != PickleNode::Kind::object) as_object(value, rebuild_tensor);
+  PickleValue function = value->items[0], given = value->items[1];
+  if (function->text == rebuild_with_attributes) {
+    const std::vector<PickleValue>& arguments = as_items(given, "a tensor with attributes");
+    if (arguments.size() < 3) refuse_view("a tensor of {} arguments", arguments.size());
+    function = arguments[0];
+    given = arguments[2];
+  }
+  bool is_untyped = function->text == rebuild_untyped;
+  if (!is_untyped && function->text != rebuild_tensor)
+    refuse_view("expected {}, got {}", rebuild_tensor, function->text);
+  const std::vector<PickleValue>& arguments = as_items(given, "a tensor");
   if (arguments.size() < (is_untyped ? 7u : 4u))
     refuse_view("a tensor of {} arguments", arguments.size());
   TorchView view;

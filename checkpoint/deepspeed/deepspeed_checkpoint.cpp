@@ -31,7 +31,7 @@ const PickleDialect& deepspeed_dialect() {
         "b.",
         torch_view_globals()};
     for (std::string_view name :
-         {"torch.Size", "torch.device", "deepspeed.runtime.fp16.loss_scaler.LossScaler",
+         {"torch.Size", "deepspeed.runtime.fp16.loss_scaler.LossScaler",
           "deepspeed.runtime.fp16.loss_scaler.DynamicLossScaler",
           "deepspeed.runtime.zero.config.ZeroStageEnum",
           "deepspeed.utils.tensor_fragment.fragment_address", "argparse.Namespace"})

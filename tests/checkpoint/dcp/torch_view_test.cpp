@@ -27,7 +27,7 @@ struct PickledView {
   const char* dtype = nullptr;
   std::int64_t count = 8;
   Dims strides = {3, 1};
-  bool is_parameter = false;
+  bool is_parameter = false, has_attributes = false;
 
   std::vector<std::byte> bytes() const {
     PickleWriter out(PickleWriter::Protocol::two);
@@ -35,7 +35,12 @@ struct PickledView {
       out.global("torch._utils", "_rebuild_parameter");
       out.begin_tuple();
     }
+    if (has_attributes) {
+      out.global("torch._tensor", "_rebuild_from_type_v2");
+      out.begin_tuple();
+    }
     out.global("torch._utils", function);
+    if (has_attributes) out.global("torch", "Tensor");
     out.begin_tuple();
     out.begin_tuple();
     out.text("storage");
@@ -52,6 +57,10 @@ struct PickledView {
     out.none();
     if (dtype != nullptr) out.global("torch", dtype);
     out.end_tuple();
+    if (has_attributes) {
+      out.none();
+      out.end_tuple();
+    }
     out.reduce();
     if (is_parameter) {
       out.flag(true);
@@ -81,6 +90,7 @@ TEST(TorchView, IsOfAStorage) {
   EXPECT_THAT(error_text([&] { check_torch_storage(view, 18); }),
               HasSubstr("a storage of 18 bytes, expected 8 elements of 2 bytes"));
   EXPECT_EQ(PickledView{.is_parameter = true}.read().shape, (Shape{2, 3}));
+  EXPECT_EQ(PickledView{.has_attributes = true}.read().shape, (Shape{2, 3}));
   EXPECT_FALSE((PickledView{.strides = {1, 2}}.read().is_contiguous()));
 }
 

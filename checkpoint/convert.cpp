@@ -134,6 +134,23 @@ void write_dcp(const Source& source, const Location& to) {
   writer.finish();
 }
 
+// Leaves a catalog the weights, by the names that the model has for them.
+void keep_weights(Catalog& catalog, const Location& from) {
+  std::vector<StoredTensor> weights;
+  for (StoredTensor& tensor : catalog.tensors)
+    for (std::string_view prefix : {"model.", "master."})
+      if (tensor.name.starts_with(prefix)) {
+        tensor.name.erase(0, prefix.size());
+        weights.push_back(std::move(tensor));
+        break;
+      }
+  if (weights.empty())
+    raise(ErrorKind::value_error, "checkpoint/convert",
+          "{}: expected tensors under 'model.' or 'master.', got none", from.text());
+  catalog = {catalog.format, std::move(weights), {}, {}};
+  check_catalog(catalog);
+}
+
 }  // namespace
 
 std::string_view to_string(CheckpointFormat format) {
@@ -151,6 +168,7 @@ CheckpointFormat format_from_string(std::string_view name) {
 
 ConvertReport convert(const Location& from, const Location& to, const ConvertOptions& options) {
   Source source = {*from.store, open(from)};
+  if (options.weights_only) keep_weights(source.opened.catalog, from);
   ConvertReport report = {std::int64_t(source.tensors().size()),
                           std::int64_t(source.opened.catalog.objects.size()), 0};
   for (const StoredTensor& tensor : source.tensors()) report.bytes += tensor.bytes();

@@ -24,6 +24,9 @@ struct ConvertOptions {
   CheckpointFormat format = CheckpointFormat::simmesh;
   // Of safetensors: a file is ended once it has so many bytes.
   std::int64_t file_bytes = std::int64_t{5} << 30;
+  // Just the weights, under the model's own names: what is under "model." or "master.", without
+  // that word, and nothing else.
+  bool weights_only = false;
 };
 
 // ConvertReport is what a conversion wrote.
@@ -34,7 +37,8 @@ struct ConvertReport {
 // convert reads a checkpoint of any format that `open` knows and writes all of it in another one;
 // one tensor at a time is in memory. Values that are no tensors become text metadata in
 // safetensors. Raises a ValueError where the target exists, for a checkpoint that is broken, and
-// for a dtype that the format doesn't have; nothing is left behind then.
+// for a dtype that the format doesn't have; nothing is left behind then. With weights_only it
+// raises one too where the checkpoint has no weights, or two of one name.
 ConvertReport convert(const Location& from, const Location& to, const ConvertOptions& options);
 
 }  // namespace simmesh::checkpoint

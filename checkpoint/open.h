@@ -12,8 +12,9 @@ struct OpenCheckpoint {
 };
 
 // open reads what a checkpoint holds, of any format that is known: one of ours, PyTorch's DCP
-// (.metadata), safetensors files of Hugging Face or of DCP, or a single safetensors file. Raises a
-// ValueError for a folder that is none of these, and for a broken one.
+// (.metadata), DeepSpeed's (*_states.pt, or a folder whose file `latest` names one), safetensors
+// files of Hugging Face or of DCP, or a single safetensors file. Raises a ValueError for a folder
+// that is none of these, and for a broken one.
 OpenCheckpoint open(const Location& location);
 
 }  // namespace simmesh::checkpoint

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "checkpoint/deepspeed/deepspeed_checkpoint.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/open.h"
 #include "checkpoint/read_tensor.h"
@@ -65,6 +66,9 @@ std::vector<std::string> verify(const Location& location) {
     OpenCheckpoint opened = open(location);
     if (opened.catalog.format == "simmesh")
       verify_files(location, read_manifest(*location.store, location.name), problems);
+    if (opened.catalog.format == "deepspeed")
+      problems = deepspeed_problems(*location.store,
+                                    *find_deepspeed_files(*location.store, opened.folder));
     verify_chunks(*location.store, opened, problems);
   });
   return problems;

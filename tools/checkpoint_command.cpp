@@ -22,7 +22,7 @@ struct CheckpointArguments {
   std::string path, other;
   std::string format = "simmesh";
   std::int64_t file_bytes = std::int64_t{5} << 30;
-  bool json = false;
+  bool json = false, weights = false;
 };
 
 // A path is a checkpoint, or a folder of checkpoints, of which the latest counts.
@@ -104,7 +104,8 @@ int convert_checkpoint(const CheckpointArguments& arguments) {
   checkpoint::ConvertReport report =
       checkpoint::convert(from, to,
                           {.format = checkpoint::format_from_string(arguments.format),
-                           .file_bytes = arguments.file_bytes});
+                           .file_bytes = arguments.file_bytes,
+                           .weights_only = arguments.weights});
   print_report(fmt::format("{}: {} tensors, {} other values, {} bytes\n", to.text(), report.tensors,
                            report.objects, report.bytes));
   return 0;
@@ -131,7 +132,8 @@ int diff_checkpoints(const CheckpointArguments& arguments) {
 void add_checkpoint_command(CLI::App& program, int& status) {
   CLI::App* app = program.add_subcommand(
       "checkpoint",
-      "looks into, checks, converts and compares checkpoints: ours, PyTorch's DCP, safetensors");
+      "looks into, checks, converts and compares checkpoints: ours, PyTorch's DCP, safetensors, "
+      "DeepSpeed's");
   app->require_subcommand(1);
   auto arguments = std::make_shared<CheckpointArguments>();
   auto add = [&](const char* name, const char* what, int (*run)(const CheckpointArguments&)) {
@@ -159,6 +161,8 @@ void add_checkpoint_command(CLI::App& program, int& status) {
                    "end a safetensors file once it has so many bytes")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
+  conversion->add_flag("--weights", arguments->weights,
+                       "just the weights, under the model's own names");
   CLI::App* comparison =
       add("diff", "compares two checkpoints bit for bit, whatever their layouts", diff_checkpoints);
   comparison->add_option("OTHER", arguments->other, "the checkpoint to compare with")->required();

@@ -1,6 +1,5 @@
 #include "checkpoint/dcp/dcp_metadata.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -8,6 +7,7 @@
 #include "checkpoint/dcp/pickle.h"
 #include "checkpoint/dcp/pickle_json.h"
 #include "checkpoint/dcp/torch_types.h"
+#include "checkpoint/dcp/torch_view.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
@@ -23,32 +23,24 @@ template <class... Args>
 }
 
 const PickleDialect& metadata_dialect() {
-  static const PickleDialect dialect = {
-      "\x80\x95\x94hj\x8cXKMJ\x8aN\x89\x88}])t\x85\x86\x87(usae\x93R\x81"
-      "b.",
-      {"torch.distributed.checkpoint.metadata.Metadata",
-       "torch.distributed.checkpoint.metadata.TensorStorageMetadata",
-       "torch.distributed.checkpoint.metadata.BytesStorageMetadata",
-       "torch.distributed.checkpoint.metadata.TensorProperties",
-       "torch.distributed.checkpoint.metadata.ChunkStorageMetadata",
-       "torch.distributed.checkpoint.metadata.MetadataIndex",
-       "torch.distributed.checkpoint.metadata.StorageMeta",
-       "torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING",
-       "torch.distributed.checkpoint.filesystem._StorageInfo",
-       "torch.Size",
-       "torch.serialization._get_layout",
-       "pathlib.PosixPath",
-       "torch.float32",
-       "torch.float64",
-       "torch.float16",
-       "torch.bfloat16",
-       "torch.int64",
-       "torch.int32",
-       "torch.int16",
-       "torch.int8",
-       "torch.uint8",
-       "torch.bool",
-       "torch.complex64"}};
+  static const PickleDialect dialect = [] {
+    PickleDialect result = {
+        "\x80\x95\x94hj\x8cXKMJ\x8aN\x89\x88}])t\x85\x86\x87(usae\x93R\x81"
+        "b.",
+        {"torch.distributed.checkpoint.metadata.Metadata",
+         "torch.distributed.checkpoint.metadata.TensorStorageMetadata",
+         "torch.distributed.checkpoint.metadata.BytesStorageMetadata",
+         "torch.distributed.checkpoint.metadata.TensorProperties",
+         "torch.distributed.checkpoint.metadata.ChunkStorageMetadata",
+         "torch.distributed.checkpoint.metadata.MetadataIndex",
+         "torch.distributed.checkpoint.metadata.StorageMeta",
+         "torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING",
+         "torch.distributed.checkpoint.filesystem._StorageInfo", "torch.Size",
+         "torch.serialization._get_layout", "pathlib.PosixPath"}};
+    const std::vector<std::string_view>& dtypes = torch_dtype_globals();
+    result.globals.insert(result.globals.end(), dtypes.begin(), dtypes.end());
+    return result;
+  }();
   return dialect;
 }
 
@@ -57,16 +49,6 @@ PickleValue state_of(PickleValue value, std::string_view name) {
   const auto& items = as_object(value, fmt::format("torch.distributed.checkpoint.{}", name));
   if (items.size() < 3) refuse_metadata("{} without its fields", name);
   return items[2];
-}
-
-Dims size_of(PickleValue value, std::string_view what) {
-  const std::vector<PickleValue>& arguments = as_items(as_object(value, "torch.Size")[1], what);
-  if (arguments.size() != 1) refuse_metadata("{} isn't a list of sizes", what);
-  std::vector<std::int64_t> sizes = as_integers(arguments[0], what);
-  if (sizes.size() > std::size_t(dims_max)) refuse_metadata("{} has {} dims", what, sizes.size());
-  if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; }))
-    refuse_metadata("{} is negative", what);
-  return {sizes.begin(), sizes.end()};
 }
 
 // A chunk's place is found by the tensor's name and the chunk's offsets; the index is a hint.
@@ -118,7 +100,7 @@ void MetadataReader::read_places() {
     PickleValue info = state_of(storage->items[i + 1], "filesystem._StorageInfo");
     PickleValue offset = find_field(index, "offset");
     Dims offsets;
-    if (offset != nullptr && offset->kind != Kind::none) offsets = size_of(offset, "an offset");
+    if (offset != nullptr && offset->kind != Kind::none) offsets = torch_size(offset, "an offset");
     const std::string& name = as_text(field(index, "fqn"), "fqn");
     PickleValue transforms = find_field(info, "transform_descriptors");
     if (transforms != nullptr && transforms->kind != Kind::none)
@@ -155,7 +137,7 @@ const Place& MetadataReader::place_of(const std::string& name, const Dims& offse
 StoredTensor MetadataReader::read_tensor(const std::string& name, PickleValue state) {
   StoredTensor tensor;
   tensor.name = name;
-  tensor.shape = size_of(field(state, "size"), "a size");
+  tensor.shape = torch_size(field(state, "size"), "a size");
   // 2.13 writes five properties, 2.15 a sixth: the strides of a local piece.
   const auto& properties =
       as_items(state_of(field(state, "properties"), "metadata.TensorProperties"), "properties");
@@ -167,8 +149,8 @@ StoredTensor MetadataReader::read_tensor(const std::string& name, PickleValue st
   tensor.dtype = *dtype;
   for (PickleValue entry : as_items(field(state, "chunks"), "chunks")) {
     PickleValue chunk = state_of(entry, "metadata.ChunkStorageMetadata");
-    Box box = {size_of(field(chunk, "offsets"), "offsets"),
-               size_of(field(chunk, "sizes"), "sizes")};
+    Box box = {torch_size(field(chunk, "offsets"), "offsets"),
+               torch_size(field(chunk, "sizes"), "sizes")};
     const Place& place = place_of(name, box.offsets);
     tensor.chunks.push_back({.box = std::move(box),
                              .file = place.file,

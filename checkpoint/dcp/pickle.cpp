@@ -237,9 +237,14 @@ bool PickleReader::object(std::uint8_t opcode) {
     PickleValue arguments = pop(), callable = pop();
     if (callable->kind != Kind::global || arguments->kind != Kind::tuple)
       fail("what is called is no class or function");
-    push(Kind::object, {callable, arguments});
+    if (callable->text == "collections.OrderedDict" && arguments->items.empty())
+      push(Kind::dict);
+    else
+      push(Kind::object, {callable, arguments});
   } else if (opcode == 'b') {
     PickleValue state = pop();
+    // What a dict has beside its entries is of no use: "_metadata" of a module's tensors.
+    if (stack_.size() > floor() && stack_.back()->kind == Kind::dict) return true;
     std::vector<PickleValue>& items = top(Kind::object).items;
     if (items.size() != 2) fail("an object has its state already");
     items.push_back(state);

@@ -25,7 +25,7 @@ struct PickleNode {
     text,
     list,
     tuple,
-    dict,        // items are keys and values in turn
+    dict,        // items are keys and values in turn; an OrderedDict too
     global,      // a class or function; text is "module.name"
     object,      // items are the callable, its arguments, and the state if it was given one
     persistent,  // what the pickle only names; items is its id

@@ -1,7 +1,6 @@
 #include "checkpoint/dcp/torch_archive.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fmt/format.h>
 
 #include "checkpoint/box.h"
@@ -9,6 +8,7 @@
 #include "checkpoint/dcp/pickle_json.h"
 #include "checkpoint/dcp/pickle_writer.h"
 #include "checkpoint/dcp/torch_types.h"
+#include "checkpoint/dcp/torch_view.h"
 #include "checkpoint/dcp/zip_archive.h"
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
@@ -54,12 +54,8 @@ class Members {
 };
 
 const PickleDialect& tensor_dialect() {
-  static const PickleDialect dialect = {
-      "\x80N\x88\x89KMJ\x8aXt)\x85\x86\x87(qrhjcRQ.",
-      {"torch._utils._rebuild_tensor_v2", "collections.OrderedDict", "torch.FloatStorage",
-       "torch.DoubleStorage", "torch.HalfStorage", "torch.BFloat16Storage", "torch.LongStorage",
-       "torch.IntStorage", "torch.ShortStorage", "torch.CharStorage", "torch.ByteStorage",
-       "torch.BoolStorage", "torch.ComplexFloatStorage"}};
+  static const PickleDialect dialect = {"\x80N\x88\x89KMJ\x8aXt)\x85\x86\x87(qrhjcRQ.",
+                                        torch_view_globals()};
   return dialect;
 }
 
@@ -68,73 +64,24 @@ const PickleDialect& object_dialect() {
   return dialect;
 }
 
-// What a tensor is of: a storage of a type, with so many elements.
-struct StorageName {
-  StoredDType dtype;
-  std::string key;
-  std::int64_t count;
-};
-
-StorageName storage_name(PickleValue persistent) {
-  if (persistent->kind != PickleNode::Kind::persistent)
-    refuse_archive("a tensor without a storage");
-  const std::vector<PickleValue>& id = as_items(persistent->items[0], "a storage");
-  if (id.size() != 5 || as_text(id[0], "a storage") != "storage" ||
-      id[1]->kind != PickleNode::Kind::global)
-    refuse_archive("a storage that isn't named as torch.save names one");
-  auto dtype = find_torch_storage(id[1]->text.substr(std::strlen("torch.")));
-  if (!dtype) refuse_archive("a storage of the class {}", id[1]->text);
-  return {*dtype, as_text(id[2], "a storage's key"), as_integer(id[4], "a storage's size")};
-}
-
-// Raises unless all elements lie within the storage.
-void check_view(DimSpan shape, DimSpan strides, std::int64_t offset, std::int64_t count) {
-  if (shape.size() != strides.size() || shape.size() > std::size_t(dims_max))
-    refuse_archive("{} sizes and {} strides", shape.size(), strides.size());
-  if (element_count(shape) == 0) return;
-  std::int64_t last = offset;
-  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-    std::int64_t reach;
-    if (strides[dim] < 0 || __builtin_mul_overflow(shape[dim] - 1, strides[dim], &reach) ||
-        __builtin_add_overflow(last, reach, &last))
-      refuse_archive("the strides {} lead out of the storage", to_string(strides));
-  }
-  if (offset < 0 || last >= count)
-    refuse_archive("a tensor of shape {} ends at element {} of a storage of {}", to_string(shape),
-                   last, count);
-}
-
 }  // namespace
 
 ArchivedTensor read_torch_tensor(Bytes archive) {
   Members members(archive);
   Pickle pickle(members.get("data.pkl").bytes, tensor_dialect());
-  const std::vector<PickleValue>& call =
-      as_object(pickle.root(), "torch._utils._rebuild_tensor_v2");
-  const std::vector<PickleValue>& arguments = as_items(call[1], "a tensor");
-  if (arguments.size() < 4) refuse_archive("a tensor of {} arguments", arguments.size());
-  StorageName storage = storage_name(arguments[0]);
-  std::int64_t offset = as_integer(arguments[1], "a storage offset");
-  std::vector<std::int64_t> shape = as_integers(arguments[2], "a shape");
-  std::vector<std::int64_t> strides = as_integers(arguments[3], "strides");
-  const std::vector<std::byte>& data = members.get("data/" + storage.key).bytes;
-  auto width = std::size_t(bits_per_element(storage.dtype) / 8);
-  if (data.size() % width != 0 || std::int64_t(data.size() / width) != storage.count)
-    refuse_archive("a storage of {} bytes, expected {} elements of {} bytes", data.size(),
-                   storage.count, width);
-  check_view(shape, strides, offset, storage.count);
-
-  ArchivedTensor tensor = {storage.dtype, Shape(shape.begin(), shape.end()), {}};
+  TorchView view = read_torch_view(pickle.root());
+  const std::vector<std::byte>& data = members.get("data/" + view.storage).bytes;
+  check_torch_storage(view, std::int64_t(data.size()));
+  auto width = std::size_t(bits_per_element(view.dtype) / 8);
+  ArchivedTensor tensor = {view.dtype, view.shape, {}};
   std::int64_t elements = element_count(tensor.shape);
-  // A stride of zero could stand for any number of elements.
-  if (elements > storage.count) refuse_archive("a tensor of more elements than its storage");
   tensor.bytes.resize(std::size_t(elements) * width);
   if (elements > 0)
     copy_box({.sizes = tensor.shape,
               .element_bytes = width,
-              .from_strides = Strides(strides.begin(), strides.end()),
+              .from_strides = view.strides,
               .to_strides = contiguous_strides(tensor.shape)},
-             data.data() + std::size_t(offset) * width, tensor.bytes.data());
+             data.data() + std::size_t(view.offset) * width, tensor.bytes.data());
   return tensor;
 }
 
@@ -168,18 +115,23 @@ std::vector<std::byte> archive_of(std::vector<std::byte> pickle, const Bytes* da
 }  // namespace
 
 std::vector<std::byte> torch_tensor_archive(StoredDType dtype, DimSpan shape, Bytes bytes) {
-  std::string_view storage = torch_storage_name(dtype);
-  if (storage.empty())
+  if (torch_dtype_name(dtype).empty())
     refuse_archive("PyTorch has no storage class for elements of {}", to_string(dtype));
+  // Newer dtypes lie in a storage of bytes, and their name comes last.
+  std::string_view storage = torch_storage_name(dtype);
+  bool is_untyped = storage.empty();
   PickleWriter pickle(PickleWriter::Protocol::two);
-  pickle.global("torch._utils", "_rebuild_tensor_v2");
+  pickle.global("torch._utils", is_untyped ? "_rebuild_tensor_v3" : "_rebuild_tensor_v2");
   pickle.begin_tuple();
   pickle.begin_tuple();
   pickle.text("storage");
-  pickle.global("torch", storage);
+  if (is_untyped)
+    pickle.global("torch.storage", "UntypedStorage");
+  else
+    pickle.global("torch", storage);
   pickle.text("0");
   pickle.text("cpu");
-  pickle.integer(element_count(shape));
+  pickle.integer(is_untyped ? std::int64_t(bytes.size()) : element_count(shape));
   pickle.end_tuple();
   pickle.persistent();
   pickle.integer(0);
@@ -189,6 +141,7 @@ std::vector<std::byte> torch_tensor_archive(StoredDType dtype, DimSpan shape, By
   pickle.global("collections", "OrderedDict");
   pickle.integers({});
   pickle.reduce();
+  if (is_untyped) pickle.global("torch", torch_dtype_name(dtype));
   pickle.end_tuple();
   pickle.reduce();
   return archive_of(pickle.finish(), &bytes);

@@ -37,6 +37,7 @@ std::vector<std::size_t> permutation_of(const Statement& statement, const Mapped
   bool is_permutation = statement.permute->size() == dims;
   for (std::size_t i = 0; is_permutation && i < dims; ++i) {
     std::int64_t dim = (*statement.permute)[i];
+    if (dim < 0) dim += std::int64_t(dims);
     is_permutation = dim >= 0 && dim < std::int64_t(dims) && !seen[std::size_t(dim)];
     if (!is_permutation) break;
     seen[std::size_t(dim)] = true;
@@ -62,8 +63,8 @@ std::vector<MappedTensor> cut_evenly(const Statement& statement, const MappedTen
   return result;
 }
 
-// The last dim of a fused tensor has a group of query heads, a key head and a value head for each
-// key-value group; q, k and v have their heads one behind the other.
+// The axis of a fused tensor, its last dim if none is given, has a group of query heads, a key head
+// and a value head for each key-value group; q, k and v have their heads one behind the other.
 struct HeadSizes {
   std::int64_t groups, head, queries;  // queries are the sizes of a group's query heads together
 
@@ -71,8 +72,7 @@ struct HeadSizes {
       : groups(statement.num_key_value_groups) {
     std::int64_t heads = statement.num_heads + 2 * groups;
     if (fused % heads != 0)
-      refuse_statement(statement,
-                       fmt::format("a last dim of {} can't hold {} heads", fused, heads));
+      refuse_statement(statement, fmt::format("a dim of {} can't hold {} heads", fused, heads));
     head = fused / heads;
     queries = head * (statement.num_heads / groups);
   }
@@ -80,7 +80,7 @@ struct HeadSizes {
 };
 
 std::vector<MappedTensor> split_heads(const Statement& statement, const MappedTensor& fused) {
-  std::size_t dim = dim_of(statement, -1, fused);
+  std::size_t dim = dim_of(statement, statement.axis.value_or(-1), fused);
   HeadSizes sizes(statement, fused.shape[dim]);
   std::vector<MappedTensor> q, k, v;
   for (std::int64_t group = 0; group < sizes.groups; ++group) {
@@ -93,7 +93,7 @@ std::vector<MappedTensor> split_heads(const Statement& statement, const MappedTe
 }
 
 MappedTensor join_heads(const Statement& statement, const std::vector<MappedTensor>& tensors) {
-  std::size_t dim = dim_of(statement, -1, tensors[0]);
+  std::size_t dim = dim_of(statement, statement.axis.value_or(-1), tensors[0]);
   std::int64_t fused = 0;
   for (const MappedTensor& tensor : tensors) fused += tensor.shape[dim];
   HeadSizes sizes(statement, fused);
@@ -126,8 +126,7 @@ std::vector<MappedTensor> made(const Statement& statement, const std::vector<Map
   if (from.size() == 1 && parts == 1) return from;
   if (statement.form == Form::plain && !statement.axis)
     refuse_statement(statement, "joining or cutting needs an axis");
-  std::size_t dim =
-      dim_of(statement, statement.form == Form::plain ? *statement.axis : -1, from[0]);
+  std::size_t dim = dim_of(statement, statement.axis.value_or(-1), from[0]);
   if (parts == 1) return {joined(from, dim)};
   return cut_evenly(statement, from[0], dim, parts);
 }

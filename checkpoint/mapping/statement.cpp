@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t heads_max = 1 << 16;
 
 struct Token {
-  enum class Type { name, text, arrow, comma, equals, end };
+  enum class Type { name, text, negative, arrow, comma, equals, end };
   Type type;
   std::string text;
   std::size_t at;
@@ -89,9 +89,11 @@ class StatementParser {
   bool is_in_attributes_ = false;
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '$' || c == '*';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.' ||
+         c == '$' || c == '*';
 }
 
 void StatementParser::next() {
@@ -107,6 +109,9 @@ void StatementParser::next() {
     at_ += 2;
   } else if (c == '"' || c == '\'') {
     quoted();
+  } else if (c == '-' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1])) {
+    token_ = {Token::Type::negative, "-", at_++};
+    while (at_ < text_.size() && is_name_character(text_[at_])) token_.text += text_[at_++];
   } else if (is_name_character(c)) {
     token_.type = Token::Type::name;
     while (at_ < text_.size() && is_name_character(text_[at_])) token_.text += text_[at_++];
@@ -172,7 +177,8 @@ void StatementParser::attribute(const Token& name, Statement& statement) {
   is_in_attributes_ = true;
   next();
   Token value = token_;
-  if (value.type != Token::Type::name && value.type != Token::Type::text)
+  if (value.type != Token::Type::name && value.type != Token::Type::text &&
+      value.type != Token::Type::negative)
     take(Token::Type::text, "a value");
   next();
   if (name.text == "axis") {

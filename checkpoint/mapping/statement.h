@@ -16,7 +16,7 @@ namespace simmesh::checkpoint {
 //
 //   a -> b                                rename
 //   a, b -> c, axis=0                     join, in the order written
-//   a -> b, c, axis=1                     cut into equal parts
+//   a -> b, c, axis=1                     cut into equal parts; axis=-1 is the last dim
 //   a -> b, permute="[1,0]"               dim i of b is dim p[i] of a; "[]" reverses all dims
 //   a -> b, dtype="bfloat16"              round to another dtype
 //   a -> _      _ -> b                    drop a stored tensor; leave a target as it is
@@ -24,7 +24,7 @@ namespace simmesh::checkpoint {
 //   gate, up -> gate_up, fused_ffn        join (or cut, the other way round) the last dim
 //
 // "$LAYER_ID" in names stands for each number that stored names have there, and "*" on the left for
-// all stored names with a number there, ascending.
+// all stored names with a number there, ascending. Paddle 3.3 takes no negative axis.
 struct Statement {
   enum class Form : std::uint8_t { plain, fused_ffn, fused_qkv, fused_qkv_old };
 

@@ -6,6 +6,7 @@
 #include "checkpoint/dcp/dcp_metadata.h"
 #include "checkpoint/dcp/torch_archive.h"
 #include "checkpoint/dcp/zip_archive.h"
+#include "checkpoint/deepspeed/deepspeed_checkpoint.h"
 #include "checkpoint/hugging_face/hugging_face.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/mapping/mapping.h"
@@ -152,6 +153,34 @@ HostileReader archived_pickle_reader() {
           }};
 }
 
+// A file of DeepSpeed's, and, with its checksums right, the pickle in one.
+Files deepspeed_files() { return recorded_texts("deepspeed", "_states.pt"); }
+
+std::function<void()> reading_deepspeed(const std::string& text) {
+  static const std::shared_ptr<MemoryStore> store = copy_of("deepspeed/z3_bf16_w3_frozen_tied");
+  static const DeepSpeedFiles files = *find_deepspeed_files(*store, "m");
+  replace(*store, joined(files.folder, files.model[1]), text);
+  replace(*store, joined(files.folder, files.optimizer[0]), text);
+  return [] { read_all(*store, files.folder, read_deepspeed(*store, files)); };
+}
+
+HostileReader deepspeed_reader() {
+  return {"a file of DeepSpeed", deepspeed_files(), reading_deepspeed};
+}
+
+HostileReader deepspeed_pickle_reader() {
+  Files pickles;
+  for (const std::string& file : deepspeed_files())
+    for (const ZipMember& member : read_zip(testing::bytes_of(file)))
+      if (member.name.ends_with("data.pkl")) pickles.push_back(testing::text_of(member.bytes));
+  return {"a pickle of DeepSpeed", pickles, [](const std::string& text) {
+            std::vector<ZipMember> members = {{"a/data.pkl", testing::bytes_of(text)}};
+            for (int i = 0; i < 8; ++i)
+              members.push_back({fmt::format("a/data/{}", i), std::vector<std::byte>(64)});
+            return reading_deepspeed(testing::text_of(zip_of(members, 64)));
+          }};
+}
+
 Location saved_sample() {
   Location location = {std::make_shared<MemoryStore>(), "m"};
   testing::run_world(2, [&] {
@@ -204,9 +233,10 @@ HostileReader statement_reader() {
 }
 
 std::vector<HostileReader> all_readers() {
-  return {safetensors_reader(), header_reader(),         index_reader(),    shard_reader(),
-          metadata_reader(),    archive_reader(),        manifest_reader(), commit_reader(),
-          statement_reader(),   archived_pickle_reader()};
+  return {safetensors_reader(),     header_reader(),    index_reader(),
+          shard_reader(),           metadata_reader(),  archive_reader(),
+          manifest_reader(),        commit_reader(),    statement_reader(),
+          archived_pickle_reader(), deepspeed_reader(), deepspeed_pickle_reader()};
 }
 
 // What came of the inputs of one reader.

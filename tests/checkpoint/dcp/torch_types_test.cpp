@@ -7,16 +7,23 @@ namespace {
 
 // Names are their own inverse, and every dtype of a Tensor has PyTorch's own name.
 TEST(TorchTypes, NamesAreTheirOwnInverse) {
-  int known = 0;
+  int known = 0, with_storage = 0;
   for (int i = 0; i <= int(StoredDType::u64); ++i) {
     auto dtype = StoredDType(i);
-    EXPECT_EQ(torch_dtype_name(dtype).empty(), torch_storage_name(dtype).empty());
-    if (torch_dtype_name(dtype).empty()) continue;
+    if (torch_dtype_name(dtype).empty()) {
+      EXPECT_TRUE(torch_storage_name(dtype).empty());
+      continue;
+    }
     ++known;
     EXPECT_EQ(find_torch_dtype(torch_dtype_name(dtype)), dtype);
+    if (torch_storage_name(dtype).empty()) continue;
+    ++with_storage;
     EXPECT_EQ(find_torch_storage(torch_storage_name(dtype)), dtype);
   }
-  EXPECT_EQ(known, 11);
+  EXPECT_EQ(known, 19);
+  EXPECT_EQ(with_storage, 11);
+  EXPECT_EQ(torch_dtype_globals().size(), 19u);
+  EXPECT_EQ(torch_dtype_globals()[0], "torch.float32");
   for (DType dtype : all_dtypes)
     EXPECT_EQ(torch_dtype_name(stored_dtype(dtype)), simmesh::to_string(dtype));
   EXPECT_EQ(torch_storage_name(StoredDType::i64), "LongStorage");

@@ -47,10 +47,13 @@ TEST(LoadMapped, JoinsAndCuts) {
   expect_boxes(stored, {"a -> x"}, "x", a);
   expect_boxes(stored, {"a, b -> x, axis=0"}, "x", cat({a, b}, 0));
   expect_boxes(stored, {"b, a -> x, axis=\"-2\""}, "x", cat({b, a}, 0));
+  expect_boxes(stored, {"b, a -> x, axis=-2"}, "x", cat({b, a}, 0));
   expect_boxes(stored, {"a, c -> x, axis=1"}, "x", cat({a, c}, 1));
   expect_boxes(stored, {"a -> x, y, z, axis=1"}, "y", a.narrow({1, 1, 1}));
   expect_boxes(stored, {"a -> x, y, axis=0"}, "y", a.narrow({0, 1, 1}));
   expect_boxes(stored, {"a, c -> x, fused_ffn"}, "x", cat({a, c}, 1));
+  expect_boxes(stored, {"a, b -> x, fused_ffn, axis=0"}, "x", cat({a, b}, 0));
+  expect_boxes(stored, {"c -> x, y, fused_ffn, axis=0"}, "y", c.narrow({0, 1, 1}));
   expect_boxes(stored, {"c -> x, y, fused_ffn"}, "x", c.narrow({1, 0, 1}));
   expect_boxes(stored, {"a, b -> t, axis=0", "t -> x, y, z, axis=0", "z, x -> r, axis=1"}, "r",
                cat({b, a.narrow({0, 0, 1})}, 1));
@@ -67,6 +70,7 @@ TEST(LoadMapped, TurnsThreeDimsEveryWay) {
     expect_boxes(stored, {statement, "x -> y, permute=\"[2,0,1]\""}, "y",
                  a.permute(dims).permute(Dims{2, 0, 1}));
   }
+  expect_boxes(stored, {"a -> x, permute=\"[-1,0,-2]\""}, "x", a.permute(Dims{2, 0, 1}));
   expect_boxes(stored, {"a -> x, permute=\"[]\""}, "x", a.permute(Dims{2, 1, 0}));
 }
 
@@ -97,6 +101,12 @@ TEST(LoadMapped, FusesHeads) {
   expect_boxes(stored, back, "x", q);
   expect_boxes(stored, back, "y", k);
   expect_boxes(stored, back, "z", v);
+  stored.add("r", {8, 2}).add("s", {4, 2}).add("t", {4, 2});
+  const Tensor &r = stored.tensors["r"], &s = stored.tensors["s"], &t = stored.tensors["t"];
+  expect_boxes(stored, {"r, s, t -> f" + heads + ", axis=0"}, "f",
+               cat({r.narrow({0, 0, 4}), s.narrow({0, 0, 2}), t.narrow({0, 0, 2}),
+                    r.narrow({0, 4, 4}), s.narrow({0, 2, 2}), t.narrow({0, 2, 2})},
+                   0));
 }
 
 // Just the parts of which the box is made are read.

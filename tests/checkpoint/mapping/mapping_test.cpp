@@ -78,14 +78,14 @@ TEST(Mapping, RefusesWithTheStatement) {
            {"a -> x, permute=\"[0]\"", "permute [0] of a tensor of shape [4, 3]"},
            {"a -> x, permute=\"[0,0]\"", "permute [0, 0] of a tensor of shape [4, 3]"},
            {"a -> x, permute=\"[0,2]\"", "permute [0, 2] of a tensor of shape [4, 3]"},
-           {"a -> x, permute=\"[0,-1]\"", "permute [0, -1] of a tensor of shape [4, 3]"},
+           {"a -> x, permute=\"[0,-3]\"", "permute [0, -3] of a tensor of shape [4, 3]"},
            {"a, b -> x, fused_qkv_old", "fused_qkv_old takes one name and gives one"},
            {"a -> x, fused_qkv, num_heads=1, num_key_value_groups=1",
             "fused_qkv takes q, k and v and gives one, or the other way round"},
            {"a -> x, y, z, fused_qkv, num_heads=2, num_key_value_groups=1",
-            "a last dim of 3 can't hold 4 heads"},
+            "a dim of 3 can't hold 4 heads"},
            {"v, v, v -> x, fused_qkv, num_heads=4, num_key_value_groups=2",
-            "a last dim of 12 can't hold 8 heads"}})
+            "a dim of 12 can't hold 8 heads"}})
     EXPECT_THAT(mapping_problem(stored, {text}), HasSubstr(why)) << text;
   stored.add("q", {8}).add("k", {4}).add("l", {3}).add("m", {5});
   EXPECT_THAT(mapping_problem(stored, {"q, l, m -> x, fused_qkv, num_heads=2, "

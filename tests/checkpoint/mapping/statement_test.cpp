@@ -22,6 +22,8 @@ TEST(Statement, ReadsNamesAndAttributes) {
   EXPECT_EQ(statement.axis, -1);
   EXPECT_EQ(statement.dtype, DType::float16);
   EXPECT_EQ(statement.form, Form::plain);
+  EXPECT_EQ(parse_statement("a, b -> c, axis=-1, dtype=float16").axis, -1);
+  EXPECT_EQ(parse_statement("a, b -> c, axis=\"-2\"").axis, -2);
   EXPECT_THAT(parse_statement("a -> b, c, axis=1").right, ElementsAre("b", "c"));
   EXPECT_THAT(*parse_statement("a -> b, permute=\"[ 2, 0,1]\"").permute, ElementsAre(2, 0, 1));
   EXPECT_TRUE(parse_statement("a -> b, permute=\"[]\"").permute->empty());
@@ -54,6 +56,12 @@ TEST(Statement, RefusesWithThePlace) {
            {"a -> b, axis=", "expected a value, got the end"},
            {"a -> b, axis=,", "expected a value, got ','"},
            {"a -> b, axis=x", "character 14: expected an integer, got 'x'"},
+           {"a -> b, axis=-", "character 14: '-' is not expected here"},
+           {"a -> b, axis=-1x", "character 14: expected an integer, got '-1x'"},
+           {"a -> b, axis=--1", "character 14: '-' is not expected here"},
+           {"-1 -> b", "character 1: expected a stored name, got '-1'"},
+           {"a -> b, -1", "expected a name or an attribute, got '-1'"},
+           {"a -1> b", "character 3: expected '->', got '-1'"},
            {"a -> b, axis=9223372036854775808", "expected an integer"},
            {"a -> b, permute=1", "expected a list such as [1,0], got '1'"},
            {"a -> b, permute=\"[1\"", "expected a list such as [1,0], got '[1'"},

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/store/store.h"
+
+namespace simmesh::checkpoint {
+
+// DeepSpeedFiles are the files of one checkpoint of DeepSpeed: a folder such as global_step10.
+struct DeepSpeedFiles {
+  std::string folder;
+  std::vector<std::string> model;      // by rank; one file unless parameters are partitioned
+  std::vector<std::string> optimizer;  // by rank; none without ZeRO
+};
+
+// find_deepspeed_files looks into a folder that engine.save_checkpoint wrote, or into one of its
+// checkpoints: of the former, what the file `latest` names counts. Returns nullopt where neither
+// has DeepSpeed's files. Raises a ValueError for files of several model-parallel ranks, of pipeline
+// stages or of experts, and where those of a rank are missing.
+std::optional<DeepSpeedFiles> find_deepspeed_files(const Store& store, const std::string& folder);
+
+}  // namespace simmesh::checkpoint

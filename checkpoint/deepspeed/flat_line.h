@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checkpoint/catalog.h"
+#include "checkpoint/flat_range.h"
+
+namespace simmesh::checkpoint {
+
+// FlatLine is elements that stand one behind the other, in runs of several files: a flat group of
+// ZeRO, of which each rank has written a part.
+//
+//   checkpoint::FlatLine line(checkpoint::StoredDType::f32);
+//   line.add("rank_0.pt", 704, 6);
+//   line.add("rank_1.pt", 704, 6);
+//   checkpoint::StoredTensor stored = {"w", checkpoint::StoredDType::f32, {2, 4}, {}};
+//   line.add_chunks(stored, {0, 8}, 3);  // its 8 elements begin at the line's fourth
+class FlatLine {
+ public:
+  explicit FlatLine(StoredDType dtype) : dtype_(dtype) {}
+
+  StoredDType dtype() const { return dtype_; }
+  std::int64_t count() const { return count_; }
+
+  // add appends a run: so many elements, which begin at a byte of a file.
+  void add(const std::string& file, std::int64_t begin, std::int64_t count);
+
+  // add_chunks gives a tensor the chunks of a range of its elements, which stand in the line from
+  // element `at` on. Raises a ValueError where the line ends before the range does.
+  void add_chunks(StoredTensor& tensor, FlatRange range, std::int64_t at) const;
+
+ private:
+  struct Run {
+    std::string file;
+    std::int64_t begin, count;
+    std::int64_t first;  // its place in the line
+  };
+
+  StoredDType dtype_;
+  std::int64_t count_ = 0;
+  std::vector<Run> runs_;
+};
+
+}  // namespace simmesh::checkpoint

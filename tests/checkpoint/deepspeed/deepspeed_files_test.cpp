@@ -1,0 +1,63 @@
+#include "checkpoint/deepspeed/deepspeed_files.h"
+
+#include <gmock/gmock.h>
+
+#include "checkpoint/store/memory_store.h"
+#include "tests/checkpoint/error_text.h"
+
+namespace simmesh::checkpoint {
+namespace {
+
+using testing::add_file;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+MemoryStore store_with(const std::vector<std::string>& files) {
+  MemoryStore store;
+  for (const std::string& file : files) add_file(store, file, "");
+  return store;
+}
+
+TEST(DeepSpeedFiles, AreInTheOrderOfRanks) {
+  MemoryStore store = store_with({"run/zero_to_fp32.py", "run/s/mp_rank_00_model_states.pt"});
+  for (int rank = 11; rank >= 0; --rank)
+    add_file(store, fmt::format("run/s/bf16_zero_pp_rank_{}_mp_rank_00_optim_states.pt", rank), "");
+  auto files = find_deepspeed_files(store, "run/s");
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->folder, "run/s");
+  EXPECT_THAT(files->model, ElementsAre("mp_rank_00_model_states.pt"));
+  ASSERT_EQ(files->optimizer.size(), 12u);
+  EXPECT_EQ(files->optimizer[2], "bf16_zero_pp_rank_2_mp_rank_00_optim_states.pt");
+  EXPECT_EQ(files->optimizer[11], "bf16_zero_pp_rank_11_mp_rank_00_optim_states.pt");
+  // Of a folder with checkpoints, the one that the file names counts.
+  EXPECT_FALSE(find_deepspeed_files(store, "run"));
+  add_file(store, "run/latest", "s");
+  ASSERT_TRUE(find_deepspeed_files(store, "run"));
+  EXPECT_EQ(find_deepspeed_files(store, "run")->folder, "run/s");
+  MemoryStore other = store_with({"run/latest", "a/s/mp_rank_00_model_states.pt", "b/x.pt"});
+  EXPECT_FALSE(find_deepspeed_files(other, "run")) << "no name in it";
+  add_file(other, "b/latest", "../a/s");
+  EXPECT_FALSE(find_deepspeed_files(other, "b")) << "a name outside of the folder";
+}
+
+TEST(DeepSpeedFiles, RefusesWhatIsNotRead) {
+  auto problem = [](const std::vector<std::string>& files) {
+    return testing::error_text([&] { find_deepspeed_files(store_with(files), "s"); });
+  };
+  std::string model = "s/mp_rank_00_model_states.pt";
+  EXPECT_EQ(problem({model}), "");
+  EXPECT_THAT(problem({model, "s/mp_rank_01_model_states.pt"}),
+              HasSubstr("memory/s: mp_rank_01_model_states.pt is of model-parallel rank 1"));
+  for (const char* file : {"layer_0_expert_1_mp_rank_00_model_states.pt",
+                           "layer_01-model_states.pt", "expp_rank_0_mp_rank_00_optim_states.pt",
+                           "zero_pp_rank_x_mp_rank_00_optim_states.pt", "mp_rank_00_states.pt"})
+    EXPECT_THAT(problem({model, std::string("s/") + file}),
+                HasSubstr("is of an expert or a pipeline stage"));
+  EXPECT_THAT(problem({model, "s/zero_pp_rank_1_mp_rank_00_optim_states.pt"}),
+              HasSubstr("the optimiser states of rank 0 are missing"));
+  EXPECT_THAT(problem({model, "s/zero_pp_rank_0_mp_rank_00_model_states.pt"}),
+              HasSubstr("two files with the model states of rank 0"));
+}
+
+}  // namespace
+}  // namespace simmesh::checkpoint

@@ -11,6 +11,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/gradient_operands.h"
 #include "core/ops/shapes/factories.h"
 
 namespace simmesh {
@@ -185,6 +186,21 @@ void Traversal::run() {
   }
 }
 
+// On one device an operation gets a gradient that is rounded. A pending one that it hands on as it
+// is, as an addition does, would reach a sum that isn't rounded as its own parts.
+void round_pending(const Node& node, Gradients& gradients) {
+  auto is_distributed = [](const Tensor& one) { return one.is_defined() && one.distribution(); };
+  auto joins_sum = [](const Edge& edge) { return edge.node && edge.node->takes_unrounded(); };
+  if (std::none_of(gradients.begin(), gradients.end(), is_distributed) || grad_enabled() ||
+      !current_arithmetic().is_exact() || node.takes_unrounded() ||
+      std::none_of(node.edges().begin(), node.edges().end(), joins_sum))
+    return;
+  UnroundedSums scope(false);
+  for (Tensor& gradient : gradients)
+    if (is_distributed(gradient))
+      gradient = gradient_operands({&gradient, 1}, {{"of", std::string("operation")}}).front();
+}
+
 void Traversal::process(const NodePtr& node) {
   if (node->passes_on()) {
     Gradients parts = std::move(passing_[node.get()]);
@@ -212,6 +228,7 @@ void Traversal::process(const NodePtr& node) {
       has_edge_needed |= edge.node && needed_.count(edge.node.get()) > 0;
   }
   if (!has_edge_needed) return;
+  round_pending(*node, gradients);
   Gradients results = node->apply(std::move(gradients));
   for (auto& hook : std::vector(node->post_hooks())) hook(results);
   std::vector<Edge> edges = node->edges();

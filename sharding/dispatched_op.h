@@ -23,6 +23,10 @@ struct DispatchedOp {
   // What bringing the inputs there costs by the planner's prices.
   double redistribute_cost_us = 0.0;
   gsl::span<const Tensor> results = {};
+  // How many all-gathers PyTorch's program starts on the result of one that is still under way. Who
+  // counts calls below its tensors sees each of them twice: with that result, and with what it has
+  // become when the wait is over.
+  std::int64_t gathers_of_unwaited = 0;
 };
 
 // DispatchScope tells of each op that its rank has run on distributed tensors, in their order,

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include "core/arithmetic/unrounded.h"
 #include "core/engine/followed_release.h"
 #include "core/engine/run.h"
 #include "core/engine/world.h"
+#include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
 #include "sharding/dtensor.h"
 #include "sharding/dtensor_gradient.h"
@@ -82,11 +84,35 @@ DTensor::Route& DTensor::route_to(const Placements& to, const RedistributeOption
       to_string(PlacementSpan(request.to)), to_string(route.planned->plan, request.mesh_shape)));
 }
 
+namespace {
+
+// Whether a sum of one rank's part ends, for which no step of a plan is there to round it.
+bool ends_sum_of_one(const PlanRequest& request) {
+  for (std::size_t dim = 0; dim < request.from.size(); ++dim)
+    if (request.mesh_shape[dim] == 1 && request.from[dim].is_pending() &&
+        !request.to[dim].is_pending())
+      return true;
+  return false;
+}
+
+// The elements without what is behind them: that ends where they are written.
+[[gnu::noinline]] Tensor rounded(const Tensor& tensor) {
+  Tensor result = tensor.clone();
+  result.mutable_data();
+  return result;
+}
+
+}  // namespace
+
 DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
   MeshGroups& groups = *spec().groups;
   if (!groups.is_member()) return arrived(route, Tensor(local()), {});
   PlanResult result =
       run_plan(route.planned->plan, local(), {groups, shape(), mask_.get(), site}, is_async);
+  bool is_here = result.local.is_defined() && !result.pending;
+  if (is_here && is_unrounded(result.local) && !keeps_unrounded() &&
+      ends_sum_of_one(route.planned->request))
+    result.local = rounded(result.local);
   return arrived(route, std::move(result.local), std::move(result.pending));
 }
 

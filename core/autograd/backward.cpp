@@ -5,12 +5,14 @@
 #include <queue>
 #include <set>
 
+#include "core/arithmetic/unrounded.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/engine/local_state.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/neural/gradient_operands.h"
 #include "core/ops/shapes/factories.h"
 
 namespace simmesh {
@@ -185,6 +187,24 @@ void Traversal::run() {
   }
 }
 
+// An operation gets a gradient that is rounded. One that it hands on as it is, as an addition does,
+// would reach a sum that isn't rounded as its own parts: the parts of a pending gradient, and what
+// is behind the elements of a part of a leaf's.
+void round_gradients(const Node& node, Gradients& gradients) {
+  auto may_go_on = [](const Tensor& one) {
+    return one.is_defined() && (one.distribution() || is_unrounded(one));
+  };
+  auto joins_sum = [](const Edge& edge) { return edge.node && edge.node->takes_unrounded(); };
+  if (std::none_of(gradients.begin(), gradients.end(), may_go_on) || grad_enabled() ||
+      !current_arithmetic().is_exact() || node.takes_unrounded() ||
+      std::none_of(node.edges().begin(), node.edges().end(), joins_sum))
+    return;
+  UnroundedSums scope(false);
+  for (Tensor& gradient : gradients)
+    if (may_go_on(gradient))
+      gradient = gradient_operands({&gradient, 1}, {{"of", std::string("operation")}}).front();
+}
+
 void Traversal::process(const NodePtr& node) {
   if (node->passes_on()) {
     Gradients parts = std::move(passing_[node.get()]);
@@ -212,6 +232,7 @@ void Traversal::process(const NodePtr& node) {
       has_edge_needed |= edge.node && needed_.count(edge.node.get()) > 0;
   }
   if (!has_edge_needed) return;
+  round_gradients(*node, gradients);
   Gradients results = node->apply(std::move(gradients));
   for (auto& hook : std::vector(node->post_hooks())) hook(results);
   std::vector<Edge> edges = node->edges();

@@ -194,7 +194,8 @@ void Variable::check_in_place(const Op& op) const {
     raise(ErrorKind::runtime_error, op.name,
           "a leaf Variable that requires grad is being used in an in-place operation");
   auto* made = dynamic_cast<const OpNode*>(node_.get());
-  if (made && made->op().view)
+  // What becomes another view keeps its elements.
+  if (made && made->op().view && !op.view)
     raise(ErrorKind::runtime_error, op.name,
           "expected a tensor that owns its elements, got a view made by {}: a view that requires "
           "a gradient can't be changed in place",

@@ -33,8 +33,11 @@ Tensor summed_to_input(const GradientCall& call, std::size_t input, const Tensor
 
 Tensor product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
                          const Tensor& b) {
+  const TensorType& type = call.input_type(input);
   UnroundedSums scope(call.is_unfinished(input));
-  return to(mm(a, b), call.input_type(input).dtype);
+  Tensor product = a.dim() == 3 ? bmm(a, b) : mm(a, b);
+  if (product.shape() != type.shape) product = reshape(product, type.shape);
+  return to(product, type.dtype);
 }
 
 }  // namespace simmesh

@@ -11,7 +11,8 @@ namespace simmesh {
 // to the input's dtype.
 Tensor summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient);
 
-// product_for_input returns a * b, two matrices, as the gradient of an input of that shape.
+// product_for_input returns a * b, two matrices or two batches of them, as the gradient of an input
+// of as many elements.
 Tensor product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
                          const Tensor& b);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/check/check.h"
 #include "core/tensor/formula.h"
@@ -82,6 +83,9 @@ class Words {
         return data_.flavor == Flavor::wide ? double(1 + below(48)) : double(1 + below(16)) / 8;
       case 'r': return double(below(9)) / 8;
       case 'u': return double(whole(8)) / 8;
+      case 'm':
+        if (below(4) == 0) return std::numeric_limits<double>::quiet_NaN();
+        break;
       case 'q': return std::ldexp(below(2) ? 1.0 : -1.0, int(whole(1)));
       case 'd': return 2520.0 * double(whole(4));
       case 'D': return 2520.0 * 2520.0 * double(whole(4));

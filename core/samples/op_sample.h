@@ -31,6 +31,7 @@ class SampleSizes {
 // optional input that is absent. What stands before a colon says what the elements are:
 //
 //   f  numbers (float64); the default       n  integers           b  bools
+//   m  numbers, of which some are NaN
 //   p  positive numbers                     u  numbers within [-1, 1]
 //   r  numbers within [0, 1]
 //   q  powers of two and their negatives    s  ascending numbers

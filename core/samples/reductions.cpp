@@ -16,11 +16,9 @@ Attributes with(Attributes attributes, std::string_view name, AttributeValue val
 // over two.
 void add_reductions(std::vector<OpSample>& samples, std::string_view op,
                     std::string_view elements) {
-  static const std::string_view shapes[][2] = {{"f:ab", "f:abc"},
-                                               {"d:ab", "D:abc"},
-                                               {"q:ab", "q:abc"},
-                                               {"n:ab", "n:abc"},
-                                               {"b:ab", "b:abc"}};
+  static const std::string_view shapes[][2] = {{"f:ab", "f:abc"}, {"m:ab", "m:abc"},
+                                               {"d:ab", "D:abc"}, {"q:ab", "q:abc"},
+                                               {"n:ab", "n:abc"}, {"b:ab", "b:abc"}};
   for (const auto& shape : shapes) {
     if (shape[0][0] != elements[0]) continue;
     samples.push_back({op, shape[0], over({})});
@@ -33,9 +31,9 @@ void add_reductions(std::vector<OpSample>& samples, std::string_view op,
 }
 
 void add_all_reductions(std::vector<OpSample>& samples) {
-  for (std::string_view op :
-       {"sum", "nansum", "amax", "amin", "max", "min", "count_nonzero", "any", "all"})
+  for (std::string_view op : {"sum", "amax", "amin", "max", "min", "count_nonzero", "any", "all"})
     add_reductions(samples, op, "f");
+  add_reductions(samples, "nansum", "m");
   for (std::string_view op : {"sum", "prod", "amax"}) add_reductions(samples, op, "n");
   for (std::string_view op : {"sum", "any", "all"}) add_reductions(samples, op, "b");
   add_reductions(samples, "mean", "d");

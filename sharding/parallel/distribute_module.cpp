@@ -1,6 +1,7 @@
 #include "sharding/parallel/distribute_module.h"
 
 #include "core/autograd/variable.h"
+#include "sharding/parallel/equal_pieces.h"
 
 namespace simmesh {
 
@@ -23,6 +24,7 @@ void replicate_parameters(nn::Module& module, const DeviceMesh& mesh) {
 }
 
 Tensor laid_out(const Tensor& tensor, const DeviceMesh& mesh, const TensorLayout& layout) {
+  if (!tensor.distribution() && layout.from.splits()) check_equal_pieces(tensor, mesh, layout.from);
   DTensor result = tensor.distribution()
                        ? DTensor::of(tensor)
                        : from_local(tensor, mesh, {layout.from}, {.check_shapes = false});

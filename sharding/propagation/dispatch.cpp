@@ -163,6 +163,28 @@ void distribute(std::vector<Tensor>& pieces, const PropagatedCall& known, const 
       pieces[i] = known.outputs[i]->tensor_with_local(std::move(pieces[i]), mask);
 }
 
+// Whether the op goes on, in a scope of UnroundedSums, with the sums behind its inputs. Any other
+// op reads their elements, and those of a pending sum are rounded only when it is added up.
+bool goes_on_unrounded(const OpCall& call) {
+  static constexpr std::string_view names[] = {"add",
+                                               "sum",
+                                               "mean",
+                                               "index_add",
+                                               "scatter_add",
+                                               "slice_backward",
+                                               "index_put",
+                                               "embedding_dense_backward",
+                                               "select_backward",
+                                               "diagonal_backward"};
+  if (call.op.name == "div") return call.inputs.size() == 1;
+  return std::find(std::begin(names), std::end(names), call.op.name) != std::end(names);
+}
+
+bool keeps_bits_of(const OpCall& call, const ComputeMode& mode) {
+  if (!current_arithmetic(mode).is_exact()) return false;
+  return !mode.keeps_unrounded || !goes_on_unrounded(call);
+}
+
 const Tensor no_mask;
 
 std::vector<Tensor> run_on_pieces(const OpCall& call, const Inputs& inputs, PropagatedCall& known,
@@ -198,8 +220,7 @@ std::vector<Tensor> dispatch(const OpCall& call) {
   const DTensor& first = DTensor::in(first_distributed(call));
   Inputs inputs = distributed_inputs(call, first);
   const DTensor* out = call.out ? &DTensor::in(*call.out) : nullptr;
-  bool keeps_bits = !mode.keeps_unrounded && current_arithmetic(mode).is_exact();
-  PropagatedCall& known = propagated(call, inputs.all(), out, keeps_bits);
+  PropagatedCall& known = propagated(call, inputs.all(), out, keeps_bits_of(call, mode));
   std::optional<DispatchedOp> seen;
   if (DispatchScope::is_observed()) [[unlikely]]
     seen.emplace(seen_call(call, inputs, known));

@@ -58,6 +58,25 @@ SIMMESH_TEST(KnownViewFaults, ViewsInPlaceFollowEveryPlacement174136,
   }
 }
 
+// Another tensor over the same elements keeps its shape when one becomes a view: with PyTorch's
+// squeeze_ its spec and its piece would disagree.
+SIMMESH_TEST(KnownViewFaults, CopiesKeepTheirShapeInPlace174136, {.mesh = {2}, .schedules = 4}) {
+  Tensor values = numbers({4, 1, 3});
+  for (const Placement& placement : {whole, Placement(Shard(0)), Placement(Shard(2)), total}) {
+    Tensor x = laid(values, mesh, {placement}), copy = x, apart = x.detach();
+    squeeze_(x);
+    transpose_(x, 0, 1);
+    for (const Tensor& other : {copy, apart}) {
+      EXPECT_EQ(to_string(other.shape()), "[4, 1, 3]");
+      EXPECT_EQ(other.shape(), DTensor::of(other).shape());
+      EXPECT_SAME_BITS(joined(other), values);
+    }
+    EXPECT_SAME_BITS(joined(x), transpose(values.view(Dims{4, 3}), 0, 1).contiguous());
+    mul_(x, 2);
+    for (const Tensor& other : {copy, apart}) EXPECT_SAME_BITS(joined(other), mul(values, 2));
+  }
+}
+
 // 179502: a view that mixes rows claimed to need no communication.
 SIMMESH_TEST(KnownViewFaults, AViewAcrossRowsOfColumns179502, {.mesh = {2}, .schedules = 4}) {
   Tensor values = numbers({12, 8});

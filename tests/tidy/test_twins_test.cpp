@@ -17,6 +17,7 @@ using ::testing::SizeIs;
 
 // shared_tests lists the concepts that are tested together with another one, and where.
 const std::map<std::string, std::string> shared_tests = {
+    {"sharding/parallel/equal_pieces", "tests/sharding/parallel/sequence_parallel_test.cpp"},
     {"sharding/parallel/parallel_style", "tests/sharding/parallel/parallelize_test.cpp"},
     {"verify/pytorch/modules/case_module", "tests/verify/pytorch/modules/module_test.cpp"},
     {"verify/pytorch/modules/case_style", "tests/verify/pytorch/modules/module_test.cpp"},

@@ -2,6 +2,7 @@
 
 #include "core/gradients/families.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/matrices/matrix.h"
@@ -32,8 +33,10 @@ Gradients baddbmm_gradient(const GradientCall& call) {
   Scales scales = scales_of(call.attributes());
   if (call.needs(0)) gradients[0] = summed_to_input(call, 0, scaled_by(g, scales.beta));
   Tensor product = scaled_by(g, scales.alpha);
-  if (call.needs(1)) gradients[1] = bmm(product, transpose(call.input(2), 1, 2));
-  if (call.needs(2)) gradients[2] = bmm(transpose(call.input(1), 1, 2), product);
+  if (call.needs(1))
+    gradients[1] = product_for_input(call, 1, product, transpose(call.input(2), 1, 2));
+  if (call.needs(2))
+    gradients[2] = product_for_input(call, 2, transpose(call.input(1), 1, 2), product);
   return gradients;
 }
 
@@ -48,8 +51,8 @@ Gradients mm_gradient(const GradientCall& call) {
 Gradients bmm_gradient(const GradientCall& call) {
   Gradients gradients(2);
   Tensor g = call.gradient();
-  if (call.needs(0)) gradients[0] = bmm(g, transpose(call.input(1), 1, 2));
-  if (call.needs(1)) gradients[1] = bmm(transpose(call.input(0), 1, 2), g);
+  if (call.needs(0)) gradients[0] = product_for_input(call, 0, g, transpose(call.input(1), 1, 2));
+  if (call.needs(1)) gradients[1] = product_for_input(call, 1, transpose(call.input(0), 1, 2), g);
   return gradients;
 }
 
@@ -57,6 +60,7 @@ Gradients mv_gradient(const GradientCall& call) {
   Gradients gradients(2);
   Tensor g = call.gradient();
   if (call.needs(0)) gradients[0] = outer(g, call.input(1));
+  UnroundedSums scope(call.is_unfinished(1));
   if (call.needs(1)) gradients[1] = mv(t(call.input(0)), g);
   return gradients;
 }
@@ -72,7 +76,7 @@ Gradients dot_gradient(const GradientCall& call) {
 Gradients linear_gradient(const GradientCall& call) {
   Gradients gradients(call.input_count());
   Tensor g = call.gradient(), rows = rows_of(g);
-  if (call.needs(0)) gradients[0] = reshape(mm(rows, call.input(1)), call.input_type(0).shape);
+  if (call.needs(0)) gradients[0] = product_for_input(call, 0, rows, call.input(1));
   if (call.needs(1)) gradients[1] = product_for_input(call, 1, t(rows), rows_of(call.input(0)));
   if (call.needs(2)) gradients[2] = summed_to_input(call, 2, g);
   return gradients;

@@ -8,13 +8,16 @@ namespace simmesh {
 namespace {
 
 Gradients rotary_gradient(const GradientCall& call) {
-  return {rotary_embedding_backward(call.gradient(), call.attributes())};
+  Gradients gradients(call.input_count());
+  Tensor positions = call.has_input(1) ? call.input(1) : Tensor();
+  gradients[0] = rotary_embedding_backward(call.gradient(), positions, call.attributes());
+  return gradients;
 }
 
 }  // namespace
 
 gsl::span<const OpGradient> rotary_gradients() {
-  static const OpGradient gradients[] = {{"rotary_embedding", {rotary_gradient}}};
+  static const OpGradient gradients[] = {{"rotary_embedding", {rotary_gradient, {.inputs = 0b10}}}};
   return gradients;
 }
 

@@ -1,5 +1,8 @@
 #include "core/ops/elementwise/interpolation.h"
 
+#include <cmath>
+#include <type_traits>
+
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise_op.h"
@@ -8,11 +11,20 @@ namespace simmesh {
 
 namespace {
 
+// Floating sums and products are rounded together, as PyTorch's are.
+template <class C>
+C plus_product(C x, C a, C b) {
+  if constexpr (std::is_integral_v<C>)
+    return plus(x, times(a, b));
+  else
+    return std::fma(a, b, x);
+}
+
 // From the end for large weights, so that weight 1 gives the end itself.
 template <class C>
 C interpolated(C start, C end, C weight) {
   bool near_start = (weight < C(0) ? -weight : weight) < C(0.5);
-  return near_start ? start + weight * (end - start) : end - (end - start) * (C(1) - weight);
+  return plus_product(near_start ? start : end, near_start ? weight : weight - C(1), end - start);
 }
 
 const Op lerp_op = pointwise_op({.name = "lerp",
@@ -30,7 +42,7 @@ const Op addcmul_op =
     pointwise_op({.name = "addcmul",
                   .slots = {{"self"}, {"tensor1"}, {"tensor2"}, {"value", false, 1}},
                   .loops = loops<4>([](auto x, auto a, auto b, auto value) {
-                    return plus(x, times(times(value, a), b));
+                    return plus_product(x, times(value, a), b);
                   })});
 
 const Op addcdiv_op =

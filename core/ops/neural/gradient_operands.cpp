@@ -1,6 +1,8 @@
 #include "core/ops/neural/gradient_operands.h"
 
+#include "core/arithmetic/unrounded.h"
 #include "core/ops/call.h"
+#include "core/ops/compute_mode.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {
@@ -14,7 +16,11 @@ const Op gradient_operands_op = {
     },
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          for (std::size_t i = 0; i < inputs.size(); ++i) copy_(outputs[i], inputs[i]);
+          for (std::size_t i = 0; i < inputs.size(); ++i) {
+            copy_(outputs[i], inputs[i]);
+            // What is behind elements ends where somebody may write them.
+            if (!keeps_unrounded() && is_unrounded(outputs[i])) outputs[i].mutable_data();
+          }
         },
     .moves = true,
 };

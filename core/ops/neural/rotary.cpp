@@ -40,7 +40,8 @@ Tensor turned(const Tensor& x, const Tensor& positions, double theta, bool is_in
 
 Tensor all_positions(const Tensor& x) { return arange(x.size(-2), DType::float64); }
 
-// The angles belong to places, so a piece of the rows needs to know where it is: rows are whole.
+// One op, so that its gradient is rounded alike wherever its rows are. Angles belong to places: a
+// piece of the rows needs the positions of its own.
 const Op rotary_op = {
     .name = "rotary_embedding",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
@@ -50,18 +51,20 @@ const Op rotary_op = {
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
           UnroundedSums scope(false);
+          const Tensor& x = inputs[0];
           adopt_(outputs[0],
-                 turned(inputs[0], all_positions(inputs[0]), attributes.get<double>("theta"),
-                        attributes.get<bool>("is_inverse")));
+                 turned(x, inputs.size() > 1 ? inputs[1] : all_positions(x),
+                        attributes.get<double>("theta"), attributes.get<bool>("is_inverse")));
         },
 };
+
+Attributes attributes_of_turn(double theta) { return {{"theta", theta}, {"is_inverse", false}}; }
 
 }  // namespace
 
 Tensor rotary_embedding(const Tensor& x, double theta) {
   check_shape(x);
-  if (x.distribution()) return call_one(rotary_op, {x}, {{"theta", theta}, {"is_inverse", false}});
-  return turned(x, all_positions(x), theta, false);
+  return call_one(rotary_op, {x}, attributes_of_turn(theta));
 }
 
 Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta) {
@@ -70,11 +73,13 @@ Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta) 
     raise(ErrorKind::runtime_error, "rotary_embedding",
           "expected a position for each of {} rows, got the shape {}", x.size(-2),
           to_string(DimSpan(positions.shape())));
-  return turned(x, positions, theta, false);
+  return call_one(rotary_op, {x, positions}, attributes_of_turn(theta));
 }
 
-Tensor rotary_embedding_backward(const Tensor& gradient, Attributes attributes) {
+Tensor rotary_embedding_backward(const Tensor& gradient, const Tensor& positions,
+                                 Attributes attributes) {
   attributes.set("is_inverse", !attributes.get<bool>("is_inverse"));
+  if (positions.is_defined()) return call_one(rotary_op, {gradient, positions}, attributes);
   return call_one(rotary_op, {gradient}, attributes);
 }
 

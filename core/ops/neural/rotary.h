@@ -9,7 +9,7 @@ namespace simmesh {
 // computed in float64 and their sines and cosines rounded to the dtype of x, as Llama does. Raises
 // a RuntimeError for an odd E.
 //
-// Of a distributed tensor it is one op; T and E are then whole on every rank.
+// Of a distributed tensor T and E are whole on every rank.
 Tensor rotary_embedding(const Tensor& x, double theta = 10000.0);
 
 // With positions, a vector of T numbers, row t is turned by its own: what a rank does that holds
@@ -17,7 +17,9 @@ Tensor rotary_embedding(const Tensor& x, double theta = 10000.0);
 Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta = 10000.0);
 
 // rotary_embedding_backward turns a gradient back: what the op with these arguments turned.
-Tensor rotary_embedding_backward(const Tensor& gradient, Attributes attributes);
+// positions are undefined where the op got none.
+Tensor rotary_embedding_backward(const Tensor& gradient, const Tensor& positions,
+                                 Attributes attributes);
 
 // rotary_ops returns the ops of this file.
 gsl::span<const Op* const> rotary_ops();

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
+#include "core/ops/registry/registry.h"
 
 namespace simmesh {
 
@@ -72,13 +74,25 @@ std::vector<Tensor> tensor_split(const Tensor& x, std::int64_t sections, std::in
   return tensor_split(x, DimSpan(indices), dim);
 }
 
-Tensor& transpose_(Tensor& self, std::int64_t dim0, std::int64_t dim1) {
-  return self = transpose(self, dim0, dim1);
+namespace {
+
+// A leaf that became a view would be a leaf no more, and nobody would have its gradient.
+Tensor& become(Tensor& self, const char* name, Tensor view) {
+  if (grad_enabled() && self.tracking()) self.tracking()->check_in_place(*find_op(name));
+  return self = std::move(view);
 }
-Tensor& t_(Tensor& self) { return self = t(self); }
-Tensor& unsqueeze_(Tensor& self, std::int64_t dim) { return self = unsqueeze(self, dim); }
+
+}  // namespace
+
+Tensor& transpose_(Tensor& self, std::int64_t dim0, std::int64_t dim1) {
+  return become(self, "transpose", transpose(self, dim0, dim1));
+}
+Tensor& t_(Tensor& self) { return become(self, "t", t(self)); }
+Tensor& unsqueeze_(Tensor& self, std::int64_t dim) {
+  return become(self, "unsqueeze", unsqueeze(self, dim));
+}
 Tensor& squeeze_(Tensor& self, std::optional<std::int64_t> dim) {
-  return self = dim ? squeeze(self, *dim) : squeeze(self);
+  return become(self, "squeeze", dim ? squeeze(self, *dim) : squeeze(self));
 }
 
 }  // namespace simmesh

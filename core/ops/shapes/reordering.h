@@ -22,6 +22,8 @@ std::vector<Tensor> tensor_split(const Tensor& x, std::int64_t sections, std::in
 std::vector<Tensor> tensor_split(const Tensor& x, DimSpan indices, std::int64_t dim = 0);
 
 // transpose_, t_, unsqueeze_ and squeeze_ let self be the view, also of a distributed tensor.
+// Copies of self keep their shape, and share the elements with it. Of a leaf that requires a
+// gradient they raise a RuntimeError while gradients are recorded.
 Tensor& transpose_(Tensor& self, std::int64_t dim0, std::int64_t dim1);
 Tensor& t_(Tensor& self);
 Tensor& unsqueeze_(Tensor& self, std::int64_t dim);

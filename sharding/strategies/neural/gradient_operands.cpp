@@ -59,20 +59,35 @@ StrategyRows convolution_operand_rows(const StrategyRequest& call) {
   return {unchanged({Shard(batch_dim), Shard(batch_dim)})};
 }
 
+// The gradient of an operation stays split as it is, and what is pending becomes whole; or all is
+// whole, where a dim is too short to be split.
+bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
+  if (request.call.attributes.get<std::string>("of") != "operation") return true;
+  const Placements &given = *request.given[0], &wanted = *candidate.inputs[0];
+  bool is_whole = std::all_of(wanted.begin(), wanted.end(),
+                              [](const Placement& one) { return one.is_replicate(); });
+  return is_whole || std::equal(given.begin(), given.end(), wanted.begin(),
+                                [](const Placement& is, const Placement& becomes) {
+                                  return is.is_pending() ? becomes.is_replicate() : becomes == is;
+                                });
+}
+
 StrategyRows operand_rows(const StrategyRequest& call) {
   const auto& of = call.attributes.get<std::string>("of");
+  if (of == "operation") return kept_dim_rows(call);
   if (of == "nll_loss") return nll_loss_operand_rows(call);
   if (of == "layer_norm") return layer_norm_operand_rows(call);
   if (of == "convolution") return convolution_operand_rows(call);
   raise(ErrorKind::value_error, "gradient_operands",
-        "expected operands of nll_loss, layer_norm or convolution, got those of '{}'", of);
+        "expected operands of nll_loss, layer_norm, convolution or an operation, got those of '{}'",
+        of);
 }
 
 }  // namespace
 
 gsl::span<const OpStrategy> gradient_operand_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"gradient_operands", {.rows = operand_rows, .only_aligns = true}},
+      {"gradient_operands", {.rows = operand_rows, .filter = keeps_splits, .only_aligns = true}},
   };
   return strategies;
 }

@@ -7,12 +7,19 @@ namespace simmesh {
 
 namespace {
 
-// Rows and their elements, the last two dims, are whole. Turning is linear, but each product of an
-// element and a sine is rounded: the parts of a pending sum would be rounded apart.
+// The elements of a row are whole; rows are cut together with their positions, and whole without
+// any. Turning is linear, but each product of an element and a sine is rounded: the parts of a
+// pending sum would be rounded apart.
 StrategyRows turned_rows(const StrategyRequest& call) {
+  bool has_positions = call.inputs.size() > 1;
+  std::int64_t of_rows = std::int64_t(call.inputs[0].shape.size()) - 2;
   StrategyRows rows;
-  for (std::int64_t dim = 0; dim + 2 < std::int64_t(call.inputs[0].shape.size()); ++dim)
-    rows.push_back(common_dim_row(call, dim));
+  for (std::int64_t dim = 0; dim < of_rows; ++dim) {
+    StrategyRow row = common_dim_row(call, dim);
+    if (has_positions) row.inputs[1] = Replicate();
+    rows.push_back(std::move(row));
+  }
+  if (has_positions) rows.push_back(rule({Shard(of_rows), Shard(0)}, Shard(of_rows)));
   return rows;
 }
 

@@ -57,6 +57,20 @@ class PlaceSearch {
     return DTensor(result_, reshape(found.places, result_.local_shape())).as_tensor();
   }
 
+  // PyTorch gathers values and places along one mesh dim after the other. It waits in between only
+  // where gathering along the dim takes a copy: not along the first dim, and not where all dims
+  // before it have one element.
+  std::int64_t gathers_of_unwaited() const {
+    if (reduced_.size() == 1) {
+      DimSpan before = DimSpan(x_.local().shape()).first(std::size_t(reduced_[0]));
+      if (element_count(before) != 1) return 0;
+    }
+    const Placements& lists = x_.placements();
+    auto gathered = std::count_if(lists.begin(), lists.end(),
+                                  [this](const Placement& one) { return is_reduced(one); });
+    return gathered == 0 ? 0 : 2 * (gathered - 1);
+  }
+
  private:
   // Nothing pending, and shards in their common order.
   static DTensor settled(const DTensor& x) {
@@ -160,12 +174,13 @@ class PlaceSearch {
   DTensorSpec result_;
 };
 
-void observe(const OpCall& call, const Tensor& result) {
+void observe(const OpCall& call, const PlaceSearch& search, const Tensor& result) {
   Placements given = DTensor::of(call.inputs[0]).placements();
   DispatchScope::emit({.op = call.op,
                        .given = {given},
                        .used = {given},
-                       .outputs = {DTensor::of(result).placements()}});
+                       .outputs = {DTensor::of(result).placements()},
+                       .gathers_of_unwaited = search.gathers_of_unwaited()});
 }
 
 }  // namespace
@@ -190,8 +205,9 @@ Tensor identities(ReduceOp op, const Shape& shape, DType dtype) {
 
 std::vector<Tensor> place_of_extreme(const OpCall& call, ReduceOp op) {
   infer_types(call.op, types_of(call.inputs), call.attributes);  // raises what is wrong
-  Tensor result = PlaceSearch(call, op).result();
-  if (DispatchScope::is_observed()) observe(call, result);
+  PlaceSearch search(call, op);
+  Tensor result = search.result();
+  if (DispatchScope::is_observed()) observe(call, search, result);
   if (!call.out) return {result};
   const Placements& wanted = DTensor::of(*call.out).placements();
   return {DTensor::of(result).redistribute_local(wanted).as_tensor()};

@@ -54,13 +54,24 @@ ShardingStrategy average() {
       .filter = has_even_shards};
 }
 
+// Where a part of a pending sum is NaN so is the whole, and counts as zero; the other parts alone
+// don't know it. A call whose attribute "passes_pending" is true says that there is none.
+ShardingStrategy sum_without_nans() {
+  return {.rows =
+              [](const StrategyRequest& call) {
+                return combining_rows(call, ReduceOp::sum,
+                                      call.attributes.get_or("passes_pending", false));
+              },
+          .accepts_short_dims = true};
+}
+
 }  // namespace
 
 gsl::span<const OpStrategy> sum_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"sum", combining(ReduceOp::sum)},
       {"mean", average()},
-      {"nansum", combining(ReduceOp::sum)},
+      {"nansum", sum_without_nans()},
       {"prod", combining(ReduceOp::product)},
       {"any", reduction()},
       {"all", reduction()},

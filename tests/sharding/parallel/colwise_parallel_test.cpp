@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/nn/activation.h"
+#include "core/nn/attention.h"
 #include "core/nn/mlp.h"
 #include "sharding/parallel/parallelize.h"
 #include "sharding/parallel/rowwise_parallel.h"
@@ -51,6 +52,33 @@ SIMMESH_TEST(ColwiseParallel, RefusesUnequalPlainPieces, {.mesh = {2}, .schedule
           mesh.get_rank(), mesh.get_rank() == 0 ? 4 : 3));
 }
 INSTANTIATE_TEST_SUITE_P(Worlds, Mlp, ::testing::Values(1, 2, 3, 4, 8));
+
+class SplitAttention : public ::testing::TestWithParam<std::int64_t> {};
+
+// The gradients of queries, keys and values meet in one input, whose sum has no part that is
+// rounded alone; turning them by their position rounds as it does where all heads are.
+SIMMESH_TEST_P(SplitAttention, HasTheBitsOfOneDevice,
+               {.mesh = {GetParam()}, .schedules = 5, .arithmetic = Arithmetic::exact()}) {
+  for (std::int64_t kv_heads : {8, 4})
+    for (bool is_local : {true, false}) {
+      nn::Attention::Options options{
+          .width = 16, .heads = 8, .kv_heads = kv_heads, .rotary_theta = 10000.0};
+      nn::Attention spread(options), single(options);
+      for (nn::Attention* module : {&spread, &single}) {
+        std::uint64_t seed = 100;
+        nn::StateDict values = module->state_dict();
+        for (auto& [name, tensor] : values)
+          tensor = formula(tensor.shape(), {.rule = Rule::unit, .seed = ++seed});
+        module->load_state_dict(values);
+      }
+      parallelize(
+          spread, mesh,
+          {{"w[qkv]", ColwiseParallel{.use_local_output = is_local}}, {"wo", RowwiseParallel()}});
+      expect_same_run(spread, single, formula({2, 5, 16}, {.rule = Rule::unit, .seed = 1}),
+                      formula({2, 5, 16}, {.rule = Rule::unit, .seed = 2}));
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Worlds, SplitAttention, ::testing::Values(1, 2, 4));
 
 // Another module than a layer is split along a dim that means something else there.
 SIMMESH_TEST(ColwiseParallel, RefusesOtherModules, {.mesh = {2}, .schedules = 2}) {

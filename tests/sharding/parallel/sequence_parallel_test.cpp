@@ -1,5 +1,8 @@
 #include "sharding/parallel/sequence_parallel.h"
 
+#include <gmock/gmock.h>
+
+#include "core/engine/world.h"
 #include "core/nn/normalization.h"
 #include "core/ops/reductions/sums.h"
 #include "sharding/parallel/parallelize.h"
@@ -26,6 +29,29 @@ SIMMESH_TEST(SequenceParallel, GradientsAreSumsOverTheSequence,
   backward(expected, {.gradients = {upstream}});
   for (const char* name : {"weight", "bias"})
     EXPECT_SAME_BITS(whole(grad_of(spread.parameter(name))), grad_of(single.parameter(name)));
+}
+
+// A rank whose part of the sequence is shorter takes the whole for another one than the others do,
+// and a later gather fails where nobody knows why.
+TEST(SequenceParallel, RefusesUnequalPlainPieces) {
+  for (const char* schedule : {"fifo", "seeded:1", "pct:3"}) {
+    World world({.ranks = 2, .schedule = Schedule::parse(schedule)});
+    Outcome outcome = world.run([](Rank& rank) {
+      DeviceMesh mesh = init_device_mesh({2}, {"tp"});
+      nn::LayerNorm norm({.width = 4});
+      parallelize(norm, mesh, SequenceParallel());
+      norm(numbers({2, 3, 4}, 1));
+      norm(numbers({2, rank.id() == 0 ? 4 : 3, 4}, 1));
+    });
+    ASSERT_FALSE(outcome.ok());
+    std::int64_t last = outcome.failure->rank, own = last == 0 ? 4 : 3;
+    EXPECT_THAT(
+        outcome.failure->message,
+        ::testing::HasSubstr(fmt::format(
+            "[sharding/parallelize] rank {}: a module takes plain pieces for equal shards "
+            "S(1) on all 2 ranks; expected the shape [2, {}, 4] as on rank {}, got [2, {}, 4]",
+            last, 7 - own, 1 - last, own)));
+  }
 }
 
 }  // namespace

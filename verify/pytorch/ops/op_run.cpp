@@ -121,11 +121,14 @@ void run_op(const OpCase& in, const OpRunOptions& options, Rank& rank, OpRun& ru
   {
     DispatchScope scope([&](const DispatchedOp& op) {
       run.forward.push_back({op.op.name, in_order_of_arguments(op, op.given),
-                             in_order_of_arguments(op, op.used), op.redistribute_cost_us});
+                             in_order_of_arguments(op, op.used), op.redistribute_cost_us,
+                             op.gathers_of_unwaited});
     });
     results = flat(call_python(in.function, in.arguments(inputs)));
   }
   run.comm = tally_since(counted, rank, call_collectives);
+  for (const SeenOp& op : run.forward)
+    if (op.gathers_of_unwaited > 0) run.comm["all_gather"] += op.gathers_of_unwaited;
   run.outputs = results_of(results);
   record(run.outputs, rank);
   if (options.has_gradients) {

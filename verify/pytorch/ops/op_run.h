@@ -15,6 +15,7 @@ struct SeenOp {
   std::string name;
   DispatchedOp::PlacementsOfTensors given, used;
   double redistribute_cost_us = 0;
+  std::int64_t gathers_of_unwaited = 0;
 };
 
 // OpRun is what one rank found.
@@ -24,7 +25,7 @@ struct OpRun {
 
   std::vector<ActualResult> outputs;
   std::vector<ActualResult> gradients;  // of each input that one is asked for
-  CollectiveTally comm, comm_backward;
+  CollectiveTally comm, comm_backward;  // as the recorder counted (see DispatchedOp)
   std::vector<SeenOp> forward;
   // What bringing the inputs to the recorded placements costs; nothing where it can't be priced.
   std::optional<double> recorded_cost_us;

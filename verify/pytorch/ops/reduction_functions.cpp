@@ -3,7 +3,9 @@
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/matrices/diagonals.h"
 #include "core/ops/reductions/logcumsumexp.h"
+#include "core/ops/reductions/reduction_call.h"
 #include "core/ops/reductions/reductions.h"
+#include "core/ops/registry/registry.h"
 #include "core/tensor/scalar_value.h"
 #include "sharding/dtensor.h"
 #include "verify/pytorch/ops/python_functions.h"
@@ -176,7 +178,10 @@ PythonFunctions reduction_functions() {
        prod_call},
       {everywhere("nansum"), PythonSignature("Tensor self, int[]? dim=None, bool keepdim=False"),
        [](PythonCall& call) -> PythonValue {
-         return nansum(call.tensor("self"), call.dims("dim"), call.flag("keepdim"));
+         // PyTorch takes it that no part of a pending sum is NaN.
+         Attributes attributes = reduction_attributes(call.dims("dim"), call.flag("keepdim"));
+         attributes.set("passes_pending", true);
+         return call_one(*find_op("nansum"), {call.tensor("self")}, attributes);
        }},
       selecting(everywhere("any", "default dim dims"), any),
       selecting(everywhere("all", "default dim dims"), all),

@@ -132,6 +132,18 @@ TEST(Pointwise, RoundsSixteenBitsOnce) {
   EXPECT_EQ(to_string(eq(tenth, 0.1)), "bool[1] {true}");
 }
 
+// (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24, whose last bit a float of its own would not hold.
+TEST(Pointwise, RoundsSumAndProductTogether) {
+  float factor = 1 + 0x1p-12f, expected = 0x1p-11f + 0x1p-24f;
+  auto number = [](float value) { return tensor_of<float>({}, {value}); };
+  Tensor sum = addcmul(number(-1), number(factor), number(factor));
+  EXPECT_EQ(sum.values<float>()[0], expected);
+  Tensor between = lerp(number(-1), number(4 * factor - 1), number(factor / 4));
+  EXPECT_EQ(between.values<float>()[0], expected);
+  Tensor near_end = lerp(number(-1 - 4 * factor), number(-1), number(1 + factor / 4));
+  EXPECT_EQ(near_end.values<float>()[0], expected);
+}
+
 TEST(Pointwise, FloatingRemaindersKeepTheirSigns) {
   Tensor x = tensor_of<double>({4}, {-3.5, 3.5, -3.5, 3.5});
   Tensor y = tensor_of<double>({4}, {2, 2, -2, -2});

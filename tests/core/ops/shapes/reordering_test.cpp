@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/autograd/backward.h"
+#include "core/autograd/variable.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "tests/core/ops/kind_raised.h"
 
 namespace simmesh {
@@ -43,6 +47,20 @@ TEST(Reordering, InPlaceFormsBecomeTheView) {
   EXPECT_EQ(shape_of(squeeze_(x, 1)), "[1, 3, 2]");
   EXPECT_EQ(shape_of(squeeze_(x)), "[3, 2]");
   EXPECT_EQ(shape_of(t_(x)), "[2, 3]");
+}
+
+// PyTorch refuses a leaf, and takes what was computed from one.
+TEST(Reordering, InPlaceFormsOfALeafAreRefused) {
+  Tensor x = tensor_of<float>({2, 3}, {0, 1, 2, 3, 4, 5});
+  set_requires_grad(x);
+  EXPECT_EQ(kind_raised([&] { t_(x); }), ErrorKind::runtime_error);
+  EXPECT_EQ(shape_of(x), "[2, 3]");
+  Tensor y = transpose(x * x, 0, 1);
+  t_(y);
+  backward(y, {.gradients = {full({2, 3}, DType::float32, 1)}});
+  EXPECT_EQ(to_string(grad_of(x)), "float32[2, 3] {0, 2, 4, 6, 8, 10}");
+  NoGrad scope;
+  EXPECT_EQ(shape_of(t_(x)), "[3, 2]");
 }
 
 }  // namespace

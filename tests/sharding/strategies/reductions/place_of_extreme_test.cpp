@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/ops/reductions/extremes.h"
+#include "sharding/dispatched_op.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
 namespace simmesh {
@@ -46,6 +47,43 @@ TEST(PlaceOfExtreme, FindsNansOfOtherRanks) {
       EXPECT_EQ(DTensor::of(place).full_tensor().values<std::int64_t>()[0], 2);
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
+}
+
+// How often a call below PyTorch's tensors sees an all-gather beside those that there are: as
+// counted with PyTorch 2.15.0.
+TEST(PlaceOfExtreme, KnowsWhichGathersPyTorchStartsOnUnfinishedOnes) {
+  struct Count {
+    Shape mesh, shape;
+    Placements placements;
+    std::optional<std::int64_t> dim;
+    std::int64_t expected;
+  };
+  const std::vector<Count> counts = {
+      {{2, 3}, {8, 3, 8}, {Shard(0), Shard(1)}, {}, 2},
+      {{2, 3}, {12}, {Shard(0), Shard(0)}, {}, 2},
+      {{2, 3}, {6, 6}, {Shard(0), Shard(0)}, 0, 2},
+      {{2, 3}, {6, 6}, {Shard(0), Shard(0)}, -2, 2},
+      {{2, 3}, {6, 6}, {Shard(1), Shard(1)}, 1, 0},
+      {{2, 3}, {1, 6}, {Shard(1), Shard(1)}, 1, 2},
+      {{2, 3}, {1, 1, 6}, {Shard(2), Shard(2)}, 2, 2},
+      {{2, 3}, {1, 3, 6}, {Shard(2), Shard(2)}, -1, 0},
+      {{2, 2, 3}, {12, 4}, {Shard(0), Shard(1), Shard(0)}, {}, 4},
+      {{2, 2, 3}, {1, 12}, {Shard(1), Shard(1), Shard(1)}, 1, 4},
+      {{2, 3}, {6, 6}, {Partial(ReduceOp::max), Shard(0)}, {}, 0},
+  };
+  for (const Count& count : counts) {
+    World world({.ranks = std::size_t(element_count(count.mesh))});
+    Outcome outcome = world.run([&](Rank&) {
+      DeviceMesh mesh = init_device_mesh(count.mesh);
+      Tensor x = distributed(formula(count.shape, {.rule = Rule::small}), mesh, count.placements);
+      std::int64_t seen = -1;
+      DispatchScope scope([&](const DispatchedOp& op) { seen = op.gathers_of_unwaited; });
+      argmax(x, count.dim);
+      EXPECT_EQ(seen, count.expected)
+          << to_string(count.placements) << " of " << to_string(DimSpan(count.shape));
+    });
+    EXPECT_TRUE(outcome.ok()) << report(outcome);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,10 @@
 #include "core/ops/reductions/sums.h"
 
+#include <limits>
+
+#include "core/ops/call.h"
+#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/registry/registry.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
 namespace simmesh {
@@ -49,6 +54,23 @@ TEST(SumStrategies, ProductsEqualOneDevice) {
 TEST(SumStrategies, SkipsWhatIsNoNumber) {
   expect_whole_bits(
       of_one("nansum", summed_matrix, [](const Tensor& x) { return Outputs{nansum(x, 1)}; }));
+}
+
+// A part of a pending sum that is NaN is one in the whole, where the other parts count for nothing.
+TEST(SumStrategies, SkipsWhatIsNoNumberInAPart) {
+  World world({.ranks = 2});
+  Outcome outcome = world.run([](Rank&) {
+    DeviceMesh mesh = init_device_mesh({2}, {"a"});
+    float nan = std::numeric_limits<float>::quiet_NaN();
+    Tensor whole = tensor_of<float>({2, 3}, {7, nan, 2, nan, nan, 9});
+    Tensor x = distributed(whole, mesh, {pending_sum});
+    EXPECT_TRUE(same_bits(DTensor::of(nansum(x, 1)).full_tensor(), nansum(whole, 1)));
+    Attributes attributes = reduction_attributes(1, false);
+    attributes.set("passes_pending", true);
+    Tensor parts = call_one(*find_op("nansum"), {x}, attributes);
+    EXPECT_EQ(to_string(DTensor::of(parts).placements()), "P(sum)");
+  });
+  EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
 }  // namespace

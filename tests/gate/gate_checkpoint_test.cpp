@@ -80,6 +80,7 @@ TEST(GateCheckpoint, EveryFormIsSavedInTheBackground) {
       std::string text = resume_gate(from, fsdp, small_transformer);
       text.insert(text.find("save_at"), fmt::format("mode = \"{}\"\n", mode));
       text.insert(text.find("steps = 4"), "micro_batches = 2\n");
+      text.replace(text.find("batch = 12"), 10, "batch = 24");
       GateResult result = run_gate(gate_from_text(text, "resume.toml"));
       std::vector<std::string> names;
       for (const GateCheck& check : result.checks) {

@@ -6,10 +6,10 @@
 #include "checkpoint/dcp/dcp_metadata.h"
 #include "checkpoint/dcp/torch_archive.h"
 #include "checkpoint/dcp/zip_archive.h"
-#include "checkpoint/deepspeed/deepspeed_checkpoint.h"
 #include "checkpoint/hugging_face/hugging_face.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/mapping/mapping.h"
+#include "checkpoint/open.h"
 #include "checkpoint/read_tensor.h"
 #include "checkpoint/safetensors/header.h"
 #include "checkpoint/store/directory_store.h"
@@ -153,31 +153,41 @@ HostileReader archived_pickle_reader() {
           }};
 }
 
-// A file of DeepSpeed's, and, with its checksums right, the pickle in one.
-Files deepspeed_files() { return recorded_texts("deepspeed", "_states.pt"); }
+// A file of a checkpoint of DeepSpeed, and, with checksums that are right, the pickle in it.
+struct DeepSpeedFile {
+  std::shared_ptr<MemoryStore> store;
+  std::string path, text;
 
-std::function<void()> reading_deepspeed(const std::string& text) {
-  static const std::shared_ptr<MemoryStore> store = copy_of("deepspeed/z3_bf16_w3_frozen_tied");
-  static const DeepSpeedFiles files = *find_deepspeed_files(*store, "m");
-  replace(*store, joined(files.folder, files.model[1]), text);
-  replace(*store, joined(files.folder, files.optimizer[0]), text);
-  return [] { read_all(*store, files.folder, read_deepspeed(*store, files)); };
+  DeepSpeedFile(const std::string& run, const std::string& file)
+      : store(copy_of("deepspeed/" + run)),
+        path("m/global_step3/" + file),
+        text(testing::text_of(read_file(*store, path, 1 << 20))) {}
+
+  std::function<void()> reading(const std::string& changed) const {
+    replace(*store, path, changed);
+    return [store = store] {
+      OpenCheckpoint opened = open({store, "m"});
+      read_all(*store, opened.folder, opened.catalog);
+    };
+  }
+};
+
+HostileReader deepspeed_reader(const std::string& run, const std::string& file) {
+  DeepSpeedFile whole(run, file);
+  return {"DeepSpeed's " + file, {whole.text}, [whole](const std::string& text) {
+            return whole.reading(text);
+          }};
 }
 
-HostileReader deepspeed_reader() {
-  return {"a file of DeepSpeed", deepspeed_files(), reading_deepspeed};
-}
-
-HostileReader deepspeed_pickle_reader() {
-  Files pickles;
-  for (const std::string& file : deepspeed_files())
-    for (const ZipMember& member : read_zip(testing::bytes_of(file)))
-      if (member.name.ends_with("data.pkl")) pickles.push_back(testing::text_of(member.bytes));
-  return {"a pickle of DeepSpeed", pickles, [](const std::string& text) {
-            std::vector<ZipMember> members = {{"a/data.pkl", testing::bytes_of(text)}};
-            for (int i = 0; i < 8; ++i)
-              members.push_back({fmt::format("a/data/{}", i), std::vector<std::byte>(64)});
-            return reading_deepspeed(testing::text_of(zip_of(members, 64)));
+HostileReader deepspeed_pickle_reader(const std::string& run, const std::string& file) {
+  DeepSpeedFile whole(run, file);
+  std::vector<ZipMember> members = read_zip(testing::bytes_of(whole.text));
+  return {"the pickle in DeepSpeed's " + file,
+          {testing::text_of(members.at(0).bytes)},
+          [whole, members](const std::string& text) {
+            std::vector<ZipMember> changed = members;
+            changed[0].bytes = testing::bytes_of(text);
+            return whole.reading(testing::text_of(zip_of(changed, 64)));
           }};
 }
 
@@ -233,10 +243,23 @@ HostileReader statement_reader() {
 }
 
 std::vector<HostileReader> all_readers() {
-  return {safetensors_reader(),     header_reader(),    index_reader(),
-          shard_reader(),           metadata_reader(),  archive_reader(),
-          manifest_reader(),        commit_reader(),    statement_reader(),
-          archived_pickle_reader(), deepspeed_reader(), deepspeed_pickle_reader()};
+  const std::string flat = "z2_fp32_w3_frozen_tied", cut = "z3_bf16_w3_frozen_tied";
+  return {safetensors_reader(),
+          header_reader(),
+          index_reader(),
+          shard_reader(),
+          metadata_reader(),
+          archive_reader(),
+          manifest_reader(),
+          commit_reader(),
+          statement_reader(),
+          archived_pickle_reader(),
+          deepspeed_reader(flat, "mp_rank_00_model_states.pt"),
+          deepspeed_pickle_reader(flat, "mp_rank_00_model_states.pt"),
+          deepspeed_pickle_reader(flat, "zero_pp_rank_0_mp_rank_00_optim_states.pt"),
+          deepspeed_reader(cut, "bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt"),
+          deepspeed_pickle_reader(cut, "zero_pp_rank_1_mp_rank_00_model_states.pt"),
+          deepspeed_pickle_reader(cut, "bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt")};
 }
 
 // What came of the inputs of one reader.

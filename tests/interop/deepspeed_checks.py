@@ -21,6 +21,7 @@ import torch.multiprocessing as mp
 from deepspeed.utils.zero_to_fp32 import get_fp32_state_dict_from_zero_checkpoint
 from torch import nn
 
+torch.set_num_threads(1)
 STEPS = 3
 
 
@@ -87,7 +88,6 @@ class Net(nn.Module):
 def train(rank, ranks, port, folder, values, special):
     os.environ.update(MASTER_ADDR='127.0.0.1', MASTER_PORT=str(port), RANK=str(rank), LOCAL_RANK=str(rank),
                       WORLD_SIZE=str(ranks))
-    torch.set_num_threads(1)
     deepspeed.init_distributed('gloo', verbose=False)
     torch.manual_seed(5)
     net = Net(special)
@@ -115,7 +115,8 @@ def save(folder, name):
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]
-    mp.spawn(train, (ranks, port, folder, values, special), nprocs=ranks)
+    # Forked ranks don't import everything again.
+    mp.start_processes(train, (ranks, port, folder, values, special), nprocs=ranks, start_method='fork')
 
 
 def named_groups(folder):

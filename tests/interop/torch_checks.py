@@ -22,6 +22,7 @@ from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tenso
 from peer import Checks, expect, expect_same, our_samples, raw_tensor, their_samples
 
 sys.stdout.reconfigure(line_buffering=True)
+torch.set_num_threads(1)
 LAYOUTS = [('rows', (5, 3), (Shard(0), Replicate())), ('columns', (4, 6), (Replicate(), Shard(1))),
            ('both', (6, 5), (Shard(0), Shard(1))), ('twice', (7, 2), (Shard(0), Shard(0))),
            ('few', (1, 4), (Shard(0), Shard(1))), ('none', (0, 3), (Shard(0), Replicate()))]
@@ -45,7 +46,6 @@ def strided(mesh):
 
 def on_rank(rank, world, port, body, arguments):
     os.environ.update(MASTER_ADDR='127.0.0.1', MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(world))
-    torch.set_num_threads(1)
     dist.init_process_group('gloo', rank=rank, world_size=world)
     body(*arguments)
     dist.barrier()
@@ -57,7 +57,8 @@ def on_ranks(world, body, *arguments):
     with socket.socket() as free:
         free.bind(('127.0.0.1', 0))
         port = free.getsockname()[1]
-    mp.spawn(on_rank, (world, port, body, arguments), nprocs=world)
+    # Forked ranks don't import everything again.
+    mp.start_processes(on_rank, (world, port, body, arguments), nprocs=world, start_method='fork')
 
 
 def save_from_ranks(native, shards, consolidated):

@@ -206,13 +206,11 @@ const Measured* measured(const Work& work, const Medium& medium) {
 void show(benchmark::State& state, const Work& work, const Medium& medium,
           Seconds Measured::*figure) {
   const Measured* all = measured(work, medium);
-  for (auto _ : state) {
-    if (!all) {
-      state.SkipWithError("no /dev/shm with room for 3 GiB");
-      return;
-    }
-    state.SetIterationTime((all->*figure).least());
+  if (!all) {
+    state.SkipWithError("no /dev/shm with room for 3 GiB");
+    return;
   }
+  for (auto _ : state) state.SetIterationTime((all->*figure).least());
   double median = (all->*figure).median();
   bool is_bound = work.bytes() >= std::int64_t{1} << 30;
   if (figure == &Measured::save || figure == &Measured::load) {
@@ -226,33 +224,62 @@ void show(benchmark::State& state, const Work& work, const Medium& medium,
   }
 }
 
+void once(benchmark::internal::Benchmark* figure) {
+  figure->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+}
+
 // Saving from and loading to four ranks, beside a plain copy of as many bytes, synced to disk:
 // "of_copy" is the share of its speed, at least 0.8 of 1 GiB; "of_read" the share of the speed of
 // reading the bytes from the page cache; "of_load" how much longer a load takes that cuts along the
 // other dim, at most 1.3 times of 1 GiB.
-void add_figures(const Work& work, const Medium& medium) {
-  const std::pair<const char*, Seconds Measured::*> figures[] = {
-      {"copy", &Measured::copy},
-      {"save", &Measured::save},
-      {"load", &Measured::load},
-      {"load_other_layout", &Measured::other_layout}};
-  for (const auto& figure : figures) {
-    std::string name = fmt::format("checkpoint/{}/{}/{}", figure.first, work.name, medium.name);
-    auto seconds = figure.second;
-    benchmark::RegisterBenchmark(
-        name.c_str(),
-        [&work, &medium, seconds](benchmark::State& state) { show(state, work, medium, seconds); })
-        ->UseManualTime()
-        ->Iterations(1)
-        ->Unit(benchmark::kMillisecond);
-  }
-}
-
-const bool are_added = [] {
-  for (const Medium* medium : {&disk, &memory})
-    for (const Work* work : {&gibibyte, &many}) add_figures(*work, *medium);
-  return true;
-}();
+BENCHMARK_CAPTURE(show, copy, gibibyte, disk, &Measured::copy)
+    ->Name("checkpoint/copy/1GiB/disk")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, save, gibibyte, disk, &Measured::save)
+    ->Name("checkpoint/save/1GiB/disk")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, load, gibibyte, disk, &Measured::load)
+    ->Name("checkpoint/load/1GiB/disk")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, load_other_layout, gibibyte, disk, &Measured::other_layout)
+    ->Name("checkpoint/load_other_layout/1GiB/disk")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, copy, gibibyte, memory, &Measured::copy)
+    ->Name("checkpoint/copy/1GiB/memory")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, save, gibibyte, memory, &Measured::save)
+    ->Name("checkpoint/save/1GiB/memory")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, load, gibibyte, memory, &Measured::load)
+    ->Name("checkpoint/load/1GiB/memory")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, load_other_layout, gibibyte, memory, &Measured::other_layout)
+    ->Name("checkpoint/load_other_layout/1GiB/memory")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, copy, many, disk, &Measured::copy)
+    ->Name("checkpoint/copy/4096_tensors/disk")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, save, many, disk, &Measured::save)
+    ->Name("checkpoint/save/4096_tensors/disk")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, load, many, disk, &Measured::load)
+    ->Name("checkpoint/load/4096_tensors/disk")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, load_other_layout, many, disk, &Measured::other_layout)
+    ->Name("checkpoint/load_other_layout/4096_tensors/disk")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, copy, many, memory, &Measured::copy)
+    ->Name("checkpoint/copy/4096_tensors/memory")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, save, many, memory, &Measured::save)
+    ->Name("checkpoint/save/4096_tensors/memory")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, load, many, memory, &Measured::load)
+    ->Name("checkpoint/load/4096_tensors/memory")
+    ->Apply(once);
+BENCHMARK_CAPTURE(show, load_other_layout, many, memory, &Measured::other_layout)
+    ->Name("checkpoint/load_other_layout/4096_tensors/memory")
+    ->Apply(once);
 
 }  // namespace
 }  // namespace simmesh::checkpoint

@@ -46,7 +46,7 @@ bool EmaOptions::is_due(std::int64_t step, const std::optional<double>& loss) co
 }
 
 EmaState::EmaState(const EmaOptions& options) : options_(options) {
-  MovingAverage(0, {.coefficient = options.decay});
+  MovingAverage refuses_bad_decays(0, {.coefficient = options.decay});
   if (options.interval < 1)
     raise(ErrorKind::value_error, "checkpoint/ema", "expected an interval of at least 1, got {}",
           options.interval);

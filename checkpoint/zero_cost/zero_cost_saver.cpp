@@ -46,7 +46,7 @@ class ZeroCostSaver::Copying {
  public:
   explicit Copying(const ZeroCostOptions& options) : options_(options) {
     Writer::check(options.background);
-    CopySchedule({}, schedule_options());
+    CopySchedule refuses_bad_hooks({}, schedule_options());
     if (options.ema) ema_ = std::make_shared<EmaState>(*options.ema);
   }
 

@@ -10,7 +10,8 @@ namespace simmesh {
 // replicated, and their gradients are pending sums over the ranks.
 //
 // A plain input is taken for the rank's piece of a tensor that is split along sequence_dim; a
-// distributed one is brought there. The output lies as the module leaves it; use_local_output hands
+// distributed one is brought there. Calling the module raises a RuntimeError where the ranks' plain
+// inputs have different shapes. The output lies as the module leaves it; use_local_output hands
 // out the rank's piece as a plain tensor.
 struct SequenceParallel {
   std::int64_t sequence_dim = 1;

@@ -106,7 +106,7 @@ DTensor with_parts(const DTensor& input, const Sharding& target, const TensorTyp
   if (is_whole) return input;
   DTensorSpec spec = input.spec();
   spec.dtype = results[0].dtype;
-  return DTensor(std::move(spec), converted(input.local(), spec.dtype));
+  return DTensor(spec, converted(input.local(), spec.dtype));
 }
 
 void bring_inputs(Inputs& inputs, const Propagation& propagation) {

@@ -5,7 +5,6 @@
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/registry/registry.h"
 
 namespace simmesh {
 
@@ -76,23 +75,27 @@ std::vector<Tensor> tensor_split(const Tensor& x, std::int64_t sections, std::in
 
 namespace {
 
+// What the tape is asked about, which takes any view.
+const Op view_in_place = {.name = "view in place",
+                          .view = [](gsl::span<const Tensor> inputs, const Attributes&) {
+                            return std::vector<Tensor>(inputs.begin(), inputs.end());
+                          }};
+
 // A leaf that became a view would be a leaf no more, and nobody would have its gradient.
-Tensor& become(Tensor& self, const char* name, Tensor view) {
-  if (grad_enabled() && self.tracking()) self.tracking()->check_in_place(*find_op(name));
+Tensor& become(Tensor& self, Tensor view) {
+  if (grad_enabled() && self.tracking()) self.tracking()->check_in_place(view_in_place);
   return self = std::move(view);
 }
 
 }  // namespace
 
 Tensor& transpose_(Tensor& self, std::int64_t dim0, std::int64_t dim1) {
-  return become(self, "transpose", transpose(self, dim0, dim1));
+  return become(self, transpose(self, dim0, dim1));
 }
-Tensor& t_(Tensor& self) { return become(self, "t", t(self)); }
-Tensor& unsqueeze_(Tensor& self, std::int64_t dim) {
-  return become(self, "unsqueeze", unsqueeze(self, dim));
-}
+Tensor& t_(Tensor& self) { return become(self, t(self)); }
+Tensor& unsqueeze_(Tensor& self, std::int64_t dim) { return become(self, unsqueeze(self, dim)); }
 Tensor& squeeze_(Tensor& self, std::optional<std::int64_t> dim) {
-  return become(self, "squeeze", dim ? squeeze(self, *dim) : squeeze(self));
+  return become(self, dim ? squeeze(self, *dim) : squeeze(self));
 }
 
 }  // namespace simmesh

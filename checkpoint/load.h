@@ -17,10 +17,17 @@ struct LoadOptions {
   // checkpoint that the state dict doesn't have are left there. Else both are errors.
   bool allow_missing = false;
   bool allow_unexpected = false;
+  // Whether ranks may read just their own files where nothing has changed; see LoadWay.
+  bool uses_local = true;
 };
+
+// LoadWay is how a load went: from each rank's own files (see load_local), or by a plan of what
+// each rank wants.
+enum class LoadWay : std::uint8_t { planned, local };
 
 // LoadReport is what a load read and left out, on all ranks.
 struct LoadReport {
+  LoadWay way = LoadWay::planned;
   std::vector<std::string> missing, unexpected;
   std::int64_t bytes_needed = 0;  // without what several ranks need
   std::int64_t bytes_read = 0;
@@ -33,7 +40,9 @@ struct LoadReport {
 // load fills the tensors of a state dict from a checkpoint of any format, whatever the layout under
 // which it was saved: every rank of the world calls it, with the same names or those of which it
 // has a part. Each rank gets the boxes it holds; each stored byte is read at most once. Values that
-// are no tensors replace those of the state dict, and go to their on_load.
+// are no tensors replace those of the state dict, and go to their on_load. Where the checkpoint has
+// a parameter's master and the state dict the parameter, or the other way round, one is made from
+// the other (see master_statements), unless a mapping is given.
 //
 // Before anything is loaded, all names are compared: a KeyError lists every name that is missing or
 // unexpected, and every tensor of another shape or dtype. Raises a ValueError that names file,

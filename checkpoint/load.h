@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "checkpoint/load_report.h"
 #include "checkpoint/location.h"
 #include "checkpoint/state_dict.h"
 
@@ -19,22 +19,6 @@ struct LoadOptions {
   bool allow_unexpected = false;
   // Whether ranks may read just their own files where nothing has changed; see LoadWay.
   bool uses_local = true;
-};
-
-// LoadWay is how a load went: from each rank's own files (see load_local), or by a plan of what
-// each rank wants.
-enum class LoadWay : std::uint8_t { planned, local };
-
-// LoadReport is what a load read and left out, on all ranks.
-struct LoadReport {
-  LoadWay way = LoadWay::planned;
-  std::vector<std::string> missing, unexpected;
-  std::int64_t bytes_needed = 0;  // without what several ranks need
-  std::int64_t bytes_read = 0;
-  // read_amplification is what was read for each byte that was needed.
-  double read_amplification() const {
-    return bytes_needed == 0 ? 1.0 : double(bytes_read) / double(bytes_needed);
-  }
 };
 
 // load fills the tensors of a state dict from a checkpoint of any format, whatever the layout under

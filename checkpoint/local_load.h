@@ -3,8 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "checkpoint/load.h"
+#include "checkpoint/load_report.h"
+#include "checkpoint/location.h"
 #include "checkpoint/piece.h"
+#include "checkpoint/state_dict.h"
 #include "collectives/process_group.h"
 
 namespace simmesh::checkpoint {

@@ -303,7 +303,8 @@ class RankWriter {
   void write_local(const StateDict& state) {
     if (std::vector<ChunkToWrite> chunks = replicas(); !chunks.empty()) {
       std::string name = fmt::format("rank_{:05}.replicas.safetensors", rank_);
-      keep_whole(name, write_chunks(name, chunks).file.bytes);
+      std::int64_t bytes = write_chunks(name, chunks).file.bytes;
+      keep_whole(name, read_file(store_, joined(folder_, name), bytes));
     }
     LocalRecord record = {world_, rank_, {"simmesh", {}, {}}};
     for (std::size_t local = 0; local < locals_.size(); ++local) {
@@ -316,13 +317,13 @@ class RankWriter {
       if (state.find(object.name) != nullptr) record.catalog.objects.push_back(object);
     std::string text = local_text(record), name = local_file(rank_);
     write_synced(store_, joined(folder_, name), text);
-    keep_whole(name, std::int64_t(text.size()));
+    keep_whole(name, gsl::as_bytes(gsl::span<const char>(text)));
   }
 
   // Adds a file of which the manifest has one hash.
-  void keep_whole(const std::string& name, std::int64_t bytes) {
-    std::vector<std::byte> all = read_file(store_, joined(folder_, name), bytes);
-    files_.others.push_back({name, bytes, bytes, bits_hash(all)});
+  void keep_whole(const std::string& name, Bytes bytes) {
+    auto count = std::int64_t(bytes.size());
+    files_.others.push_back({name, count, count, bits_hash(bytes)});
   }
 
   Store& store_;

@@ -10,10 +10,10 @@ namespace simmesh::checkpoint {
 // is one checkpoint under one commit either way. A part is a location of its own, so that the model
 // alone can be loaded, inspected, verified, converted or compared:
 //
+//   checkpoint::StateDict state(model.state_dict(), "model.");
 //   checkpoint::save(state, checkpoint::Directory("run/step_10"),
 //                    {.layout = checkpoint::SaveLayout::modular});
-//   checkpoint::load(state, checkpoint::Directory("run/step_10/model_state"),
-//                    {.allow_missing = true});
+//   checkpoint::load(state, checkpoint::Directory("run/step_10/model_state"));
 enum class SaveLayout : std::uint8_t { one_file, modular };
 
 // part_of_name returns the part that a value belongs to, by the first word of its name:

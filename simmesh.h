@@ -6,6 +6,7 @@
 // (core/tensor/eigen_map.h), the fixture for tests (testing/gtest.h).
 
 #include "checkpoint/load.h"
+#include "checkpoint/random_state.h"
 #include "checkpoint/save.h"
 #include "checkpoint/training_state.h"
 #include "collectives/collectives.h"

@@ -4,7 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "checkpoint/fused_buffers.h"
 #include "checkpoint/load.h"
+#include "checkpoint/random_state.h"
 #include "checkpoint/save.h"
 #include "checkpoint/training_state.h"
 #include "collectives/collectives.h"
@@ -14,6 +16,7 @@
 #include "core/engine/stack_arena.h"
 #include "core/engine/world.h"
 #include "core/gradients/families.h"
+#include "core/nn/batch_rows.h"
 #include "core/nn/containers.h"
 #include "core/nn/init.h"
 #include "core/nn/model_node.h"

@@ -7,6 +7,7 @@
 
 #include "checkpoint/async_save.h"
 #include "checkpoint/load.h"
+#include "checkpoint/random_state.h"
 #include "checkpoint/save.h"
 #include "checkpoint/training_state.h"
 #include "checkpoint/zero_cost/zero_cost_saver.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 #include "core/check/bits_hash.h"
 #include "core/check/error.h"
@@ -22,6 +23,15 @@ void replace_synced(Store& store, const std::string& folder, const std::string& 
   write_synced(store, other, text);
   store.rename(other, path);
   store.sync_folder(folder);
+}
+
+// The folders of the manifest's files, below that of the checkpoint.
+std::set<std::string> part_folders(const Manifest& manifest) {
+  std::set<std::string> folders;
+  for (const ManifestFile& file : manifest.files)
+    if (std::size_t slash = file.name.rfind('/'); slash != file.name.npos)
+      folders.insert(file.name.substr(0, slash));
+  return folders;
 }
 
 void remove_checkpoint(Store& store, const std::string& name) {
@@ -78,6 +88,8 @@ CommitRecord Commit::finish(const Manifest& manifest, const CommitOptions& optio
                          bits_hash(gsl::as_bytes(gsl::span<const char>(text.data(), text.size())))};
 
   write_synced(store, joined(staging_, manifest_file), text);
+  for (const std::string& folder : part_folders(manifest))
+    store.sync_folder(joined(staging_, folder));
   store.sync_folder(staging_);
   store.rename(staging_, location_.name);
   is_finished_ = true;

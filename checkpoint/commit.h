@@ -27,9 +27,9 @@ struct CommitOptions {
 //
 //   1. begin       keeps other writers out, and removes what cut-off saves left behind
 //   2.             files are written and synced in the folder staging()
-//   3. finish      writes and syncs the manifest and the folder, renames it, writes the commit
-//                  record under another name and renames it, does the same with the file "latest",
-//                  and then removes checkpoints that are not kept
+//   3. finish      writes and syncs the manifest and the folders, renames staging(), writes the
+//                  commit record under another name and renames it, does the same with the file
+//                  "latest", and then removes checkpoints that are not kept
 //
 // One object does all of it, on one rank; others write their files into the same folder. If it is
 // destroyed before finish, the folder is removed.

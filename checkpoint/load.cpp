@@ -8,9 +8,11 @@
 
 #include "checkpoint/exchange.h"
 #include "checkpoint/fetch.h"
+#include "checkpoint/local_load.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/mapping/load_mapped.h"
 #include "checkpoint/mapping/mapping.h"
+#include "checkpoint/master_weights.h"
 #include "checkpoint/open.h"
 #include "checkpoint/piece.h"
 #include "collectives/collectives.h"
@@ -62,13 +64,18 @@ std::set<std::string> all_names(const StateDict& state, const ProcessGroup& worl
 // Load is the work of one rank.
 class Load {
  public:
-  Load(StateDict& state, const Location& location, const LoadOptions& options)
+  Load(StateDict& state, std::vector<LocalTensor> locals, const Location& location,
+       const LoadOptions& options)
       : state_(state),
         location_(location),
         options_(options),
         world_(ProcessGroup::world()),
         opened_(open_together(location, world_)),
-        mapping_(options.mapping, stored_shapes()) {
+        names_(all_names(state, world_)),
+        mapping_(options.mapping.empty() ? master_statements(state, names_, opened_.catalog)
+                                         : options.mapping,
+                 stored_shapes()),
+        locals_(std::move(locals)) {
     for (std::size_t i = 0; i < opened_.catalog.tensors.size(); ++i)
       places_[opened_.catalog.tensors[i].name] = i;
     for (const StoredObject& object : opened_.catalog.objects) objects_[object.name] = &object;
@@ -100,6 +107,7 @@ class Load {
   const LoadOptions& options_;
   ProcessGroup world_;
   OpenCheckpoint opened_;
+  std::set<std::string> names_;  // that any rank wants
   Mapping mapping_;
   std::map<std::string, std::size_t> places_;
   std::map<std::string, const StoredObject*> objects_;
@@ -148,11 +156,10 @@ void Load::compare() {
     else
       report_.missing.push_back(entry.name);
   }
-  std::set<std::string> names = all_names(state_, world_);
   for (const auto& [name, place] : places_)
-    if (!names.contains(name) && !mapping_.is_used(name)) report_.unexpected.push_back(name);
+    if (!names_.contains(name) && !mapping_.is_used(name)) report_.unexpected.push_back(name);
   for (const auto& [name, object] : objects_)
-    if (!names.contains(name)) report_.unexpected.push_back(name);
+    if (!names_.contains(name)) report_.unexpected.push_back(name);
 }
 
 std::string listed(std::string_view what, const std::vector<std::string>& names) {
@@ -224,7 +231,6 @@ void Load::load_objects() {
 }
 
 LoadReport Load::run() {
-  together(world_, [&] { locals_ = local_tensors(state_); });
   compare();
   together(world_, [&] { refuse_differences(); });
   {
@@ -242,7 +248,12 @@ LoadReport Load::run() {
 }  // namespace
 
 LoadReport load(StateDict& state, const Location& location, const LoadOptions& options) {
-  return Load(state, location, options).run();
+  ProcessGroup world = ProcessGroup::world();
+  std::vector<LocalTensor> locals;
+  together(world, [&] { locals = local_tensors(state); });
+  if (options.uses_local && options.mapping.empty())
+    if (auto report = load_local(state, locals, location, world)) return *report;
+  return Load(state, std::move(locals), location, options).run();
 }
 
 LoadReport load(StateDict&& state, const Location& location, const LoadOptions& options) {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "checkpoint/load_report.h"
 #include "checkpoint/location.h"
 #include "checkpoint/state_dict.h"
 
@@ -17,23 +17,16 @@ struct LoadOptions {
   // checkpoint that the state dict doesn't have are left there. Else both are errors.
   bool allow_missing = false;
   bool allow_unexpected = false;
-};
-
-// LoadReport is what a load read and left out, on all ranks.
-struct LoadReport {
-  std::vector<std::string> missing, unexpected;
-  std::int64_t bytes_needed = 0;  // without what several ranks need
-  std::int64_t bytes_read = 0;
-  // read_amplification is what was read for each byte that was needed.
-  double read_amplification() const {
-    return bytes_needed == 0 ? 1.0 : double(bytes_read) / double(bytes_needed);
-  }
+  // Whether ranks may read just their own files where nothing has changed; see LoadWay.
+  bool uses_local = true;
 };
 
 // load fills the tensors of a state dict from a checkpoint of any format, whatever the layout under
 // which it was saved: every rank of the world calls it, with the same names or those of which it
 // has a part. Each rank gets the boxes it holds; each stored byte is read at most once. Values that
-// are no tensors replace those of the state dict, and go to their on_load.
+// are no tensors replace those of the state dict, and go to their on_load. Where the checkpoint has
+// a parameter's master and the state dict the parameter, or the other way round, one is made from
+// the other (see master_statements), unless a mapping is given.
 //
 // Before anything is loaded, all names are compared: a KeyError lists every name that is missing or
 // unexpected, and every tensor of another shape or dtype. Raises a ValueError that names file,

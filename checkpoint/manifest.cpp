@@ -206,7 +206,6 @@ Catalog catalog_of_json(const Json& json, std::string format) {
   for (const Json& entry : json.at("objects"))
     catalog.objects.push_back(
         {entry.at("name").get<std::string>(), value_of_json(entry.at("value")), {}});
-  check_catalog(catalog);
   return catalog;
 }
 
@@ -226,6 +225,7 @@ Manifest manifest_of_json(const Json& json) {
     manifest.files.push_back(std::move(file));
   }
   manifest.catalog = catalog_of_json(json, "simmesh");
+  check_catalog(manifest.catalog);
   check_places(manifest);
   return manifest;
 }
@@ -263,9 +263,15 @@ std::string catalog_text(const Catalog& catalog) {
   return dumped(json);
 }
 
-Catalog parse_catalog(std::string_view text) {
+Catalog unchecked_catalog(std::string_view text) {
   Json json = parsed(text);
   return catalog_of_json(json, json.at("format").get<std::string>());
+}
+
+Catalog parse_catalog(std::string_view text) {
+  Catalog catalog = unchecked_catalog(text);
+  check_catalog(catalog);
+  return catalog;
 }
 
 Manifest parse_manifest(std::string_view text) {

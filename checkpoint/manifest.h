@@ -46,6 +46,9 @@ JsonValue parse_value(std::string_view text);
 std::string catalog_text(const Catalog& catalog);
 Catalog parse_catalog(std::string_view text);
 
+// unchecked_catalog does so for a catalog that may leave something out.
+Catalog unchecked_catalog(std::string_view text);
+
 // CommitRecord is written last. It holds the hash of the manifest, and so of everything.
 struct CommitRecord {
   std::int64_t number = 1;  // of the checkpoints of a store, in the order of their commits

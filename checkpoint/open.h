@@ -13,7 +13,8 @@ struct OpenCheckpoint {
 
 // open reads what a checkpoint holds, of any format that is known: one of ours, PyTorch's DCP
 // (.metadata), DeepSpeed's (*_states.pt, or a folder whose file `latest` names one), safetensors
-// files of Hugging Face or of DCP, or a single safetensors file. Raises a ValueError for a folder
+// files of Hugging Face or of DCP, or a single safetensors file. Of a part of a modular checkpoint
+// of ours (see SaveLayout) it returns what belongs to the part. Raises a ValueError for a folder
 // that is none of these, and for a broken one.
 OpenCheckpoint open(const Location& location);
 

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
+#include <sstream>
 
 #include "checkpoint/chunk_writer.h"
 #include "checkpoint/exchange.h"
+#include "checkpoint/local_record.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/piece.h"
 #include "checkpoint/rank_plan.h"
@@ -110,6 +112,27 @@ void GlobalPlanner::assign() {
 
 std::string file_name(std::int64_t rank) { return fmt::format("rank_{:05}.safetensors", rank); }
 
+// FilePlan is one file of a rank, and which of the rank's chunks it has.
+struct FilePlan {
+  std::string name;
+  std::vector<std::size_t> chunks;
+};
+
+std::vector<FilePlan> files_of(const GlobalPlan& plan, std::size_t rank, SaveLayout layout) {
+  std::map<std::string, FilePlan> files;
+  for (std::size_t i = 0; i < plan.chunks[rank].size(); ++i) {
+    std::string folder;
+    if (layout == SaveLayout::modular)
+      folder = part_of_name(plan.tensors[plan.chunks[rank][i].tensor].name);
+    FilePlan& file = files[folder];
+    file.name = joined(folder, file_name(std::int64_t(rank)));
+    file.chunks.push_back(i);
+  }
+  std::vector<FilePlan> list;
+  for (auto& [folder, file] : files) list.push_back(std::move(file));
+  return list;
+}
+
 std::string chunk_name(const StoredTensor& tensor, const Box& box) {
   if (box == whole(tensor.shape)) return tensor.name;
   return fmt::format("{}@{}", tensor.name, fmt::join(box.offsets, ","));
@@ -125,7 +148,7 @@ struct WrittenFile {
     return fmt::format("{} {} {} {} {}", file.bytes, file.header_bytes, file.header_hash,
                        fmt::join(begins, " "), fmt::join(hashes, " "));
   }
-  static WrittenFile parse(const std::string& text, std::int64_t rank, std::size_t chunks) {
+  static WrittenFile parse(const std::string& text, const FilePlan& plan) {
     WrittenFile written;
     std::vector<std::uint64_t> numbers;
     for (std::size_t begin = 0; begin < text.size();) {
@@ -133,21 +156,20 @@ struct WrittenFile {
       if (space > begin) numbers.push_back(std::stoull(text.substr(begin, space - begin)));
       begin = space + 1;
     }
-    written.file = {file_name(rank), std::int64_t(numbers[0]), std::int64_t(numbers[1]),
-                    numbers[2]};
-    written.begins.assign(numbers.begin() + 3, numbers.begin() + 3 + std::ptrdiff_t(chunks));
-    written.hashes.assign(numbers.begin() + 3 + std::ptrdiff_t(chunks), numbers.end());
+    auto chunks = std::ptrdiff_t(plan.chunks.size());
+    written.file = {plan.name, std::int64_t(numbers[0]), std::int64_t(numbers[1]), numbers[2]};
+    written.begins.assign(numbers.begin() + 3, numbers.begin() + 3 + chunks);
+    written.hashes.assign(numbers.begin() + 3 + chunks, numbers.end());
     return written;
   }
 };
 
 using OutputFiles = std::vector<std::unique_ptr<OutputFile>>;
 
-// Writes a rank's file, which is to be synced.
-WrittenFile write_file(Store& store, const std::string& folder, std::int64_t rank,
-                       const GlobalPlan& plan, const std::vector<LocalTensor>& locals,
-                       OutputFiles& files) {
-  const std::vector<ChunkToWrite>& chunks = plan.chunks[std::size_t(rank)];
+// Writes some chunks of a rank into a file, which is to be synced.
+WrittenFile write_file(Store& store, const std::string& folder, const std::string& name,
+                       const std::vector<ChunkToWrite>& chunks, const GlobalPlan& plan,
+                       const std::vector<LocalTensor>& locals, OutputFiles& files) {
   std::vector<SafetensorsEntry> entries;
   for (const ChunkToWrite& chunk : chunks) {
     const StoredTensor& tensor = plan.tensors[chunk.tensor];
@@ -158,9 +180,8 @@ WrittenFile write_file(Store& store, const std::string& folder, std::int64_t ran
   written.begins.resize(chunks.size());
   written.hashes.resize(chunks.size());
   std::vector<std::byte> header = safetensors_header_bytes(layout);
-  written.file = {file_name(rank), layout.file_bytes(), std::int64_t(header.size()),
-                  bits_hash(header)};
-  files.push_back(store.create(joined(folder, written.file.name)));
+  written.file = {name, layout.file_bytes(), std::int64_t(header.size()), bits_hash(header)};
+  files.push_back(store.create(joined(folder, name)));
   ChunkWriter writer(*files.back());
   writer.append(header);
   for (std::size_t i = 0; i < chunks.size(); ++i) {
@@ -173,27 +194,156 @@ WrittenFile write_file(Store& store, const std::string& folder, std::int64_t ran
   return written;
 }
 
-Manifest manifest_of(GlobalPlan plan, const std::vector<std::string>& told) {
+std::vector<ChunkToWrite> some_of(const std::vector<ChunkToWrite>& chunks,
+                                  const std::vector<std::size_t>& indices) {
+  std::vector<ChunkToWrite> some;
+  for (std::size_t index : indices) some.push_back(chunks[index]);
+  return some;
+}
+
+// RankFiles is what a rank tells of all its files, one line for each.
+struct RankFiles {
+  std::vector<WrittenFile> tensors;  // as files_of lists them
+  std::vector<ManifestFile> others;  // of a local resume
+
+  std::string text() const {
+    std::string text;
+    for (const WrittenFile& file : tensors) text += file.text() + "\n";
+    for (const ManifestFile& file : others)
+      text +=
+          fmt::format("{} {} {} {}\n", file.name, file.bytes, file.header_bytes, file.header_hash);
+    return text;
+  }
+  static RankFiles parse(const std::string& text, const std::vector<FilePlan>& plans) {
+    RankFiles files;
+    std::istringstream lines(text);
+    std::string line;
+    for (const FilePlan& plan : plans) {
+      std::getline(lines, line);
+      files.tensors.push_back(WrittenFile::parse(line, plan));
+    }
+    for (ManifestFile file;
+         lines >> file.name >> file.bytes >> file.header_bytes >> file.header_hash;)
+      files.others.push_back(file);
+    return files;
+  }
+};
+
+StoredChunk stored_chunk(const GlobalPlan& plan, const ChunkToWrite& chunk,
+                         const WrittenFile& written, std::size_t place) {
+  std::int64_t bits = bits_per_element(plan.tensors[chunk.tensor].dtype);
+  return {.box = chunk.box,
+          .file = written.file.name,
+          .begin = written.begins[place],
+          .bytes = chunk.box.element_count() * bits / 8,
+          .hash = written.hashes[place]};
+}
+
+Manifest manifest_of(GlobalPlan plan, const std::vector<std::string>& told, SaveLayout layout) {
   Manifest manifest;
   manifest.world = std::int64_t(told.size());
-  manifest.catalog = {"simmesh", std::move(plan.tensors), std::move(plan.objects)};
+  std::vector<StoredTensor> tensors = plan.tensors;
   for (std::size_t rank = 0; rank < told.size(); ++rank) {
-    const std::vector<ChunkToWrite>& chunks = plan.chunks[rank];
-    if (chunks.empty()) continue;
-    WrittenFile written = WrittenFile::parse(told[rank], std::int64_t(rank), chunks.size());
-    manifest.files.push_back(written.file);
-    for (std::size_t i = 0; i < chunks.size(); ++i) {
-      StoredTensor& tensor = manifest.catalog.tensors[chunks[i].tensor];
-      std::int64_t bytes = chunks[i].box.element_count() * bits_per_element(tensor.dtype) / 8;
-      tensor.chunks.push_back({.box = chunks[i].box,
-                               .file = written.file.name,
-                               .begin = written.begins[i],
-                               .bytes = bytes,
-                               .hash = written.hashes[i]});
+    std::vector<FilePlan> plans = files_of(plan, rank, layout);
+    RankFiles files = RankFiles::parse(told[rank], plans);
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      manifest.files.push_back(files.tensors[i].file);
+      for (std::size_t place = 0; place < plans[i].chunks.size(); ++place) {
+        const ChunkToWrite& chunk = plan.chunks[rank][plans[i].chunks[place]];
+        tensors[chunk.tensor].chunks.push_back(stored_chunk(plan, chunk, files.tensors[i], place));
+      }
     }
+    manifest.files.insert(manifest.files.end(), files.others.begin(), files.others.end());
   }
+  manifest.catalog = {"simmesh", std::move(tensors), std::move(plan.objects)};
   return manifest;
 }
+
+// RankWriter writes all files of a rank; they are safe after `sync`.
+class RankWriter {
+ public:
+  RankWriter(Store& store, std::string folder, const GlobalPlan& plan,
+             const std::vector<LocalTensor>& locals, const ProcessGroup& group)
+      : store_(store),
+        folder_(std::move(folder)),
+        plan_(plan),
+        locals_(locals),
+        world_(group.size()),
+        rank_(group.rank()) {}
+
+  RankFiles write(const StateDict& state, const SaveOptions& options) {
+    const std::vector<ChunkToWrite>& own = plan_.chunks[std::size_t(rank_)];
+    for (const FilePlan& file : files_of(plan_, std::size_t(rank_), options.layout))
+      files_.tensors.push_back(write_chunks(file.name, some_of(own, file.chunks), written_));
+    if (options.keeps_local) write_local(state);
+    return std::move(files_);
+  }
+
+  void sync() {
+    for (const std::unique_ptr<OutputFile>& file : written_) file->sync();
+    written_.clear();
+  }
+
+ private:
+  WrittenFile write_chunks(const std::string& name, const std::vector<ChunkToWrite>& chunks,
+                           OutputFiles& files) {
+    WrittenFile written = write_file(store_, folder_, name, chunks, plan_, locals_, files);
+    for (std::size_t i = 0; i < chunks.size(); ++i)
+      places_[{chunks[i].local, chunks[i].piece}] = stored_chunk(plan_, chunks[i], written, i);
+    return written;
+  }
+
+  // The boxes of this rank that another one stores.
+  std::vector<ChunkToWrite> replicas() const {
+    std::map<std::string, std::size_t> tensors;
+    for (std::size_t i = 0; i < plan_.tensors.size(); ++i) tensors[plan_.tensors[i].name] = i;
+    std::vector<ChunkToWrite> chunks;
+    for (std::size_t local = 0; local < locals_.size(); ++local)
+      for (std::size_t piece = 0; piece < locals_[local].pieces.size(); ++piece)
+        if (!places_.contains({local, piece}))
+          chunks.push_back(
+              {tensors.at(locals_[local].name), locals_[local].pieces[piece].box, local, piece});
+    return chunks;
+  }
+
+  void write_local(const StateDict& state) {
+    if (std::vector<ChunkToWrite> chunks = replicas(); !chunks.empty()) {
+      std::string name = fmt::format("rank_{:05}.replicas.safetensors", rank_);
+      OutputFiles files;
+      std::int64_t bytes = write_chunks(name, chunks, files).file.bytes;
+      files.back()->sync();
+      files.clear();
+      keep_whole(name, read_file(store_, joined(folder_, name), bytes));
+    }
+    LocalRecord record = {world_, rank_, {"simmesh", {}, {}}};
+    for (std::size_t local = 0; local < locals_.size(); ++local) {
+      const LocalTensor& tensor = locals_[local];
+      record.catalog.tensors.push_back({tensor.name, stored_dtype(tensor.dtype), tensor.shape, {}});
+      for (std::size_t piece = 0; piece < tensor.pieces.size(); ++piece)
+        record.catalog.tensors.back().chunks.push_back(places_.at({local, piece}));
+    }
+    for (const StoredObject& object : plan_.objects)
+      if (state.find(object.name) != nullptr) record.catalog.objects.push_back(object);
+    std::string text = local_text(record), name = local_file(rank_);
+    write_synced(store_, joined(folder_, name), text);
+    keep_whole(name, gsl::as_bytes(gsl::span<const char>(text)));
+  }
+
+  // Adds a file of which the manifest has one hash.
+  void keep_whole(const std::string& name, Bytes bytes) {
+    auto count = std::int64_t(bytes.size());
+    files_.others.push_back({name, count, count, bits_hash(bytes)});
+  }
+
+  Store& store_;
+  std::string folder_;
+  const GlobalPlan& plan_;
+  const std::vector<LocalTensor>& locals_;
+  std::int64_t world_, rank_;
+  OutputFiles written_;
+  RankFiles files_;
+  std::map<std::pair<std::size_t, std::size_t>, StoredChunk> places_;  // by tensor and piece
+};
 
 SaveReport report_of(const GlobalPlan& plan, std::int64_t number) {
   SaveReport report = {.number = number};
@@ -227,21 +377,16 @@ SaveReport save(const StateDict& state, const Location& location, const SaveOpti
   });
   std::string folder = broadcast_object(commit ? commit->staging() : "", 0, world);
   std::string told;
-  OutputFiles written;
-  together(world, [&] {
-    if (!plan.chunks[std::size_t(rank)].empty())
-      told = write_file(*location.store, folder, rank, plan, locals, written).text();
-  });
+  RankWriter writer(*location.store, folder, plan, locals, world);
+  together(world, [&] { told = writer.write(state, options).text(); });
   // While a rank waits for its disk, the others' bytes are on their way too.
-  together(world, [&] {
-    for (const std::unique_ptr<OutputFile>& file : written) file->sync();
-    written.clear();
-  });
+  together(world, [&] { writer.sync(); });
   std::vector<std::string> files = all_gather_text(told, world);
   std::string number;
   together(world, [&] {
     if (rank == 0)
-      number = std::to_string(commit->finish(manifest_of(plan, files), options.commit).number);
+      number = std::to_string(
+          commit->finish(manifest_of(plan, files, options.layout), options.commit).number);
   });
   return report_of(plan, std::stoll(broadcast_object(number, 0, world)));
 }

@@ -146,6 +146,16 @@ void add_scheduler(StateDict& state, zero::LrScheduler& scheduler) {
 
 }  // namespace
 
+void add_scheduler(StateDict& state, optim::Scheduler& scheduler) {
+  optim::Scheduler::State now = scheduler.state();
+  std::vector<double> numbers = {double(now.steps)};
+  numbers.insert(numbers.end(), now.initial.begin(), now.initial.end());
+  state.add("scheduler", list_of(numbers), [&scheduler](const JsonValue& value) {
+    std::vector<double> loaded = numbers_of("scheduler", value);
+    scheduler.load_state({std::int64_t(loaded[0]), {loaded.begin() + 1, loaded.end()}});
+  });
+}
+
 StateDict state_dict(zero::Engine& engine) {
   StateDict state;
   std::vector<zero::MasterShard> shards = engine.master_shards();

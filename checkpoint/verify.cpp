@@ -31,14 +31,18 @@ void verify_chunks(const Store& store, const OpenCheckpoint& opened,
       keep_error(problems, [&] { read_chunk(store, opened.folder, tensor, chunk); });
 }
 
-// Files of a checkpoint of ours: their sizes, their headers, and that there are no others.
-void verify_files(const Location& location, const Manifest& manifest,
+// Files of a checkpoint of ours that lies in a folder, or of that part of it which the location is:
+// their sizes, their headers, and that there are no others.
+void verify_files(const Location& location, const std::string& folder,
                   std::vector<std::string>& problems) {
   const Store& store = *location.store;
-  std::set<std::string> expected = {manifest_file, commit_file};
+  Manifest manifest = read_manifest(store, folder);
+  std::string below = location.name.empty() ? "" : location.name + "/";
+  std::set<std::string> expected = {joined(folder, manifest_file), joined(folder, commit_file)};
   for (const ManifestFile& file : manifest.files) {
-    expected.insert(file.name);
-    std::string path = joined(location.name, file.name);
+    std::string path = joined(folder, file.name);
+    if (!path.starts_with(below)) continue;
+    expected.insert(path);
     std::optional<std::int64_t> size = store.size(path);
     if (size != file.bytes) {
       problems.push_back(fmt::format("{}: {}, expected {} bytes", joined(store.name(), path),
@@ -53,9 +57,9 @@ void verify_files(const Location& location, const Manifest& manifest,
                                      joined(store.name(), path), file.header_bytes));
   }
   for (const std::string& file : store.files(location.name))
-    if (!expected.contains(file))
-      problems.push_back(fmt::format("{}: not a file of the checkpoint",
-                                     joined(store.name(), joined(location.name, file))));
+    if (std::string path = joined(location.name, file); !expected.contains(path))
+      problems.push_back(
+          fmt::format("{}: not a file of the checkpoint", joined(store.name(), path)));
 }
 
 }  // namespace
@@ -64,8 +68,7 @@ std::vector<std::string> verify(const Location& location) {
   std::vector<std::string> problems;
   keep_error(problems, [&] {
     OpenCheckpoint opened = open(location);
-    if (opened.catalog.format == "simmesh")
-      verify_files(location, read_manifest(*location.store, location.name), problems);
+    if (opened.catalog.format == "simmesh") verify_files(location, opened.folder, problems);
     if (opened.catalog.format == "deepspeed")
       problems = deepspeed_problems(*location.store,
                                     *find_deepspeed_files(*location.store, opened.folder));

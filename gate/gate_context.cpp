@@ -43,6 +43,8 @@ GateContext read_gate_context(GateTable& table, const GateLayout& layout,
   context.style.order = read_word(table, "order", orders);
   table.finish();
   if (!has_kind(model, "attention")) table.reject("mesh", "a model with attention");
+  if (has_kind(model, "dropout"))
+    table.reject("mesh", "a model without dropout, which draws for whole sequences");
   if (has_capacity(model)) table.reject("mesh", "experts without a capacity");
   return context;
 }

@@ -82,6 +82,7 @@ void add_sizes(Table& table, const GateModel& model) {
   table.add("layers", model.layers);
   table.add("width", model.width);
   if (model.kind != ModelKind::linear_stack) table.add("hidden", model.hidden);
+  if (model.kind != ModelKind::linear_stack) table.add("dropout", number(model.dropout));
   if (model.kind == ModelKind::mlp) table.add("out", model.out);
   if (!model.has_blocks()) table.add("bias", model.bias);
   if (model.kind == ModelKind::mlp || model.kind == ModelKind::transformer)
@@ -91,6 +92,7 @@ void add_sizes(Table& table, const GateModel& model) {
   table.add("vocabulary", model.vocabulary);
   table.add("causal", model.causal);
   table.word("norm", model.norm);
+  table.add("tied_head", model.tied_head);
   if (model.kind != ModelKind::moe) return;
   table.add("experts", model.experts);
   table.add("top_k", model.top_k);
@@ -111,6 +113,7 @@ std::string data_text(const GateFile& gate) {
   table.word("rule", to_string(gate.data.rule));
   table.add("seed", std::int64_t(gate.data.seed));
   table.add("batch", gate.data.batch);
+  table.add("rows", gate.data.rows);
   if (!gate.model.is_given_by_nodes()) {
     table.add("sequence", gate.data.sequence);
     return table.text();

@@ -96,6 +96,7 @@ void read_data(GateTable& top, GateFile& gate) {
   bool has_tokens = gate.model.has_blocks();
   data.seed = std::uint64_t(table.integer("seed", std::int64_t(data.seed), {0, whole_max}));
   data.batch = table.integer("batch", data.batch, {1, length_max});
+  data.rows = table.integer("rows", data.rows, {0, length_max});
   if (gate.model.is_given_by_nodes()) {
     read_rows_of_nodes(table, gate);
     has_tokens = data.vocabulary > 0;
@@ -112,6 +113,9 @@ void read_data(GateTable& top, GateFile& gate) {
   for (std::int64_t size : data.input) rows_max /= size;
   std::int64_t targets_max = elements_max;
   for (std::int64_t size : data.target) targets_max /= size;
+  if (data.rows > std::min(rows_max, targets_max))
+    table.reject_value("rows", fmt::format("at most {} elements in the data set", elements_max),
+                       std::to_string(data.rows));
   if (data.batch > std::min(rows_max, targets_max) / gate.train.steps)
     table.reject_value("batch", fmt::format("at most {} elements in all steps", elements_max),
                        fmt::format("{} rows in each of {} steps", data.batch, gate.train.steps));
@@ -134,6 +138,15 @@ void check_split(GateTable& top, const GateFile& gate) {
                     fmt::format("key 'expect.same_as': expected rows for each of {} ranks in each "
                                 "of {} micro-batches, got {}",
                                 parts, micro_batches, other.name()));
+  if (gate.checkpoint) {
+    const GateSameAs& other = gate.checkpoint->resume_on;
+    if (std::int64_t parts = other.parallel.parts(other.layout); !gives_rows(gate, parts))
+      top.table("checkpoint")
+          ->reject_value("resume_on",
+                         fmt::format("rows for each of {} ranks in each of {} micro-batches", parts,
+                                     micro_batches),
+                         fmt::format("a batch of {}", gate.data.batch));
+  }
   if (gives_rows(gate, gate.parts())) return;
   auto data = top.table("data");
   const GateTable& blamed = data ? *data : top;
@@ -143,10 +156,13 @@ void check_split(GateTable& top, const GateFile& gate) {
                       fmt::format("{}, which leaves some of them without rows", gate.data.batch));
 }
 
-// What runs on a part of a sequence takes the parts of all ranks to have one length.
-void check_sequence(const GateTable& top, const GateFile& gate) {
+// What runs on a part of a sequence takes the parts of all ranks to have one length, and cuts the
+// head.
+void check_sequence(GateTable& top, const GateFile& gate) {
   auto check = [&](const GateParallel& parallel, const GateLayout& layout) {
     if (!parallel.tensor || !parallel.tensor->form.sequence_parallel) return;
+    if (gate.model.tied_head)
+      top.table("model")->reject("tied_head", "false with tensor.sequence_parallel");
     std::int64_t ranks = layout.shape[layout.index_of(parallel.tensor->mesh)];
     if (gate.data.input.front() % ranks == 0) return;
     top.reject_value(gate.model.is_given_by_nodes() ? "data.input" : "data.sequence",
@@ -157,6 +173,8 @@ void check_sequence(const GateTable& top, const GateFile& gate) {
   };
   check(gate.parallel, gate.mesh);
   for (const GateSameAs& other : gate.expect.same_as) check(other.parallel, other.layout);
+  if (gate.checkpoint)
+    check(gate.checkpoint->resume_on.parallel, gate.checkpoint->resume_on.layout);
 }
 
 void check_model(const GateTable& top, const GateFile& gate) {

@@ -49,13 +49,20 @@ nn::ModelNode linear(std::string name, std::int64_t in, std::int64_t out, bool b
   return leaf(std::move(name), "linear", {{"in", in}, {"out", out}, {"bias", bias}});
 }
 
+void add_dropout(nn::ModelNode& root, std::string name, const GateModel& model) {
+  if (model.dropout > 0)
+    root.children.push_back(leaf(std::move(name), "dropout", {{"p", model.dropout}}));
+}
+
 nn::ModelNode mlp(const GateModel& model) {
   nn::ModelNode root{"", "sequential", {}, {}};
   for (std::int64_t i = 0; i < model.layers; ++i) {
     bool is_last = i + 1 == model.layers;
     root.children.push_back(linear(fmt::format("fc{}", i), i == 0 ? model.width : model.hidden,
                                    is_last ? model.out : model.hidden, model.bias));
-    if (!is_last) root.children.push_back(leaf(fmt::format("act{}", i), model.activation));
+    if (is_last) break;
+    root.children.push_back(leaf(fmt::format("act{}", i), model.activation));
+    add_dropout(root, fmt::format("drop{}", i), model);
   }
   return root;
 }
@@ -96,7 +103,11 @@ nn::ModelNode transformer(const GateModel& model, const ModelUse& use) {
   root.children.push_back(
       leaf("embed", "embedding", {{"num", model.vocabulary}, {"dim", model.width}}));
   root.children.push_back(leaf("pos", "position", {{"len", use.sequence}, {"dim", model.width}}));
-  for (std::int64_t i = 0; i < model.layers; ++i) root.children.push_back(block(model, i, use));
+  add_dropout(root, "drop", model);
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    root.children.push_back(block(model, i, use));
+    add_dropout(root, fmt::format("drop{}", i), model);
+  }
   root.children.push_back(leaf("norm", model.norm, {{"dim", model.width}}));
   root.children.push_back(linear("head", model.width, model.vocabulary, false));
   return root;
@@ -120,6 +131,7 @@ void read_sizes(GateTable& table, GateModel& model) {
     model.activation =
         table.word("activation", model.activation,
                    {"gelu", "gelu_tanh", "identity", "relu", "sigmoid", "silu", "tanh"});
+  model.dropout = table.number("dropout", model.dropout, {0, 0.99});
   if (model.kind == ModelKind::mlp) {
     model.out = table.integer("out", model.out, sizes_range);
     model.bias = table.boolean("bias", model.bias);
@@ -129,6 +141,7 @@ void read_sizes(GateTable& table, GateModel& model) {
   model.vocabulary = table.integer("vocabulary", model.vocabulary, sizes_range);
   model.causal = table.boolean("causal", model.causal);
   model.norm = table.word("norm", model.norm, {"layer_norm", "rms_norm"});
+  model.tied_head = table.boolean("tied_head", model.tied_head);
   if (model.kind != ModelKind::moe) return;
   model.experts = table.integer("experts", model.experts, {1, 1024});
   model.top_k = table.integer("top_k", std::min(model.top_k, model.experts), {1, 1024});
@@ -227,7 +240,8 @@ TrainingModel training_model(const GateModel& model, const ModelUse& use) {
   TrainingModel result;
   result.node = model_node(model, use);
   result.dtype = model.dtype;
-  nn::ModulePtr shapes = nn::build(result.node, {.dtype = model.dtype, .device = nn::Device::meta});
+  if (model.tied_head) result.tied = {{"head.weight", "embed.weight"}};
+  nn::ModulePtr shapes = build_meta_model(result);
   std::int64_t elements = 0;
   for (const auto& [name, parameter] : shapes->named_parameters()) {
     ParameterData data;

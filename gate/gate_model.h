@@ -31,6 +31,8 @@ struct GateModel {
   bool causal = true;
   std::string activation = "gelu";
   std::string norm = "layer_norm";
+  double dropout = 0.0;    // 0: the model has none
+  bool tied_head = false;  // the head has the weights of the embedding
   std::vector<nn::ModelNode> nodes;
   DType dtype = DType::float32;
   Rule init_rule = Rule::unit;

@@ -7,17 +7,20 @@
 #include "collectives/collectives.h"
 #include "core/memory/data_mode.h"
 #include "core/tensor/chunk.h"
+#include "core/tensor/convert.h"
 #include "training/context_form.h"
 #include "training/expert_form.h"
+#include "training/shuffled_rows.h"
 #include "zero/replicate.h"
 
 namespace simmesh {
 
 namespace {
 
-Tensor rows_by_formula(const GateFile& gate, const Shape& row, std::int64_t numbers,
-                       std::uint64_t seed) {
-  Shape shape = {gate.data.batch};
+// A number of rows, of which each has a shape; tokens or classes below a number, or values.
+Tensor rows_by_formula(const GateFile& gate, std::int64_t count, const Shape& row,
+                       std::int64_t numbers, std::uint64_t seed) {
+  Shape shape = {count};
   shape.insert(shape.end(), row.begin(), row.end());
   Formula data{.rule = gate.data.rule, .seed = seed, .dtype = gate.model.dtype};
   if (numbers > 0) {
@@ -30,12 +33,36 @@ Tensor rows_by_formula(const GateFile& gate, const Shape& row, std::int64_t numb
   return formula(shape, data);
 }
 
+Batch batch_by_formula(const GateFile& gate, std::int64_t count, std::uint64_t seed) {
+  const GateData& data = gate.data;
+  return {rows_by_formula(gate, count, data.input, data.vocabulary, seed),
+          rows_by_formula(gate, count, data.target, data.classes, seed + 1)};
+}
+
+Tensor taken_rows(const Tensor& all, const std::vector<std::int64_t>& rows) {
+  Shape shape = all.shape();
+  shape[0] = std::int64_t(rows.size());
+  Tensor taken = empty(shape, all.dtype());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Tensor row = taken.narrow({0, std::int64_t(i), 1});
+    copy_(row, all.narrow({0, rows[i], 1}));
+  }
+  return taken;
+}
+
 std::vector<Batch> steps_of(const GateFile& gate) {
   std::vector<Batch> steps;
+  if (gate.data.rows == 0) {
+    for (std::int64_t step = 0; step < gate.train.steps; ++step)
+      steps.push_back(
+          batch_by_formula(gate, gate.data.batch, gate.data.seed + 2 * std::uint64_t(step)));
+    return steps;
+  }
+  Batch all = batch_by_formula(gate, gate.data.rows, gate.data.seed);
+  ShuffledRows rows({.rows = gate.data.rows, .seed = gate.data.seed});
   for (std::int64_t step = 0; step < gate.train.steps; ++step) {
-    std::uint64_t seed = gate.data.seed + 2 * std::uint64_t(step);
-    steps.push_back({rows_by_formula(gate, gate.data.input, gate.data.vocabulary, seed),
-                     rows_by_formula(gate, gate.data.target, gate.data.classes, seed + 1)});
+    std::vector<std::int64_t> taken = rows.next(gate.data.batch);
+    steps.push_back({taken_rows(all.input, taken), taken_rows(all.target, taken)});
   }
   return steps;
 }

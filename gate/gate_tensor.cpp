@@ -28,6 +28,17 @@ void check_heads(const GateTable& table, const nn::ModelNode& node, std::int64_t
   for (const nn::ModelNode& child : node.children) check_heads(table, child, ranks);
 }
 
+// Between the layers of a pair each rank has columns, of which dropout would not know the place.
+bool drops_columns(const nn::ModelNode& node) {
+  bool is_between = false;
+  for (const nn::ModelNode& child : node.children) {
+    if (child.name == "fc1") is_between = true;
+    if (child.name == "fc2") is_between = false;
+    if (drops_columns(child) || (is_between && has_kind(child, "dropout"))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 GateTensor read_gate_tensor(GateTable& table, const GateLayout& layout,
@@ -40,6 +51,8 @@ GateTensor read_gate_tensor(GateTable& table, const GateLayout& layout,
   nn::ModulePtr shapes = nn::build(model, {.device = nn::Device::meta});
   if (tensor_plan(*shapes, {}).empty())
     table.reject("mesh", "a model with attention, or with layers fc1 and fc2");
+  if (drops_columns(model))
+    table.reject("mesh", "a model without dropout between fc1 and fc2, which are cut");
   bool has_plain_blocks = has_kind(model, "block") && !has_kind(model, "moe");
   if (tensor.form.sequence_parallel && !has_plain_blocks)
     table.reject("sequence_parallel", "false for a model without blocks, or with experts");

@@ -2,6 +2,7 @@
 
 #include "core/autograd/variable.h"
 #include "core/nn/attention.h"
+#include "core/nn/dropout.h"
 #include "core/nn/gated_mlp.h"
 #include "core/nn/normalization.h"
 #include "core/ops/compute_mode.h"
@@ -77,6 +78,8 @@ ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor) {
       add_pair({path, {"fc1"}, "fc2"}, tensor, plan);
     else if (tensor.sequence_parallel && is_norm)
       plan.emplace_back(path, SequenceParallel());
+    else if (tensor.sequence_parallel && dynamic_cast<nn::Dropout*>(module))
+      plan.emplace_back(path, SequenceParallel{.use_local_output = true});
   }
   if (!tensor.sequence_parallel) return plan;
   if (has_child(model, "pos"))

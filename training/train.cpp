@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <optional>
 
+#include "checkpoint/random_state.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
 #include "core/engine/rank.h"
+#include "core/nn/batch_rows.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/neural/losses.h"
@@ -18,9 +21,13 @@ namespace simmesh {
 
 namespace {
 
+Chunk rows_of(const Tensor& batch, const ParallelForm& form) {
+  return chunk_of({.size = batch.size(0), .parts = form.parts, .index = form.part});
+}
+
 Tensor part_of(const Tensor& batch, const ParallelForm& form) {
   // The copy charges the rank for its own rows only.
-  Chunk chunk = chunk_of({.size = batch.size(0), .parts = form.parts, .index = form.part});
+  Chunk chunk = rows_of(batch, form);
   Tensor rows = batch.narrow({0, chunk.start, chunk.length});
   return (form.part_of_rows ? form.part_of_rows(rows) : rows).clone();
 }
@@ -84,6 +91,8 @@ void run_micro_batch(nn::Module& model, TrainingEngine& engine, const TrainingTa
                      const ParallelForm& form, const MicroBatch& micro, LossSum& sum) {
   Batch batch = task.batch(micro.step, micro.index);
   Tensor input = part_of(batch.input, form), target = part_of(batch.target, form);
+  std::optional<nn::BatchRows> rows;
+  if (form.parts > 1) rows.emplace(rows_of(batch.input, form), batch.input.size(0));
   Tensor terms = loss_terms(task.loss, model(input), target);
   Tensor loss = div(simmesh::sum(terms), task.terms / form.gradient_divisor);
   if (form.reports) sum.add(terms, loss);
@@ -108,6 +117,13 @@ LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& 
   return sum;
 }
 
+// What a checkpoint of a run holds: the engine's state and the random state.
+checkpoint::StateDict state_of_run(TrainingEngine& engine) {
+  checkpoint::StateDict state = engine.state();
+  checkpoint::add_random_state(state);
+  return state;
+}
+
 }  // namespace
 
 TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
@@ -118,14 +134,14 @@ TrainingResult train(const TrainingTask& task, const ParallelForm& form) {
   TrainingResult result;
   std::vector<LossSum> sums;
   if (form.load) {
-    checkpoint::StateDict state = engine->state();
+    checkpoint::StateDict state = state_of_run(*engine);
     result.first_step = form.load(state);
     engine->state_loaded();
   }
   for (std::int64_t step = result.first_step; step < task.steps; ++step)
     sums.push_back(run_step(*model, *engine, task, form, step, result));
   if (form.save) {
-    checkpoint::StateDict state = engine->state();
+    checkpoint::StateDict state = state_of_run(*engine);
     form.save(state);
   }
   if (form.after_training) form.after_training();

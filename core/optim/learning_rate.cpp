@@ -80,6 +80,15 @@ void Scheduler::step() {
   apply();
 }
 
+void Scheduler::load_state(const State& state) {
+  if (state.initial.size() != initial_.size())
+    raise(ErrorKind::value_error, "optim/scheduler", "expected {} learning rates, got {}",
+          initial_.size(), state.initial.size());
+  steps_ = state.steps;
+  initial_ = state.initial;
+  apply();
+}
+
 void Scheduler::apply() {
   std::vector<double> rates = initial_;
   for (double& value : rates) value *= rate_.factor(steps_);

@@ -58,6 +58,16 @@ class Scheduler {
   void step();
   std::int64_t steps() const { return steps_; }
 
+  // State is what a run has to remember: the steps made, and the rates that the factors multiply.
+  struct State {
+    std::int64_t steps = 0;
+    std::vector<double> initial;
+  };
+  State state() const { return {steps_, initial_}; }
+  // load_state goes on from a state, and sets the rates of its step. Raises a ValueError for
+  // another number of rates than the optimizer has groups.
+  void load_state(const State& state);
+
  private:
   void apply();
 

@@ -18,12 +18,24 @@ using testing::sample_tensors;
 
 constexpr std::int64_t ranks = 2;
 
-void save_round(const std::shared_ptr<Store>& store, std::uint64_t round) {
+// How the checkpoints of a test are arranged.
+struct FaultsCase {
+  const char* name;
+  SaveLayout layout;
+  bool keeps_local;
+};
+
+constexpr FaultsCase faults_cases[] = {{"one file a rank", SaveLayout::one_file, false},
+                                       {"modular, with local records", SaveLayout::modular, true}};
+
+void save_round(const std::shared_ptr<Store>& store, std::uint64_t round,
+                const FaultsCase& one = faults_cases[0]) {
   World world({.ranks = std::size_t(ranks)});
   auto outcome = world.run([&](Rank&) {
     DeviceMesh mesh = init_device_mesh({ranks});
     Location location = {store, "round_" + std::to_string(round)};
-    save(sample_state(mesh, sample_tensors(Shard(0)), round), location, {.commit = {.keep = 1}});
+    save(sample_state(mesh, sample_tensors(Shard(0)), round), location,
+         {.commit = {.keep = 1}, .layout = one.layout, .keeps_local = one.keeps_local});
   });
   (void)outcome;  // what a fault left is looked at below
 }
@@ -46,65 +58,74 @@ std::uint64_t loaded_round(const std::shared_ptr<Store>& store) {
 }
 
 // A store with the checkpoint of round 1, as a machine finds it that was started again.
-MemoryStore with_first_round() {
+MemoryStore with_first_round(const FaultsCase& one = faults_cases[0]) {
   auto store = std::make_shared<MemoryStore>();
-  save_round(store, 1);
+  save_round(store, 1, one);
   return store->stopped(MemoryStore::After::only_synced);
 }
 
-std::int64_t operations_of_a_save() {
-  auto counting = std::make_shared<FaultyStore>(std::make_shared<MemoryStore>(with_first_round()),
-                                                FaultyStore::Plan());
-  save_round(counting, 2);
+std::int64_t operations_of_a_save(const FaultsCase& one) {
+  auto counting = std::make_shared<FaultyStore>(
+      std::make_shared<MemoryStore>(with_first_round(one)), FaultyStore::Plan());
+  save_round(counting, 2, one);
   return counting->operations();
 }
 
-// The machine stops before or after every operation of a save, with whatever the system had written
-// by itself: the checkpoint from before or the new one loads, and a later save succeeds.
-TEST(Faults, StoppingAtEveryOperationLosesNothing) {
-  std::int64_t operations = operations_of_a_save(), old_rounds = 0, new_rounds = 0;
+void expect_stops_lose_nothing(const FaultsCase& one) {
+  std::int64_t operations = operations_of_a_save(one), old_rounds = 0, new_rounds = 0;
   ASSERT_GT(operations, 10);
   for (auto fault : {FaultyStore::Fault::stop_before, FaultyStore::Fault::stop_after})
     for (std::int64_t operation = 1; operation <= operations; ++operation) {
-      auto memory = std::make_shared<MemoryStore>(with_first_round());
-      save_round(std::make_shared<FaultyStore>(memory, FaultyStore::Plan{fault, operation}), 2);
+      auto memory = std::make_shared<MemoryStore>(with_first_round(one));
+      save_round(std::make_shared<FaultyStore>(memory, FaultyStore::Plan{fault, operation}), 2,
+                 one);
       for (auto after : {MemoryStore::After::only_synced, MemoryStore::After::everything,
                          MemoryStore::After::half_of_each_file}) {
         auto left = std::make_shared<MemoryStore>(memory->stopped(after));
         std::uint64_t round = loaded_round(left);
-        ASSERT_TRUE(round == 1 || round == 2) << "operation " << operation;
+        ASSERT_TRUE(round == 1 || round == 2) << one.name << ", operation " << operation;
         ++(round == 1 ? old_rounds : new_rounds);
-        save_round(left, 3);
-        ASSERT_EQ(loaded_round(left), 3u) << "operation " << operation;
+        save_round(left, 3, one);
+        ASSERT_EQ(loaded_round(left), 3u) << one.name << ", operation " << operation;
       }
     }
   EXPECT_GT(old_rounds, 0);
   EXPECT_GT(new_rounds, 0);
   std::printf(
-      "%lld stops of a save of %lld operations: the old checkpoint %lld times, the new one "
+      "%s: %lld stops of a save of %lld operations: the old checkpoint %lld times, the new one "
       "%lld times\n",
-      static_cast<long long>(6 * operations), static_cast<long long>(operations),
+      one.name, static_cast<long long>(6 * operations), static_cast<long long>(operations),
       static_cast<long long>(old_rounds), static_cast<long long>(new_rounds));
+}
+
+// The machine stops before or after every operation of a save, with whatever the system had written
+// by itself: the checkpoint from before or the new one loads, and a later save succeeds.
+TEST(Faults, StoppingAtEveryOperationLosesNothing) {
+  for (const FaultsCase& one : faults_cases) expect_stops_lose_nothing(one);
+}
+
+void expect_failures_lose_nothing(const FaultsCase& one) {
+  std::int64_t operations = operations_of_a_save(one), errors = 0;
+  for (auto fault :
+       {FaultyStore::Fault::fail, FaultyStore::Fault::short_write, FaultyStore::Fault::disk_full})
+    for (std::int64_t operation = 1; operation <= operations; ++operation) {
+      auto memory = std::make_shared<MemoryStore>(with_first_round(one));
+      auto faulty = std::make_shared<FaultyStore>(memory, FaultyStore::Plan{fault, operation});
+      save_round(faulty, 2, one);
+      std::uint64_t round = loaded_round(memory);
+      ASSERT_TRUE(round == 1 || round == 2) << one.name << ": " << faulty->log().back();
+      errors += round == 1;
+      save_round(memory, 3, one);
+      ASSERT_EQ(loaded_round(memory), 3u) << one.name << ": " << faulty->log().back();
+    }
+  EXPECT_GT(errors, 0);
+  std::printf("%s: %lld failing operations, after %lld of which the old checkpoint is the latest\n",
+              one.name, static_cast<long long>(3 * operations), static_cast<long long>(errors));
 }
 
 // An operation fails, writes half, or finds the disk full: the program goes on and has an error.
 TEST(Faults, FailingOperationsLoseNothing) {
-  std::int64_t operations = operations_of_a_save(), errors = 0;
-  for (auto fault :
-       {FaultyStore::Fault::fail, FaultyStore::Fault::short_write, FaultyStore::Fault::disk_full})
-    for (std::int64_t operation = 1; operation <= operations; ++operation) {
-      auto memory = std::make_shared<MemoryStore>(with_first_round());
-      auto faulty = std::make_shared<FaultyStore>(memory, FaultyStore::Plan{fault, operation});
-      save_round(faulty, 2);
-      std::uint64_t round = loaded_round(memory);
-      ASSERT_TRUE(round == 1 || round == 2) << faulty->log().back();
-      errors += round == 1;
-      save_round(memory, 3);
-      ASSERT_EQ(loaded_round(memory), 3u) << faulty->log().back();
-    }
-  EXPECT_GT(errors, 0);
-  std::printf("%lld failing operations, after %lld of which the old checkpoint is the latest\n",
-              static_cast<long long>(3 * operations), static_cast<long long>(errors));
+  for (const FaultsCase& one : faults_cases) expect_failures_lose_nothing(one);
 }
 
 // Loads a checkpoint that is not what was saved, and returns what it says.
@@ -118,8 +139,8 @@ std::string refusal(const std::shared_ptr<Store>& store, const std::string& name
   return outcome.ok() ? "" : report(outcome);
 }
 
-TEST(Faults, EveryFlippedBitIsFound) {
-  MemoryStore saved = with_first_round();
+void expect_flips_are_found(const FaultsCase& one) {
+  MemoryStore saved = with_first_round(one);
   std::int64_t flips = 0;
   for (const std::string& file : saved.files("round_1"))
     for (std::int64_t byte = 0; byte < *saved.size("round_1/" + file); ++byte) {
@@ -130,7 +151,11 @@ TEST(Faults, EveryFlippedBitIsFound) {
       EXPECT_THAT(problems[0], ::testing::HasSubstr(file));
       ++flips;
     }
-  std::printf("%lld flipped bits, all found\n", static_cast<long long>(flips));
+  std::printf("%s: %lld flipped bits, all found\n", one.name, static_cast<long long>(flips));
+}
+
+TEST(Faults, EveryFlippedBitIsFound) {
+  for (const FaultsCase& one : faults_cases) expect_flips_are_found(one);
 }
 
 // A load looks only at what it reads, and reads nothing that is corrupt.

@@ -12,6 +12,7 @@
 #include "core/ops/reductions/sums.h"
 #include "core/optim/adam.h"
 #include "core/optim/sgd.h"
+#include "core/tensor/convert.h"
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
 #include "tests/checkpoint/worlds.h"
@@ -77,6 +78,29 @@ TEST(TrainingState, GoesOnWithSavedState) {
   });
 }
 
+// A scheduler goes on where the saved one was.
+TEST(TrainingState, KeepsAScheduler) {
+  Location location = {std::make_shared<MemoryStore>(), "state"};
+  testing::run_world(1, [&] {
+    nn::Linear model({.in = 3, .out = 2}), other({.in = 3, .out = 2});
+    optim::AdamW adam(model.parameters(), {.lr = 0.5}), fresh(other.parameters(), {.lr = 0.1});
+    auto rate = optim::LearningRate::linear({.steps = 5});
+    optim::Scheduler scheduler(adam, rate), resumed(fresh, rate);
+    for (int step = 0; step < 3; ++step) scheduler.step();
+    auto state_of = [](nn::Module& module, optim::Optimizer& optimizer, optim::Scheduler& of) {
+      StateDict state = state_dict(module, optimizer);
+      add_scheduler(state, of);
+      return state;
+    };
+    save(state_of(model, adam, scheduler), location);
+    load(state_of(other, fresh, resumed), location);
+    EXPECT_EQ(resumed.steps(), 3);
+    scheduler.step();
+    resumed.step();
+    EXPECT_EQ(fresh.learning_rates(), adam.learning_rates());
+  });
+}
+
 zero::Engine engine_of(nn::Module& model, int stage) {
   zero::Config config;
   config.bf16.enabled = true;
@@ -120,6 +144,45 @@ TEST(TrainingState, EveryStageLoadsEveryOther2921) {
           loaded.emplace_back(tensor.data(), tensor.data() + tensor.bytes());
         if (first.empty()) first = loaded;
         EXPECT_EQ(loaded, first) << from << " to " << to;
+      });
+  }
+}
+
+// What is rebuilt from a master isn't there twice, in any stage.
+TEST(TrainingState, LeavesOutParametersThatHaveMasters) {
+  for (int stage : {0, 1, 2, 3})
+    testing::run_world(2, [&] {
+      nn::Linear model({.in = 3, .out = 2});
+      zero::Engine engine = engine_of(model, stage);
+      for (const std::string& name : names_in(state_dict(engine)))
+        EXPECT_FALSE(name.starts_with("model.")) << name;
+    });
+}
+
+// The masters of every stage are enough for a model of 16 bits that has none, such as one for
+// inference, and the other way round; parameters of 32 bits under mixed precision are masters.
+TEST(TrainingState, MastersAreEnoughForOtherModels) {
+  for (int stage : {0, 1, 2, 3}) {
+    Location location = {std::make_shared<MemoryStore>(), "state"};
+    Tensor master;
+    testing::run_world(2, [&] {
+      nn::Linear model({.in = 3, .out = 2});
+      zero::Engine engine = engine_of(model, stage);
+      engine.backward(sum(engine(engine_input())));
+      engine.step();
+      save(state_dict(engine), location, {.layout = SaveLayout::modular});
+      Tensor whole = engine.safe_get_full_fp32_param("weight");
+      if (this_rank().id() == 0) master = whole.clone();
+    });
+    for (DType dtype : {DType::bfloat16, DType::float32})
+      testing::run_world(3, [&] {
+        nn::Linear model({.in = 3, .out = 2});
+        model.to(dtype);
+        StateDict state;
+        for (const auto& [name, parameter] : model.named_parameters())
+          state.add("model." + name, parameter);
+        load(state, {location.store, "state/master_weight"});
+        EXPECT_SAME_BITS(model.parameter("weight"), converted(master, dtype));
       });
   }
 }

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "checkpoint/async_save.h"
+#include "checkpoint/fused_buffers.h"
 #include "checkpoint/load.h"
+#include "checkpoint/random_state.h"
 #include "checkpoint/save.h"
 #include "checkpoint/training_state.h"
 #include "checkpoint/zero_cost/staged_state.h"
@@ -18,6 +20,7 @@
 #include "core/engine/stack_arena.h"
 #include "core/engine/world.h"
 #include "core/gradients/families.h"
+#include "core/nn/batch_rows.h"
 #include "core/nn/containers.h"
 #include "core/nn/init.h"
 #include "core/nn/model_node.h"

@@ -56,6 +56,40 @@ TEST(GateModel, ChecksPointsItsBlocks) {
   EXPECT_FALSE(has_kind(node, "moe"));
 }
 
+// Dropout stands behind activations, positions and blocks; a tied head has no weights of its own.
+TEST(GateModel, HasDropoutAndATiedHead) {
+  auto kinds_of = [](const std::string& text) {
+    GateFile gate = gate_from_text(text, "g");
+    std::vector<std::string> names;
+    for (const nn::ModelNode& node : model_node(gate.model, gate.model_use()).children)
+      names.push_back(node.name);
+    return names;
+  };
+  using ::testing::ElementsAre;
+  EXPECT_THAT(kinds_of("[model]\nkind = \"mlp\"\ndropout = 0.5\n"),
+              ElementsAre("fc0", "act0", "drop0", "fc1"));
+  EXPECT_THAT(kinds_of("[model]\nkind = \"transformer\"\nlayers = 1\ndropout = 0.5\n"),
+              ElementsAre("embed", "pos", "drop", "block0", "drop0", "norm", "head"));
+  TrainingModel tied = model_of("[model]\nkind = \"transformer\"\ntied_head = true\n");
+  EXPECT_THAT(names_of(tied), ::testing::Not(::testing::Contains("head.weight")));
+  EXPECT_EQ(tied.tied.size(), 1u);
+  auto refused = [](const std::string& text) {
+    try {
+      gate_from_text(text, "g");
+    } catch (const BadGate& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refused("[model]\nkind = \"transformer\"\ntied_head = true\n[mesh]\nshape = [2]\n"
+                      "[parallel]\ntensor = { sequence_parallel = true }\n"),
+              ::testing::HasSubstr("tied_head': expected false with tensor.sequence_parallel"));
+  EXPECT_THAT(refused("[model]\nkind = \"transformer\"\ndropout = 0.1\n[mesh]\nshape = [2]\n"
+                      "[parallel]\ncontext = {}\n"),
+              ::testing::HasSubstr("expected a model without dropout"));
+  EXPECT_THAT(refused("[model]\nkind = \"mlp\"\ndropout = 1.0\n"), ::testing::HasSubstr("dropout"));
+}
+
 TEST(GateModel, ReadsNodes) {
   GateFile gate = gate_from_text(R"([model]
 nodes = [{ name = "r", kind = "residual", calls = ["a", "a"], children = [

@@ -6,6 +6,7 @@
 #include "core/check/fold_hash.h"
 #include "core/engine/world.h"
 #include "gate/gate_file.h"
+#include "training/shuffled_rows.h"
 
 namespace simmesh {
 namespace {
@@ -51,6 +52,27 @@ std::uint64_t hash_of(const std::string& text, const std::string& schedule) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
   EXPECT_EQ(outcome.live_storages, 0);
   return hash;
+}
+
+// With a data set, steps take its rows in the order of ShuffledRows, from one epoch to the next.
+TEST(GateTask, TakesRowsFromADataSet) {
+  auto batch_of = [](const std::string& data, std::int64_t step) {
+    GateFile gate = gate_from_text("[model]\nwidth = 3\nout = 1\n[train]\nsteps = 4\n" + data, "g");
+    return gate_task(gate).training.batch(step, 0);
+  };
+  Batch all = batch_of("[data]\nbatch = 5\n", 0);
+  ShuffledRows rows({.rows = 5, .seed = 7});
+  for (std::int64_t step = 0; step < 4; ++step) {
+    Batch batch = batch_of("[data]\nbatch = 3\nrows = 5\n", step);
+    std::vector<std::int64_t> taken = rows.next(3);
+    for (std::int64_t i = 0; i < 3; ++i) {
+      std::int64_t row = taken[std::size_t(i)];
+      EXPECT_TRUE(same_bits(batch.input.narrow({0, i, 1}).contiguous(),
+                            all.input.narrow({0, row, 1}).contiguous()));
+      EXPECT_TRUE(same_bits(batch.target.narrow({0, i, 1}).contiguous(),
+                            all.target.narrow({0, row, 1}).contiguous()));
+    }
+  }
 }
 
 // In exact arithmetic neither the number of ranks nor the number of micro-batches changes a bit of

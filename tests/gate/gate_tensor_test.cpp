@@ -49,6 +49,9 @@ TEST(GateTensor, RefusesWhatDoesNotGoTogether) {
       "[data]\nsequence = 4\n[parallel]\ntensor = {}\n",
       "a dim that divides the 4 heads");
   expect_refused("[mesh]\nshape = [2]\n[parallel]\ntensor = {}\n", "a model with attention");
+  expect_refused(
+      "[mesh]\nshape = [2]\n[model]\nlayers = 3\ndropout = 0.5\n[parallel]\ntensor = {}\n",
+      "a model without dropout between fc1 and fc2");
   std::string sequences = tensor_gate("tensor = { sequence_parallel = true }");
   sequences.replace(sequences.find("sequence = 8"), 12, "sequence = 7");
   expect_refused(sequences, "positions that the 4 ranks of tensor.mesh divide");

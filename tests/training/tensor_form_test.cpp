@@ -5,6 +5,7 @@
 #include "core/nn/attention.h"
 #include "core/nn/block.h"
 #include "core/nn/containers.h"
+#include "core/nn/dropout.h"
 #include "core/nn/gated_mlp.h"
 #include "core/nn/mlp.h"
 #include "core/nn/normalization.h"
@@ -41,6 +42,13 @@ TEST(TensorForm, PlansTheLayersOfBlocks) {
   EXPECT_EQ(paths(tensor_plan(*one_block(false), {.sequence_parallel = true})),
             (Paths{"block.norm1", "block.attn.wq", "block.attn.wk", "block.attn.wv", "block.attn",
                    "block.attn.wo", "block.norm2", "block.mlp.fc1", "block.mlp", "block.mlp.fc2"}));
+}
+
+// Dropout that doesn't know which part of a sequence it has draws other numbers than one device.
+TEST(TensorForm, PlansDropoutOnCutSequences) {
+  nn::Sequential model({{"drop", std::make_shared<nn::Dropout>(0.5)}});
+  EXPECT_EQ(paths(tensor_plan(model, {})), Paths());
+  EXPECT_EQ(paths(tensor_plan(model, {.sequence_parallel = true})), Paths{"drop"});
 }
 
 }  // namespace

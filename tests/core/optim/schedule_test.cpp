@@ -37,6 +37,20 @@ TEST(Scheduler, SetsTheRatesOfAllGroups) {
   EXPECT_EQ(sgd.learning_rates(), (std::vector<double>{0.5, 2.0}));
 }
 
+// A scheduler that is made anew goes on with the rates of the one that was saved.
+TEST(Scheduler, GoesOnFromAState) {
+  Tensor a = zeros({1}, DType::float32);
+  Sgd sgd({a}, {.lr = 1.0}), other({a}, {.lr = 3.0});
+  Scheduler scheduler(sgd, LearningRate::exponential(0.5));
+  scheduler.step();
+  Scheduler resumed(other, LearningRate::exponential(0.5));
+  resumed.load_state(scheduler.state());
+  EXPECT_EQ(other.learning_rates(), (std::vector<double>{0.5}));
+  resumed.step();
+  EXPECT_EQ(other.learning_rates(), (std::vector<double>{0.25}));
+  EXPECT_THROW(resumed.load_state({1, {1.0, 2.0}}), Error);
+}
+
 Tensor with_gradient(std::initializer_list<float> gradient) {
   Tensor p = zeros({std::int64_t(gradient.size())}, DType::float32);
   set_requires_grad(p);

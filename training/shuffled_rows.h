@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "checkpoint/state_dict.h"
+
+namespace simmesh {
+
+// ShuffledRows says which rows of a data set each batch has: all rows in turn, in another order in
+// each epoch, with fixed bits. It gives the rows of all ranks together, of which each takes its
+// part, so its place doesn't depend on how many ranks there are: a run that loads the place sees
+// the rows that the run which saved it would have seen, on any mesh.
+//
+//   ShuffledRows rows({.rows = 100, .seed = 7});
+//   std::vector<std::int64_t> batch = rows.next(8);
+class ShuffledRows {
+ public:
+  struct Options {
+    std::int64_t rows = 1;
+    std::uint64_t seed = 0;
+    bool shuffles = true;  // false: ascending in each epoch
+  };
+  // Place is where the next batch begins: after so many rows of an epoch.
+  struct Place {
+    std::int64_t epoch = 0, row = 0;
+
+    bool operator==(const Place&) const = default;
+  };
+
+  // Raises a ValueError for a data set without rows.
+  explicit ShuffledRows(const Options& options);
+
+  // next returns the rows of the next batch. One that reaches the end of an epoch goes on with the
+  // next epoch.
+  std::vector<std::int64_t> next(std::int64_t count);
+
+  const Options& options() const { return options_; }
+  const Place& place() const { return place_; }
+  // set_place goes on elsewhere. Raises a ValueError for a place that the data set doesn't have.
+  void set_place(const Place& place);
+
+ private:
+  void begin_epoch();
+
+  Options options_;
+  Place place_;
+  std::vector<std::int64_t> order_;  // of the rows in this epoch
+};
+
+// add_data_place adds the place under the name "data", with the rows and the seed: loading those of
+// another data set raises a ValueError. The rows must outlive the state dict.
+void add_data_place(checkpoint::StateDict& state, ShuffledRows& rows);
+
+}  // namespace simmesh

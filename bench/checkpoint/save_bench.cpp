@@ -210,7 +210,7 @@ void show(benchmark::State& state, const Work& work, const Medium& medium,
     state.SkipWithError("no /dev/shm with room for 3 GiB");
     return;
   }
-  for (auto _ : state) state.SetIterationTime((all->*figure).least());
+  while (state.KeepRunning()) state.SetIterationTime((all->*figure).least());
   double median = (all->*figure).median();
   bool is_bound = work.bytes() >= std::int64_t{1} << 30;
   if (figure == &Measured::save || figure == &Measured::load) {

@@ -101,6 +101,13 @@ void run_micro_batch(nn::Module& model, TrainingEngine& engine, const TrainingTa
   engine.backward(loss);
 }
 
+// What a checkpoint of a run holds: the engine's state and the random state.
+checkpoint::StateDict state_of_run(TrainingEngine& engine) {
+  checkpoint::StateDict state = engine.state();
+  checkpoint::add_random_state(state);
+  return state;
+}
+
 LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& task,
                  const ParallelForm& form, std::int64_t step, TrainingResult& result) {
   LossSum sum;
@@ -113,15 +120,8 @@ LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& 
   if (form.after_backward) form.after_backward(model);
   if (form.at_phase) form.at_phase(step, TrainPhase::optimizer);
   engine.step(result);
-  if (form.after_step) form.after_step(step, [&engine] { return engine.state(); });
+  if (form.after_step) form.after_step(step, [&engine] { return state_of_run(engine); });
   return sum;
-}
-
-// What a checkpoint of a run holds: the engine's state and the random state.
-checkpoint::StateDict state_of_run(TrainingEngine& engine) {
-  checkpoint::StateDict state = engine.state();
-  checkpoint::add_random_state(state);
-  return state;
 }
 
 }  // namespace

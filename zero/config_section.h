@@ -33,6 +33,7 @@ struct ConfigKey {
 template <class Section>
 const std::vector<ConfigKey<Section>>& config_keys();
 
+// is_key says whether a section has a key of that name.
 template <class Section>
 bool is_key(std::string_view name) {
   for (const ConfigKey<Section>& key : config_keys<Section>())

@@ -192,7 +192,9 @@ void Traversal::run() {
 // is behind the elements of a part of a leaf's.
 void round_gradients(const Node& node, Gradients& gradients) {
   auto may_go_on = [](const Tensor& one) {
-    return one.is_defined() && (one.distribution() || is_unrounded(one));
+    if (!one.is_defined()) return false;
+    const DistributionPtr& pieces = one.distribution();
+    return pieces ? pieces->is_pending() || is_unrounded(pieces->local_part()) : is_unrounded(one);
   };
   auto joins_sum = [](const Edge& edge) { return edge.node && edge.node->takes_unrounded(); };
   if (std::none_of(gradients.begin(), gradients.end(), may_go_on) || grad_enabled() ||

@@ -105,8 +105,11 @@ Gradients OpNode::apply(Gradients gradients) {
                     as_span(needs), as_span(unfinished)}));
 }
 
+// A view that repeats elements adds up their gradients, as an operation does that has them rounded.
 bool OpNode::takes_unrounded() const {
   if (!op_.view && !op_.moves) return false;
+  if (op_.view && element_count(output_types()[0].shape) > element_count(input_types_[0].shape))
+    return false;
   return std::any_of(edges().begin(), edges().end(),
                      [](const Edge& edge) { return edge.node && edge.node->takes_unrounded(); });
 }

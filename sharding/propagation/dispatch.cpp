@@ -163,21 +163,9 @@ void distribute(std::vector<Tensor>& pieces, const PropagatedCall& known, const 
       pieces[i] = known.outputs[i]->tensor_with_local(std::move(pieces[i]), mask);
 }
 
-// Whether the op goes on, in a scope of UnroundedSums, with the sums behind its inputs. Any other
-// op reads their elements, and those of a pending sum are rounded only when it is added up.
 bool goes_on_unrounded(const OpCall& call) {
-  static constexpr std::string_view names[] = {"add",
-                                               "sum",
-                                               "mean",
-                                               "index_add",
-                                               "scatter_add",
-                                               "slice_backward",
-                                               "index_put",
-                                               "embedding_dense_backward",
-                                               "select_backward",
-                                               "diagonal_backward"};
-  if (call.op.name == "div") return call.inputs.size() == 1;
-  return std::find(std::begin(names), std::end(names), call.op.name) != std::end(names);
+  const ShardingStrategy* strategy = strategy_of(call.op);
+  return strategy && call.inputs.size() <= strategy->goes_on_unrounded;
 }
 
 bool keeps_bits_of(const OpCall& call, const ComputeMode& mode) {

@@ -7,6 +7,11 @@ bool adds_up(const Placement& placement) {
          (placement.reduce_op() == ReduceOp::sum || placement.reduce_op() == ReduceOp::avg);
 }
 
+ShardingStrategy going_on(ShardingStrategy strategy, std::size_t tensors_max) {
+  strategy.goes_on_unrounded = tensors_max;
+  return strategy;
+}
+
 std::shared_ptr<const ShardingStrategy> strategy(StrategyRows rows) {
   return strategy(
       ShardingStrategy{.rows = [rows = std::move(rows)](const StrategyRequest&) { return rows; },

@@ -138,8 +138,17 @@ struct ShardingStrategy {
   // further rows that hold aren't missing.
   bool only_aligns = false;
 
+  // Whether the op, with at most so many tensors, goes on in a scope of UnroundedSums with the sums
+  // behind its inputs. Any other call reads their elements, and those of a pending sum are rounded
+  // only when it is added up.
+  std::size_t goes_on_unrounded = 0;
+
   bool adds_unrounded(std::size_t input) const { return (addends >> input & 1) != 0; }
 };
+
+// going_on returns the strategy of an op that goes on with unrounded sums, with at most so many
+// tensors.
+ShardingStrategy going_on(ShardingStrategy strategy, std::size_t tensors_max = 1000);
 
 // strategy returns what an op of one's own has as its strategy.
 //

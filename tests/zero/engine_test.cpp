@@ -109,7 +109,7 @@ SIMMESH_TEST(ZeroEngine, AGrowingScaleDoesNotChangeTheUpdate, {.mesh = {2}, .sch
         *growing, make_sgd,
         fp16_config(stage, {.enabled = true, .initial_scale_power = 3, .loss_scale_window = 2}),
         ProcessGroup::world());
-    for (std::int64_t step = 0; step < 4; ++step)
+    for (std::int64_t step = 0; step < 5; ++step)
       for (Engine* engine : {&expected, &actual}) {
         engine->backward(loss_of((*engine)(rows(2 * mesh.get_rank(), 2, DType::float16))));
         engine->step();

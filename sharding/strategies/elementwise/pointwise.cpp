@@ -8,11 +8,11 @@ namespace simmesh {
 
 gsl::span<const OpStrategy> pointwise_strategies() {
   static const OpStrategy strategies[] = {
-      {"add", elementwise(additive_rows())},
+      {"add", going_on(elementwise(additive_rows()))},
       {"sub", elementwise(additive_rows())},
       {"rsub", elementwise()},
       {"mul", elementwise(joined({linear_rows(), product_rows()}))},
-      {"div", elementwise(joined({linear_rows(), quotient_rows()}))},
+      {"div", going_on(elementwise(joined({linear_rows(), quotient_rows()})), 1)},
       {"div.Tensor_mode", elementwise()},
       {"remainder", elementwise()},
       {"fmod", elementwise()},

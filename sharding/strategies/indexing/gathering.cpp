@@ -84,7 +84,7 @@ gsl::span<const OpStrategy> gathering_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"embedding",
        {.rows = embedding_rows, .local_attributes = without_padding, .compute = embedded_piece}},
-      {"embedding_dense_backward", {.rows = embedding_backward_rows}},
+      {"embedding_dense_backward", going_on({.rows = embedding_backward_rows})},
       {"gather", {.rows = gather_rows, .compute = gathered_piece}},
       {"index_select", {.rows = index_select_rows}},
       {"one_hot", {.rows = one_hot_rows, .accepts_short_dims = true}},

@@ -94,7 +94,7 @@ StrategyRows index_put_rows(const StrategyRequest& call) {
 gsl::span<const OpStrategy> indexing_strategies() {
   static const std::vector<OpStrategy> strategies = {
       {"index", {.rows = index_rows, .takes_list = true}},
-      {"index_put", {.rows = index_put_rows, .takes_list = true}},
+      {"index_put", going_on({.rows = index_put_rows, .takes_list = true})},
   };
   return strategies;
 }

@@ -44,8 +44,10 @@ StrategyRows index_source_rows(const StrategyRequest& call) {
 
 gsl::span<const OpStrategy> scattering_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"scatter", {.rows = scatter_rows}},        {"scatter_add", {.rows = scatter_rows}},
-      {"index_add", {.rows = index_source_rows}}, {"index_copy", {.rows = index_source_rows}},
+      {"scatter", {.rows = scatter_rows}},
+      {"scatter_add", going_on({.rows = scatter_rows})},
+      {"index_add", going_on({.rows = index_source_rows})},
+      {"index_copy", {.rows = index_source_rows}},
       {"index_fill", {.rows = index_fill_rows}},
   };
   return strategies;

@@ -69,8 +69,8 @@ ShardingStrategy sum_without_nans() {
 
 gsl::span<const OpStrategy> sum_strategies() {
   static const std::vector<OpStrategy> strategies = {
-      {"sum", combining(ReduceOp::sum)},
-      {"mean", average()},
+      {"sum", going_on(combining(ReduceOp::sum))},
+      {"mean", going_on(average())},
       {"nansum", sum_without_nans()},
       {"prod", combining(ReduceOp::product)},
       {"any", reduction()},

@@ -66,7 +66,8 @@ void Worker::work(const std::function<void(Rank&)>& body) {
   for (Seat& seat : run_.seats_) {
     RankId id = seat.rank.id();
     if (seat.lane != &lane_ || !runs(run_.options(), id)) continue;
-    launch(id, seat.state == Seat::State::idle ? serve : body);
+    // Other threads may have changed the seat's state already.
+    launch(id, crew_of(run_.options(), id) > 0 ? serve : body);
   }
   drive();
   drain();

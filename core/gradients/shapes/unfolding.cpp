@@ -10,6 +10,7 @@
 #include "core/ops/indexing/scattering.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
+#include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -24,17 +25,21 @@ Places window_places(const Unfold& windows, std::int64_t count) {
   return places;
 }
 
-// The elements at one place of all windows lie step by step in the tensor.
+// The elements at one place of all windows lie step by step in the tensor. Exact sums
+// are rounded once; others are added one place after the other.
 Tensor added_by_places(const Tensor& g, const Unfold& windows, const Shape& shape) {
   std::int64_t count = g.shape()[std::size_t(windows.dim)];
-  Tensor total = new_zeros(g, shape);
+  std::vector<Tensor> terms = {new_zeros(g, shape)};
   for (std::int64_t i = 0; count > 0 && i < windows.size; ++i) {
     SliceRange range = {.dim = windows.dim,
                         .start = i,
                         .end = i + (count - 1) * windows.step + 1,
                         .step = windows.step};
-    total = total + slice_backward(select(g, -1, i), shape, range);
+    terms.push_back(slice_backward(select(g, -1, i), shape, range));
   }
+  if (current_arithmetic().is_exact()) return sum(stack(terms), 0);
+  Tensor total = terms[0];
+  for (std::size_t i = 1; i < terms.size(); ++i) total = total + terms[i];
   return total;
 }
 
@@ -46,7 +51,10 @@ Gradients unfold_gradient(const GradientCall& call) {
                     .step = call.attributes().get<std::int64_t>("step")};
   Tensor g = call.gradient();
   if (shape.empty()) return {reshape(sum(g, 0), shape)};
-  if (g.distribution()) return {added_by_places(g, windows, shape)};
+  if (g.distribution()) {
+    UnroundedSums scope(call.is_unfinished(0));
+    return {added_by_places(g, windows, shape)};
+  }
   Tensor joined = flatten(movedim(g, -1, windows.dim + 1), windows.dim, windows.dim + 1);
   Places places = window_places(windows, call.output_type().shape[std::size_t(windows.dim)]);
   Tensor indices = empty({std::int64_t(places.size())}, DType::int64);

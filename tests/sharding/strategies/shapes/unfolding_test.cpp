@@ -4,6 +4,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/formula.h"
 #include "sharding/dtensor.h"
 #include "testing/gtest.h"
@@ -37,7 +38,7 @@ SIMMESH_TEST(UnfoldingStrategies, GradientsOfOverlappingWindowsAreRoundedOnce,
              {.mesh = {3}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
   Unfold windows = {.dim = 0, .size = 4, .step = 1};
   Tensor values = formula({9, 6}, {.rule = Rule::unit, .seed = 1});
-  Tensor upstream = formula({6, 6, 4}, {.rule = Rule::unit, .seed = 2});
+  Tensor upstream = div(formula({6, 6, 4}, {.rule = Rule::unit, .seed = 2}), 3.0);
   Tensor whole = gradient_of_windows(values, upstream, windows);
   for (const Placement& split :
        {Placement(Shard(0)), Placement(Shard(1)), Placement(Replicate())}) {

@@ -218,7 +218,9 @@ Tensor matmul_batches(const Tensor& a, const Tensor& b) {
   // One matrix on the right takes all rows of the left at once, without copies of it.
   if (b.dim() == 1) return reshape(mv(rows_of(left), b), shape);
   if (b.dim() == 2) return reshape(mm(rows_of(left), b), shape);
-  return reshape(bmm(batched(left, leading), batched(right, leading)), shape);
+  // In this order, whatever the compiler: calls are on the tape, and may move pieces.
+  Tensor lefts = batched(left, leading), rights = batched(right, leading);
+  return reshape(bmm(lefts, rights), shape);
 }
 
 // Products of distributed tensors lie as their parts do, so these are PyTorch's: a batch of one

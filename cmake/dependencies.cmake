@@ -18,7 +18,7 @@ check_cxx_source_compiles("#include <xxh_x86dispatch.h>
 int main() { return int(XXH3_64bits_dispatch(\"\", 0)); }" SIMMESH_XXHASH_DISPATCHES)
 unset(CMAKE_REQUIRED_LIBRARIES)
 
-# The libraries testing and gate exist if their packages do. What this build makes decides which must.
+# The libraries testing, replay, verify and gate exist if their packages do. What this build makes decides which must.
 macro(simmesh_find package is_needed)
   if(${is_needed})
     find_package(${package} ${ARGN} REQUIRED)
@@ -33,6 +33,12 @@ if(SIMMESH_TESTS OR SIMMESH_EXAMPLES)
   set(simmesh_tests_with_gtest ON)
 endif()
 simmesh_find(tomlplusplus simmesh_needs_all)
+simmesh_find(simdjson simmesh_needs_all)
+simmesh_find(LibArchive simmesh_needs_all)
+simmesh_find(Protobuf simmesh_needs_all)
+if(simdjson_FOUND AND LibArchive_FOUND AND Protobuf_FOUND)
+  set(SIMMESH_READS_TRACES ON)
+endif()
 simmesh_find(GTest simmesh_tests_with_gtest)
 if(SIMMESH_COMMAND)
   find_package(CLI11 REQUIRED)

@@ -1,0 +1,30 @@
+#include "replay/trace/execution_trace.h"
+
+#include <algorithm>
+
+namespace simmesh::replay {
+
+const TraceNode* ExecutionTrace::find(std::int64_t id) const {
+  auto place =
+      std::lower_bound(nodes.begin(), nodes.end(), id,
+                       [](const TraceNode& node, std::int64_t key) { return node.id < key; });
+  return place != nodes.end() && place->id == id ? &*place : nullptr;
+}
+
+bool is_communication(const ExecutionTrace& trace, const TraceNode& node) {
+  return trace.text(node.name) == "record_param_comms";
+}
+
+std::int64_t end_bytes(const ExecutionTrace& trace, const TraceTensor& tensor, bool uses_strides) {
+  if (!uses_strides || !tensor.strides)
+    return (tensor.offset + tensor.elements) * tensor.item_bytes;
+  if (tensor.elements == 0) return tensor.offset * tensor.item_bytes;
+  gsl::span<const std::int64_t> shape = trace.numbers_in(tensor.shape);
+  gsl::span<const std::int64_t> strides = trace.numbers_in(*tensor.strides);
+  std::int64_t last = tensor.offset;
+  for (std::size_t dim = 0; dim < std::min(shape.size(), strides.size()); ++dim)
+    last += (shape[dim] - 1) * strides[dim];
+  return (last + 1) * tensor.item_bytes;
+}
+
+}  // namespace simmesh::replay

@@ -177,7 +177,8 @@ std::vector<CollectiveCall> RankReplay::calls_of(std::uint32_t step,
                                                  gsl::span<const Tensor> inputs) {
   const ProgramStep& what = rank_.steps[step];
   auto members = program_.groups[what.group].members.size();
-  CollectiveCall call{.root = what.root, .inputs = inputs, .site = site_of(what)};
+  CollectiveCall call{
+      .root = what.root, .inputs = inputs, .input_splits = {}, .output_splits = {}, .site = site_of(what)};
   auto require_inputs = [&](std::size_t count) {
     if (call.inputs.size() != count)
       raise(ErrorKind::value_error, "replay/run", "{} at {}: expected {} input tensors, got {}",

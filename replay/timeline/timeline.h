@@ -31,6 +31,8 @@ struct TimelineSpan {
   std::int64_t event_index = -1;
 
   double length_us() const { return end_us - begin_us; }
+  // Whether the device does it: compute, communication or a copy.
+  bool is_of_device() const { return kind < SpanKind::annotation; }
 };
 
 // TimelineComm is what is known about the collective or message of a communication span.

@@ -59,6 +59,7 @@ void add_recorded_computation(const RankProgram& rank, const std::vector<std::op
   }
   if (first_us > last_us) return;
   CommSpan around = span_around(timeline, first_us, last_us);
+  costs.begin_us = around.begin_us;
   double now_us = around.begin_us;
   for (std::uint32_t step = 0; step < rank.steps.size(); ++step) {
     const ProgramStep& what = rank.steps[step];
@@ -137,6 +138,9 @@ JobCosts recorded_costs(const ReplayProgram& program, const JobMeetings& meeting
   for (std::size_t rank = 0; rank < costs.size(); ++rank)
     add_recorded_computation(program.ranks[rank], spans[rank],
                              *timeline.find(program.ranks[rank].rank), costs[rank]);
+  double first_us = std::numeric_limits<double>::infinity();
+  for (const RankCosts& rank : costs) first_us = std::min(first_us, rank.begin_us);
+  for (RankCosts& rank : costs) rank.begin_us -= first_us;
   for (const Meeting& meeting : meetings.collectives) {
     double us = effective_us(program, meeting, spans);
     for (std::size_t member = 0; member < meeting.steps.size(); ++member)

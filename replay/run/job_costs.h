@@ -11,6 +11,7 @@ namespace simmesh::replay {
 
 // RankCosts is how long what a rank does takes, in microseconds of a device.
 struct RankCosts {
+  double begin_us = 0;  // when the rank begins, after the first one
   // By step: what the rank computes before it, beside the operators of its program; and how long
   // the step itself takes: an operator, or a communication from when all of its ranks are ready.
   std::vector<double> before_us;
@@ -46,9 +47,9 @@ CommSpans comm_spans(const ReplayProgram& program, const JobTimeline& timeline);
 // shortest of its spans on any rank, for the others have waited. What a rank computes between two
 // communications is the time from when the program could go on after the first (its end, or its
 // begin where the program doesn't wait for it) to when the second begins, whatever the device did
-// in it; operators cost nothing beside that. What comes before the first communication begins with
-// the step that it is in (or with the rank's first span), and after the last goes on to the end of
-// its step. Raises what comm_spans raises.
+// in it; operators cost nothing beside that. A rank begins with the step that its first communication
+// is in (or with its first span), and computes after the last one to the end of that one's step.
+// Raises what comm_spans raises.
 JobCosts recorded_costs(const ReplayProgram& program, const JobMeetings& meetings,
                         const JobTimeline& timeline);
 

@@ -10,8 +10,9 @@ namespace simmesh::replay {
 
 namespace {
 
-// What a step's operation is labelled with, where it isn't the step itself.
-constexpr int before_steps = -1;
+// What operations are labelled with that are no step: computation beside the program's operators,
+// and the time before a rank begins.
+constexpr int computation = -1, not_begun = -2;
 
 // DeviceLogs writes the log of each rank's device.
 class DeviceLogs {
@@ -99,7 +100,7 @@ void DeviceLogs::write_step(std::size_t rank, std::uint32_t step) {
   const ProgramStep& what = program_.ranks[rank].steps[step];
   if (double us = costs_[rank].before_us[step]; us > 0) {
     log.launch(0, us);
-    log.label(0, {.name = "before", .site = {.file = "", .line = before_steps}});
+    log.label(0, {.name = "before", .site = {.file = "", .line = computation}});
   }
   if (what.kind == ProgramStep::Kind::wait) {
     for (std::uint32_t begun : program_.ranks[rank].indices_in(what.waits))
@@ -121,11 +122,15 @@ void DeviceLogs::write_step(std::size_t rank, std::uint32_t step) {
 void DeviceLogs::write(std::size_t rank) {
   streams_.clear();
   logs_.emplace_back().add_stream("compute");
+  if (double us = costs_[rank].begin_us; us > 0) {
+    logs_[rank].launch(0, us);
+    logs_[rank].label(0, {.name = "begin", .site = {.file = "", .line = not_begun}});
+  }
   const std::vector<ProgramStep>& steps = program_.ranks[rank].steps;
   for (std::uint32_t step = 0; step < steps.size(); ++step) write_step(rank, step);
   if (double us = costs_[rank].after_us; us > 0) {
     logs_[rank].launch(0, us);
-    logs_[rank].label(0, {.name = "after", .site = {.file = "", .line = before_steps}});
+    logs_[rank].label(0, {.name = "after", .site = {.file = "", .line = computation}});
   }
 }
 
@@ -154,7 +159,8 @@ TimelineComm comm_of(const RankProgram& rank, const ReplayProgram& program, std:
 }
 
 RankTimeline timeline_of(const ReplayProgram& program, std::size_t rank,
-                         gsl::span<const OperationSpan> spans, const DeviceReport& report) {
+                         gsl::span<const OperationSpan> spans, double begin_us,
+                         const DeviceReport& report) {
   const RankProgram& what = program.ranks[rank];
   RankTimeline timeline;
   timeline.rank = what.rank;
@@ -163,11 +169,12 @@ RankTimeline timeline_of(const ReplayProgram& program, std::size_t rank,
   std::map<std::uint32_t, std::uint32_t> comm_spans;  // by step
   for (const OperationSpan& span : spans) {
     int step = span.label.site.line;
+    if (step == not_begun) continue;
     TimelineSpan made{.begin_us = span.begin_us,
                       .end_us = span.end_us,
                       .name = timeline.texts.id_of("computation"),
                       .track = span.stream};
-    if (step != before_steps) {
+    if (step != computation) {
       const ProgramStep& of = what.steps[std::size_t(step)];
       made.name = timeline.texts.id_of(what.texts[of.name]);
       if (of.kind == ProgramStep::Kind::communicate) {
@@ -185,7 +192,9 @@ RankTimeline timeline_of(const ReplayProgram& program, std::size_t rank,
     timeline.comms.push_back(std::move(comm));
   }
   timeline.events = timeline.spans.size();
-  timeline.steps.push_back({.name = "replay", .end_us = report.makespan_us});
+  timeline.steps.push_back({.name = "replay",
+                            .begin_us = begin_us,
+                            .end_us = std::max(begin_us, report.makespan_us)});
   sort_spans(timeline);
   return timeline;
 }
@@ -216,7 +225,7 @@ SimulatedJob simulate(const ReplayProgram& program, const JobMeetings& meetings,
     job.timeline.ranks.push_back(timeline_of(
         program, rank, gsl::span(spans).subspan(std::size_t(begin - spans.begin()),
                                                 std::size_t(end - begin)),
-        job.reports[rank]));
+        costs[rank].begin_us, job.reports[rank]));
     begin = end;
   }
   return job;

@@ -13,8 +13,8 @@ struct SimulatedJob {
   std::vector<DeviceReport> reports;  // by rank; without memory
   JobTimeline timeline;
 
-  // step_us returns when the last operation of a rank ends.
-  double step_us(std::size_t rank) const { return reports[rank].makespan_us; }
+  // step_us returns the time from a rank's begin to when its last operation ends.
+  double step_us(std::size_t rank) const { return timeline.ranks[rank].steps[0].length_us(); }
   // is_complete says whether all operations end: not in a job that would hang.
   bool is_complete() const;
 };

@@ -14,7 +14,7 @@ namespace simmesh::replay {
 namespace {
 
 TEST(FitLinks, Dlrm) {
-  ReplayProgram program = testing::recorded_program("dlrm_pytorch_et.tar.gz");
+  ReplayProgram program = samples::recorded_program("dlrm_pytorch_et.tar.gz");
   JobMeetings meetings = meetings_of(program);
   JobTimeline timeline = read_timelines(
       std::vector<std::string>{SIMMESH_SOURCE_DIR "/tests/cases/replay/dlrm_kineto.tar.gz"});

@@ -9,7 +9,7 @@
 #include "replay/job/trace_job.h"
 #include "replay/run/replay_program.h"
 
-namespace simmesh::replay::testing {
+namespace simmesh::replay::samples {
 
 // HandTensor is a contiguous tensor of a trace that is made by hand.
 struct HandTensor {
@@ -140,4 +140,4 @@ class HandJob {
   JobGroups groups_;
 };
 
-}  // namespace simmesh::replay::testing
+}  // namespace simmesh::replay::samples

@@ -7,7 +7,7 @@
 #include "replay/job/trace_job.h"
 #include "replay/run/replay_program.h"
 
-namespace simmesh::replay::testing {
+namespace simmesh::replay::samples {
 
 // recorded_program returns the program of a job among the recorded cases, by its file or folder.
 inline ReplayProgram recorded_program(const std::string& path, const ProgramOptions& options = {}) {
@@ -17,4 +17,4 @@ inline ReplayProgram recorded_program(const std::string& path, const ProgramOpti
   return make_program(job, resolve_groups(job, findings), options);
 }
 
-}  // namespace simmesh::replay::testing
+}  // namespace simmesh::replay::samples

@@ -117,16 +117,15 @@ std::string fault_of(const ProcessGroupRecord& record, const LocalGroups& groups
 void add_records(const RankTrace& rank, std::int64_t world_size, LocalGroups& groups,
                  Findings& findings) {
   for (const ProcessGroupRecord& record : rank.trace.process_groups) {
-    if (std::string fault = fault_of(record, groups); !fault.empty()) {
+    std::int64_t size = record.size > 0 ? record.size : world_size;
+    std::string fault = fault_of(record, groups);
+    if (fault.empty() && !groups.fits(size)) fault = "the groups of the rank have too many members";
+    LocalGroup& group = groups.by_name[record.name];
+    if (fault.empty())
+      group.members = record.ranks.empty() ? consecutive(size) : record.ranks;
+    else
       findings.push_back(error_at("group_record", {.rank = rank.rank, .field = "ranks"},
                                   fmt::format("group '{}': {}", record.name, fault)));
-      if (groups.by_name.contains(record.name)) continue;
-      groups.by_name[record.name] = {};
-      continue;
-    }
-    std::int64_t size = record.size > 0 ? record.size : world_size;
-    groups.by_name[record.name].members =
-        record.ranks.empty() ? consecutive(size) : record.ranks;
   }
 }
 
@@ -151,7 +150,8 @@ void add_described(const RankTrace& rank, std::int64_t world_size, LocalGroups& 
     if (comm_kind(rank.trace.text(comm->name)) == CommKind::wait) continue;
     std::string name = local_name(rank.trace, *comm);
     if (name.empty() || groups.by_name.contains(name)) continue;
-    Members members = described_members(*comm, world_size);
+    Members members;
+    if (groups.fits(comm->group_size)) members = described_members(*comm, world_size);
     if (members.empty())
       findings.push_back(warning_at(
           "unknown_group", {.rank = rank.rank, .node = node.id, .field = "pg_name"},
@@ -173,6 +173,12 @@ bool ByNumber::operator()(const std::string& a, const std::string& b) const {
     return std::tuple(is_other, is_other ? 0 : digits.size(), digits, name);
   };
   return key(a) < key(b);
+}
+
+bool LocalGroups::fits(std::int64_t members) {
+  if (members < 0 || members > members_max - member_count) return false;
+  member_count += members;
+  return true;
 }
 
 std::string local_name(const ExecutionTrace& trace, const TraceComm& comm) {

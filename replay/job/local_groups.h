@@ -15,6 +15,9 @@ namespace simmesh::replay {
 // The largest job that is taken seriously: a figure beyond it is a mistake in the trace.
 inline constexpr std::int64_t world_size_max = std::int64_t(1) << 20;
 
+// The members of all groups of a rank together, beyond which groups have unknown members.
+inline constexpr std::int64_t members_max = std::int64_t(1) << 24;
+
 // ByNumber sorts names of groups: numbers by value, before all other names.
 struct ByNumber {
   bool operator()(const std::string& a, const std::string& b) const;
@@ -31,6 +34,10 @@ struct LocalGroup {
 struct LocalGroups {
   std::map<std::string, LocalGroup, ByNumber> by_name;
   bool has_records = false;
+  std::int64_t member_count = 0;  // of all groups together
+
+  // fits says whether a group of so many ranks more is small enough, and counts it then.
+  bool fits(std::int64_t members);
 };
 
 // local_name returns what a rank calls the group of a communication; empty where it names none.

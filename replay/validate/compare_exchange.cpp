@@ -88,7 +88,8 @@ class ExchangeCheck {
     for (std::int64_t part : split) rows += part;
     std::int64_t row = rows > 0 ? std::int64_t(total / rows) : 0;
     std::vector<std::int64_t> parts;
-    for (std::int64_t part : split) parts.push_back(part * row);
+    for (std::int64_t part : split)
+      parts.push_back(std::int64_t(std::uint64_t(part) * std::uint64_t(row)));
     return Parts(std::move(parts));
   }
 

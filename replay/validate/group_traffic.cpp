@@ -13,7 +13,8 @@ std::set<std::int64_t> unclear_ranks(const Findings& findings) {
   std::set<std::int64_t> ranks;
   for (const Finding& finding : findings)
     if (finding.severity == Severity::error && finding.rank &&
-        (finding.rule == "unknown_group" || finding.rule == "group_membership"))
+        (finding.rule == "unknown_group" || finding.rule == "group_membership" ||
+         finding.rule == "group_identity"))
       ranks.insert(*finding.rank);
   return ranks;
 }

@@ -104,10 +104,9 @@ void check_groups(const TraceJob& job, Findings& findings) {
   Findings found;
   JobGroups groups = resolve_groups(job, found);
   JobView view(job, groups);
-  std::vector<GroupTraffic> each_traffic = group_traffic(view, found);
   check_ranks(job, groups, found);
   CommFaults faults = check_comms(view, found);
-  for (const GroupTraffic& traffic : each_traffic) {
+  for (const GroupTraffic& traffic : group_traffic(view, found)) {
     compare_ranks(view, traffic, faults, found);
     match_messages(view, traffic, found);
   }

@@ -36,15 +36,16 @@ Schema memory_replay_schema() {
   return object(fields);
 }
 
-// The trace of a case is the member of an archive that it names, else that of its rank.
-const replay::ExecutionTrace& trace_of(const RecordedCase& recorded, const replay::TraceJob& job) {
-  if (auto member = recorded.find("member"))
-    for (const replay::RankTrace& rank : job.ranks)
-      if (rank.file.ends_with(":" + member->text())) return rank.trace;
-  if (job.ranks.size() == 1) return job.ranks[0].trace;
-  const replay::RankTrace* rank = job.find(recorded["rank"].integer());
-  if (!rank) recorded["rank"].reject("a rank that has a trace");
-  return rank->trace;
+// The trace of a case is the member that it names, else that of its rank.
+const replay::RankTrace& rank_of(const RecordedCase& recorded, const replay::TraceJob& job) {
+  auto member = recorded.find("member");
+  for (const replay::RankTrace& rank : job.ranks) {
+    std::string_view file = rank.file;
+    if (file.ends_with(".gz")) file.remove_suffix(3);
+    if (member ? file.ends_with(member->text()) : rank.rank == recorded["rank"].integer())
+      return rank;
+  }
+  recorded[member ? "member" : "rank"].reject("one that has a trace");
 }
 
 void compare(const CaseField& recorded, const replay::MemoryPlan& plan, const std::string& prefix,
@@ -70,7 +71,9 @@ void verify_memory_replay(const RecordedCase& recorded, const VerifyOptions&, Ca
   if (!job.findings.empty())
     recorded["rank"].reject(fmt::format("a rank whose trace can be read ({})",
                                         replay::to_string(job.findings.front())));
-  const replay::ExecutionTrace& trace = trace_of(recorded, job);
+  const replay::RankTrace& rank = rank_of(recorded, job);
+  const replay::ExecutionTrace& trace = rank.trace;
+  report.expect_equal("rank", recorded["rank"].integer(), rank.rank);
   replay::MemoryPlanOptions options{.step = std::nullopt, .device = recorded["device"].text()};
   if (CaseField window = recorded["window"]; !window.is_null())
     options.step = std::size_t(window.integer());

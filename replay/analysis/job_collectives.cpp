@@ -76,6 +76,13 @@ const TimelineSpan& span_of(const JobTimeline& job, const CommPart& part) {
   return job.ranks[part.rank].span_of(comm_of(job, part));
 }
 
+const CommPart& last_part(const JobTimeline& job, const JobCollective& collective) {
+  return *std::max_element(collective.parts.begin(), collective.parts.end(),
+                           [&](const CommPart& a, const CommPart& b) {
+                             return span_of(job, a).begin_us < span_of(job, b).begin_us;
+                           });
+}
+
 std::string_view kernel_name(const JobTimeline& job, const CommPart& part) {
   std::string_view name = job.ranks[part.rank].text(span_of(job, part).name);
   return name.substr(0, name.find('('));

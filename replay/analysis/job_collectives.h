@@ -32,6 +32,9 @@ std::vector<JobCollective> job_collectives(const JobTimeline& job);
 const TimelineSpan& span_of(const JobTimeline& job, const CommPart& part);
 const TimelineComm& comm_of(const JobTimeline& job, const CommPart& part);
 
+// last_part returns the part that began last; of several the first one.
+const CommPart& last_part(const JobTimeline& job, const JobCollective& collective);
+
 // kernel_name returns the name of a part's span up to its arguments: "ncclKernel_AllReduce_RING"
 // for "ncclKernel_AllReduce_RING(ncclDevComm*)".
 std::string_view kernel_name(const JobTimeline& job, const CommPart& part);

@@ -10,7 +10,7 @@ namespace simmesh::replay {
 
 namespace {
 
-constexpr std::string_view where = "replay/join_trace";
+constexpr std::string_view join_place = "replay/join_trace";
 
 std::vector<const TraceNode*> comm_nodes(const ExecutionTrace& trace) {
   std::vector<const TraceNode*> nodes;
@@ -57,11 +57,11 @@ void join_trace(JobTimeline& timeline, const TraceJob& job,
   for (RankTimeline& rank : timeline.ranks) {
     const RankTrace* recorded = job.find(rank.rank);
     if (!recorded)
-      raise(ErrorKind::value_error, where, "rank {} has a timeline, expected a trace of it",
+      raise(ErrorKind::value_error, join_place, "rank {} has a timeline, expected a trace of it",
             rank.rank);
     std::vector<const TraceNode*> nodes = comm_nodes(recorded->trace);
     if (nodes.size() != rank.comms.size())
-      raise(ErrorKind::value_error, where,
+      raise(ErrorKind::value_error, join_place,
             "rank {}: expected as many communications in the trace as in the timeline, got {} and "
             "{}",
             rank.rank, nodes.size(), rank.comms.size());

@@ -6,13 +6,6 @@ namespace simmesh::replay {
 
 namespace {
 
-// last_part returns which part began last; of several the first one.
-const CommPart& last_part(const JobTimeline& job, const std::vector<CommPart>& parts) {
-  return *std::max_element(parts.begin(), parts.end(), [&](const CommPart& a, const CommPart& b) {
-    return span_of(job, a).begin_us < span_of(job, b).begin_us;
-  });
-}
-
 CollectiveSkew skew_of(const JobTimeline& job, const JobCollective& collective) {
   CollectiveSkew skew;
   const TimelineSpan& any = span_of(job, collective.parts.front());
@@ -32,7 +25,7 @@ CollectiveSkew skew_of(const JobTimeline& job, const JobCollective& collective) 
                           .length_us = span.length_us(),
                           .wait_us = span.length_us() - skew.shortest_us});
   }
-  const CommPart& last = last_part(job, collective.parts);
+  const CommPart& last = last_part(job, collective);
   skew.last_rank = job.ranks[last.rank].rank;
   skew.start_spread_us = span_of(job, last).begin_us - first_begin;
   skew.end_spread_us = last_end - first_end;
@@ -47,7 +40,7 @@ JobSkew skew_of(const JobTimeline& job, const std::vector<JobCollective>& collec
   skew.caused_wait_us.resize(job.ranks.size());
   for (const JobCollective& collective : collectives) {
     CollectiveSkew one = skew_of(job, collective);
-    std::uint32_t last = last_part(job, collective.parts).rank;
+    std::uint32_t last = last_part(job, collective).rank;
     ++skew.times_last[last];
     for (const PartSkew& part : one.parts) {
       skew.comm_us += part.length_us;

@@ -17,15 +17,7 @@ namespace simmesh::replay {
 
 namespace {
 
-constexpr std::string_view where = "replay/timeline";
-
-// What was named itself is read whatever it is called.
-bool is_wanted(ByteSource& source, const std::string& path) {
-  if (source.name() == path) return true;
-  std::string_view name = source.name();
-  if (name.ends_with(".gz")) name.remove_suffix(3);
-  return name.ends_with(".json") && form_of(source.head()) == TraceForm::timeline;
-}
+constexpr std::string_view timeline_place = "replay/timeline";
 
 // A number that no job has ranks for, such as a moment, isn't one.
 std::optional<std::int64_t> rank_of_name(const std::string& file) {
@@ -46,12 +38,12 @@ void number_ranks(std::vector<KinetoRank>& ranks) {
   for (KinetoRank& rank : ranks) {
     const std::string& file = rank.timeline.file;
     if (!rank.rank)
-      raise(ErrorKind::value_error, where, "{}: expected a rank in the file or its name, got none",
-            file);
+      raise(ErrorKind::value_error, timeline_place,
+            "{}: expected a rank in the file or its name, got none", file);
     auto [first, is_new] = files.emplace(*rank.rank, &file);
     if (!is_new)
-      raise(ErrorKind::value_error, where, "expected one timeline of rank {}, got {} and {}",
-            *rank.rank, *first->second, file);
+      raise(ErrorKind::value_error, timeline_place,
+            "expected one timeline of rank {}, got {} and {}", *rank.rank, *first->second, file);
     rank.timeline.rank = *rank.rank;
   }
   std::sort(ranks.begin(), ranks.end(),
@@ -143,10 +135,12 @@ JobTimeline read_timelines(gsl::span<const std::string> paths) {
   std::vector<KinetoRank> ranks;
   for (const std::string& path : paths)
     for_each_file(path, [&](ByteSource& source) {
-      if (is_wanted(source, path)) ranks.push_back(read_kineto_rank(source));
+      if (is_of_form(source, path, {TraceForm::timeline}))
+        ranks.push_back(read_kineto_rank(source));
     });
   if (ranks.empty())
-    raise(ErrorKind::value_error, where, "expected timelines with 'traceEvents', got none");
+    raise(ErrorKind::value_error, timeline_place,
+          "expected timelines with 'traceEvents', got none");
   return join(std::move(ranks));
 }
 

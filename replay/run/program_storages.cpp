@@ -13,39 +13,7 @@ ProgramStorages::ProgramStorages(const ExecutionTrace& trace, RankProgram& progr
 
 void ProgramStorages::begin_node(const TraceNode& node) {
   node_ = node.id;
-  auto inputs = trace_.tensors_in(node.inputs);
-  for (const TraceTensor& output : trace_.tensors_in(node.outputs)) {
-    if (!output.is_defined) continue;
-    bool is_own = std::any_of(inputs.begin(), inputs.end(), [&](const TraceTensor& input) {
-      return input.is_defined && input.storage == output.storage && input.device == output.device;
-    });
-    if (!is_own) begin_generation(output);
-  }
-}
-
-void ProgramStorages::begin_generation(const TraceTensor& output) {
-  auto found = current_.find({output.storage, output.device});
-  if (found == current_.end()) return;
-  const ProgramStorage& before = program_.storages[found->second];
-  if (item_bytes_[found->second] == output.item_bytes &&
-      end_bytes(trace_, output) <= before.bytes)
-    return;
-  std::uint32_t generation = before.generation + 1;
-  current_.erase(found);
-  program_.storages[current(output, false)].generation = generation;
-}
-
-// The storage that an id stands for now; a new one where there is none.
-std::uint32_t ProgramStorages::current(const TraceTensor& tensor, bool is_input) {
-  auto [found, is_new] = current_.try_emplace({tensor.storage, tensor.device},
-                                              std::uint32_t(program_.storages.size()));
-  if (!is_new) return found->second;
-  program_.storages.push_back(
-      {.id = tensor.storage,
-       .is_on_device = trace_.text(tensor.device).starts_with(device_),
-       .is_leaf = is_input});
-  item_bytes_.push_back(tensor.item_bytes);
-  return found->second;
+  ++nodes_;
 }
 
 void ProgramStorages::require_sizes(const TraceTensor& tensor) const {
@@ -60,21 +28,36 @@ void ProgramStorages::require_sizes(const TraceTensor& tensor) const {
           tensor.offset);
 }
 
-std::uint32_t ProgramStorages::touch(const TraceTensor& tensor, bool is_input) {
+// The storage that an id stands for here; a new one where it hasn't been seen, or for other memory.
+std::uint32_t ProgramStorages::index_of(const TraceTensor& tensor, bool is_input,
+                                        bool communicates) {
   require_sizes(tensor);
-  std::uint32_t index = current(tensor, is_input);
-  ProgramStorage& storage = program_.storages[index];
-  storage.bytes =
-      std::max({storage.bytes, end_bytes(trace_, tensor), end_bytes(trace_, tensor, false)});
-  used_.push_back(index);
-  return index;
+  Memory& memory = memories_[{tensor.storage, tensor.device}];
+  std::int64_t end = std::max(end_bytes(trace_, tensor), end_bytes(trace_, tensor, false));
+  bool is_new = memory.reuse.is_new_memory(tensor, end, is_input, nodes_);
+  if (is_new || !memory.index) {
+    std::uint32_t generation = memory.index ? program_.storages[*memory.index].generation + 1 : 0;
+    memory.index = std::uint32_t(program_.storages.size());
+    program_.storages.push_back(
+        {.id = tensor.storage,
+         .generation = generation,
+         .is_on_device = trace_.text(tensor.device).starts_with(device_),
+         .is_leaf = is_input || communicates});
+  }
+  ProgramStorage& storage = program_.storages[*memory.index];
+  storage.bytes = std::max(storage.bytes, end);
+  storage.communicates |= communicates;
+  used_.push_back(*memory.index);
+  return *memory.index;
 }
 
-ProgramTensor ProgramStorages::view_of(const TraceTensor& tensor) {
-  std::uint32_t index = touch(tensor, true);
-  program_.storages[index].communicates = true;
+void ProgramStorages::touch(const TraceTensor& tensor, bool is_input) {
+  index_of(tensor, is_input, false);
+}
+
+ProgramTensor ProgramStorages::view_of(const TraceTensor& tensor, bool is_input) {
   ElementType type = element_type(trace_.text(tensor.type), tensor.item_bytes);
-  return {.storage = index,
+  return {.storage = index_of(tensor, is_input, true),
           .begin_bytes = tensor.offset * tensor.item_bytes,
           .elements = tensor.elements * type.per_element,
           .dtype = type.dtype};
@@ -85,7 +68,6 @@ ProgramTensor ProgramStorages::scratch(std::int64_t elements, DType dtype) {
   program_.storages.push_back({.bytes = elements * std::int64_t(bytes_per_element(dtype)),
                                .is_on_device = true,
                                .communicates = true});
-  item_bytes_.push_back(std::int64_t(bytes_per_element(dtype)));
   used_.push_back(index);
   return {.storage = index, .elements = elements, .dtype = dtype};
 }

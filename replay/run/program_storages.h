@@ -1,27 +1,30 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <utility>
 
+#include "replay/memory/storage_reuse.h"
 #include "replay/run/replay_program.h"
 
 namespace simmesh::replay {
 
-// ProgramStorages finds the storages of a rank's program, node by node, and adds them to it.
+// ProgramStorages finds the storages of a rank's program, node by node, and adds them to it. Where
+// an id comes back for other memory (StorageReuse) a new generation of it begins.
 class ProgramStorages {
  public:
   ProgramStorages(const ExecutionTrace& trace, RankProgram& program);
 
-  // begin_node lets the outputs of a node begin new generations. Call it once for each node,
-  // before tensors of the node are asked for.
+  // begin_node says that the tensors that follow are those of a node: first its inputs, then its
+  // outputs.
   void begin_node(const TraceNode& node);
 
-  // touch notes that the node has a tensor, as an input or else as an output. Raises a ValueError
-  // for sizes that no tensor has.
-  std::uint32_t touch(const TraceTensor& tensor, bool is_input);
+  // touch notes that the node computes with a tensor, or puts it out. Raises a ValueError for sizes
+  // that no tensor has.
+  void touch(const TraceTensor& tensor, bool is_input);
 
   // view_of returns the view of a tensor of a communication.
-  ProgramTensor view_of(const TraceTensor& tensor);
+  ProgramTensor view_of(const TraceTensor& tensor, bool is_input);
 
   // scratch makes a storage for a tensor that the trace doesn't have.
   ProgramTensor scratch(std::int64_t elements, DType dtype);
@@ -31,17 +34,20 @@ class ProgramStorages {
 
  private:
   using Key = std::pair<std::int64_t, TextId>;  // id and device
+  struct Memory {
+    StorageReuse reuse;
+    std::optional<std::uint32_t> index;  // of its latest generation
+  };
 
-  std::uint32_t current(const TraceTensor& tensor, bool is_input);
+  std::uint32_t index_of(const TraceTensor& tensor, bool is_input, bool communicates);
   void require_sizes(const TraceTensor& tensor) const;
-  void begin_generation(const TraceTensor& output);
 
   const ExecutionTrace& trace_;
   RankProgram& program_;
   std::string_view device_;
-  std::map<Key, std::uint32_t> current_;
-  std::vector<std::int64_t> item_bytes_;  // by storage
+  std::map<Key, Memory> memories_;
   std::vector<std::uint32_t> used_;
+  std::size_t nodes_ = 0;  // so far
   std::int64_t node_ = 0;  // id of the one that is looked at
 };
 

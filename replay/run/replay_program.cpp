@@ -70,7 +70,9 @@ class RankProgramBuilder {
   void add_wait(const TraceNode& node, const TraceComm& comm, std::uint32_t group);
   bool leaves_out(const TraceNode& node, CommKind kind, std::uint32_t group);
   void fill_tensors(ProgramStep& step, const TraceNode& node, const TraceComm& comm);
-  TraceRange add_tensors(TraceRange range, std::int64_t elements, const TraceComm& comm);
+  TraceRange add_inputs(const TraceNode& node, const TraceComm& comm);
+  TraceRange add_outputs(const TraceNode& node, const TraceComm& comm);
+  TraceRange end_tensors(std::size_t begin, std::int64_t elements, const TraceComm& comm);
   struct SplitOf {
     TraceRange tensors;   // of the program
     TraceRange recorded;  // of the node
@@ -204,12 +206,12 @@ bool RankProgramBuilder::leaves_out(const TraceNode& node, CommKind kind, std::u
 }
 
 // A flat all-to-all of one tensor, and lists with one tensor a member, are told apart by how many
-// tensors there are. The elements are those of the trace where it has no tensors.
+// tensors there are.
 void RankProgramBuilder::fill_tensors(ProgramStep& step, const TraceNode& node,
                                       const TraceComm& comm) {
   std::int64_t members = std::int64_t(groups_.groups[step.group].members.size());
-  step.inputs = add_tensors(node.inputs, comm.in_elements, comm);
-  step.outputs = add_tensors(node.outputs, comm.out_elements, comm);
+  step.inputs = add_inputs(node, comm);
+  step.outputs = add_outputs(node, comm);
   bool is_in_place = step.comm == CommKind::all_reduce || step.comm == CommKind::broadcast ||
                      step.comm == CommKind::all_reduce_coalesced || step.comm == CommKind::recv ||
                      (step.comm == CommKind::reduce && step.member == step.root);
@@ -230,18 +232,28 @@ void RankProgramBuilder::fill_tensors(ProgramStep& step, const TraceNode& node,
   step.out_split = add_split(comm.out_split, {step.outputs, node.outputs, members});
 }
 
-TraceRange RankProgramBuilder::add_tensors(TraceRange range, std::int64_t elements,
+TraceRange RankProgramBuilder::add_inputs(const TraceNode& node, const TraceComm& comm) {
+  std::size_t begin = program_.tensors.size();
+  for (const TraceTensor& tensor : trace_.tensors_in(node.inputs))
+    if (tensor.is_defined) program_.tensors.push_back(storages_.view_of(tensor, true));
+  return end_tensors(begin, comm.in_elements, comm);
+}
+
+TraceRange RankProgramBuilder::add_outputs(const TraceNode& node, const TraceComm& comm) {
+  std::size_t begin = program_.tensors.size();
+  for (const TraceTensor& tensor : trace_.tensors_in(node.outputs))
+    if (tensor.is_defined) program_.tensors.push_back(storages_.view_of(tensor, false));
+  return end_tensors(begin, comm.out_elements, comm);
+}
+
+// Where the trace has no tensors, as in comm-only traces, one is made of as many elements.
+TraceRange RankProgramBuilder::end_tensors(std::size_t begin, std::int64_t elements,
                                            const TraceComm& comm) {
-  TraceRange added{std::uint32_t(program_.tensors.size()), 0};
-  for (const TraceTensor& tensor : trace_.tensors_in(range))
-    if (tensor.is_defined) program_.tensors.push_back(storages_.view_of(tensor));
-  bool has_none = program_.tensors.size() == added.begin;
-  if (has_none && comm.has_tensors() && elements > 0) {
+  if (program_.tensors.size() == begin && comm.has_tensors() && elements > 0) {
     ElementType type = element_type(trace_.text(comm.dtype), 0);
     program_.tensors.push_back(storages_.scratch(elements * type.per_element, type.dtype));
   }
-  added.end = std::uint32_t(program_.tensors.size());
-  return added;
+  return {std::uint32_t(begin), std::uint32_t(program_.tensors.size())};
 }
 
 // Splits count rows of the first dim; what is replayed is flat. An empty list cuts evenly. Sizes

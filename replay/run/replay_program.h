@@ -23,9 +23,8 @@ struct ProgramOptions {
   bool computes = true;                    // operators take time and memory
 };
 
-// ProgramStorage is memory that tensors of a rank view. An id that the trace gives to another
-// object later is a new generation of it: where a node puts out elements of another size, or ones
-// that lie behind what was seen, in a storage that isn't among its inputs.
+// ProgramStorage is memory that tensors of a rank view. An id that the trace gives to other memory
+// later is a new generation of it.
 struct ProgramStorage {
   std::int64_t id = 0;
   std::uint32_t generation = 0;

@@ -8,7 +8,8 @@
 
 namespace simmesh::replay {
 
-// ReplayJobOptions say how a program is run. The World gets as many ranks as the program.
+// ReplayJobOptions say how a program is run. The World gets as many ranks as the program; devices,
+// where it models them, don't check races, for a trace doesn't say all that its program waited for.
 struct ReplayJobOptions {
   WorldOptions world = {};
   IterationOptions run = {};

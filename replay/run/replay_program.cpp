@@ -404,6 +404,11 @@ void require_all_ranks(const TraceJob& job, const JobGroups& groups) {
 
 }  // namespace
 
+double operator_us(const ProgramStep& step, const DeviceModel& model) {
+  bool does_something = step.work.device_bytes > 0 || step.work.operations > 0;
+  return does_something ? model.kernel_us(step.work) : 0;
+}
+
 ReplayProgram make_program(const TraceJob& job, const JobGroups& groups,
                            const ProgramOptions& options) {
   require_all_ranks(job, groups);

@@ -16,7 +16,7 @@ namespace simmesh::replay {
 
 namespace {
 
-using Identity = std::pair<std::vector<std::int64_t>, std::int64_t>;
+using GroupIdentity = std::pair<std::vector<std::int64_t>, std::int64_t>;
 
 // GroupResolver finds the groups of a job.
 class GroupResolver {
@@ -41,11 +41,12 @@ class GroupResolver {
   using Names = std::map<std::string, std::optional<std::uint32_t>, ByNumber>;
 
   void collect_groups() {
-    std::map<Identity, std::uint32_t> identities;
+    std::map<GroupIdentity, std::uint32_t> identities;
     for (LocalGroups& local : local_) {
       number_groups(local);
       for (const auto& [name, group] : local.by_name)
-        if (!group.members.empty()) identities.emplace(Identity{group.members, group.number}, 0);
+        if (!group.members.empty())
+          identities.emplace(GroupIdentity{group.members, group.number}, 0);
     }
     for (auto& [identity, index] : identities) {
       index = std::uint32_t(result_.groups.size());
@@ -77,7 +78,8 @@ class GroupResolver {
           each.group = group->second;
         else if (local_[position].has_records || !is_wait)
           report_unknown(rank, trace.nodes[i], name);
-      } else if (auto operation = latest.find(comm->request); is_wait && operation != latest.end()) {
+      } else if (auto operation = latest.find(comm->request);
+                 is_wait && operation != latest.end()) {
         each.group = operation->second;
       }
       if (!is_wait) latest[comm->request] = each.group;
@@ -136,8 +138,8 @@ class GroupResolver {
     if (is_foreign.insert(*comm.group).second)
       findings_.push_back(error_at(
           "group_membership", place_of(position, comm),
-          fmt::format("group '{}' is {}, of which rank {} isn't a member",
-                      name_of(position, comm), to_string(group), result_.ranks[position])));
+          fmt::format("group '{}' is {}, of which rank {} isn't a member", name_of(position, comm),
+                      to_string(group), result_.ranks[position])));
     comm.group.reset();
   }
 
@@ -151,10 +153,10 @@ class GroupResolver {
         without.push_back(member);
     }
     if (without.empty()) return;
-    findings_.push_back(error_at(
-        "group_membership", place_of(position, comm),
-        fmt::format("group '{}' is {}, which rank {} doesn't have", name_of(position, comm),
-                    to_string(group), fmt::join(without, ", "))));
+    findings_.push_back(
+        error_at("group_membership", place_of(position, comm),
+                 fmt::format("group '{}' is {}, which rank {} doesn't have",
+                             name_of(position, comm), to_string(group), fmt::join(without, ", "))));
   }
 
   std::string name_of(std::size_t position, const JobComm& comm) const {
@@ -188,11 +190,10 @@ std::optional<std::int64_t> JobGroup::index_of(std::int64_t rank) const {
 std::string to_string(const JobGroup& group) {
   constexpr std::size_t members_shown = 16;
   std::size_t shown = std::min(group.members.size(), members_shown);
-  std::string text = fmt::format("the group of ranks [{}",
-                                 fmt::join(group.members.begin(),
-                                           group.members.begin() + std::ptrdiff_t(shown), ", "));
-  if (shown < group.members.size())
-    text += fmt::format(", ... {} in all", group.members.size());
+  std::string text = fmt::format(
+      "the group of ranks [{}",
+      fmt::join(group.members.begin(), group.members.begin() + std::ptrdiff_t(shown), ", "));
+  if (shown < group.members.size()) text += fmt::format(", ... {} in all", group.members.size());
   text += ']';
   if (group.number > 0) text += fmt::format(" with number {}", group.number);
   return text;

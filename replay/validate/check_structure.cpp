@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 6> known_schemas = {"1.0.1", "1.0.2", "1.
 
 constexpr std::uint32_t no_parent = ~std::uint32_t(0);
 
-bool is_root(const ExecutionTrace& trace, const TraceNode& node) {
+bool is_process_root(const ExecutionTrace& trace, const TraceNode& node) {
   return trace.text(node.name).ends_with("|process]");
 }
 
@@ -33,8 +33,8 @@ class StructureCheck {
     check_schema();
     check_ids();
     if (nodes_.empty()) {
-      findings_.push_back(error_at("no_root", {.rank = rank_.rank, .field = "nodes"},
-                                   "expected nodes, got none"));
+      findings_.push_back(
+          error_at("no_root", {.rank = rank_.rank, .field = "nodes"}, "expected nodes, got none"));
       return;
     }
     find_root();
@@ -59,17 +59,17 @@ class StructureCheck {
       bool is_first = i == 1 || nodes_[i - 2].id != nodes_[i].id;
       if (nodes_[i].id != nodes_[i - 1].id || !is_first) continue;
       const ExecutionTrace& trace = rank_.trace;
-      findings_.push_back(error_at("duplicate_id", place(nodes_[i], "id"),
-                                   fmt::format("two nodes have the id {}: '{}' and '{}'",
-                                               nodes_[i].id, trace.text(nodes_[i - 1].name),
-                                               trace.text(nodes_[i].name))));
+      findings_.push_back(
+          error_at("duplicate_id", place(nodes_[i], "id"),
+                   fmt::format("two nodes have the id {}: '{}' and '{}'", nodes_[i].id,
+                               trace.text(nodes_[i - 1].name), trace.text(nodes_[i].name))));
     }
   }
 
   void find_root() {
     root_ = nodes_.size();
     for (std::size_t i = 0; i < nodes_.size() && root_ == nodes_.size(); ++i)
-      if (is_root(rank_.trace, nodes_[i])) root_ = i;
+      if (is_process_root(rank_.trace, nodes_[i])) root_ = i;
     for (std::size_t i = 0; i < nodes_.size() && root_ == nodes_.size(); ++i)
       if (nodes_[i].parent == nodes_[i].id) root_ = i;
     if (root_ < nodes_.size()) return;
@@ -130,9 +130,9 @@ class StructureCheck {
       if (ids.size() < ids_shown) ids.push_back(nodes_[at].id);
     }
     std::string more = count > ids.size() ? fmt::format(" and {} more", count - ids.size()) : "";
-    findings_.push_back(error_at("parent_cycle", place(nodes_[first], "parent"),
-                                 fmt::format("the parents of nodes {}{} form a circle",
-                                             fmt::join(ids, ", "), more)));
+    findings_.push_back(error_at(
+        "parent_cycle", place(nodes_[first], "parent"),
+        fmt::format("the parents of nodes {}{} form a circle", fmt::join(ids, ", "), more)));
   }
 
   FindingPlace place(const TraceNode& node, std::string_view field) const {

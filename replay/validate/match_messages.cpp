@@ -10,8 +10,8 @@ namespace simmesh::replay {
 
 namespace {
 
-// Channel is a sender and a receiver, by their places in the group.
-using Channel = std::pair<std::int64_t, std::int64_t>;
+// MessageChannel is a sender and a receiver, by their places in the group.
+using MessageChannel = std::pair<std::int64_t, std::int64_t>;
 
 constexpr std::int64_t any_rank = -1;
 
@@ -54,12 +54,12 @@ class MessageMatch {
     }
     if (!present_.contains(peer)) return;
     ChannelMessages& messages =
-        channels_[is_send ? Channel(index, peer) : Channel(peer, index)];
+        channels_[is_send ? MessageChannel(index, peer) : MessageChannel(peer, index)];
     (is_send ? messages.sends : messages.receives).push_back(place);
   }
 
   // Sends that are left go to receives from any rank.
-  void drop_taken(const Channel& channel, ChannelMessages& messages, std::size_t pairs) {
+  void drop_taken(const MessageChannel& channel, ChannelMessages& messages, std::size_t pairs) {
     auto open = from_any_.find(channel.second);
     if (open == from_any_.end()) return;
     std::vector<CommPlace>& receives = open->second;
@@ -76,17 +76,17 @@ class MessageMatch {
     std::string_view dtype = view_.trace(send).text(sent.dtype);
     std::string_view other = view_.trace(receive).text(received.dtype);
     if (dtype != other)
-      findings_.push_back(error_at("dtype", view_.at(receive, "dtype"),
-                                   fmt::format("expected {} as {} sends it, got {}", dtype,
-                                               to_string(view_, send), other)));
+      findings_.push_back(error_at(
+          "dtype", view_.at(receive, "dtype"),
+          fmt::format("expected {} as {} sends it, got {}", dtype, to_string(view_, send), other)));
     if (sent.in_elements != received.out_elements)
-      findings_.push_back(error_at("size_relation", view_.at(receive, "outputs"),
-                                   fmt::format("expected {} elements as {} sends them, got {}",
-                                               sent.in_elements, to_string(view_, send),
-                                               received.out_elements)));
+      findings_.push_back(
+          error_at("size_relation", view_.at(receive, "outputs"),
+                   fmt::format("expected {} elements as {} sends them, got {}", sent.in_elements,
+                               to_string(view_, send), received.out_elements)));
   }
 
-  void report(const Channel& channel, const ChannelMessages& messages, std::size_t pairs) {
+  void report(const MessageChannel& channel, const ChannelMessages& messages, std::size_t pairs) {
     bool is_send = messages.sends.size() > messages.receives.size();
     const CommPlace& first = is_send ? messages.sends[pairs] : messages.receives[pairs];
     findings_.push_back(error_at(
@@ -95,9 +95,8 @@ class MessageMatch {
                     "in {}",
                     to_string(view_, first), is_send ? "sends" : "receives",
                     global(is_send ? channel.second : channel.first),
-                    is_send ? "receives" : "sends", messages.sends.size(),
-                    messages.receives.size(), global(channel.first), global(channel.second),
-                    to_string(group_))));
+                    is_send ? "receives" : "sends", messages.sends.size(), messages.receives.size(),
+                    global(channel.first), global(channel.second), to_string(group_))));
   }
 
   std::int64_t global(std::int64_t index) const { return group_.members[std::size_t(index)]; }
@@ -106,7 +105,7 @@ class MessageMatch {
   const JobGroup& group_;
   Findings& findings_;
   std::set<std::int64_t> present_;
-  std::map<Channel, ChannelMessages> channels_;
+  std::map<MessageChannel, ChannelMessages> channels_;
   std::map<std::int64_t, std::vector<CommPlace>> from_any_;
 };
 

@@ -10,7 +10,21 @@
 #include "replay/job/trace_job.h"
 
 // Traces that are made by hand, for tests of what reads them.
-namespace simmesh::replay::testing {
+namespace simmesh::testing {
+
+using replay::ExecutionTrace;
+using replay::Finding;
+using replay::Findings;
+using replay::RankTrace;
+using replay::Severity;
+using replay::TextId;
+using replay::TraceAttribute;
+using replay::TraceComm;
+using replay::TraceJob;
+using replay::TraceNode;
+using replay::TraceRange;
+using replay::TraceTensor;
+
 
 // MadeComm is a communication node: one tensor for each number of elements.
 struct MadeComm {
@@ -86,7 +100,8 @@ class MadeTrace {
 
   // wait adds a wait for a request, which names no group.
   MadeTrace& wait(std::int64_t sequence, std::int64_t rank) {
-    return add({.name = "wait", .group = "", .rank = rank, .in = {}, .out = {}, .sequence = sequence});
+    return add(
+        {.name = "wait", .group = "", .rank = rank, .in = {}, .out = {}, .sequence = sequence});
   }
 
   TraceNode& last() { return trace().nodes.back(); }
@@ -101,8 +116,7 @@ class MadeTrace {
   // attribute adds an attribute to the last communication; no other may be between.
   MadeTrace& attribute(std::string_view name, std::variant<std::int64_t, std::string> value) {
     TraceRange& range = last_comm().attributes;
-    if (range.size() == 0)
-      range.begin = range.end = std::uint32_t(trace().attributes.size());
+    if (range.size() == 0) range.begin = range.end = std::uint32_t(trace().attributes.size());
     TraceAttribute added{.name = trace().texts.id_of(name), .value = std::int64_t(0)};
     if (const auto* number = std::get_if<std::int64_t>(&value))
       added.value = *number;
@@ -162,12 +176,12 @@ TraceJob made_job(Traces&&... traces) {
   return job;
 }
 
-// to_text returns the findings as lines, without notes.
-inline std::string to_text(const Findings& findings) {
+// findings_text returns the findings as lines, without notes.
+inline std::string findings_text(const Findings& findings) {
   std::string text;
   for (const Finding& finding : findings)
     if (finding.severity != Severity::note) text += to_string(finding) + "\n";
   return text;
 }
 
-}  // namespace simmesh::replay::testing
+}  // namespace simmesh::testing

@@ -54,7 +54,7 @@ double replayed_us(const ReplayProgram& program) {
 // What one rank of the job does, written down.
 class DirectRank {
  public:
-  explicit DirectRank(std::int64_t rank) : group_(ProcessGroup::world()), rank_(rank) {
+  explicit DirectRank(std::int64_t rank) : group_(ProcessGroup::world()) {
     const std::int64_t sent[] = {96, 224, 288, 1664, 592, 96, 192, 240};
     for (std::int64_t part : sent) {
       uneven_.input.push_back(part);
@@ -68,7 +68,8 @@ class DirectRank {
       DType dtype = elements == 24                        ? DType::int64
                     : elements == 384 || elements == 3392 ? DType::int32
                                                           : DType::float32;
-      payloads_.push_back(formula({elements}, {.rule = Rule::small, .dtype = dtype}));
+      Formula data{.rule = Rule::small, .seed = std::uint64_t(rank), .dtype = dtype};
+      payloads_.push_back(formula({elements}, data));
       inputs_.push_back(empty({elements}, dtype));
     }
     received_ = empty({8 * sent[rank]}, DType::int32);
@@ -98,7 +99,6 @@ class DirectRank {
   }
 
   ProcessGroup group_;
-  std::int64_t rank_;
   Splits uneven_, large_, small_, tiny_;
   std::vector<Tensor> payloads_, inputs_;
   Tensor received_;

@@ -56,8 +56,8 @@ JobMeetings MeetingFinder::find() {
 void MeetingFinder::add_collective(std::size_t rank, std::uint32_t step) {
   const ProgramStep& call = program_.ranks[rank].steps[step];
   std::uint64_t number = calls_[{call.group, rank}]++;
-  auto [found, is_new] = numbered_.try_emplace({call.group, number},
-                                               std::uint32_t(meetings_.collectives.size()));
+  auto [found, is_new] =
+      numbered_.try_emplace({call.group, number}, std::uint32_t(meetings_.collectives.size()));
   if (is_new) {
     meetings_.collectives.push_back({.group = call.group, .number = number, .steps = {}});
     meetings_.collectives.back().steps.resize(program_.groups[call.group].members.size());
@@ -96,7 +96,9 @@ void MeetingFinder::match_named_receives() {
 }
 
 void MeetingFinder::match_any_source() {
-  for (const auto& [group, receive] : any_source_) {
+  for (const auto& entry : any_source_) {
+    std::uint32_t group = entry.first;
+    const MessageStep& receive = entry.second;
     std::int64_t to = program_.ranks[receive.rank].steps[receive.step].member;
     auto sends = sends_.lower_bound({group, to, 0});
     auto is_to_it = [&] {

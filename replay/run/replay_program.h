@@ -70,8 +70,8 @@ struct ProgramStep {
   KernelWork work = {};       // of an operator, estimated
 };
 
-// operator_us returns how long an operator takes on a device, by what it moves and computes; 0 where
-// that is nothing.
+// operator_us returns how long an operator takes on a device, by what it moves and computes; 0
+// where that is nothing.
 double operator_us(const ProgramStep& step, const DeviceModel& model);
 
 // RankProgram is what one rank does, in the order of its trace.

@@ -68,10 +68,10 @@ bool blocks(const ProgramStep& step) {
          (step.kind == ProgramStep::Kind::communicate && !step.is_asynchronous);
 }
 
-// Takes time from what a rank computes before a step, from the last of it on, back to what it waited
-// for; first of all from the time before the rank begins, where it has waited for nothing yet.
-void shorten_before(const RankProgram& rank, std::uint32_t step, double late_us,
-                    RankCosts& costs) {
+// Takes time from what a rank computes before a step, from the last of it on, back to what it
+// waited for; first of all from the time before the rank begins, where it has waited for nothing
+// yet.
+void shorten_before(const RankProgram& rank, std::uint32_t step, double late_us, RankCosts& costs) {
   auto take = [&](double& us) {
     double taken_us = std::min(late_us, us);
     us -= taken_us;
@@ -98,8 +98,9 @@ void make_arrivals_perfect(const ReplayProgram& program, const JobMeetings& meet
     const Meeting& meeting = meetings.collectives[i];
     double last_us = 0;
     for (std::size_t member = 0; member < meeting.steps.size(); ++member)
-      last_us = std::max(last_us, arrivals[std::size_t(members_of(program, meeting)[member])]
-                                          [*meeting.steps[member]]);
+      last_us = std::max(
+          last_us,
+          arrivals[std::size_t(members_of(program, meeting)[member])][*meeting.steps[member]]);
     order.push_back({last_us, i});
   }
   std::sort(order.begin(), order.end());

@@ -42,8 +42,7 @@ TEST(CommCost, FollowsTheTopologysFormulas) {
             topology.reduce_scatter_us(bytes, 4, link));
   EXPECT_EQ(four("reduce", elements, elements), topology.reduce_scatter_us(bytes, 4, link));
   EXPECT_EQ(four("broadcast", elements, elements), topology.all_gather_us(bytes, 4, link));
-  EXPECT_DOUBLE_EQ(four("all_to_all", elements, elements),
-                   topology.all_to_all_us(bytes, 4, link));
+  EXPECT_DOUBLE_EQ(four("all_to_all", elements, elements), topology.all_to_all_us(bytes, 4, link));
   EXPECT_EQ(four("barrier", 0, 0), topology.all_reduce_us(0, 4, link));
 }
 
@@ -87,8 +86,7 @@ TEST(CommCost, TreesGoUpAndDown) {
   Topology topology{.devices_per_host = 8};
   CommChoices tree{.algorithm = CommAlgorithm::tree};
   std::vector<samples::HandComm> sums(5, costed("allreduce", 1000, 1000));
-  EXPECT_DOUBLE_EQ(cost_of(sums, topology, tree),
-                   6.6 + 6 * 0.6 + 2 * 4000 / gib / 87.7 * 1e6);
+  EXPECT_DOUBLE_EQ(cost_of(sums, topology, tree), 6.6 + 6 * 0.6 + 2 * 4000 / gib / 87.7 * 1e6);
   std::vector<samples::HandComm> copies(5, costed("broadcast", 1000, 1000));
   EXPECT_DOUBLE_EQ(cost_of(copies, topology, tree), 6.6 + 3 * 0.6 + 4000 / gib / 87.7 * 1e6);
   std::vector<samples::HandComm> gathers(5, costed("_allgather_base", 1000, 5000));

@@ -74,15 +74,17 @@ TEST(FitLinks, NeitherFigureIsNegative) {
 }
 
 TEST(FitLinks, RefuseTooFewCollectives) {
-  simmesh::testing::expect_error([] { fit_of({{4, 1}, {8, 2}}); }, ErrorKind::value_error,
-                                 "expected at least 3 recorded collectives of several ranks, got 2");
+  simmesh::testing::expect_error(
+      [] {
+        fit_of({{4, 1}, {8, 2}});
+      },
+      ErrorKind::value_error, "expected at least 3 recorded collectives of several ranks, got 2");
 }
 
 // The figures of the real job. Would fail if a collective were joined with another one's time.
 TEST(FitLinks, DlrmsLinks) {
   ReplayProgram program = samples::recorded_program("dlrm_pytorch_et.tar.gz");
-  FittedLinks links =
-      fit_links(program, meetings_of(program), simmesh::testing::dlrm_timeline());
+  FittedLinks links = fit_links(program, meetings_of(program), simmesh::testing::dlrm_timeline());
   EXPECT_EQ(to_string(links),
             "all_to_allv of 8 ranks, 21504 bytes moved: recorded 10.0 us, fitted 12.7 us, error "
             "+2.7 us\n"

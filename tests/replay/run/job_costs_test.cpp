@@ -11,9 +11,9 @@ namespace simmesh::replay {
 
 namespace {
 
-using ::testing::ElementsAre;
 using simmesh::testing::comm;
 using simmesh::testing::hand_job;
+using ::testing::ElementsAre;
 
 // Two all-reduces, the first of which goes on beside an operator until it is waited for.
 ReplayProgram overlapped_program(std::int64_t ranks) {
@@ -78,10 +78,14 @@ TEST(JobCosts, RefuseATimelineThatDoesntFit) {
   ReplayProgram program = overlapped_program(2);
   JobMeetings meetings = meetings_of(program);
   simmesh::testing::expect_error(
-      [&] { recorded_costs(program, meetings, hand_job({{comm(1, 2)}, {comm(1, 2)}})); },
+      [&] {
+        recorded_costs(program, meetings, hand_job({{comm(1, 2)}, {comm(1, 2)}}));
+      },
       ErrorKind::value_error, "expected a timeline with the 2 communications of the trace, got 1");
   simmesh::testing::expect_error(
-      [&] { recorded_costs(program, meetings, hand_job({{comm(1, 2), comm(3, 4)}})); },
+      [&] {
+        recorded_costs(program, meetings, hand_job({{comm(1, 2), comm(3, 4)}}));
+      },
       ErrorKind::value_error, "expected a timeline of rank 1");
 }
 
@@ -107,8 +111,8 @@ TEST(JobCosts, MessagesTakeTheShorterOfTheirSides) {
   job.comm(0, {.name = "send", .inputs = a, .rank = 1});
   job.comm(1, {.name = "recv", .outputs = a, .rank = 0});
   ReplayProgram program = job.program();
-  JobCosts costs = recorded_costs(program, meetings_of(program),
-                                  hand_job({{comm(10, 15)}, {comm(2, 15)}}));
+  JobCosts costs =
+      recorded_costs(program, meetings_of(program), hand_job({{comm(10, 15)}, {comm(2, 15)}}));
   EXPECT_THAT(costs[0].us, ElementsAre(5));
   EXPECT_THAT(costs[1].us, ElementsAre(5));
 }

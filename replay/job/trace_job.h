@@ -27,15 +27,16 @@ struct TraceJob {
   const RankTrace* find(std::int64_t rank) const;
 };
 
-// rank_in_name returns the rank that a file's name says: the number after "rank", "worker" or the
-// last '_' or '-' before the extensions: 3 for "rank-3.json.gz", "dlrm_eg_3.json" and
-// "worker3_step_12.1694.pt.trace.json"; nullopt where there is none.
+// rank_in_name returns the rank that a file's name says: the number after "rank" or "worker", or
+// else the one at the end of the name, before its extensions: 3 for "rank-3.json.gz",
+// "dlrm_eg_3.json" and "worker3_step_12.1694.pt.trace.json"; nullopt where there is none.
 std::optional<std::int64_t> rank_in_name(std::string_view file);
 
-// read_job reads the execution traces of a job: files and folders, archives among them. Ranks come
-// from the names of the files; where names don't say them, or say one twice, ranks count in the
-// order of the files. A trace that can't be read is a finding (rules "json", "top_level"); a path
-// that doesn't exist, an archive that isn't one and limits that are passed raise a ValueError.
+// read_job reads the execution traces of a job: files, folders and archives of them. Of a folder or
+// an archive, files that aren't named .json or .json.gz, and timelines, are left out. Ranks come
+// from the names of the files; where one has none, or two have the same, ranks count in the order
+// of the files. A trace that can't be read is a finding (rules "json", "top_level", "schema"); what
+// for_each_file refuses is a ValueError.
 TraceJob read_job(gsl::span<const std::string> paths);
 
 }  // namespace simmesh::replay

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <gsl/span>
 #include <string>
 #include <string_view>
@@ -20,40 +18,33 @@ class ByteSource {
 
   const std::string& name() const { return name_; }
 
+  // head returns the first bytes, at most 4 KiB, which read gives nevertheless. It is for a look at
+  // the form of a file, before the first read.
+  std::string_view head();
+
   // read fills at most all of the places and returns how many; 0 at the end. Raises a ValueError
   // for a damaged archive and where a limit is passed.
-  virtual std::size_t read(gsl::span<char> places) = 0;
+  std::size_t read(gsl::span<char> places);
+
+ protected:
+  virtual std::size_t read_more(gsl::span<char> places) = 0;
 
  private:
   std::string name_;
+  std::string head_;
+  std::size_t head_taken_ = 0;
 };
 
-// TextSource gives the bytes of a text in memory.
+// TextSource gives the bytes of a text in memory, which must outlive it.
 class TextSource : public ByteSource {
  public:
   TextSource(std::string name, std::string_view text) : ByteSource(std::move(name)), rest_(text) {}
 
-  std::size_t read(gsl::span<char> places) override;
+ protected:
+  std::size_t read_more(gsl::span<char> places) override;
 
  private:
   std::string_view rest_;
 };
-
-// UnpackLimits bound what an archive may become, so that a small file can't fill the memory.
-struct UnpackLimits {
-  std::int64_t bytes_max = std::int64_t(64) << 30;  // of all members together
-  // Bytes that one packed byte may become on the average, from 64 MiB on.
-  std::int64_t ratio_max = 200;
-  std::int64_t members_max = 1'000'000;
-};
-
-// for_each_file calls visit with each file that a path stands for, in the order of their names: a
-// folder's files and those of its folders, the members of a .tar or .tar.gz, and for anything else
-// the file itself, unpacked where it is compressed by gzip. Side files of macOS ("._name") are left
-// out. Raises a ValueError for a path that doesn't exist, for a damaged archive, for one that
-// passes the limits, and for a member that is a link or whose path is absolute or climbs out of the
-// archive.
-void for_each_file(const std::string& path, const std::function<void(ByteSource&)>& visit,
-                   const UnpackLimits& limits = {});
 
 }  // namespace simmesh::replay

@@ -13,7 +13,8 @@ namespace simmesh::replay {
 // with a schema and a list of nodes ("top_level"), and for an unknown major version ("schema").
 ExecutionTrace read_execution_trace(ByteSource& source);
 
-// The same for a file: plain or compressed. Raises a ValueError where it can't be opened.
+// The same for a file, plain or compressed, or an archive of one. Raises a ValueError where it
+// can't be opened.
 ExecutionTrace read_execution_trace(const std::string& path);
 
 }  // namespace simmesh::replay

@@ -1,6 +1,9 @@
 #include "replay/trace/execution_trace.h"
 
 #include <algorithm>
+#include <limits>
+
+#include "core/check/int128.h"
 
 namespace simmesh::replay {
 
@@ -21,10 +24,12 @@ std::int64_t end_bytes(const ExecutionTrace& trace, const TraceTensor& tensor, b
   if (tensor.elements == 0) return tensor.offset * tensor.item_bytes;
   gsl::span<const std::int64_t> shape = trace.numbers_in(tensor.shape);
   gsl::span<const std::int64_t> strides = trace.numbers_in(*tensor.strides);
-  std::int64_t last = tensor.offset;
+  // Sizes and strides of a broken trace may be anything.
+  constexpr Int128 bytes_max = std::numeric_limits<std::int64_t>::max();
+  Int128 end = Int128(tensor.offset) + 1;
   for (std::size_t dim = 0; dim < std::min(shape.size(), strides.size()); ++dim)
-    last += (shape[dim] - 1) * strides[dim];
-  return (last + 1) * tensor.item_bytes;
+    end = std::clamp(end + Int128(shape[dim] - 1) * strides[dim], -bytes_max, bytes_max);
+  return std::int64_t(std::clamp(end * tensor.item_bytes, -bytes_max, bytes_max));
 }
 
 }  // namespace simmesh::replay

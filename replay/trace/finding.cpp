@@ -10,12 +10,13 @@ std::string_view to_string(Severity severity) {
 }
 
 std::string to_string(const Finding& finding) {
-  std::string text = fmt::format("{} {}:", to_string(finding.severity), finding.rule);
-  if (finding.rank) text += fmt::format(" rank {}", *finding.rank);
-  if (finding.node) text += fmt::format(" node {}", *finding.node);
-  if (!finding.field.empty()) text += fmt::format(" {}", finding.field);
-  if (text.back() != ':') text += ':';
-  return text + " " + finding.message;
+  std::string place;
+  if (finding.rank) place += fmt::format(" rank {}", *finding.rank);
+  if (finding.node) place += fmt::format(" node {}", *finding.node);
+  if (!finding.field.empty()) place += fmt::format(" {}", finding.field);
+  if (!place.empty()) place += ':';
+  return fmt::format("{} {}:{} {}", to_string(finding.severity), finding.rule, place,
+                     finding.message);
 }
 
 std::string_view worst(const Findings& findings) {

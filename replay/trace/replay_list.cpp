@@ -10,7 +10,7 @@ namespace simmesh::replay {
 
 namespace {
 
-constexpr std::string_view where = "replay/tree";
+constexpr std::string_view tree_place = "replay/tree";
 
 std::unordered_map<std::int64_t, std::uint32_t> places_by_id(const ExecutionTrace& trace) {
   std::unordered_map<std::int64_t, std::uint32_t> places;
@@ -54,14 +54,14 @@ void require_reachable(const ExecutionTrace& trace, const TraceTree& tree) {
   }
   auto lost = std::find(is_reached.begin(), is_reached.end(), false);
   if (lost != is_reached.end())
-    raise(ErrorKind::value_error, where, "the parents of node {} lead to no root",
+    raise(ErrorKind::value_error, tree_place, "the parents of node {} lead to no root",
           trace.nodes[std::size_t(lost - is_reached.begin())].id);
 }
 
 }  // namespace
 
 TraceTree tree_of(const ExecutionTrace& trace) {
-  if (trace.nodes.empty()) raise(ErrorKind::value_error, where, "the trace has no nodes");
+  if (trace.nodes.empty()) raise(ErrorKind::value_error, tree_place, "the trace has no nodes");
   TraceTree tree;
   tree.parents.resize(trace.nodes.size());
   auto places = places_by_id(trace);
@@ -114,7 +114,7 @@ std::vector<std::uint32_t> window_of(const ExecutionTrace& trace, const ReplayLi
                                      std::optional<std::size_t> step) {
   if (!step) return list.operators;
   if (*step >= list.steps.size())
-    raise(ErrorKind::index_error, where, "step {} was asked for, the trace has {}", *step,
+    raise(ErrorKind::index_error, tree_place, "step {} was asked for, the trace has {}", *step,
           list.steps.size());
   std::uint32_t begin = list.steps[*step];
   std::uint32_t end =

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+
+#include "replay/read/byte_source.h"
+
+namespace simmesh::replay {
+
+// JsonPiece is the text of one JSON value. Behind it are at least `padding` bytes that may be read,
+// as simdjson wants them. The value may be malformed inside; its brackets and texts end.
+struct JsonPiece {
+  static constexpr std::size_t padding = 64;
+
+  std::string_view text;
+};
+
+// JsonVisitor is told what an object has at its top level. Keys come with escapes as they stand.
+struct JsonVisitor {
+  // A list begins; each of its elements follows.
+  std::function<void(std::string_view key)> list = nullptr;
+  std::function<void(std::string_view key, JsonPiece element)> element = nullptr;
+  // A value that isn't a list.
+  std::function<void(std::string_view key, JsonPiece value)> value = nullptr;
+};
+
+// read_json_object walks through an object of any size and keeps one value of it at a time: an
+// element of a list at its top level, or another value there. value_bytes_max bounds one of these.
+// Raises a BadTrace for text that isn't JSON at its top level (rule "json", with the byte) and for
+// JSON that isn't an object ("top_level").
+//
+//   read_json_object(source, {.element = [&](std::string_view key, JsonPiece node) { ... }});
+void read_json_object(ByteSource& source, const JsonVisitor& visitor,
+                      std::size_t value_bytes_max = std::size_t(1) << 28);
+
+}  // namespace simmesh::replay

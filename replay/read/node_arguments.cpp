@@ -1,0 +1,198 @@
+#include "replay/read/node_arguments.h"
+
+#include <array>
+#include <fmt/format.h>
+#include <utility>
+
+namespace simmesh::replay {
+
+namespace {
+
+using Kind = JsonValues::Kind;
+using Index = JsonValues::Index;
+
+constexpr std::string_view tensor_type = "Tensor(";
+
+// inside returns what stands between a prefix and the last character: of "Tensor(float)" the
+// "float".
+std::string_view inside(std::string_view type, std::string_view prefix) {
+  if (!type.starts_with(prefix) || type.size() <= prefix.size()) return {};
+  return type.substr(prefix.size(), type.size() - prefix.size() - 1);
+}
+
+// ParallelList walks through a list that may be missing, or shorter than its neighbours.
+struct ParallelList {
+  const JsonValues& json;
+  std::optional<Index> at = std::nullopt;
+  Index end = 0;
+
+  ParallelList(const JsonValues& values, std::optional<Index> list) : json(values) {
+    if (!list || !json.is(*list, Kind::list)) return;
+    at = json.first(*list);
+    end = json.end(*list);
+  }
+
+  std::optional<Index> take() {
+    if (!at || *at == end) return std::nullopt;
+    Index entry = *at;
+    at = json.next(entry);
+    return entry;
+  }
+};
+
+}  // namespace
+
+std::string_view next_type(std::string_view& types) {
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    char byte = types[i];
+    if (byte == '[' || byte == '(' || byte == '<') ++depth;
+    if ((byte == ']' || byte == ')' || byte == '>') && depth > 0) --depth;
+    if (byte != ',' || depth > 0) continue;
+    std::string_view first = types.substr(0, i);
+    types.remove_prefix(i + 1);
+    return first;
+  }
+  return std::exchange(types, std::string_view{});
+}
+
+std::string_view c10_type(std::string_view type) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 14> names = {{
+      {"float", "Float"},
+      {"double", "Double"},
+      {"long int", "Long"},
+      {"long", "Long"},
+      {"int", "Int"},
+      {"short int", "Short"},
+      {"short", "Short"},
+      {"unsigned char", "Byte"},
+      {"signed char", "Char"},
+      {"bool", "Bool"},
+      {"c10::complex<float>", "ComplexFloat"},
+      {"c10::complex<double>", "ComplexDouble"},
+      {"c10::complex<c10::Half>", "ComplexHalf"},
+      {"char", "Char"},
+  }};
+  for (auto [word, name] : names)
+    if (word == type) return name;
+  if (type.starts_with("c10::")) type.remove_prefix(5);
+  return type;
+}
+
+TraceRange ArgumentReader::tensors(const NodeArguments& arguments, std::int64_t node,
+                                   std::string_view field, bool keeps_lists) {
+  node_ = node;
+  field_ = field;
+  keeps_lists_ = keeps_lists;
+  TraceRange range{.begin = std::uint32_t(trace_.tensors.size())};
+  for (auto list : {arguments.values, arguments.shapes, arguments.types, arguments.strides})
+    if (list && !json_.is(*list, Kind::list)) {
+      report("io_lists", "expected lists of values, shapes and types, got something else");
+      list.reset();
+    }
+  ParallelList values(json_, arguments.values), shapes(json_, arguments.shapes);
+  ParallelList types(json_, arguments.types), strides(json_, arguments.strides);
+  std::size_t counts[3] = {};
+  while (true) {
+    auto value = values.take(), shape = shapes.take(), type = types.take(), stride = strides.take();
+    counts[0] += value.has_value();
+    counts[1] += shape.has_value();
+    counts[2] += type.has_value();
+    if (!value && !shape && !type) break;
+    if (!value || !type) continue;
+    if (!json_.is(*type, Kind::text)) {
+      report("io_lists", "expected types as texts, got something else");
+      continue;
+    }
+    add({*value, shape, stride, json_[*type].text});
+  }
+  if (counts[0] != counts[1] || counts[0] != counts[2])
+    report("io_lists", fmt::format("expected as many values as shapes and types, got {}, {} and {}",
+                                   counts[0], counts[1], counts[2]));
+  range.end = std::uint32_t(trace_.tensors.size());
+  return range;
+}
+
+void ArgumentReader::add(const Argument& argument) {
+  if (argument.type.starts_with(tensor_type)) return add_tensor(argument);
+  std::string_view entries = inside(argument.type, "GenericList[");
+  if (entries.data() == nullptr) entries = inside(argument.type, "Tuple[");
+  if (!json_.is(argument.value, Kind::list)) return;
+  if (entries.find(tensor_type) != std::string_view::npos) return add_list(argument, entries);
+  if (!keeps_lists_ || !entries.starts_with("Int")) return;
+  TraceRange numbers{.begin = std::uint32_t(trace_.numbers.size())};
+  if (!json_.integers(argument.value, trace_.numbers)) return;
+  numbers.end = std::uint32_t(trace_.numbers.size());
+  trace_.ranges.push_back(numbers);
+}
+
+// A list that was cut when it was recorded may have one entry more than it has types.
+void ArgumentReader::add_list(const Argument& argument, std::string_view entry_types) {
+  ParallelList shapes(json_, argument.shape), strides(json_, argument.strides);
+  for (Index entry = json_.first(argument.value); entry != json_.end(argument.value);
+       entry = json_.next(entry)) {
+    std::string_view type = next_type(entry_types);
+    auto shape = shapes.take(), stride = strides.take();
+    add({entry, shape, stride, type});
+  }
+}
+
+std::optional<TraceRange> ArgumentReader::dims(std::optional<Index> list) {
+  if (!list) return std::nullopt;
+  TraceRange range{.begin = std::uint32_t(trace_.numbers.size())};
+  if (!json_.integers(*list, trace_.numbers)) return std::nullopt;
+  range.end = std::uint32_t(trace_.numbers.size());
+  return range;
+}
+
+void ArgumentReader::add_tensor(const Argument& argument) {
+  TraceTensor tensor;
+  std::int64_t* const fields[] = {&tensor.tensor, &tensor.storage, &tensor.offset, &tensor.elements,
+                                  &tensor.item_bytes};
+  if (!json_.is(argument.value, Kind::list))
+    return report("tensor_tuple", "expected a tensor as a list, got something else");
+  std::size_t count = 0;
+  bool is_well_formed = true;
+  bool has_device = false;
+  for (Index entry = json_.first(argument.value); entry != json_.end(argument.value);
+       entry = json_.next(entry), ++count) {
+    if (count < std::size(fields)) {
+      is_well_formed &= json_.is(entry, Kind::integer) && json_[entry].integer >= 0;
+      *fields[count] = json_[entry].integer;
+    } else if (count == std::size(fields)) {
+      is_well_formed &= json_.is(entry, Kind::text);
+      tensor.device = trace_.texts.id_of(json_[entry].text);
+      has_device = true;
+    }
+  }
+  is_well_formed &= count == 5 || count == 6;
+  constexpr std::int64_t large = std::int64_t(1) << 53;  // of what a double holds exactly
+  for (const std::int64_t* field : fields) is_well_formed &= *field < large;
+  is_well_formed &= tensor.item_bytes <= 64 && tensor.offset + tensor.elements < large;
+  if (!is_well_formed)
+    return report(
+        "tensor_tuple",
+        fmt::format("expected [tensor, storage, offset, elements, bytes an element, "
+                    "device] of numbers from 0 on, got {} entries with {}, {}, {}, {}, {}",
+                    count, tensor.tensor, tensor.storage, tensor.offset, tensor.elements,
+                    tensor.item_bytes));
+  tensor.is_defined = tensor.storage != 0 && (!has_device || tensor.device != TextId{});
+  tensor.type = trace_.texts.id_of(inside(argument.type, tensor_type));
+  auto shape = dims(argument.shape);
+  if (!shape && tensor.is_defined)
+    return report("tensor_tuple", "expected the shape of a tensor as a list of sizes, got none");
+  tensor.shape = shape.value_or(TraceRange{});
+  tensor.strides = dims(argument.strides);
+  trace_.tensors.push_back(tensor);
+}
+
+void ArgumentReader::report(std::string_view rule, std::string message) {
+  trace_.findings.push_back({.severity = Severity::error,
+                             .rule = std::string(rule),
+                             .rank = std::nullopt,
+                             .node = node_,
+                             .field = std::string(field_),
+                             .message = std::move(message)});
+}
+
+}  // namespace simmesh::replay

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <simdjson.h>
+#include <string_view>
+#include <vector>
+
+#include "replay/read/json_stream.h"
+#include "replay/read/json_values.h"
+#include "replay/read/node_arguments.h"
+#include "replay/trace/execution_trace.h"
+
+namespace simmesh::replay {
+
+// NodeReader adds the nodes of an execution trace to it, one after another: flat ones of schema
+// 1.0.1, nested ones of later schemas, told apart by their fields.
+class NodeReader {
+ public:
+  explicit NodeReader(ExecutionTrace& trace) : trace_(trace) {}
+
+  // read adds a node, or a finding (rule "node_fields") where it has no id. Throws a
+  // simdjson_error for what isn't JSON.
+  void read(JsonPiece piece);
+
+ private:
+  enum class Field : unsigned;
+
+  void read_field(std::string_view key, simdjson::ondemand::value value);
+  void read_side(simdjson::ondemand::value side, NodeArguments& arguments);
+  void read_attributes(simdjson::ondemand::value list);
+  void read_attribute(simdjson::ondemand::object attribute);
+  void set_attribute(std::string_view name, JsonValues::Index value);
+  void set_number(std::int64_t& number, JsonValues::Index value);
+  void set_text(TextId& text, JsonValues::Index value);
+  void see(Field field);
+  void require_fields();
+  void finish();
+  void read_groups();
+  void report(std::string_view rule, std::string_view field, std::string message);
+
+  ExecutionTrace& trace_;
+  simdjson::ondemand::parser parser_;
+  JsonValues json_;
+  // The node that is being read.
+  TraceNode node_;
+  NodeArguments inputs_;
+  NodeArguments outputs_;
+  unsigned fields_ = 0;  // that were there
+  std::uint32_t attributes_begin_ = 0;
+};
+
+}  // namespace simmesh::replay

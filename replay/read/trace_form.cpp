@@ -1,0 +1,60 @@
+#include "replay/read/trace_form.h"
+
+#include <array>
+#include <utility>
+
+#include "core/check/check.h"
+
+namespace simmesh::replay {
+
+namespace {
+
+// The keys that stand near the beginning of each form, and in no other.
+constexpr std::array<std::pair<std::string_view, TraceForm>, 8> telling_keys = {{
+    {"\"schema\"", TraceForm::execution_trace},
+    {"\"nodes\"", TraceForm::execution_trace},
+    {"\"workload_graph\"", TraceForm::chakra_json},
+    {"\"schemaVersion\"", TraceForm::timeline},
+    {"\"deviceProperties\"", TraceForm::timeline},
+    {"\"displayTimeUnit\"", TraceForm::timeline},
+    {"\"distributedInfo\"", TraceForm::timeline},
+    {"\"traceEvents\"", TraceForm::timeline},
+}};
+
+// A message begins with its length and then the tag of its first field, which is of type text or
+// number: 0x0A or 0x08.
+bool begins_with_message(std::string_view head) {
+  std::size_t at = 0;
+  while (at < head.size() && at < 5 && (head[at] & 0x80) != 0) ++at;
+  return at + 1 < head.size() && (head[at + 1] == 0x0A || head[at + 1] == 0x08);
+}
+
+}  // namespace
+
+std::string_view to_string(TraceForm form) {
+  switch (form) {
+    case TraceForm::execution_trace: return "an execution trace";
+    case TraceForm::timeline: return "a timeline";
+    case TraceForm::chakra_json: return "a Chakra trace as JSON";
+    case TraceForm::chakra: return "a Chakra trace";
+    case TraceForm::unknown: return "something else";
+  }
+  SIMMESH_CHECK(false, "unknown TraceForm {}", int(form));
+}
+
+TraceForm form_of(std::string_view head) {
+  std::size_t begin = head.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return TraceForm::unknown;
+  if (head[begin] != '{') return begins_with_message(head) ? TraceForm::chakra : TraceForm::unknown;
+  TraceForm form = TraceForm::unknown;
+  std::size_t first = std::string_view::npos;
+  for (auto [key, of_key] : telling_keys) {
+    std::size_t place = head.find(key);
+    if (place >= first) continue;
+    first = place;
+    form = of_key;
+  }
+  return form;
+}
+
+}  // namespace simmesh::replay

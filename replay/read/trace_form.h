@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace simmesh::replay {
+
+// TraceForm is what a file holds, as far as its first bytes tell.
+enum class TraceForm : std::uint8_t {
+  execution_trace,  // PyTorch's: an object with "schema"
+  timeline,     // Kineto's, or any Chrome trace: an object with "traceEvents", or its other keys
+  chakra_json,  // an object with "workload_graph"
+  chakra,       // length-prefixed protobuf messages
+  unknown,
+};
+// to_string returns the words that a message uses: "an execution trace".
+std::string_view to_string(TraceForm form);
+
+// form_of looks at the first bytes of a file, unpacked.
+TraceForm form_of(std::string_view head);
+
+}  // namespace simmesh::replay

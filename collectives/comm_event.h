@@ -22,7 +22,7 @@ struct CommEvent {
   // Of a collective: its call, and its number in the group, from 0 on.
   const CollectiveCall* call = nullptr;
   std::uint64_t sequence = 0;
-  // Of a message: the peer's index within the group, -1 for any, and the tag.
+  // Of a message: the peer's index within the group, -1 for one that isn't known yet, and the tag.
   std::int64_t peer = -1;
   std::int64_t tag = 0;
   // What was started, or is waited for; null for one that blocks.

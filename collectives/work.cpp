@@ -293,6 +293,7 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
   if (Watch::is_on()) [[unlikely]]
     tell({.kind = CommEvent::Kind::wait,
           .group = state.group,
+          .peer = state.receive ? std::int64_t(state.receive->message->from) : -1,
           .work = &state,
           .results = state.results});
   return state.results;

@@ -164,11 +164,11 @@ void NodeReader::finish() {
   node_.inputs = arguments.tensors(inputs_, node_.id, "inputs", is_label);
   node_.integer_lists.end = std::uint32_t(trace_.ranges.size());
   node_.outputs = arguments.tensors(outputs_, node_.id, "outputs", false);
-  TraceRange attributes{attributes_begin_, std::uint32_t(trace_.attributes.size())};
+  node_.attributes = {attributes_begin_, std::uint32_t(trace_.attributes.size())};
   if (is_communication(trace_, node_) && inputs_.values &&
       json_.is(*inputs_.values, JsonValues::Kind::list)) {
     node_.comm = std::uint32_t(trace_.comms.size());
-    trace_.comms.push_back(read_comm({node_, *inputs_.values, attributes}, json_, trace_));
+    trace_.comms.push_back(read_comm({node_, *inputs_.values, node_.attributes}, json_, trace_));
   }
   if (trace_.text(node_.name).find("process_group:init") != std::string_view::npos) read_groups();
   trace_.nodes.push_back(node_);

@@ -132,12 +132,11 @@ void visit_compressed(const std::string& name, archive* outer, Budget& budget,
 
 void require_harmless(const std::string& path, const char* member, archive_entry* entry) {
   auto type = archive_entry_filetype(entry);
-  bool is_plain = (type == AE_IFREG || type == AE_IFDIR) && !archive_entry_hardlink(entry) &&
-                  !archive_entry_symlink(entry);
-  if (!is_plain)
+  bool is_link = archive_entry_hardlink(entry) || archive_entry_symlink(entry);
+  if (is_link || (type != AE_IFREG && type != AE_IFDIR))
     raise(ErrorKind::value_error, unpack_place,
-          "{}: expected files and folders, got '{}', which is a {}", path, member,
-          type == AE_IFREG || type == AE_IFLNK ? "link" : "device or a socket");
+          "{}: expected files and folders, got '{}', which is {}", path, member,
+          is_link ? "a link" : "a device or a pipe");
   std::filesystem::path place(member);
   bool climbs =
       std::any_of(place.begin(), place.end(), [](const auto& part) { return part == ".."; });

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "replay/trace/text_pool.h"
+
+namespace simmesh::replay {
+
+// SpanKind says what a device or its host does in a span of time. An annotation is a range that
+// the program named; a host span is an operator or a call of the runtime on a thread.
+enum class SpanKind : std::uint8_t { compute, communication, copy, annotation, host };
+std::string_view to_string(SpanKind kind);
+
+// TimelineSpan is one thing that took time, on one track of a rank.
+struct TimelineSpan {
+  double begin_us = 0;  // since the origin of the job's timeline
+  double end_us = 0;
+  TextId name = {};  // in RankTimeline::texts
+  SpanKind kind = SpanKind::compute;
+  std::uint32_t track = 0;                 // in RankTimeline::tracks
+  std::int64_t bytes = 0;                  // that are copied or communicated; 0 where unknown
+  std::optional<std::uint32_t> comm = {};  // in RankTimeline::comms
+  std::int64_t record_function = 0;        // of a host span: joins with TraceNode::record_function
+  std::optional<std::uint32_t> launched_by = {};  // the host span that launched this one
+
+  double length_us() const { return end_us - begin_us; }
+};
+
+// TimelineComm is what is known about the collective or message of a communication span.
+struct TimelineComm {
+  std::uint32_t span = 0;
+  std::string name;                         // "allreduce", as TraceComm::name; empty where unknown
+  std::optional<std::uint32_t> group = {};  // in JobTimeline::groups; nullopt where unknown
+  std::int64_t group_size = 0;              // 0 where unknown
+  // The rank within the group that a message goes to or comes from; -1 for all others.
+  std::int64_t peer = -1;
+  std::int64_t in_elements = 0;
+  std::int64_t out_elements = 0;
+  std::int64_t item_bytes = 0;  // 0 where unknown
+  // Elements for and from each member; empty: equal parts.
+  std::vector<std::int64_t> in_split = {};
+  std::vector<std::int64_t> out_split = {};
+};
+
+// TimelineGroup is a process group of the job: the global ranks of its members, in its order.
+struct TimelineGroup {
+  std::string name;
+  std::vector<std::int64_t> members;
+};
+
+// TimelineTrack is what spans follow one another on: a stream of a device, or a thread. Spans of a
+// thread contain those that they call.
+struct TimelineTrack {
+  std::string name;  // "stream 84"
+  bool is_device = true;
+};
+
+// TimelineStep is a training step as the program marked it: "ProfilerStep#10".
+struct TimelineStep {
+  std::string name;
+  double begin_us = 0;
+  double end_us = 0;
+
+  double length_us() const { return end_us - begin_us; }
+};
+
+// RankTimeline is what one rank did and when. Spans are sorted by their begin; comms are in the
+// order in which the rank's program issued them.
+struct RankTimeline {
+  std::int64_t rank = 0;
+  std::string file;  // empty where it was simulated
+  std::vector<TimelineTrack> tracks;
+  std::vector<TimelineSpan> spans;
+  std::vector<TimelineComm> comms;
+  std::vector<TimelineStep> steps;
+  TextPool texts;
+  std::size_t events = 0;  // of every sort, in the file
+
+  std::string_view text(TextId id) const { return texts[id]; }
+  const TimelineSpan& span_of(const TimelineComm& comm) const { return spans[comm.span]; }
+};
+
+// JobTimeline is the timelines of the ranks of one job, by rank: read from what PyTorch's profiler
+// wrote (read_timeline.h), or simulated. All ranks have one origin; clocks of different hosts may
+// still differ.
+//
+//   JobTimeline job = read_timelines({"dlrm_kineto.tar.gz"});
+//   for (const RankTimeline& rank : job.ranks)
+//     for (const TimelineComm& comm : rank.comms) rank.span_of(comm).length_us() ...
+struct JobTimeline {
+  std::vector<RankTimeline> ranks;
+  std::vector<TimelineGroup> groups;
+  std::int64_t world_size = 0;
+  std::int64_t origin_ns = 0;  // since 1970; 0 where it was simulated
+
+  const RankTimeline* find(std::int64_t rank) const;
+};
+
+// sort_spans sorts the spans of a rank by begin, then by end, and keeps what refers to them right:
+// call it after filling a timeline in any order.
+void sort_spans(RankTimeline& rank);
+
+}  // namespace simmesh::replay

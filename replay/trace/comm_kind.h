@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace simmesh::replay {
+
+// CommKind is what a communication node asks for, whichever way its name is spelled. The forms
+// "base" take one tensor where the others take a list, the coalesced ones lists of tensors.
+enum class CommKind : std::uint8_t {
+  unknown,
+  all_reduce,
+  all_reduce_coalesced,
+  broadcast,
+  reduce,
+  all_gather,
+  all_gather_base,
+  all_gather_coalesced,
+  reduce_scatter,
+  reduce_scatter_base,
+  reduce_scatter_coalesced,
+  all_to_all,   // a list of tensors, or one that is cut evenly
+  all_to_allv,  // one tensor with splits
+  gather,
+  scatter,
+  send,
+  recv,
+  barrier,
+  wait,
+  init,
+};
+
+// comm_kind returns the kind of a recorded name, as PyTorch's replay tool reads it: upper case and
+// everything but letters doesn't count, so "allreduce", "all_reduce" and "nccl:all_reduce" without
+// its prefix are one. Names that nobody knows are unknown.
+CommKind comm_kind(std::string_view recorded_name);
+
+// to_string returns the name that the replay tool uses: "all_gather_base".
+std::string_view to_string(CommKind kind);
+
+// has_data says whether tensors go to other ranks: not for wait, barrier, init and unknown ones.
+bool has_data(CommKind kind);
+
+// is_message says whether it is one of send and recv, which involve two ranks of their group.
+bool is_message(CommKind kind);
+
+}  // namespace simmesh::replay

@@ -1,0 +1,43 @@
+#include "replay/chakra/write_chakra.h"
+
+#include <gtest/gtest.h>
+
+#include "replay/chakra/read_chakra.h"
+#include "replay/chakra/to_chakra.h"
+#include "tests/expect_error.h"
+#include "tests/replay/chakra/chakra_samples.h"
+#include "tests/temporary_folder.h"
+
+namespace simmesh::replay {
+namespace {
+
+TEST(WriteChakra, BeginsWithTheMetadata) {
+  std::string bytes = to_protobuf({.version = "0.0.4"});
+  EXPECT_EQ(bytes, std::string("\x07\x0a\x05" "0.0.4"));
+}
+
+// A length takes as many bytes as it needs.
+TEST(WriteChakra, WritesLongMessages) {
+  ChakraTrace trace;
+  for (std::size_t length : {0, 100, 127, 128, 20'000, 3'000'000})
+    trace.nodes.push_back({.id = length + 1, .name = std::string(length, 'a')});
+  std::string bytes = to_protobuf(trace);
+  TextSource source("long.et", bytes);
+  EXPECT_EQ(read_chakra(source).nodes, trace.nodes);
+}
+
+TEST(WriteChakra, WritesAFileARank) {
+  testing::TemporaryFolder folder;
+  TraceJob job;
+  job.ranks.emplace_back();
+  job.ranks[0].rank = 3;
+  job.ranks[0].trace.nodes.resize(1);
+  job.ranks[0].trace.nodes[0].id = 1;
+  write_chakra_job(job, (folder.path() / "deep/down").string());
+  EXPECT_EQ(folder.read("deep/down/rank-3.et"), to_protobuf(to_chakra(job.ranks[0])));
+  testing::expect_error([&] { write_chakra_job(job, "/dev/null/x"); }, ErrorKind::value_error,
+                        "expected a folder for the Chakra traces");
+}
+
+}  // namespace
+}  // namespace simmesh::replay

@@ -6,7 +6,8 @@
 namespace simmesh::replay {
 
 std::string_view to_string(Severity severity) {
-  return severity == Severity::error ? "error" : "warning";
+  constexpr std::string_view words[] = {"note", "warning", "error"};
+  return words[std::size_t(severity)];
 }
 
 std::string to_string(const Finding& finding) {
@@ -20,11 +21,9 @@ std::string to_string(const Finding& finding) {
 }
 
 std::string_view worst(const Findings& findings) {
-  if (findings.empty()) return "ok";
-  bool has_error = std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
-    return finding.severity == Severity::error;
-  });
-  return has_error ? "error" : "warning";
+  Severity worst = Severity::note;
+  for (const Finding& finding : findings) worst = std::max(worst, finding.severity);
+  return worst == Severity::note ? "ok" : to_string(worst);
 }
 
 }  // namespace simmesh::replay

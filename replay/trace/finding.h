@@ -8,11 +8,12 @@
 
 namespace simmesh::replay {
 
-// Severity says what a finding means: an error makes a trace unfit for replay, a warning doesn't.
-enum class Severity : std::uint8_t { warning, error };
+// Severity says what a finding means: an error makes a trace unfit for replay, a warning doesn't, and
+// a note tells of what sound traces have too.
+enum class Severity : std::uint8_t { note, warning, error };
 std::string_view to_string(Severity severity);
 
-// Finding is one thing that is wrong with the traces of a job: which rule is broken, where, and
+// Finding is one thing that is noticed about the traces of a job: which rule is broken, where, and
 // how.
 struct Finding {
   Severity severity = Severity::error;
@@ -28,7 +29,7 @@ using Findings = std::vector<Finding>;
 // to_string returns "error split_sum: rank 0 node 4 in_split: ...".
 std::string to_string(const Finding& finding);
 
-// worst returns "error", "warning" or "ok".
+// worst returns "error", "warning" or "ok"; notes are ok.
 std::string_view worst(const Findings& findings);
 
 }  // namespace simmesh::replay

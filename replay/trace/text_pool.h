@@ -15,6 +15,11 @@ enum class TextId : std::uint32_t {};
 class TextPool {
  public:
   TextPool() { id_of({}); }
+  // A copy has the same ids.
+  TextPool(const TextPool& other) {
+    for (const std::string& text : other.texts_) id_of(text);
+  }
+  TextPool& operator=(const TextPool& other) { return *this = TextPool(other); }
   TextPool(TextPool&&) = default;
   TextPool& operator=(TextPool&&) = default;
 

@@ -1,16 +1,17 @@
 #include "replay/write/make_folder.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
 
 #include "tests/expect_error.h"
-#include "tests/temporary_folder.h"
+#include "tests/replay/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
 
 TEST(MakeFolder, MakesThoseAboveIt) {
   testing::TemporaryFolder folder;
-  std::string path = (folder.path() / "a/b/c").string();
+  std::string path = folder.path() + "/a/b/c";
   make_folder(path, "the traces");
   EXPECT_TRUE(std::filesystem::is_directory(path));
   make_folder(path, "the traces");

@@ -1,5 +1,6 @@
 #include "replay/write/write_execution_trace.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
 
 #include "collectives/collectives.h"
@@ -11,7 +12,7 @@
 #include "replay/record/record_run.h"
 #include "replay/trace/trace_json.h"
 #include "tests/expect_error.h"
-#include "tests/temporary_folder.h"
+#include "tests/replay/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
@@ -73,18 +74,19 @@ TEST(WriteExecutionTrace, WritesTracesThatWereRead) {
 TEST(WriteExecutionTrace, WritesAFileARank) {
   testing::TemporaryFolder folder;
   Recording recording = record_step();
-  std::string path = (folder.path() / "traces").string();
+  std::string path = folder.path() + "/traces";
   write_job(recording.job, path);
   TraceJob read = read_job({{path}});
   ASSERT_EQ(read.ranks.size(), 2);
-  EXPECT_EQ(to_json(read.find(1)->trace).size() > 0, true);
   EXPECT_EQ(read.find(1)->trace.nodes.size(), recording.job.find(1)->trace.nodes.size());
   write_execution_trace(path + "/plain.json", recording.job.ranks[0].trace);
-  EXPECT_EQ(folder.read("traces/plain.json"), to_json(recording.job.ranks[0].trace));
+  std::ifstream file(path + "/plain.json");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}),
+            to_json(recording.job.ranks[0].trace));
 }
 
 TEST(WriteExecutionTrace, RefusesWhatTheSchemaCantSay) {
-  ExecutionTrace trace = record_step().job.ranks[0].trace;
+  ExecutionTrace trace = std::move(record_step().job.ranks[0].trace);
   trace.has_strides = false;
   testing::expect_error([&] { to_json(trace); }, ErrorKind::value_error,
                         "expected a trace with strides");

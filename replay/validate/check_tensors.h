@@ -1,0 +1,17 @@
+#pragma once
+
+#include "replay/job/trace_job.h"
+#include "replay/trace/finding.h"
+
+namespace simmesh::replay {
+
+// check_tensors looks at the tensors of one rank, those that are defined, and adds to findings:
+// - numel: the number of elements isn't the product of the shape;
+// - item_size: the bytes an element aren't those of the dtype;
+// - strides: not one a dim;
+// - view_bounds: the view begins before its storage, or ends beyond what 64 bits count.
+// A storage's id may come again for another one, of another size or dtype, once it is freed; so views
+// of one id aren't compared. O(tensors).
+void check_tensors(const RankTrace& rank, Findings& findings);
+
+}  // namespace simmesh::replay

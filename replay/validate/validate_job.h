@@ -1,0 +1,23 @@
+#pragma once
+
+#include "replay/job/trace_job.h"
+#include "replay/trace/finding.h"
+
+namespace simmesh::replay {
+
+// validate returns what is wrong with the traces of a job, each finding with its rule, rank, node
+// and field: what the reader found; each trace by itself (check_structure, check_tensors,
+// check_comms); the traces compared with each other (resolve_groups, compare_ranks,
+// match_messages), and
+// - rank_missing: a rank of the job has no trace; a warning where there is one trace only, which
+//   can't be compared with any;
+// - schema_mixed (warning): traces have different schemas;
+// - top_level: the job has no trace at all.
+// worst() of the result is the verdict. Of each rule the first 20 findings about a rank are kept, and
+// the number of the others is said. O(nodes + communications + what splits and records list).
+//
+//   TraceJob job = read_job(paths);
+//   for (const Finding& finding : validate(job)) fmt::print("{}\n", to_string(finding));
+Findings validate(const TraceJob& job);
+
+}  // namespace simmesh::replay

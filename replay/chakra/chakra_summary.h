@@ -19,8 +19,8 @@ struct ChakraSummary {
   std::int64_t data_deps = 0;
   std::map<std::string, std::int64_t> attr_names;  // how many nodes have each
   std::uint64_t dur_sum_us = 0;
-  std::int64_t cpu_ops = 0;     // nodes with is_cpu_op
-  std::int64_t comm_nodes = 0;  // collectives, sends and receives
+  std::int64_t cpu_ops = 0;          // nodes with is_cpu_op
+  std::int64_t comm_nodes = 0;       // collectives, sends and receives
   std::vector<std::uint64_t> order;  // of chakra_order: all of it
   std::string order_hash;            // SHA-256 of the ids in decimal, joined by commas
 };

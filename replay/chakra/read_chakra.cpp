@@ -160,9 +160,8 @@ ChakraTrace read_chakra(ByteSource& source) {
     }
     parse(node, message, reader);
     if (!proto::NodeType_IsValid(node.type()) && (node.type() < 0 || node.type() > 255))
-      reader.refuse("chakra_message",
-                    fmt::format("node {}: expected a type up to 255, got {}", node.id(),
-                                int(node.type())));
+      reader.refuse("chakra_message", fmt::format("node {}: expected a type up to 255, got {}",
+                                                  node.id(), int(node.type())));
     trace.nodes.push_back(node_of(node));
   }
   trace.messages = reader.messages();

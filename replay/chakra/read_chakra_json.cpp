@@ -61,8 +61,7 @@ ChakraNodeType node_type(dom::element value) {
   }
   if (!value.is_string()) return ChakraNodeType::invalid;
   for (std::uint8_t number = 0; number < 8; ++number)
-    if (to_string(ChakraNodeType(number)) == std::string_view(value))
-      return ChakraNodeType(number);
+    if (to_string(ChakraNodeType(number)) == std::string_view(value)) return ChakraNodeType(number);
   return ChakraNodeType::invalid;
 }
 
@@ -120,8 +119,7 @@ ChakraTrace read_chakra_json(ByteSource& source) {
     refuse_graph("top_level", source, "expected an object with a list workload_graph");
   ChakraTrace trace;
   for (auto [key, value] : root.get_object())
-    if (key != "workload_graph")
-      trace.metadata.push_back({std::string(key), json_value(value)});
+    if (key != "workload_graph") trace.metadata.push_back({std::string(key), json_value(value)});
   for (dom::element entry : graph) {
     dom::object fields;
     if (entry.get(fields))

@@ -32,8 +32,7 @@ std::string listing_of(std::string_view bytes) {
   archive_entry_set_size(entry.get(), la_int64_t(bytes.size()));
   expect(archive_write_header(out.get(), entry.get()));
   for (std::size_t begin = 0; begin < bytes.size();) {
-    la_ssize_t written =
-        archive_write_data(out.get(), bytes.data() + begin, bytes.size() - begin);
+    la_ssize_t written = archive_write_data(out.get(), bytes.data() + begin, bytes.size() - begin);
     SIMMESH_CHECK(written > 0, "libarchive: {}", archive_error_string(out.get()));
     begin += std::size_t(written);
   }

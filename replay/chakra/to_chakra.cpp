@@ -198,8 +198,7 @@ ChakraNode GraphMaker::node_of(std::uint32_t index) {
                                  {"tid", node.thread},
                                  {"fw_tid", node.forward_thread},
                                  {"op_schema", text(node.op_schema)}}};
-  if (index != tree_.root)
-    made.ctrl_deps = {std::uint64_t(trace_.nodes[tree_.parents[index]].id)};
+  if (index != tree_.root) made.ctrl_deps = {std::uint64_t(trace_.nodes[tree_.parents[index]].id)};
   if (runs) made.data_deps = order_.before(node);
   if (comm) {
     describe(node, *comm, made);

@@ -69,8 +69,7 @@ void set_node(const ChakraNode& node, ChakraProtoMsg::Node& to) {
   to.set_duration_micros(node.duration_us);
   set_io(node.inputs, *to.mutable_inputs());
   set_io(node.outputs, *to.mutable_outputs());
-  for (const ChakraAttribute& attribute : node.attributes)
-    set_attribute(attribute, *to.add_attr());
+  for (const ChakraAttribute& attribute : node.attributes) set_attribute(attribute, *to.add_attr());
 }
 
 }  // namespace

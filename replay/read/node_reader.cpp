@@ -155,7 +155,8 @@ void NodeReader::finish() {
   node_.attributes = {attributes_begin_, std::uint32_t(trace_.attributes.size())};
   if (is_communication(trace_, node_) && inputs_.values && inputs_.values->is_array()) {
     node_.comm = std::uint32_t(trace_.comms.size());
-    trace_.comms.push_back(read_comm({node_, inputs_.values->get_array(), node_.attributes}, trace_));
+    trace_.comms.push_back(
+        read_comm({node_, inputs_.values->get_array(), node_.attributes}, trace_));
   }
   if (trace_.text(node_.name).find("process_group:init") != std::string_view::npos) read_groups();
   trace_.nodes.push_back(node_);

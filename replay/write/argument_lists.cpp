@@ -92,8 +92,7 @@ ArgumentLists op_inputs(const ExecutionTrace& trace, const TraceNode& node) {
 }
 
 void add_group(const ExecutionTrace& trace, const TraceGroup& group, ArgumentLists& lists) {
-  if (!group.name_and_description)
-    return add_other(lists, std::to_string(group.address), "Int");
+  if (!group.name_and_description) return add_other(lists, std::to_string(group.address), "Int");
   auto [name, description] = *group.name_and_description;
   add_other(lists,
             fmt::format("[{},{}]", json_text(trace.text(name)), json_text(trace.text(description))),

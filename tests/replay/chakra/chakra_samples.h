@@ -9,20 +9,20 @@ namespace simmesh::replay {
 // chakra_sample returns a trace with a value of every kind, and nodes of which node 1 waits for
 // node 7.
 inline ChakraTrace chakra_sample() {
-  ChakraTrace trace{.version = "0.0.4",
-                    .metadata = {{"schema", std::string("1.0.2-chakra.0.0.4")},
-                                 {"pid", std::uint64_t(7)}}};
-  trace.nodes.push_back({.id = 1,
-                         .name = "allreduce",
-                         .type = ChakraNodeType::comm_coll,
-                         .ctrl_deps = {7},
-                         .data_deps = {7, 300},
-                         .start_us = 5,
-                         .duration_us = 11,
-                         .inputs = {"[[1,2]]", "[[4]]", "[\"Tensor(float)\"]"},
-                         .attributes = {{"is_cpu_op", false},
-                                        {"comm_type", std::int64_t(0)},
-                                        {"comm_size", std::int64_t(-1)}}});
+  ChakraTrace trace{
+      .version = "0.0.4",
+      .metadata = {{"schema", std::string("1.0.2-chakra.0.0.4")}, {"pid", std::uint64_t(7)}}};
+  trace.nodes.push_back(
+      {.id = 1,
+       .name = "allreduce",
+       .type = ChakraNodeType::comm_coll,
+       .ctrl_deps = {7},
+       .data_deps = {7, 300},
+       .start_us = 5,
+       .duration_us = 11,
+       .inputs = {"[[1,2]]", "[[4]]", "[\"Tensor(float)\"]"},
+       .attributes = {
+           {"is_cpu_op", false}, {"comm_type", std::int64_t(0)}, {"comm_size", std::int64_t(-1)}}});
   trace.nodes.push_back({.id = 300,
                          .name = "mm",
                          .type = ChakraNodeType::comp,

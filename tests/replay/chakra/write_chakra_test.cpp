@@ -14,7 +14,8 @@ namespace {
 
 TEST(WriteChakra, BeginsWithTheMetadata) {
   std::string bytes = to_protobuf({.version = "0.0.4"});
-  EXPECT_EQ(bytes, std::string("\x07\x0a\x05" "0.0.4"));
+  EXPECT_EQ(bytes, std::string("\x07\x0a\x05"
+                               "0.0.4"));
 }
 
 // A length takes as many bytes as it needs.
@@ -28,7 +29,7 @@ TEST(WriteChakra, WritesLongMessages) {
 }
 
 TEST(WriteChakra, WritesAFileARank) {
-  testing::TemporaryFolder folder;
+  simmesh::testing::TemporaryFolder folder;
   TraceJob job;
   job.ranks.emplace_back();
   job.ranks[0].rank = 3;
@@ -41,8 +42,8 @@ TEST(WriteChakra, WritesAFileARank) {
     EXPECT_EQ(read_chakra(source), to_chakra(job.ranks[0]));
   });
   EXPECT_EQ(files, std::vector<std::string>{folder.path() + "/deep/down/rank-3.et"});
-  testing::expect_error([&] { write_chakra_job(job, "/dev/null/x"); }, ErrorKind::value_error,
-                        "expected a folder for the Chakra traces");
+  simmesh::testing::expect_error([&] { write_chakra_job(job, "/dev/null/x"); },
+                                 ErrorKind::value_error, "expected a folder for the Chakra traces");
 }
 
 }  // namespace

@@ -118,8 +118,8 @@ TEST(RecordRun, KeepsWhatAFailedRunDid) {
 
 TEST(RecordRun, RefusesAFoldedWorld) {
   World world({.ranks = 4, .shapes_only = true, .fold = true});
-  testing::expect_error([&] { record_run(world, [](Rank&) {}); }, ErrorKind::value_error,
-                        "expected a world that runs every rank");
+  simmesh::testing::expect_error([&] { record_run(world, [](Rank&) {}); }, ErrorKind::value_error,
+                                 "expected a world that runs every rank");
 }
 
 }  // namespace

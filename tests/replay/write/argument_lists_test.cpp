@@ -20,8 +20,7 @@ TEST(ArgumentLists, OfAnOpAreTensorsAndOtherArgumentsInOrder) {
                      builder.argument(5, "Double", "0.5")};
   node.arguments = {0, 4};
   ArgumentLists lists = input_lists(trace, node);
-  EXPECT_EQ(lists.values,
-            "[[4,5,0,30,4,\"cpu\"],\"<None>\",[6,5,0,30,4,\"cpu\"],[1,5],[],0.5]");
+  EXPECT_EQ(lists.values, "[[4,5,0,30,4,\"cpu\"],\"<None>\",[6,5,0,30,4,\"cpu\"],[1,5],[],0.5]");
   EXPECT_EQ(lists.shapes, "[[6,5],[],[5,6],[[],[]],[],[]]");
   EXPECT_EQ(lists.types,
             "[\"Tensor(float)\",\"None\",\"Tensor(float)\",\"GenericList[Int,Int]\","

@@ -18,7 +18,7 @@ std::string unpacked(const std::string& path) {
 }
 
 TEST(Gzip, IsUnpackedToWhatItWas) {
-  testing::TemporaryFolder folder;
+  simmesh::testing::TemporaryFolder folder;
   for (std::size_t size : {0, 1, 10'000, 300'000}) {
     std::string bytes;
     for (std::size_t i = 0; i < size; ++i) bytes += char(i * i % 251);

@@ -10,7 +10,7 @@ namespace simmesh::replay {
 namespace {
 
 TEST(MakeFolder, MakesThoseAboveIt) {
-  testing::TemporaryFolder folder;
+  simmesh::testing::TemporaryFolder folder;
   std::string path = folder.path() + "/a/b/c";
   make_folder(path, "the traces");
   EXPECT_TRUE(std::filesystem::is_directory(path));
@@ -18,12 +18,12 @@ TEST(MakeFolder, MakesThoseAboveIt) {
 }
 
 TEST(MakeFolder, SaysWhereItCant) {
-  testing::TemporaryFolder folder;
+  simmesh::testing::TemporaryFolder folder;
   std::string file = folder.write("file", "");
-  testing::expect_error([&] { make_folder(file, "the traces"); }, ErrorKind::value_error,
-                        "expected a folder for the traces");
-  testing::expect_error([&] { make_folder(file + "/below", "the traces"); },
-                        ErrorKind::value_error, "expected a folder for the traces");
+  simmesh::testing::expect_error([&] { make_folder(file, "the traces"); }, ErrorKind::value_error,
+                                 "expected a folder for the traces");
+  simmesh::testing::expect_error([&] { make_folder(file + "/below", "the traces"); },
+                                 ErrorKind::value_error, "expected a folder for the traces");
 }
 
 }  // namespace

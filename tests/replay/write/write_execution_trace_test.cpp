@@ -52,8 +52,8 @@ TEST(WriteExecutionTrace, IsReadAsItWas) {
       const TraceNode& was = rank.trace.nodes[i];
       EXPECT_EQ(read.text(is.op_schema), rank.trace.text(was.op_schema));
       EXPECT_EQ(is.attributes.size(), was.attributes.size()) << is.id;
-      EXPECT_EQ((std::vector{is.id, is.parent, is.thread, is.scope, is.sequence,
-                             is.record_function, is.forward_parent, is.forward_thread}),
+      EXPECT_EQ((std::vector{is.id, is.parent, is.thread, is.scope, is.sequence, is.record_function,
+                             is.forward_parent, is.forward_thread}),
                 (std::vector{was.id, was.parent, was.thread, was.scope, was.sequence,
                              was.record_function, was.forward_parent, was.forward_thread}));
     }
@@ -62,8 +62,8 @@ TEST(WriteExecutionTrace, IsReadAsItWas) {
 
 // A trace that PyTorch wrote keeps its communications.
 TEST(WriteExecutionTrace, WritesTracesThatWereRead) {
-  ExecutionTrace trace = read_execution_trace(std::string(
-      SIMMESH_SOURCE_DIR "/tests/cases/replay/generated/comms4/rank-2.json.gz"));
+  ExecutionTrace trace = read_execution_trace(
+      std::string(SIMMESH_SOURCE_DIR "/tests/cases/replay/generated/comms4/rank-2.json.gz"));
   ExecutionTrace again = read_again(trace);
   EXPECT_TRUE(again.findings.empty());
   EXPECT_EQ(comm_list_json(again, replay_list(again, tree_of(again))).text(),
@@ -72,7 +72,7 @@ TEST(WriteExecutionTrace, WritesTracesThatWereRead) {
 }
 
 TEST(WriteExecutionTrace, WritesAFileARank) {
-  testing::TemporaryFolder folder;
+  simmesh::testing::TemporaryFolder folder;
   Recording recording = record_step();
   std::string path = folder.path() + "/traces";
   write_job(recording.job, path);
@@ -88,8 +88,8 @@ TEST(WriteExecutionTrace, WritesAFileARank) {
 TEST(WriteExecutionTrace, RefusesWhatTheSchemaCantSay) {
   ExecutionTrace trace = std::move(record_step().job.ranks[0].trace);
   trace.has_strides = false;
-  testing::expect_error([&] { to_json(trace); }, ErrorKind::value_error,
-                        "expected a trace with strides");
+  simmesh::testing::expect_error([&] { to_json(trace); }, ErrorKind::value_error,
+                                 "expected a trace with strides");
 }
 
 }  // namespace

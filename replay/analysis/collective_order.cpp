@@ -85,9 +85,10 @@ std::vector<ReorderedCollective> reordered_collectives(
   peel(edges, false, is_gone);
   peel(edges, true, is_gone);
   std::vector<ReorderedCollective> reordered;
+  std::vector<bool> is_named(collectives.size());
   for (const Edge& edge : edges) {
-    if (is_gone[edge.from] || is_gone[edge.to]) continue;
-    is_gone[edge.from] = true;
+    if (is_gone[edge.from] || is_gone[edge.to] || is_named[edge.from]) continue;
+    is_named[edge.from] = true;
     reordered.push_back({edge.from, edge.to, edge.rank});
   }
   std::sort(reordered.begin(), reordered.end(),

@@ -26,26 +26,21 @@ std::string rule_of_bytes(std::string_view bytes) {
 // Bytes put together by hand from the numbers of the schema, so that reader and writer can't be
 // wrong together.
 TEST(ReadChakra, KnowsTheFieldsByTheirNumbers) {
-  std::string bytes;
-  bytes += std::string(
+  std::string bytes =
       "\x0e\x0a\x03"
-      "0.1",
-      6);  // version
-  bytes += std::string(
+      "0.1";  // the length, and the version
+  bytes +=
       "\x12\x07\x0a\x03"
       "pid"
-      "\x68\x2a",
-      9);  // attribute: uint64_val = 42
-  bytes[0] = char(bytes.size() - 1);
-  std::string node("\x08\x05\x12\x02mm\x18\x04\x22\x01\x03\x2a\x02\x01\x02\x30\x09\x38\x0a", 22);
-  node += std::string("\x42\x03\x0a\x01v\x4a\x03\x1a\x01t", 10);
-  node += std::string(
+      "\x68\x2a";  // an attribute: uint64_val = 42
+  std::string node = "\x08\x05\x12\x02mm\x18\x04\x22\x01\x03\x2a\x02\x01\x02\x30\x09\x38\x0a";
+  node += "\x42\x03\x0a\x01v\x4a\x03\x1a\x01t";
+  node +=
       "\x52\x06\x0a\x01"
       "b"
-      "\xd8\x01\x01",
-      8);                                                      // bool_val
-  node += std::string("\x52\x08\x0a\x01s\xea\x01\x02xy", 10);  // string_val
-  node += std::string("\x52\x06\x0a\x01n\xb8\x01\x01", 8);     // sfixed32_val, badly typed
+      "\xd8\x01\x01";                         // bool_val
+  node += "\x52\x08\x0a\x01s\xea\x01\x02xy";  // string_val
+  node += "\x52\x06\x0a\x01n\xb8\x01\x01";    // sfixed32_val as a varint, which it is not
   bytes += char(node.size());
   bytes += node;
   ChakraTrace trace = read_bytes(bytes);

@@ -16,6 +16,22 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
+  // Pause hides a part of the scope, for instance one that only serves a report. What begins in it
+  // must end in it.
+  class Pause {
+   public:
+    Pause() : rank_(this_rank()), hidden_(rank_.counters()[open_watches]) {
+      rank_.counters()[open_watches] = 0;
+    }
+    ~Pause() { rank_.counters()[open_watches] += hidden_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Rank& rank_;
+    std::uint32_t hidden_;
+  };
+
   // is_on says whether the rank that runs is watched.
   static bool is_on() {
     Rank* rank = Rank::active();

@@ -54,9 +54,7 @@ struct RankRecorder::Scopes {
         backwards([&](const BackwardSpanEvent& event) { recorder.see(event); }),
         annotations([&](const AnnotationEvent& event) { recorder.see(event); }),
         kernels([&](const TensorLaunch& kernel) { recorder.see(kernel); }),
-        comms([&](const CommEvent& event) {
-          if (!recorder.is_paused_) recorder.comms_.see(event, recorder.thread());
-        }) {
+        comms([&](const CommEvent& event) { recorder.comms_.see(event, recorder.thread()); }) {
     SIMMESH_CHECK(&rank == Rank::active(), "rank {} isn't the one that runs", rank.id());
   }
 
@@ -81,7 +79,6 @@ RecordedRank RankRecorder::finish() {
 }
 
 void RankRecorder::see(const OpSpanEvent& event) {
-  if (is_paused_) return;
   if (event.has_ended)
     end(event.call, event.results);
   else
@@ -169,7 +166,6 @@ void RankRecorder::begin(const Node& node) {
 }
 
 void RankRecorder::see(const BackwardSpanEvent& event) {
-  if (is_paused_) return;
   if (!event.node)
     backward_passes_ += event.has_ended ? -1 : 1;
   else if (event.has_ended)
@@ -179,14 +175,13 @@ void RankRecorder::see(const BackwardSpanEvent& event) {
 }
 
 void RankRecorder::see(const AnnotationEvent& event) {
-  if (is_paused_) return;
   if (event.has_ended) return builder_.close(thread());
   builder_.node(builder_.open(event.name, thread())).scope = user_scope;
 }
 
 void RankRecorder::see(const TensorLaunch& kernel) {
   // Within an op it is part of that.
-  if (is_paused_ || operators_ > 0) return;
+  if (operators_ > 0) return;
   TraceNode& node = builder_.node(builder_.add(recorded_name(kernel), thread()));
   node.inputs = builder_.tensors(kernel.reads);
   node.outputs = builder_.tensors(kernel.writes);

@@ -24,16 +24,13 @@ namespace simmesh::replay {
 //   ops and hooks that it runs, tied to its forward op by seq_id and fw_parent;
 // - annotations, "ProfilerStep#N" among them.
 //
-// It changes nothing: no data, no schedule, no charge of the rank's ledger.
+// Watch::Pause leaves out a part. It changes nothing: no data, no schedule, no charge of the rank's
+// ledger.
 class RankRecorder {
  public:
   explicit RankRecorder(Rank& rank);
   RankRecorder(const RankRecorder&) = delete;
   RankRecorder& operator=(const RankRecorder&) = delete;
-
-  // pause leaves out what comes until resume. Not within an op.
-  void pause() { is_paused_ = true; }
-  void resume() { is_paused_ = false; }
 
   // finish ends the recording and returns it.
   RecordedRank finish();
@@ -59,7 +56,6 @@ class RankRecorder {
   std::vector<std::uint32_t> calls_;  // the ops that have begun and not ended
   int operators_ = 0;                 // of those, the ones that aren't distributed
   int backward_passes_ = 0;
-  bool is_paused_ = false;
   // By the number of a node of the tape: the node that its forward op is here.
   std::unordered_map<std::uint64_t, std::uint32_t> forward_;
 

@@ -16,8 +16,6 @@ class RankScope {
   RankScope(const RankScope&) = delete;
   RankScope& operator=(const RankScope&) = delete;
 
-  RankRecorder& recorder() { return *recorder_; }
-
  private:
   std::unique_ptr<RankRecorder> recorder_;  // the stack of a rank is small
   RecordedRank& place_;
@@ -31,10 +29,10 @@ RunRecorder::RunRecorder(const WorldOptions& options) : ranks_(options.ranks) {
           "expected a world that runs every rank, got a folded one of {} ranks", options.ranks);
 }
 
-std::function<void(Rank&)> RunRecorder::body(Body body) {
+std::function<void(Rank&)> RunRecorder::body(std::function<void(Rank&)> body) {
   return [this, body = std::move(body)](Rank& rank) {
     RankScope scope(rank, ranks_[rank.id()]);
-    body(rank, scope.recorder());
+    body(rank);
   };
 }
 
@@ -43,7 +41,7 @@ TraceJob RunRecorder::finish() { return replay::finish_job(std::move(ranks_)); }
 Recording record_run(World& world, const std::function<void(Rank&)>& body) {
   RunRecorder recorder(world.options());
   Recording recording;
-  recording.outcome = world.run(recorder.body([&](Rank& rank, RankRecorder&) { body(rank); }));
+  recording.outcome = world.run(recorder.body(body));
   recording.job = recorder.finish();
   return recording;
 }

@@ -33,10 +33,7 @@ class RunRecorder {
   // Raises a ValueError for the options of a folded world.
   explicit RunRecorder(const WorldOptions& options);
 
-  // Body gets the recorder of its rank, to leave out parts.
-  using Body = std::function<void(Rank& rank, RankRecorder& recorder)>;
-  std::function<void(Rank&)> body(Body body);
-
+  std::function<void(Rank&)> body(std::function<void(Rank&)> body);
   TraceJob finish();
 
  private:

@@ -77,7 +77,8 @@ class GroupResolver {
           each.group = group->second;
         else if (local_[position].has_records || !is_wait)
           report_unknown(rank, trace.nodes[i], name);
-      } else if (auto operation = latest.find(comm->request); is_wait && operation != latest.end()) {
+      } else if (auto operation = latest.find(comm->request);
+                 is_wait && operation != latest.end()) {
         each.group = operation->second;
       }
       if (!is_wait) latest[comm->request] = each.group;
@@ -136,8 +137,8 @@ class GroupResolver {
     if (is_foreign.insert(*comm.group).second)
       findings_.push_back(error_at(
           "group_membership", place_of(position, comm),
-          fmt::format("group '{}' is {}, of which rank {} isn't a member",
-                      name_of(position, comm), to_string(group), result_.ranks[position])));
+          fmt::format("group '{}' is {}, of which rank {} isn't a member", name_of(position, comm),
+                      to_string(group), result_.ranks[position])));
     comm.group.reset();
   }
 
@@ -151,10 +152,10 @@ class GroupResolver {
         without.push_back(member);
     }
     if (without.empty()) return;
-    findings_.push_back(error_at(
-        "group_membership", place_of(position, comm),
-        fmt::format("group '{}' is {}, which rank {} doesn't have", name_of(position, comm),
-                    to_string(group), fmt::join(without, ", "))));
+    findings_.push_back(
+        error_at("group_membership", place_of(position, comm),
+                 fmt::format("group '{}' is {}, which rank {} doesn't have",
+                             name_of(position, comm), to_string(group), fmt::join(without, ", "))));
   }
 
   std::string name_of(std::size_t position, const JobComm& comm) const {
@@ -188,11 +189,10 @@ std::optional<std::int64_t> JobGroup::index_of(std::int64_t rank) const {
 std::string to_string(const JobGroup& group) {
   constexpr std::size_t members_shown = 16;
   std::size_t shown = std::min(group.members.size(), members_shown);
-  std::string text = fmt::format("the group of ranks [{}",
-                                 fmt::join(group.members.begin(),
-                                           group.members.begin() + std::ptrdiff_t(shown), ", "));
-  if (shown < group.members.size())
-    text += fmt::format(", ... {} in all", group.members.size());
+  std::string text = fmt::format(
+      "the group of ranks [{}",
+      fmt::join(group.members.begin(), group.members.begin() + std::ptrdiff_t(shown), ", "));
+  if (shown < group.members.size()) text += fmt::format(", ... {} in all", group.members.size());
   text += ']';
   if (group.number > 0) text += fmt::format(" with number {}", group.number);
   return text;

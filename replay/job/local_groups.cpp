@@ -155,10 +155,10 @@ void add_described(const RankTrace& rank, std::int64_t world_size, LocalGroups& 
     if (members.empty())
       findings.push_back(warning_at(
           "unknown_group", {.rank = rank.rank, .node = node.id, .field = "pg_name"},
-          fmt::format("no record lists the ranks of group '{}', and {} ranks from {} in steps of {} "
-                      "don't tell them; its collectives aren't compared",
-                      name, comm->group_size, comm->global_rank_start,
-                      comm->global_rank_stride)));
+          fmt::format(
+              "no record lists the ranks of group '{}', and {} ranks from {} in steps of {} "
+              "don't tell them; its collectives aren't compared",
+              name, comm->group_size, comm->global_rank_start, comm->global_rank_stride)));
     groups.by_name[name].members = std::move(members);
   }
 }

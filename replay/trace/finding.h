@@ -8,8 +8,8 @@
 
 namespace simmesh::replay {
 
-// Severity says what a finding means: an error makes a trace unfit for replay, a warning doesn't, and
-// a note tells of what sound traces have too.
+// Severity says what a finding means: an error makes a trace unfit for replay, a warning doesn't,
+// and a note tells of what sound traces have too.
 enum class Severity : std::uint8_t { note, warning, error };
 std::string_view to_string(Severity severity);
 

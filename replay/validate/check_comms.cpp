@@ -74,13 +74,14 @@ class RankComms {
     bool is_other_rank = wrong_ranks_.size() > 1 && wrong_ranks_.size() == own_ranks_;
     for (const CommPlace& place : wrong_ranks_) {
       const JobGroup& group = view_.group(place);
-      std::string message = fmt::format(
-          "expected the place of rank {} in {}, got {}", view_.global_rank(place),
-          to_string(group), view_.comm(place).rank);
+      std::string message =
+          fmt::format("expected the place of rank {} in {}, got {}", view_.global_rank(place),
+                      to_string(group), view_.comm(place).rank);
       if (is_other_rank)
-        message += fmt::format("; so in all {} nodes that record the own rank: the trace may be "
-                               "another rank's",
-                               own_ranks_);
+        message += fmt::format(
+            "; so in all {} nodes that record the own rank: the trace may be "
+            "another rank's",
+            own_ranks_);
       report("own_rank", place, "rank", std::move(message));
       if (is_other_rank) return;
     }

@@ -87,13 +87,11 @@ class SizeCheck {
       case CommKind::all_gather: return require_gathered(outputs_, in, out);
       case CommKind::all_gather_base:
       case CommKind::all_gather_coalesced:
-      case CommKind::gather:
-        return require(is_times(out, members_, in), "outputs of all members");
+      case CommKind::gather: return require(is_times(out, members_, in), "outputs of all members");
       case CommKind::reduce_scatter: return require_gathered(inputs_, out, in);
       case CommKind::reduce_scatter_base:
       case CommKind::reduce_scatter_coalesced:
-      case CommKind::scatter:
-        return require(is_times(in, members_, out), "inputs for all members");
+      case CommKind::scatter: return require(is_times(in, members_, out), "inputs for all members");
       case CommKind::all_to_all:
       case CommKind::all_to_allv: return check_even_exchange();
       default: return;
@@ -123,10 +121,10 @@ class SizeCheck {
 
   void require(bool holds, std::string_view expected) {
     if (holds) return;
-    report("size_relation", "inputs",
-           fmt::format("{} among {} members: expected {}, got {} elements in and {} out",
-                       view_.name(place_), members_, expected, comm_.in_elements,
-                       comm_.out_elements));
+    report(
+        "size_relation", "inputs",
+        fmt::format("{} among {} members: expected {}, got {} elements in and {} out",
+                    view_.name(place_), members_, expected, comm_.in_elements, comm_.out_elements));
   }
 
   void report(std::string_view rule, std::string_view field, std::string message) {

@@ -33,8 +33,8 @@ class StructureCheck {
     check_schema();
     check_ids();
     if (nodes_.empty()) {
-      findings_.push_back(error_at("no_root", {.rank = rank_.rank, .field = "nodes"},
-                                   "expected nodes, got none"));
+      findings_.push_back(
+          error_at("no_root", {.rank = rank_.rank, .field = "nodes"}, "expected nodes, got none"));
       return;
     }
     find_root();
@@ -59,10 +59,10 @@ class StructureCheck {
       bool is_first = i == 1 || nodes_[i - 2].id != nodes_[i].id;
       if (nodes_[i].id != nodes_[i - 1].id || !is_first) continue;
       const ExecutionTrace& trace = rank_.trace;
-      findings_.push_back(error_at("duplicate_id", place(nodes_[i], "id"),
-                                   fmt::format("two nodes have the id {}: '{}' and '{}'",
-                                               nodes_[i].id, trace.text(nodes_[i - 1].name),
-                                               trace.text(nodes_[i].name))));
+      findings_.push_back(
+          error_at("duplicate_id", place(nodes_[i], "id"),
+                   fmt::format("two nodes have the id {}: '{}' and '{}'", nodes_[i].id,
+                               trace.text(nodes_[i - 1].name), trace.text(nodes_[i].name))));
     }
   }
 
@@ -130,9 +130,9 @@ class StructureCheck {
       if (ids.size() < ids_shown) ids.push_back(nodes_[at].id);
     }
     std::string more = count > ids.size() ? fmt::format(" and {} more", count - ids.size()) : "";
-    findings_.push_back(error_at("parent_cycle", place(nodes_[first], "parent"),
-                                 fmt::format("the parents of nodes {}{} form a circle",
-                                             fmt::join(ids, ", "), more)));
+    findings_.push_back(error_at(
+        "parent_cycle", place(nodes_[first], "parent"),
+        fmt::format("the parents of nodes {}{} form a circle", fmt::join(ids, ", "), more)));
   }
 
   FindingPlace place(const TraceNode& node, std::string_view field) const {

@@ -48,13 +48,27 @@ std::optional<std::int64_t> end_elements(const ExecutionTrace& trace, const Trac
 std::int64_t bytes_of(std::string_view type) {
   if (type.starts_with("c10::")) type.remove_prefix(5);
   static constexpr std::array<std::pair<std::string_view, std::int64_t>, 21> sizes = {{
-      {"float", 4},           {"double", 8},           {"long int", 8},
-      {"long", 8},            {"int", 4},              {"short int", 2},
-      {"short", 2},           {"unsigned char", 1},    {"signed char", 1},
-      {"char", 1},            {"bool", 1},             {"Half", 2},
-      {"BFloat16", 2},        {"Float8_e4m3fn", 1},    {"Float8_e5m2", 1},
-      {"Float8_e4m3fnuz", 1}, {"Float8_e5m2fnuz", 1},  {"complex<Half>", 4},
-      {"complex<c10::Half>", 4}, {"complex<float>", 8}, {"complex<double>", 16},
+      {"float", 4},
+      {"double", 8},
+      {"long int", 8},
+      {"long", 8},
+      {"int", 4},
+      {"short int", 2},
+      {"short", 2},
+      {"unsigned char", 1},
+      {"signed char", 1},
+      {"char", 1},
+      {"bool", 1},
+      {"Half", 2},
+      {"BFloat16", 2},
+      {"Float8_e4m3fn", 1},
+      {"Float8_e5m2", 1},
+      {"Float8_e4m3fnuz", 1},
+      {"Float8_e5m2fnuz", 1},
+      {"complex<Half>", 4},
+      {"complex<c10::Half>", 4},
+      {"complex<float>", 8},
+      {"complex<double>", 16},
   }};
   for (auto [name, bytes] : sizes)
     if (name == type) return bytes;
@@ -88,10 +102,10 @@ class TensorCheck {
   void check_shape(const TraceTensor& tensor, const FindingPlace& place) {
     Numbers shape = trace_.numbers_in(tensor.shape);
     if (auto count = element_count(shape); count != tensor.elements)
-      report("numel", place, tensor,
-             fmt::format("the shape [{}] has {} elements, the tuple says {}",
-                         fmt::join(shape, ", "), count ? fmt::format("{}", *count) : "too many",
-                         tensor.elements));
+      report(
+          "numel", place, tensor,
+          fmt::format("the shape [{}] has {} elements, the tuple says {}", fmt::join(shape, ", "),
+                      count ? fmt::format("{}", *count) : "too many", tensor.elements));
     if (!tensor.strides) return;
     Numbers strides = trace_.numbers_in(*tensor.strides);
     if (strides.size() != shape.size())
@@ -104,8 +118,8 @@ class TensorCheck {
     std::int64_t bytes = bytes_of(trace_.text(tensor.type));
     if (bytes == 0 || bytes == tensor.item_bytes) return;
     report("item_size", place, tensor,
-           fmt::format("an element of {} has {} bytes, the tuple says {}",
-                       trace_.text(tensor.type), bytes, tensor.item_bytes));
+           fmt::format("an element of {} has {} bytes, the tuple says {}", trace_.text(tensor.type),
+                       bytes, tensor.item_bytes));
   }
 
   void check_bounds(const TraceTensor& tensor, const FindingPlace& place) {
@@ -124,7 +138,8 @@ class TensorCheck {
 
   void report(std::string_view rule, const FindingPlace& place, const TraceTensor& tensor,
               const std::string& message) {
-    findings_.push_back(error_at(rule, place, fmt::format("tensor {}: {}", tensor.tensor, message)));
+    findings_.push_back(
+        error_at(rule, place, fmt::format("tensor {}: {}", tensor.tensor, message)));
   }
 
   const RankTrace& rank_;

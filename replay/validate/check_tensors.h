@@ -10,8 +10,8 @@ namespace simmesh::replay {
 // - item_size: the bytes an element aren't those of the dtype;
 // - strides: not one a dim;
 // - view_bounds: the view begins before its storage, or ends beyond what 64 bits count.
-// A storage's id may come again for another one, of another size or dtype, once it is freed; so views
-// of one id aren't compared. O(tensors).
+// A storage's id may come again for another one, of another size or dtype, once it is freed; so
+// views of one id aren't compared. O(tensors).
 void check_tensors(const RankTrace& rank, Findings& findings);
 
 }  // namespace simmesh::replay

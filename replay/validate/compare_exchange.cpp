@@ -131,8 +131,8 @@ class ExchangeCheck {
     }
     bool is_list = view_.kind(members_[member].place) == CommKind::all_gather ||
                    view_.kind(members_[member].place) == CommKind::reduce_scatter;
-    std::string_view field = sent > 0 ? (is_list ? "inputs" : "in_split")
-                                      : (is_list ? "outputs" : "out_split");
+    std::string_view field =
+        sent > 0 ? (is_list ? "inputs" : "in_split") : (is_list ? "outputs" : "out_split");
     findings_.push_back(error_at(is_list ? "size_relation" : "split_transpose",
                                  view_.at(members_[member].place, field),
                                  fmt::format("{}; {} of what the rank sends and {} of what it "
@@ -141,13 +141,11 @@ class ExchangeCheck {
   }
 
   std::string describe(std::size_t sender, std::size_t receiver) const {
-    return fmt::format("{} sends {} elements to rank {}, {} expects {} from rank {}",
-                       to_string(view_, members_[sender].place),
-                       parts_[sender].sent[members_[receiver].index],
-                       view_.rank(members_[receiver].place),
-                       to_string(view_, members_[receiver].place),
-                       parts_[receiver].received[members_[sender].index],
-                       view_.rank(members_[sender].place));
+    return fmt::format(
+        "{} sends {} elements to rank {}, {} expects {} from rank {}",
+        to_string(view_, members_[sender].place), parts_[sender].sent[members_[receiver].index],
+        view_.rank(members_[receiver].place), to_string(view_, members_[receiver].place),
+        parts_[receiver].received[members_[sender].index], view_.rank(members_[sender].place));
   }
 
   const JobView& view_;

@@ -57,10 +57,10 @@ class RankComparison {
     std::erase_if(members_, [&](const MemberComms* member) {
       const CommPlace& place = member->collectives[k];
       if (view_.name(place) == name) return false;
-      findings_.push_back(error_at(
-          "order", view_.at(place, "name"),
-          fmt::format("expected {} as collective {} of {}, as {} has it, got {}", name, k,
-                      to_string(group_), to_string(view_, reference), view_.name(place))));
+      findings_.push_back(
+          error_at("order", view_.at(place, "name"),
+                   fmt::format("expected {} as collective {} of {}, as {} has it, got {}", name, k,
+                               to_string(group_), to_string(view_, reference), view_.name(place))));
       return true;
     });
   }
@@ -110,11 +110,10 @@ class RankComparison {
     for (std::size_t i = 0; i < members.size(); ++i) {
       const CommPlace& place = members[i].place;
       if (values[i] == value) continue;
-      findings_.push_back(error_at(
-          rule, view_.at(place, field),
-          fmt::format("{} in {}: expected {} as {} has it, got {}", view_.name(place),
-                      to_string(group_), value, to_string(view_, members[first].place),
-                      values[i])));
+      findings_.push_back(error_at(rule, view_.at(place, field),
+                                   fmt::format("{} in {}: expected {} as {} has it, got {}",
+                                               view_.name(place), to_string(group_), value,
+                                               to_string(view_, members[first].place), values[i])));
     }
   }
 

@@ -24,7 +24,7 @@ bool is_rising(const std::vector<std::int64_t>& numbers) {
 
 // Where two lists differ first, and whose entry there the other one lacks.
 struct Divergence {
-  std::size_t place = 0;  // in both lists
+  std::size_t place = 0;    // in both lists
   bool is_missing = false;  // the member lacks what the reference has
 };
 
@@ -37,8 +37,7 @@ bool share_numbers(const std::vector<std::int64_t>& a, const std::vector<std::in
 }
 
 Divergence by_number(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
-  auto place =
-      std::size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  auto place = std::size_t(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   bool is_missing = place == a.size() || (place < b.size() && b[place] < a[place]);
   return {place, is_missing};
 }
@@ -84,13 +83,13 @@ Finding first_divergence(const JobView& view, const JobGroup& group, const Membe
       fmt::format("in {} rank {} has {} collectives, rank {} has {}: ", to_string(group), rank,
                   own.size(), other_rank, other.size());
   if (divergence.is_missing)
-    message += fmt::format("it never joins {}; its own at that place: {}",
-                           describe(view, other, divergence.place),
-                           describe(view, own, divergence.place));
+    message +=
+        fmt::format("it never joins {}; its own at that place: {}",
+                    describe(view, other, divergence.place), describe(view, own, divergence.place));
   else
-    message += fmt::format("rank {} never joins {}; its own at that place: {}", other_rank,
-                           describe(view, own, divergence.place),
-                           describe(view, other, divergence.place));
+    message +=
+        fmt::format("rank {} never joins {}; its own at that place: {}", other_rank,
+                    describe(view, own, divergence.place), describe(view, other, divergence.place));
   return error_at("count", at, std::move(message));
 }
 

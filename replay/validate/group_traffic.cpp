@@ -53,8 +53,10 @@ std::vector<GroupTraffic> group_traffic(const JobView& view, const Findings& fin
       auto position = positions.find(members[index]);
       if (position == positions.end() || !groups.has(position->second, g)) continue;
       places[position->second].emplace(g, traffic[g].members.size());
-      traffic[g].members.push_back(
-          {.index = std::int64_t(index), .position = position->second, .collectives = {}, .messages = {}});
+      traffic[g].members.push_back({.index = std::int64_t(index),
+                                    .position = position->second,
+                                    .collectives = {},
+                                    .messages = {}});
     }
   }
   for (const auto& [rank, position] : positions) add_comms(view, position, places, traffic);

@@ -17,15 +17,16 @@ struct MemberComms {
 };
 
 // GroupTraffic is what goes on in a group: one entry for each member whose trace is there, in the
-// order of the group. Traces in which some communication's group is unclear are left out, and so are
-// those that don't have the group: they would differ from all others.
+// order of the group. Traces in which some communication's group is unclear are left out, and so
+// are those that don't have the group: they would differ from all others.
 struct GroupTraffic {
   const JobGroup* group = nullptr;
   std::vector<MemberComms> members;
 };
 
 // group_traffic returns the traffic of each group of a job that any rank uses. findings are those
-// of resolve_groups and check_comms, which say whose groups are unclear. O(communications + members of all groups).
+// of resolve_groups and check_comms, which say whose groups are unclear. O(communications + members
+// of all groups).
 std::vector<GroupTraffic> group_traffic(const JobView& view, const Findings& findings);
 
 }  // namespace simmesh::replay

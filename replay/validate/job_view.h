@@ -35,9 +35,7 @@ class JobView {
   const TraceNode& node(const CommPlace& place) const {
     return trace(place).nodes[job_comm(place).node];
   }
-  const TraceComm& comm(const CommPlace& place) const {
-    return *trace(place).comm_of(node(place));
-  }
+  const TraceComm& comm(const CommPlace& place) const { return *trace(place).comm_of(node(place)); }
   // group must not be called for a communication without one.
   const JobGroup& group(const CommPlace& place) const {
     return groups_.groups[*job_comm(place).group];

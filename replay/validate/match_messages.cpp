@@ -53,8 +53,7 @@ class MessageMatch {
       return;
     }
     if (!present_.contains(peer)) return;
-    ChannelMessages& messages =
-        channels_[is_send ? Channel(index, peer) : Channel(peer, index)];
+    ChannelMessages& messages = channels_[is_send ? Channel(index, peer) : Channel(peer, index)];
     (is_send ? messages.sends : messages.receives).push_back(place);
   }
 
@@ -76,14 +75,14 @@ class MessageMatch {
     std::string_view dtype = view_.trace(send).text(sent.dtype);
     std::string_view other = view_.trace(receive).text(received.dtype);
     if (dtype != other)
-      findings_.push_back(error_at("dtype", view_.at(receive, "dtype"),
-                                   fmt::format("expected {} as {} sends it, got {}", dtype,
-                                               to_string(view_, send), other)));
+      findings_.push_back(error_at(
+          "dtype", view_.at(receive, "dtype"),
+          fmt::format("expected {} as {} sends it, got {}", dtype, to_string(view_, send), other)));
     if (sent.in_elements != received.out_elements)
-      findings_.push_back(error_at("size_relation", view_.at(receive, "outputs"),
-                                   fmt::format("expected {} elements as {} sends them, got {}",
-                                               sent.in_elements, to_string(view_, send),
-                                               received.out_elements)));
+      findings_.push_back(
+          error_at("size_relation", view_.at(receive, "outputs"),
+                   fmt::format("expected {} elements as {} sends them, got {}", sent.in_elements,
+                               to_string(view_, send), received.out_elements)));
   }
 
   void report(const Channel& channel, const ChannelMessages& messages, std::size_t pairs) {
@@ -95,9 +94,8 @@ class MessageMatch {
                     "in {}",
                     to_string(view_, first), is_send ? "sends" : "receives",
                     global(is_send ? channel.second : channel.first),
-                    is_send ? "receives" : "sends", messages.sends.size(),
-                    messages.receives.size(), global(channel.first), global(channel.second),
-                    to_string(group_))));
+                    is_send ? "receives" : "sends", messages.sends.size(), messages.receives.size(),
+                    global(channel.first), global(channel.second), to_string(group_))));
   }
 
   std::int64_t global(std::int64_t index) const { return group_.members[std::size_t(index)]; }

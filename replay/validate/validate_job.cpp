@@ -55,10 +55,9 @@ void compare_schemas(const TraceJob& job, Findings& findings) {
   const std::string& schema = majority(schemas);
   for (const RankTrace& rank : job.ranks)
     if (rank.trace.schema.text != schema)
-      findings.push_back(
-          warning_at("schema_mixed", {.rank = rank.rank, .field = "schema"},
-                     fmt::format("expected the schema '{}' of other ranks, got '{}'", schema,
-                                 rank.trace.schema.text)));
+      findings.push_back(warning_at("schema_mixed", {.rank = rank.rank, .field = "schema"},
+                                    fmt::format("expected the schema '{}' of other ranks, got '{}'",
+                                                schema, rank.trace.schema.text)));
 }
 
 // "1-3, 7" of the first few stretches of missing ranks.
@@ -92,9 +91,8 @@ void check_ranks(const TraceJob& job, const JobGroups& groups, Findings& finding
   MissingRanks missing = missing_ranks(groups);
   if (missing.count == 0) return;
   bool is_alone = job.ranks.size() + job.findings.size() == 1;
-  std::string message =
-      fmt::format("expected traces of {} ranks, got {}; there is none of rank {}",
-                  groups.world_size, job.ranks.size(), missing.text);
+  std::string message = fmt::format("expected traces of {} ranks, got {}; there is none of rank {}",
+                                    groups.world_size, job.ranks.size(), missing.text);
   if (is_alone) message += ", so that nothing is compared across ranks";
   findings.push_back(is_alone ? warning_at("rank_missing", {}, std::move(message))
                               : error_at("rank_missing", {}, std::move(message)));

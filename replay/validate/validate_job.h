@@ -13,8 +13,8 @@ namespace simmesh::replay {
 //   can't be compared with any;
 // - schema_mixed (warning): traces have different schemas;
 // - top_level: the job has no trace at all.
-// worst() of the result is the verdict. Of each rule the first 20 findings about a rank are kept, and
-// the number of the others is said. O(nodes + communications + what splits and records list).
+// worst() of the result is the verdict. Of each rule the first 20 findings about a rank are kept,
+// and the number of the others is said. O(nodes + communications + what splits and records list).
 //
 //   TraceJob job = read_job(paths);
 //   for (const Finding& finding : validate(job)) fmt::print("{}\n", to_string(finding));

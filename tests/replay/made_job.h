@@ -86,7 +86,8 @@ class MadeTrace {
 
   // wait adds a wait for a request, which names no group.
   MadeTrace& wait(std::int64_t sequence, std::int64_t rank) {
-    return add({.name = "wait", .group = "", .rank = rank, .in = {}, .out = {}, .sequence = sequence});
+    return add(
+        {.name = "wait", .group = "", .rank = rank, .in = {}, .out = {}, .sequence = sequence});
   }
 
   TraceNode& last() { return trace().nodes.back(); }
@@ -101,8 +102,7 @@ class MadeTrace {
   // attribute adds an attribute to the last communication; no other may be between.
   MadeTrace& attribute(std::string_view name, std::variant<std::int64_t, std::string> value) {
     TraceRange& range = last_comm().attributes;
-    if (range.size() == 0)
-      range.begin = range.end = std::uint32_t(trace().attributes.size());
+    if (range.size() == 0) range.begin = range.end = std::uint32_t(trace().attributes.size());
     TraceAttribute added{.name = trace().texts.id_of(name), .value = std::int64_t(0)};
     if (const auto* number = std::get_if<std::int64_t>(&value))
       added.value = *number;

@@ -62,14 +62,15 @@ void verify_trace_bad(const RecordedCase& recorded, const VerifyOptions&, CaseRe
            names_all(finding, recorded);
   });
   if (!is_found)
-    report.mismatch(fmt::format("expected a finding '{}' that names all of must_name, got: {}",
-                                rule, all));
+    report.mismatch(
+        fmt::format("expected a finding '{}' that names all of must_name, got: {}", rule, all));
 }
 
-const CaseKind trace_bad_kind({.name = "trace_bad",
-                               .summary = "what the validator says about traces, most of them broken",
-                               .schema = trace_bad_schema,
-                               .verifier = verify_trace_bad});
+const CaseKind trace_bad_kind(
+    {.name = "trace_bad",
+     .summary = "what the validator says about traces, most of them broken",
+     .schema = trace_bad_schema,
+     .verifier = verify_trace_bad});
 
 }  // namespace
 

@@ -228,7 +228,8 @@ TEST(BrokenJob, FindsEachCollectiveThatIsDropped) {
     });
     const ExecutionTrace& other = job.ranks[position == 0 ? 1 : 0].trace;
     std::vector<std::uint32_t> others = comm_nodes(other);
-    std::erase_if(others, [&](std::uint32_t node) { return kind_at(other, node) == CommKind::wait; });
+    std::erase_if(others,
+                  [&](std::uint32_t node) { return kind_at(other, node) == CommKind::wait; });
     for (std::size_t k = 0; k < nodes.size(); ++k, ++count) {
       Broken broken(job, position);
       std::vector<TraceNode>& all = broken.trace().nodes;
@@ -236,8 +237,8 @@ TEST(BrokenJob, FindsEachCollectiveThatIsDropped) {
       if (k + 1 < nodes.size()) next = all[nodes[k + 1]].id;
       all.erase(all.begin() + nodes[k]);
       expect_found(job, "count", broken.rank(), next);
-      std::string gone = fmt::format("rank {} node {} ", position == 0 ? 1 : 0,
-                                     other.nodes[others[k]].id);
+      std::string gone =
+          fmt::format("rank {} node {} ", position == 0 ? 1 : 0, other.nodes[others[k]].id);
       EXPECT_NE(testing::to_text(validate(job)).find(gone), std::string::npos) << gone;
     }
   }
@@ -328,7 +329,8 @@ TEST(BrokenJob, NonsenseNeverCrashes) {
       if (random() % 8 == 0) comm.name = TextId(random() % trace.texts.size());
       if (random() % 8 == 0) comm.group.name_and_description.reset();
       if (random() % 8 == 0) std::swap(comm.in_split, comm.out_split);
-      if (random() % 8 == 0) std::swap(trace.process_groups[0].ranks, trace.process_groups[1].ranks);
+      if (random() % 8 == 0)
+        std::swap(trace.process_groups[0].ranks, trace.process_groups[1].ranks);
     }
     errors += worst(validate(job)) == "error";
   }

@@ -16,7 +16,7 @@ namespace simmesh::replay {
 
 namespace {
 
-using Identity = std::pair<std::vector<std::int64_t>, std::int64_t>;
+using GroupIdentity = std::pair<std::vector<std::int64_t>, std::int64_t>;
 
 // GroupResolver finds the groups of a job.
 class GroupResolver {
@@ -41,11 +41,12 @@ class GroupResolver {
   using Names = std::map<std::string, std::optional<std::uint32_t>, ByNumber>;
 
   void collect_groups() {
-    std::map<Identity, std::uint32_t> identities;
+    std::map<GroupIdentity, std::uint32_t> identities;
     for (LocalGroups& local : local_) {
       number_groups(local);
       for (const auto& [name, group] : local.by_name)
-        if (!group.members.empty()) identities.emplace(Identity{group.members, group.number}, 0);
+        if (!group.members.empty())
+          identities.emplace(GroupIdentity{group.members, group.number}, 0);
     }
     for (auto& [identity, index] : identities) {
       index = std::uint32_t(result_.groups.size());

@@ -15,32 +15,32 @@ namespace simmesh::replay {
 
 namespace {
 
-using Members = std::vector<std::int64_t>;
+using GroupMembers = std::vector<std::int64_t>;
 
-bool is_number(std::string_view name) {
+bool is_group_number(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-bool is_size(std::int64_t size) { return size > 0 && size <= world_size_max; }
+bool is_group_size(std::int64_t size) { return size > 0 && size <= world_size_max; }
 
-Members consecutive(std::int64_t count) {
-  Members members(static_cast<std::size_t>(count));
+GroupMembers consecutive_ranks(std::int64_t count) {
+  GroupMembers members(static_cast<std::size_t>(count));
   std::iota(members.begin(), members.end(), 0);
   return members;
 }
 
-bool is_default(const ProcessGroupRecord& record) {
+bool is_default_group(const ProcessGroupRecord& record) {
   return record.description == "default_pg" || record.ranks.empty();
 }
 
-bool is_default(const ExecutionTrace& trace, const TraceComm& comm) {
+bool is_default_group(const ExecutionTrace& trace, const TraceComm& comm) {
   return comm.group.name_and_description &&
          trace.text(comm.group.name_and_description->second) == "default_pg";
 }
 
 // The last rank of an evenly spaced group and one; 0 where the figures say nothing.
 std::int64_t ranks_reached(const TraceComm& comm) {
-  if (!is_size(comm.group_size)) return 0;
+  if (!is_group_size(comm.group_size)) return 0;
   if (comm.global_rank_start < 0) return comm.group_size;
   bool is_even = comm.global_rank_stride > 0 && comm.global_rank_stride <= world_size_max;
   std::int64_t steps = is_even ? comm.global_rank_stride * (comm.group_size - 1) : 0;
@@ -55,12 +55,13 @@ struct SizeVotes {
 
   void add(const ExecutionTrace& trace) {
     for (const ProcessGroupRecord& record : trace.process_groups) {
-      if (is_default(record) && is_size(record.size)) by_record.push_back(record.size);
+      if (is_default_group(record) && is_group_size(record.size)) by_record.push_back(record.size);
       for (std::int64_t rank : record.ranks)
         if (rank < world_size_max) largest = std::max(largest, rank + 1);
     }
     for (const TraceComm& comm : trace.comms) {
-      if (comm.global_rank_start >= 0 && is_default(trace, comm) && is_size(comm.group_size))
+      if (comm.global_rank_start >= 0 && is_default_group(trace, comm) &&
+          is_group_size(comm.group_size))
         by_default_group.push_back(comm.group_size);
       largest = std::max(largest, ranks_reached(comm));
     }
@@ -97,7 +98,7 @@ std::vector<AddressUse> address_uses(const ExecutionTrace& trace) {
 std::string address_name(std::int64_t address) { return fmt::format("address {}", address); }
 
 // Says what is wrong with a record; empty where nothing is.
-std::string fault_of(const ProcessGroupRecord& record, const LocalGroups& groups) {
+std::string record_fault(const ProcessGroupRecord& record, const LocalGroups& groups) {
   if (groups.by_name.contains(record.name)) return "the rank has two groups of this name";
   if (record.size < 0 || record.size > world_size_max ||
       std::int64_t(record.ranks.size()) > world_size_max)
@@ -118,25 +119,25 @@ void add_records(const RankTrace& rank, std::int64_t world_size, LocalGroups& gr
                  Findings& findings) {
   for (const ProcessGroupRecord& record : rank.trace.process_groups) {
     std::int64_t size = record.size > 0 ? record.size : world_size;
-    std::string fault = fault_of(record, groups);
+    std::string fault = record_fault(record, groups);
     if (fault.empty() && !groups.fits(size)) fault = "the groups of the rank have too many members";
     LocalGroup& group = groups.by_name[record.name];
     if (fault.empty())
-      group.members = record.ranks.empty() ? consecutive(size) : record.ranks;
+      group.members = record.ranks.empty() ? consecutive_ranks(size) : record.ranks;
     else
       findings.push_back(error_at("group_record", {.rank = rank.rank, .field = "ranks"},
                                   fmt::format("group '{}': {}", record.name, fault)));
   }
 }
 
-Members described_members(const TraceComm& comm, std::int64_t world_size) {
-  if (!is_size(comm.group_size)) return {};
+GroupMembers described_members(const TraceComm& comm, std::int64_t world_size) {
+  if (!is_group_size(comm.group_size)) return {};
   if (comm.global_rank_start < 0)
-    return comm.group_size == world_size ? consecutive(world_size) : Members();
+    return comm.group_size == world_size ? consecutive_ranks(world_size) : GroupMembers();
   if (ranks_reached(comm) == 0) return {};
   if (comm.group_size > 1 && ranks_reached(comm) < comm.global_rank_start + comm.group_size)
     return {};
-  Members members;
+  GroupMembers members;
   for (std::int64_t i = 0; i < comm.group_size; ++i)
     members.push_back(comm.global_rank_start + i * comm.global_rank_stride);
   return members;
@@ -150,7 +151,7 @@ void add_described(const RankTrace& rank, std::int64_t world_size, LocalGroups& 
     if (comm_kind(rank.trace.text(comm->name)) == CommKind::wait) continue;
     std::string name = local_name(rank.trace, *comm);
     if (name.empty() || groups.by_name.contains(name)) continue;
-    Members members;
+    GroupMembers members;
     if (groups.fits(comm->group_size)) members = described_members(*comm, world_size);
     if (members.empty())
       findings.push_back(warning_at(
@@ -167,7 +168,7 @@ void add_described(const RankTrace& rank, std::int64_t world_size, LocalGroups& 
 
 bool ByNumber::operator()(const std::string& a, const std::string& b) const {
   auto key = [](std::string_view name) {
-    bool is_other = !is_number(name);
+    bool is_other = !is_group_number(name);
     std::string_view digits = name;
     if (!is_other) digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
     return std::tuple(is_other, is_other ? 0 : digits.size(), digits, name);
@@ -223,7 +224,7 @@ void add_addresses(const TraceJob& job, std::int64_t world_size, std::vector<Loc
       LocalGroup& group = groups[position].by_name[address_name(use.address)];
       bool has_all_ranks = use.group_size == 0 || use.group_size == world_size;
       if (i < fewest && has_all_ranks) {
-        group = {.members = consecutive(world_size), .number = std::int64_t(i)};
+        group = {.members = consecutive_ranks(world_size), .number = std::int64_t(i)};
         continue;
       }
       FindingPlace place{.rank = job.ranks[position].rank, .node = use.node, .field = "pg"};
@@ -244,7 +245,7 @@ void add_addresses(const TraceJob& job, std::int64_t world_size, std::vector<Loc
 }
 
 void number_groups(LocalGroups& groups) {
-  std::map<Members, std::int64_t> counts;
+  std::map<GroupMembers, std::int64_t> counts;
   for (auto& [name, group] : groups.by_name)
     if (!group.members.empty() && !name.starts_with("address "))
       group.number = counts[group.members]++;

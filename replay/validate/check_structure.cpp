@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 6> known_schemas = {"1.0.1", "1.0.2", "1.
 
 constexpr std::uint32_t no_parent = ~std::uint32_t(0);
 
-bool is_root(const ExecutionTrace& trace, const TraceNode& node) {
+bool is_process_root(const ExecutionTrace& trace, const TraceNode& node) {
   return trace.text(node.name).ends_with("|process]");
 }
 
@@ -69,7 +69,7 @@ class StructureCheck {
   void find_root() {
     root_ = nodes_.size();
     for (std::size_t i = 0; i < nodes_.size() && root_ == nodes_.size(); ++i)
-      if (is_root(rank_.trace, nodes_[i])) root_ = i;
+      if (is_process_root(rank_.trace, nodes_[i])) root_ = i;
     for (std::size_t i = 0; i < nodes_.size() && root_ == nodes_.size(); ++i)
       if (nodes_[i].parent == nodes_[i].id) root_ = i;
     if (root_ < nodes_.size()) return;

@@ -45,7 +45,7 @@ std::optional<std::int64_t> end_elements(const ExecutionTrace& trace, const Trac
 }
 
 // The bytes of an element of a dtype, by what stands inside "Tensor(...)"; 0 for unknown names.
-std::int64_t bytes_of(std::string_view type) {
+std::int64_t dtype_bytes(std::string_view type) {
   if (type.starts_with("c10::")) type.remove_prefix(5);
   static constexpr std::array<std::pair<std::string_view, std::int64_t>, 21> sizes = {{
       {"float", 4},
@@ -115,7 +115,7 @@ class TensorCheck {
   }
 
   void check_type(const TraceTensor& tensor, const FindingPlace& place) {
-    std::int64_t bytes = bytes_of(trace_.text(tensor.type));
+    std::int64_t bytes = dtype_bytes(trace_.text(tensor.type));
     if (bytes == 0 || bytes == tensor.item_bytes) return;
     report("item_size", place, tensor,
            fmt::format("an element of {} has {} bytes, the tuple says {}", trace_.text(tensor.type),

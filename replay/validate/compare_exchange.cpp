@@ -10,10 +10,10 @@ namespace simmesh::replay {
 namespace {
 
 // Elements for each member of the group, by its index; all equal where there is no list of parts.
-class Parts {
+class MemberShares {
  public:
-  explicit Parts(std::int64_t equal) : equal_(equal) {}
-  explicit Parts(std::vector<std::int64_t> parts) : parts_(std::move(parts)) {}
+  explicit MemberShares(std::int64_t equal) : equal_(equal) {}
+  explicit MemberShares(std::vector<std::int64_t> parts) : parts_(std::move(parts)) {}
 
   bool is_equal() const { return parts_.empty(); }
   std::int64_t operator[](std::int64_t index) const {
@@ -25,10 +25,10 @@ class Parts {
   std::vector<std::int64_t> parts_;
 };
 
-// MemberParts is what a member sends to each, and what it expects from each.
-struct MemberParts {
-  Parts sent;
-  Parts received;
+// ExchangeShares is what a member sends to each, and what it expects from each.
+struct ExchangeShares {
+  MemberShares sent;
+  MemberShares received;
 };
 
 // ExchangeCheck compares one collective.
@@ -41,7 +41,7 @@ class ExchangeCheck {
   }
 
   bool check() {
-    bool are_equal = std::all_of(parts_.begin(), parts_.end(), [](const MemberParts& each) {
+    bool are_equal = std::all_of(parts_.begin(), parts_.end(), [](const ExchangeShares& each) {
       return each.sent.is_equal() && each.received.is_equal();
     });
     if (are_equal) return false;
@@ -54,34 +54,34 @@ class ExchangeCheck {
   }
 
  private:
-  MemberParts parts_of(const MemberComm& member) const {
+  ExchangeShares parts_of(const MemberComm& member) const {
     const TraceComm& comm = view_.comm(member.place);
     const TraceNode& node = view_.node(member.place);
     switch (view_.kind(member.place)) {
       case CommKind::all_gather:
-        return {Parts(comm.in_elements), list_of(member, node.outputs, comm.out_elements)};
+        return {MemberShares(comm.in_elements), list_of(member, node.outputs, comm.out_elements)};
       case CommKind::reduce_scatter:
-        return {list_of(member, node.inputs, comm.in_elements), Parts(comm.out_elements)};
+        return {list_of(member, node.inputs, comm.in_elements), MemberShares(comm.out_elements)};
       default:
         return {split_of(member, comm.in_split, comm.in_elements),
                 split_of(member, comm.out_split, comm.out_elements)};
     }
   }
 
-  Parts equal_part(std::int64_t total) const {
-    return Parts(total / std::int64_t(group_.members.size()));
+  MemberShares equal_part(std::int64_t total) const {
+    return MemberShares(total / std::int64_t(group_.members.size()));
   }
 
-  Parts list_of(const MemberComm& member, TraceRange tensors, std::int64_t total) const {
+  MemberShares list_of(const MemberComm& member, TraceRange tensors, std::int64_t total) const {
     if (tensors.size() != group_.members.size()) return equal_part(total);
     std::vector<std::int64_t> parts;
     for (const TraceTensor& tensor : view_.trace(member.place).tensors_in(tensors))
       parts.push_back(tensor.elements);
-    return Parts(std::move(parts));
+    return MemberShares(std::move(parts));
   }
 
   // Splits count rows of the tensor; all rows have the same length.
-  Parts split_of(const MemberComm& member, TraceRange range, std::int64_t total) const {
+  MemberShares split_of(const MemberComm& member, TraceRange range, std::int64_t total) const {
     gsl::span<const std::int64_t> split = view_.numbers(member.place, range);
     if (split.size() != group_.members.size()) return equal_part(total);
     Int128 rows = 0;
@@ -90,7 +90,7 @@ class ExchangeCheck {
     std::vector<std::int64_t> parts;
     for (std::int64_t part : split)
       parts.push_back(std::int64_t(std::uint64_t(part) * std::uint64_t(row)));
-    return Parts(std::move(parts));
+    return MemberShares(std::move(parts));
   }
 
   bool fits(std::size_t sender, std::size_t receiver) const {
@@ -152,7 +152,7 @@ class ExchangeCheck {
   const JobGroup& group_;
   const std::vector<MemberComm>& members_;
   Findings& findings_;
-  std::vector<MemberParts> parts_;  // by place in members_, as the following
+  std::vector<ExchangeShares> parts_;  // by place in members_, as the following
   std::vector<std::size_t> misfits_;
   std::vector<bool> is_blamed_;
 };

@@ -9,9 +9,9 @@ namespace simmesh::replay {
 
 namespace {
 
-using Places = std::vector<CommPlace>;
+using CommPlaces = std::vector<CommPlace>;
 
-std::vector<std::int64_t> sequences(const JobView& view, const Places& places) {
+std::vector<std::int64_t> request_numbers(const JobView& view, const CommPlaces& places) {
   std::vector<std::int64_t> numbers;
   for (const CommPlace& place : places) numbers.push_back(view.comm(place).request.sequence);
   return numbers;
@@ -43,7 +43,7 @@ Divergence by_number(const std::vector<std::int64_t>& a, const std::vector<std::
 }
 
 // Sizes that may differ between members of a group don't count.
-auto signature(const JobView& view, const CommPlace& place) {
+auto comm_signature(const JobView& view, const CommPlace& place) {
   const TraceComm& comm = view.comm(place);
   CommKind kind = view.kind(place);
   bool is_uneven = comm.in_split.size() > 0 || comm.out_split.size() > 0 ||
@@ -52,14 +52,16 @@ auto signature(const JobView& view, const CommPlace& place) {
                     is_uneven ? 0 : comm.in_elements, is_uneven ? 0 : comm.out_elements);
 }
 
-Divergence by_signature(const JobView& view, const Places& member, const Places& reference) {
+Divergence by_signature(const JobView& view, const CommPlaces& member,
+                        const CommPlaces& reference) {
   std::size_t shorter = std::min(member.size(), reference.size()), place = 0;
-  while (place < shorter && signature(view, member[place]) == signature(view, reference[place]))
+  while (place < shorter &&
+         comm_signature(view, member[place]) == comm_signature(view, reference[place]))
     ++place;
   return {place, member.size() < reference.size()};
 }
 
-std::string describe(const JobView& view, const Places& places, std::size_t place) {
+std::string describe_entry(const JobView& view, const CommPlaces& places, std::size_t place) {
   if (place >= places.size()) return "none follows";
   return fmt::format("{} {}", to_string(view, places[place]), view.name(places[place]));
 }
@@ -68,10 +70,10 @@ std::string describe(const JobView& view, const Places& places, std::size_t plac
 
 Finding first_divergence(const JobView& view, const JobGroup& group, const MemberComms& member,
                          const MemberComms& reference) {
-  const Places& own = member.collectives;
-  const Places& other = reference.collectives;
-  std::vector<std::int64_t> own_numbers = sequences(view, own);
-  std::vector<std::int64_t> other_numbers = sequences(view, other);
+  const CommPlaces& own = member.collectives;
+  const CommPlaces& other = reference.collectives;
+  std::vector<std::int64_t> own_numbers = request_numbers(view, own);
+  std::vector<std::int64_t> other_numbers = request_numbers(view, other);
   Divergence divergence = share_numbers(own_numbers, other_numbers)
                               ? by_number(own_numbers, other_numbers)
                               : by_signature(view, own, other);
@@ -83,13 +85,13 @@ Finding first_divergence(const JobView& view, const JobGroup& group, const Membe
       fmt::format("in {} rank {} has {} collectives, rank {} has {}: ", to_string(group), rank,
                   own.size(), other_rank, other.size());
   if (divergence.is_missing)
-    message +=
-        fmt::format("it never joins {}; its own at that place: {}",
-                    describe(view, other, divergence.place), describe(view, own, divergence.place));
+    message += fmt::format("it never joins {}; its own at that place: {}",
+                           describe_entry(view, other, divergence.place),
+                           describe_entry(view, own, divergence.place));
   else
-    message +=
-        fmt::format("rank {} never joins {}; its own at that place: {}", other_rank,
-                    describe(view, own, divergence.place), describe(view, other, divergence.place));
+    message += fmt::format("rank {} never joins {}; its own at that place: {}", other_rank,
+                           describe_entry(view, own, divergence.place),
+                           describe_entry(view, other, divergence.place));
   return error_at("count", at, std::move(message));
 }
 

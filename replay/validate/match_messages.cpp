@@ -10,8 +10,8 @@ namespace simmesh::replay {
 
 namespace {
 
-// Channel is a sender and a receiver, by their places in the group.
-using Channel = std::pair<std::int64_t, std::int64_t>;
+// MessageChannel is a sender and a receiver, by their places in the group.
+using MessageChannel = std::pair<std::int64_t, std::int64_t>;
 
 constexpr std::int64_t any_rank = -1;
 
@@ -53,12 +53,13 @@ class MessageMatch {
       return;
     }
     if (!present_.contains(peer)) return;
-    ChannelMessages& messages = channels_[is_send ? Channel(index, peer) : Channel(peer, index)];
+    ChannelMessages& messages =
+        channels_[is_send ? MessageChannel(index, peer) : MessageChannel(peer, index)];
     (is_send ? messages.sends : messages.receives).push_back(place);
   }
 
   // Sends that are left go to receives from any rank.
-  void drop_taken(const Channel& channel, ChannelMessages& messages, std::size_t pairs) {
+  void drop_taken(const MessageChannel& channel, ChannelMessages& messages, std::size_t pairs) {
     auto open = from_any_.find(channel.second);
     if (open == from_any_.end()) return;
     std::vector<CommPlace>& receives = open->second;
@@ -85,7 +86,7 @@ class MessageMatch {
                                to_string(view_, send), received.out_elements)));
   }
 
-  void report(const Channel& channel, const ChannelMessages& messages, std::size_t pairs) {
+  void report(const MessageChannel& channel, const ChannelMessages& messages, std::size_t pairs) {
     bool is_send = messages.sends.size() > messages.receives.size();
     const CommPlace& first = is_send ? messages.sends[pairs] : messages.receives[pairs];
     findings_.push_back(error_at(
@@ -104,7 +105,7 @@ class MessageMatch {
   const JobGroup& group_;
   Findings& findings_;
   std::set<std::int64_t> present_;
-  std::map<Channel, ChannelMessages> channels_;
+  std::map<MessageChannel, ChannelMessages> channels_;
   std::map<std::int64_t, std::vector<CommPlace>> from_any_;
 };
 

@@ -10,7 +10,21 @@
 #include "replay/job/trace_job.h"
 
 // Traces that are made by hand, for tests of what reads them.
-namespace simmesh::replay::testing {
+namespace simmesh::testing {
+
+using replay::ExecutionTrace;
+using replay::Finding;
+using replay::Findings;
+using replay::RankTrace;
+using replay::Severity;
+using replay::TextId;
+using replay::TraceAttribute;
+using replay::TraceComm;
+using replay::TraceJob;
+using replay::TraceNode;
+using replay::TraceRange;
+using replay::TraceTensor;
+
 
 // MadeComm is a communication node: one tensor for each number of elements.
 struct MadeComm {
@@ -162,12 +176,12 @@ TraceJob made_job(Traces&&... traces) {
   return job;
 }
 
-// to_text returns the findings as lines, without notes.
-inline std::string to_text(const Findings& findings) {
+// findings_text returns the findings as lines, without notes.
+inline std::string findings_text(const Findings& findings) {
   std::string text;
   for (const Finding& finding : findings)
     if (finding.severity != Severity::note) text += to_string(finding) + "\n";
   return text;
 }
 
-}  // namespace simmesh::replay::testing
+}  // namespace simmesh::testing

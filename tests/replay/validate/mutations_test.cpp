@@ -61,7 +61,7 @@ void expect_found(const TraceJob& job, const std::string& rule, std::int64_t ran
     EXPECT_EQ(finding.rank, rank) << where << ": " << to_string(finding);
     is_found |= finding.rule == rule && finding.rank == rank && (!node || finding.node == node);
   }
-  EXPECT_TRUE(is_found) << where << " not in:\n" << testing::to_text(findings);
+  EXPECT_TRUE(is_found) << where << " not in:\n" << testing::findings_text(findings);
 }
 
 // Makes the break at each communication of each rank, and returns how many could be made.
@@ -86,11 +86,11 @@ TraceComm& comm_at(ExecutionTrace& trace, std::uint32_t node) {
 }
 
 TEST(BrokenJob, RealTracesAreSound) {
-  EXPECT_EQ(testing::to_text(validate(job_of("dlrm_pytorch_et.tar.gz"))), "");
-  EXPECT_EQ(testing::to_text(validate(job_of("generated/comms4"))), "");
-  EXPECT_EQ(testing::to_text(validate(job_of("generated/gloo2"))), "");
+  EXPECT_EQ(testing::findings_text(validate(job_of("dlrm_pytorch_et.tar.gz"))), "");
+  EXPECT_EQ(testing::findings_text(validate(job_of("generated/comms4"))), "");
+  EXPECT_EQ(testing::findings_text(validate(job_of("generated/gloo2"))), "");
   Findings alone = validate(job_of("resnet_2gpu_et.1.1.0.json.gz"));
-  EXPECT_EQ(testing::to_text(alone),
+  EXPECT_EQ(testing::findings_text(alone),
             "warning rank_missing: expected traces of 2 ranks, got 1; there is none of rank 0, so "
             "that nothing is compared across ranks\n");
 }
@@ -239,7 +239,7 @@ TEST(BrokenJob, FindsEachCollectiveThatIsDropped) {
       expect_found(job, "count", broken.rank(), next);
       std::string gone =
           fmt::format("rank {} node {} ", position == 0 ? 1 : 0, other.nodes[others[k]].id);
-      EXPECT_NE(testing::to_text(validate(job)).find(gone), std::string::npos) << gone;
+      EXPECT_NE(testing::findings_text(validate(job)).find(gone), std::string::npos) << gone;
     }
   }
   EXPECT_EQ(count, 8 * 8);
@@ -255,9 +255,9 @@ TEST(BrokenJob, FindsEachMessageThatIsDropped) {
       broken.trace().nodes.erase(broken.trace().nodes.begin() + node);
       Findings findings = validate(job);
       ASSERT_EQ(worst(findings), "error");
-      EXPECT_NE(testing::to_text(findings).find(fmt::format("rank {} never", broken.rank())),
+      EXPECT_NE(testing::findings_text(findings).find(fmt::format("rank {} never", broken.rank())),
                 std::string::npos)
-          << testing::to_text(findings);
+          << testing::findings_text(findings);
       ++count;
     }
   EXPECT_EQ(count, 4 * 4);
@@ -285,7 +285,7 @@ TEST(BrokenJob, FindsEachRankThatIsMissing) {
                             .node = std::nullopt,
                             .field = "",
                             .message = "ends early"});
-    std::string text = testing::to_text(validate(job));
+    std::string text = testing::findings_text(validate(job));
     EXPECT_NE(text.find("error json"), std::string::npos);
     EXPECT_NE(text.find(fmt::format("there is none of rank {}\n", position)), std::string::npos)
         << text;

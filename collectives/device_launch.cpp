@@ -34,8 +34,7 @@ double collective_us(const CollectiveSize& size, const Topology& topology) {
     case CollectiveOp::barrier:
     case CollectiveOp::all_reduce: return topology.all_reduce_us(bytes, members, size.link);
     case CollectiveOp::reduce:
-    case CollectiveOp::reduce_scatter:
-      return topology.reduce_scatter_us(bytes, members, size.link);
+    case CollectiveOp::reduce_scatter: return topology.reduce_scatter_us(bytes, members, size.link);
     case CollectiveOp::all_gather:
     case CollectiveOp::all_gather_list:
     case CollectiveOp::gather:
@@ -44,8 +43,7 @@ double collective_us(const CollectiveSize& size, const Topology& topology) {
     case CollectiveOp::broadcast_object:
     case CollectiveOp::scatter: return topology.all_gather_us(bytes, members, size.link);
     case CollectiveOp::all_to_all:
-    case CollectiveOp::all_to_all_list:
-      return topology.all_to_all_us(bytes, members, size.link);
+    case CollectiveOp::all_to_all_list: return topology.all_to_all_us(bytes, members, size.link);
   }
   return 0;
 }

@@ -58,11 +58,10 @@ std::string heat_map_svg(const AllToAllMatrix& matrix) {
   for (std::size_t row = 0; row < cells.size(); ++row) {
     double y = margin_px + side * double(row);
     if (side >= 12) {
-      svg += fmt::format("<text class=\"rank\" x=\"2\" y=\"{}\">{}</text>", pixels(y + side / 2 + 4),
-                         name_of(matrix, cells[row]));
-      svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\">{}</text>\n",
-                         pixels(y + side / 2), pixels(margin_px - 6),
-                         matrix.members[cells[row].begin]);
+      svg += fmt::format("<text class=\"rank\" x=\"2\" y=\"{}\">{}</text>",
+                         pixels(y + side / 2 + 4), name_of(matrix, cells[row]));
+      svg += fmt::format("<text class=\"tick\" x=\"{}\" y=\"{}\">{}</text>\n", pixels(y + side / 2),
+                         pixels(margin_px - 6), matrix.members[cells[row].begin]);
     }
     for (std::size_t column = 0; column < cells.size(); ++column) {
       std::int64_t count = bytes[row * cells.size() + column];

@@ -61,8 +61,7 @@ std::vector<JobCheck> finding_checks(const JobReport& report) {
     std::size_t warnings = count_of(report.findings, theme.name, Severity::warning);
     std::string text(theme.what);
     if (theme.name == "files") text = fmt::format("{} {}", report.traces.size(), text);
-    if (errors > 0)
-      text = counted(errors, "error");
+    if (errors > 0) text = counted(errors, "error");
     if (warnings > 0) text += ", " + counted(warnings, "warning");
     checks.push_back({std::string(theme.name), errors == 0, std::move(text)});
   }

@@ -143,10 +143,10 @@ class JobReporter {
                                    .keeps_outputs = options_.run.run.keeps_outputs});
     auto found = differences(program, expected, outputs, &run.compared);
     check("oracle", found.empty(),
-          found.empty() ? fmt::format("{} outputs equal a serial computation bit for bit",
-                                      run.compared)
-                        : fmt::format("{} outputs differ from a serial computation; first {}",
-                                      found.size(), found.front()));
+          found.empty()
+              ? fmt::format("{} outputs equal a serial computation bit for bit", run.compared)
+              : fmt::format("{} outputs differ from a serial computation; first {}", found.size(),
+                            found.front()));
   }
 
   JobCosts costs_of(const ReplayProgram& program, const JobMeetings& meetings) {

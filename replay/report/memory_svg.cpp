@@ -49,7 +49,8 @@ std::string memory_svg(const MemoryPlan& plan) {
         double(most) * i / parts / (1024.0 * 1024.0));
   }
   svg += fmt::format("<polyline class=\"pre\" points=\"{}\"/>\n", points_of(plan.pre_curve, most));
-  svg += fmt::format("<polyline class=\"lazy\" points=\"{}\"/>\n", points_of(plan.lazy_curve, most));
+  svg +=
+      fmt::format("<polyline class=\"lazy\" points=\"{}\"/>\n", points_of(plan.lazy_curve, most));
   if (!plan.lazy_curve.empty())
     svg += fmt::format(
         "<text class=\"rank\" x=\"{}\" y=\"{}\">node {}</text><text class=\"tick\" x=\"{}\" "

@@ -71,10 +71,9 @@ std::string memory_html(const JobReport& report) {
     return a->memory.lazy_peak_bytes > b->memory.lazy_peak_bytes;
   });
   traces.resize(std::min(traces.size(), drawings_max));
-  std::string html = fmt::format(
-      "<h2>Memory over the operators</h2>\n<p>{}{}</p>\n",
-      key("moving", "made at the first use, freed after the last"),
-      key("waiting", "made beforehand where it has to be, and kept"));
+  std::string html = fmt::format("<h2>Memory over the operators</h2>\n<p>{}{}</p>\n",
+                                 key("moving", "made at the first use, freed after the last"),
+                                 key("waiting", "made beforehand where it has to be, and kept"));
   for (const ReportedTrace* trace : traces)
     html += fmt::format("<h3>rank {}, {}</h3>\n{}", trace->rank, markup(trace->device),
                         memory_svg(trace->memory));

@@ -43,9 +43,10 @@ std::string memory_text(const JobReport& report) {
                    "lazy peak (bytes)", "at node"});
   for (const ReportedTrace& trace : report.traces)
     if (!trace.memory.storages.empty())
-      table.add({number(trace.rank), trace.device, number(std::int64_t(trace.memory.storages.size())),
-                 number(trace.memory.sum_bytes), number(trace.memory.pre_bytes),
-                 number(trace.memory.lazy_peak_bytes), number(trace.memory.lazy_peak_node)});
+      table.add({number(trace.rank), trace.device,
+                 number(std::int64_t(trace.memory.storages.size())), number(trace.memory.sum_bytes),
+                 number(trace.memory.pre_bytes), number(trace.memory.lazy_peak_bytes),
+                 number(trace.memory.lazy_peak_node)});
   return with_heading("memory", table);
 }
 
@@ -145,9 +146,9 @@ std::string what_if_text(const JobReport& report) {
 }
 
 std::string run_text(const ReportedRun& run) {
-  std::string text = fmt::format(
-      "replayed {} communications and {} operators of {} ranks{}\n", run.communications,
-      run.operators, run.ranks, run.shapes_only ? ", without data" : "");
+  std::string text =
+      fmt::format("replayed {} communications and {} operators of {} ranks{}\n", run.communications,
+                  run.operators, run.ranks, run.shapes_only ? ", without data" : "");
   if (run.dangling_waits > 0)
     text += fmt::format("  {} waits for what began before the trace\n", run.dangling_waits);
   if (run.never_waited_for > 0)

@@ -80,9 +80,9 @@ class TimelineDrawing {
       double width = std::max(end - begin, narrow_px);
       last->second = begin + width;
       std::string title = bar.title.empty() ? "" : "<title>" + markup(bar.title) + "</title>";
-      svg_ += fmt::format(
-          "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>\n", bar.style,
-          pixels(begin), pixels(y), pixels(width), pixels(lane_px), title);
+      svg_ +=
+          fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">{}</rect>\n",
+                      bar.style, pixels(begin), pixels(y), pixels(width), pixels(lane_px), title);
     }
   }
 
@@ -96,9 +96,9 @@ class TimelineDrawing {
         std::string name =
             comm.name.empty() ? std::string(kernel_name(times_.timeline, part.part)) : comm.name;
         double moving = std::max(span.begin_us, span.end_us - skew.shortest_us);
-        std::string title = fmt::format("{}: waits {:.1f} us, moves {:.1f} us; rank {} came last",
-                                        name, moving - span.begin_us, span.end_us - moving,
-                                        skew.last_rank);
+        std::string title =
+            fmt::format("{}: waits {:.1f} us, moves {:.1f} us; rank {} came last", name,
+                        moving - span.begin_us, span.end_us - moving, skew.last_rank);
         if (moving > span.begin_us) bars.push_back({{span.begin_us, moving}, "waiting", title});
         bars.push_back({{moving, span.end_us}, "moving", title});
       }

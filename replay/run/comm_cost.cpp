@@ -57,8 +57,7 @@ double exchanged_bytes(const RankProgram& rank, const ProgramStep& step) {
         kept = double(views[own].elements) * double(bytes_per_element(views[own].dtype));
     } else if (!views.empty()) {
       auto split = rank.numbers_in(is_sent ? step.in_split : step.out_split);
-      if (own < split.size())
-        kept = double(split[own]) * double(bytes_per_element(views[0].dtype));
+      if (own < split.size()) kept = double(split[own]) * double(bytes_per_element(views[0].dtype));
     }
     most = std::max(most, bytes - kept);
   }

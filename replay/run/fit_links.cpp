@@ -125,15 +125,17 @@ FittedLinks fit_links(const ReplayProgram& program, const JobMeetings& meetings,
 std::string to_string(const FittedLinks& links) {
   std::string text;
   for (const FittedCollective& collective : links.collectives)
-    text += fmt::format("{} of {} ranks, {:.0f} bytes moved: recorded {:.1f} us, {} {:.1f} us, "
-                        "error {:+.1f} us\n",
-                        collective.name, collective.members, collective.moved_bytes,
-                        collective.recorded_us, collective.is_fitted ? "fitted" : "predicted",
-                        collective.predicted_us, collective.predicted_us - collective.recorded_us);
-  return text + fmt::format("latency {:.2f} us, bandwidth {:.2f} GB/s; mean error {:.1f} us of the "
-                            "fitted half, {:.1f} us of the predicted half\n",
-                            links.latency_us, links.bandwidth_gb_s, links.fitted_error_us,
-                            links.predicted_error_us);
+    text += fmt::format(
+        "{} of {} ranks, {:.0f} bytes moved: recorded {:.1f} us, {} {:.1f} us, "
+        "error {:+.1f} us\n",
+        collective.name, collective.members, collective.moved_bytes, collective.recorded_us,
+        collective.is_fitted ? "fitted" : "predicted", collective.predicted_us,
+        collective.predicted_us - collective.recorded_us);
+  return text + fmt::format(
+                    "latency {:.2f} us, bandwidth {:.2f} GB/s; mean error {:.1f} us of the "
+                    "fitted half, {:.1f} us of the predicted half\n",
+                    links.latency_us, links.bandwidth_gb_s, links.fitted_error_us,
+                    links.predicted_error_us);
 }
 
 }  // namespace simmesh::replay

@@ -13,10 +13,10 @@ struct FittedCollective {
   std::size_t meeting = 0;  // in JobMeetings::collectives
   std::string name;
   std::size_t members = 0;
-  double moved_bytes = 0;   // by the rank that moves most
-  double recorded_us = 0;   // the shortest span on any rank
+  double moved_bytes = 0;  // by the rank that moves most
+  double recorded_us = 0;  // the shortest span on any rank
   double predicted_us = 0;
-  bool is_fitted = false;   // its time was fitted; else it was predicted
+  bool is_fitted = false;  // its time was fitted; else it was predicted
 };
 
 // FittedLinks is a model of a job's links with two figures, found in its recorded timeline: a

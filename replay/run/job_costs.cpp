@@ -48,7 +48,8 @@ CommSpan span_around(const RankTimeline& timeline, double first_us, double last_
 }
 
 // Goes along one rank's program with its recorded spans, and finds what it computed in between.
-void add_recorded_computation(const RankProgram& rank, const std::vector<std::optional<CommSpan>>& spans,
+void add_recorded_computation(const RankProgram& rank,
+                              const std::vector<std::optional<CommSpan>>& spans,
                               const RankTimeline& timeline, RankCosts& costs) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   double first_us = infinity, last_us = -infinity;
@@ -119,8 +120,7 @@ CommSpans comm_spans(const ReplayProgram& program, const JobTimeline& timeline) 
   return spans;
 }
 
-double effective_us(const ReplayProgram& program, const Meeting& meeting,
-                    const CommSpans& spans) {
+double effective_us(const ReplayProgram& program, const Meeting& meeting, const CommSpans& spans) {
   double shortest = std::numeric_limits<double>::infinity();
   for (std::size_t member = 0; member < meeting.steps.size(); ++member) {
     if (!meeting.steps[member]) continue;

@@ -38,23 +38,22 @@ struct CommSpan {
 // CommSpans is when the communications of each rank ran, by rank and step; nullopt for other steps.
 using CommSpans = std::vector<std::vector<std::optional<CommSpan>>>;
 
-// comm_spans returns when the communications of a program ran on a timeline. The k-th communication of a rank's program is the k-th of its timeline. Raises a
-// ValueError where their numbers differ, or a rank has no timeline. Barriers count where the
-// timeline has them.
+// comm_spans returns when the communications of a program ran on a timeline. The k-th communication
+// of a rank's program is the k-th of its timeline. Raises a ValueError where their numbers differ,
+// or a rank has no timeline. Barriers count where the timeline has them.
 CommSpans comm_spans(const ReplayProgram& program, const JobTimeline& timeline);
 
 // recorded_costs takes costs from a recorded timeline. A communication takes as long as the
 // shortest of its spans on any rank, for the others have waited. What a rank computes between two
 // communications is the time from when the program could go on after the first (its end, or its
 // begin where the program doesn't wait for it) to when the second begins, whatever the device did
-// in it; operators cost nothing beside that. A rank begins with the step that its first communication
-// is in (or with its first span), and computes after the last one to the end of that one's step.
-// Raises what comm_spans raises.
+// in it; operators cost nothing beside that. A rank begins with the step that its first
+// communication is in (or with its first span), and computes after the last one to the end of that
+// one's step. Raises what comm_spans raises.
 JobCosts recorded_costs(const ReplayProgram& program, const JobMeetings& meetings,
                         const JobTimeline& timeline);
 
 // effective_us returns the shortest of a collective's spans on any of its ranks; 0 without any.
-double effective_us(const ReplayProgram& program, const Meeting& meeting,
-                    const CommSpans& spans);
+double effective_us(const ReplayProgram& program, const Meeting& meeting, const CommSpans& spans);
 
 }  // namespace simmesh::replay

@@ -56,8 +56,8 @@ JobMeetings MeetingFinder::find() {
 void MeetingFinder::add_collective(std::size_t rank, std::uint32_t step) {
   const ProgramStep& call = program_.ranks[rank].steps[step];
   std::uint64_t number = calls_[{call.group, rank}]++;
-  auto [found, is_new] = numbered_.try_emplace({call.group, number},
-                                               std::uint32_t(meetings_.collectives.size()));
+  auto [found, is_new] =
+      numbered_.try_emplace({call.group, number}, std::uint32_t(meetings_.collectives.size()));
   if (is_new) {
     meetings_.collectives.push_back({.group = call.group, .number = number, .steps = {}});
     meetings_.collectives.back().steps.resize(program_.groups[call.group].members.size());

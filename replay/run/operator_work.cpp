@@ -57,9 +57,9 @@ double OperatorSizes::operations() const {
     return 2 * elements_out() * terms_of(*inputs_[1]);
   if (count >= 3 && is_one_of({"aten::convolution_backward"}))
     return 4 * double(inputs_[0]->elements) * terms_of(*inputs_[2]);
-  if (count >= 3 && is_one_of({"aten::scaled_dot_product_attention",
-                               "aten::_scaled_dot_product_flash_attention",
-                               "aten::_scaled_dot_product_efficient_attention"}))
+  if (count >= 3 &&
+      is_one_of({"aten::scaled_dot_product_attention", "aten::_scaled_dot_product_flash_attention",
+                 "aten::_scaled_dot_product_efficient_attention"}))
     return 4 * double(inputs_[0]->elements) * size_from_end(*inputs_[1], 2);
   return elements_out();
 }
@@ -75,9 +75,8 @@ bool launches_nothing(const ExecutionTrace& trace, const TraceNode& node) {
     return false;
   auto inputs = trace.tensors_in(node.inputs), outputs = trace.tensors_in(node.outputs);
   return std::all_of(outputs.begin(), outputs.end(), [&](const TraceTensor& output) {
-    return std::any_of(inputs.begin(), inputs.end(), [&](const TraceTensor& input) {
-      return input.storage == output.storage;
-    });
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const TraceTensor& input) { return input.storage == output.storage; });
   });
 }
 

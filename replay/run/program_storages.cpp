@@ -38,11 +38,10 @@ std::uint32_t ProgramStorages::index_of(const TraceTensor& tensor, bool is_input
   if (is_new || !memory.index) {
     std::uint32_t generation = memory.index ? program_.storages[*memory.index].generation + 1 : 0;
     memory.index = std::uint32_t(program_.storages.size());
-    program_.storages.push_back(
-        {.id = tensor.storage,
-         .generation = generation,
-         .is_on_device = trace_.text(tensor.device).starts_with(device_),
-         .is_leaf = is_input || communicates});
+    program_.storages.push_back({.id = tensor.storage,
+                                 .generation = generation,
+                                 .is_on_device = trace_.text(tensor.device).starts_with(device_),
+                                 .is_leaf = is_input || communicates});
   }
   ProgramStorage& storage = program_.storages[*memory.index];
   storage.bytes = std::max(storage.bytes, end);

@@ -55,8 +55,8 @@ RankReplay::RankReplay(const ReplayProgram& program, std::size_t rank,
       groups_(program.groups.size()) {}
 
 std::vector<CommOutput> RankReplay::run() {
-  ProcessGroup world = ProcessGroup::of(
-      RankList::range(std::int64_t(program_.ranks.size())), "replay");
+  ProcessGroup world =
+      ProcessGroup::of(RankList::range(std::int64_t(program_.ranks.size())), "replay");
   if (options_.allocation == Allocation::pre)
     for (std::uint32_t storage = 0; storage < storages_.size(); ++storage)
       if (rank_.storages[storage].is_leaf) allocate(storage);
@@ -177,8 +177,11 @@ std::vector<CollectiveCall> RankReplay::calls_of(std::uint32_t step,
                                                  gsl::span<const Tensor> inputs) {
   const ProgramStep& what = rank_.steps[step];
   auto members = program_.groups[what.group].members.size();
-  CollectiveCall call{
-      .root = what.root, .inputs = inputs, .input_splits = {}, .output_splits = {}, .site = site_of(what)};
+  CollectiveCall call{.root = what.root,
+                      .inputs = inputs,
+                      .input_splits = {},
+                      .output_splits = {},
+                      .site = site_of(what)};
   auto require_inputs = [&](std::size_t count) {
     if (call.inputs.size() != count)
       raise(ErrorKind::value_error, "replay/run", "{} at {}: expected {} input tensors, got {}",
@@ -262,8 +265,7 @@ void RankReplay::receive(std::uint32_t step, const ProcessGroup& group) {
   Ledger::Uncharged workspace;
   std::vector<Tensor> received;
   for (const Tensor& output : views(what.outputs))
-    received.push_back(
-        recv(output.shape(), output.dtype(), from, group, site_of(what)).tensor);
+    received.push_back(recv(output.shape(), output.dtype(), from, group, site_of(what)).tensor);
   put_out(step, received);
 }
 

@@ -29,8 +29,8 @@ struct IterationOptions {
 
 // CommOutput is what one communication of a rank has put out.
 struct CommOutput {
-  std::uint32_t step = 0;  // of the rank's program
-  std::uint64_t hash = 0;  // of dtypes, sizes and bits
+  std::uint32_t step = 0;                          // of the rank's program
+  std::uint64_t hash = 0;                          // of dtypes, sizes and bits
   std::vector<std::vector<std::byte>> bytes = {};  // of each output, where they are kept
 
   bool operator==(const CommOutput&) const = default;

@@ -33,8 +33,8 @@ struct RequestKey {
   std::uint32_t group = no_group;
 
   static RequestKey of(const TraceRequest& request, std::uint32_t group) {
-    return {request.sequence,
-            request.is_point_to_point ? int(*request.is_point_to_point) : -1, group};
+    return {request.sequence, request.is_point_to_point ? int(*request.is_point_to_point) : -1,
+            group};
   }
   bool has_request_of(const RequestKey& other) const {
     return sequence == other.sequence && point_to_point == other.point_to_point;
@@ -298,16 +298,16 @@ void RankProgramBuilder::add_communication(std::uint32_t index) {
     raise(ErrorKind::value_error, "replay/make_program",
           "{}: node {}: expected a communication in a group of rank {}, got one of other ranks",
           rank_.file, node.id, rank_.rank);
-  ProgramStep step{.kind = ProgramStep::Kind::communicate,
-                   .comm = kind,
-                   .takes_any_source = kind == CommKind::recv &&
-                                       (name.find("ny") != std::string_view::npos ||
-                                        name.find("NY") != std::string_view::npos),
-                   .node = node.id,
-                   .name = program_.texts.id_of(name),
-                   .group = group,
-                   .member = own - members.begin(),
-                   .root = comm.rank};
+  ProgramStep step{
+      .kind = ProgramStep::Kind::communicate,
+      .comm = kind,
+      .takes_any_source = kind == CommKind::recv && (name.find("ny") != std::string_view::npos ||
+                                                     name.find("NY") != std::string_view::npos),
+      .node = node.id,
+      .name = program_.texts.id_of(name),
+      .group = group,
+      .member = own - members.begin(),
+      .root = comm.rank};
   step.is_asynchronous =
       comm.is_asynchronous ? *comm.is_asynchronous : is_waited_for(comm, group, index);
   if (has_data(kind)) fill_tensors(step, node, comm);
@@ -336,8 +336,7 @@ void RankProgramBuilder::end_batch() {
   blocking_.clear();
 }
 
-void RankProgramBuilder::push_wait(const ProgramStep& like,
-                                   gsl::span<const std::uint32_t> steps) {
+void RankProgramBuilder::push_wait(const ProgramStep& like, gsl::span<const std::uint32_t> steps) {
   ProgramStep wait{.kind = ProgramStep::Kind::wait,
                    .comm = CommKind::wait,
                    .node = like.node,

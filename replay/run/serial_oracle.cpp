@@ -20,9 +20,7 @@ struct SentBytes {
   std::vector<Bytes> inputs;
 };
 
-Bytes bytes_of(const Tensor& tensor) {
-  return {tensor.data(), tensor.data() + tensor.bytes()};
-}
+Bytes bytes_of(const Tensor& tensor) { return {tensor.data(), tensor.data() + tensor.bytes()}; }
 
 void append(Bytes& to, gsl::span<const std::byte> from) {
   to.insert(to.end(), from.begin(), from.end());
@@ -115,8 +113,7 @@ SentBytes MeetingOracle::sent_by(std::size_t member, const OracleOptions& option
   auto inputs = rank.tensors_in(step_of(member).inputs);
   if (!inputs.empty()) sent.dtype = inputs[0].dtype;
   for (std::uint32_t i = 0; i < inputs.size(); ++i)
-    sent.inputs.push_back(
-        bytes_of(payload_of(rank, *meeting_.steps[member], i, options.payload)));
+    sent.inputs.push_back(bytes_of(payload_of(rank, *meeting_.steps[member], i, options.payload)));
   return sent;
 }
 
@@ -295,8 +292,9 @@ std::vector<std::string> differences(const ReplayProgram& program,
   for (std::size_t rank = 0; rank < expected.size(); ++rank) {
     for (const CommOutput& wanted : expected[rank]) {
       const auto& got = outputs[rank];
-      auto found = std::find_if(got.begin(), got.end(),
-                                [&](const CommOutput& output) { return output.step == wanted.step; });
+      auto found = std::find_if(got.begin(), got.end(), [&](const CommOutput& output) {
+        return output.step == wanted.step;
+      });
       if (compared) ++*compared;
       bool has_bytes = found != got.end() && !found->bytes.empty() && !wanted.bytes.empty();
       if (found != got.end() && found->hash == wanted.hash &&

@@ -43,7 +43,7 @@ class DeviceLogs {
   const JobMeetings& meetings_;
   const JobCosts& costs_;
   std::vector<Timeline> logs_;
-  std::vector<std::vector<StepEvents>> events_;  // by rank and step
+  std::vector<std::vector<StepEvents>> events_;                    // by rank and step
   std::map<std::pair<std::uint32_t, bool>, StreamIndex> streams_;  // of the rank that is written
   std::uint32_t never_met_ = 0;
 };
@@ -64,11 +64,11 @@ void DeviceLogs::number_events(const RankProgram& rank) {
 StreamIndex DeviceLogs::stream_of(std::size_t rank, const ProgramStep& step) {
   if (!is_apart(step)) return 0;
   Timeline& log = logs_[rank];
-  auto [found, is_new] = streams_.try_emplace({step.group, is_message(step.comm)},
-                                              StreamIndex(log.streams()));
+  auto [found, is_new] =
+      streams_.try_emplace({step.group, is_message(step.comm)}, StreamIndex(log.streams()));
   if (is_new)
-    log.add_stream(fmt::format("{} {}", is_message(step.comm) ? "messages" : "communicator",
-                               step.group));
+    log.add_stream(
+        fmt::format("{} {}", is_message(step.comm) ? "messages" : "communicator", step.group));
   return found->second;
 }
 
@@ -109,8 +109,8 @@ void DeviceLogs::write_step(std::size_t rank, std::uint32_t step) {
   }
   if (what.kind == ProgramStep::Kind::compute && costs_[rank].us[step] == 0) return;
   StreamIndex stream = stream_of(rank, what);
-  bool is_posted = what.kind == ProgramStep::Kind::communicate &&
-                   (is_message(what.comm) || is_apart(what));
+  bool is_posted =
+      what.kind == ProgramStep::Kind::communicate && (is_message(what.comm) || is_apart(what));
   if (is_posted) {
     Timeline::EventIndex posted = log.record(0);
     if (stream != 0) log.wait(stream, posted);
@@ -192,9 +192,8 @@ RankTimeline timeline_of(const ReplayProgram& program, std::size_t rank,
     timeline.comms.push_back(std::move(comm));
   }
   timeline.events = timeline.spans.size();
-  timeline.steps.push_back({.name = "replay",
-                            .begin_us = begin_us,
-                            .end_us = std::max(begin_us, report.makespan_us)});
+  timeline.steps.push_back(
+      {.name = "replay", .begin_us = begin_us, .end_us = std::max(begin_us, report.makespan_us)});
   sort_spans(timeline);
   return timeline;
 }
@@ -223,8 +222,8 @@ SimulatedJob simulate(const ReplayProgram& program, const JobMeetings& meetings,
     auto end = std::find_if(begin, spans.end(),
                             [&](const OperationSpan& span) { return span.log != rank; });
     job.timeline.ranks.push_back(timeline_of(
-        program, rank, gsl::span(spans).subspan(std::size_t(begin - spans.begin()),
-                                                std::size_t(end - begin)),
+        program, rank,
+        gsl::span(spans).subspan(std::size_t(begin - spans.begin()), std::size_t(end - begin)),
         costs[rank].begin_us, job.reports[rank]));
     begin = end;
   }

@@ -63,10 +63,9 @@ void rescale_computation(const ReplayProgram& program, double factor, JobCosts& 
   }
 }
 
-// Takes time from what a rank computes before a step, from the last of it on, back to what it waited
-// for; and from the time before it begins.
-void shorten_before(const RankProgram& rank, std::uint32_t step, double late_us,
-                    RankCosts& costs) {
+// Takes time from what a rank computes before a step, from the last of it on, back to what it
+// waited for; and from the time before it begins.
+void shorten_before(const RankProgram& rank, std::uint32_t step, double late_us, RankCosts& costs) {
   for (std::uint32_t at = step + 1; at-- > 0 && late_us > 0;) {
     if (at < step && rank.steps[at].kind == ProgramStep::Kind::compute) {
       double taken_us = std::min(late_us, costs.us[at]);
@@ -76,9 +75,9 @@ void shorten_before(const RankProgram& rank, std::uint32_t step, double late_us,
     double taken_us = std::min(late_us, costs.before_us[at]);
     costs.before_us[at] -= taken_us;
     late_us -= taken_us;
-    bool blocks = rank.steps[at].kind == ProgramStep::Kind::wait ||
-                  (rank.steps[at].kind == ProgramStep::Kind::communicate &&
-                   !rank.steps[at].is_asynchronous);
+    bool blocks =
+        rank.steps[at].kind == ProgramStep::Kind::wait ||
+        (rank.steps[at].kind == ProgramStep::Kind::communicate && !rank.steps[at].is_asynchronous);
     if (at < step && blocks) return;
   }
   costs.begin_us -= std::min(late_us, costs.begin_us);
@@ -95,8 +94,9 @@ void make_arrivals_perfect(const ReplayProgram& program, const JobMeetings& meet
     const Meeting& meeting = meetings.collectives[i];
     double last_us = 0;
     for (std::size_t member = 0; member < meeting.steps.size(); ++member)
-      last_us = std::max(last_us, arrivals[std::size_t(members_of(program, meeting)[member])]
-                                          [*meeting.steps[member]]);
+      last_us = std::max(
+          last_us,
+          arrivals[std::size_t(members_of(program, meeting)[member])][*meeting.steps[member]]);
     order.push_back({last_us, i});
   }
   std::sort(order.begin(), order.end());

@@ -49,8 +49,8 @@ std::vector<std::vector<std::int64_t>> splits_in(const ExecutionTrace& trace) {
   return lists;
 }
 
-// Ranks 0 and 5 of DLRM get equally much in the uneven exchange, so each can be made from the other,
-// and its splits from all; nobody else's tensors fit.
+// Ranks 0 and 5 of DLRM get equally much in the uneven exchange, so each can be made from the
+// other, and its splits from all; nobody else's tensors fit.
 TEST(MissingRanks, AnUnevenExchangeNeedsARankWithEquallyMuch) {
   for (std::size_t gone = 0; gone < 7; ++gone) {
     TraceJob job = job_in("dlrm_pytorch_et.tar.gz");

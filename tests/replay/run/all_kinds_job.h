@@ -58,10 +58,10 @@ class AllKinds {
     add_in_place(rank, "broadcast", 4, world_ - 1);
     add_in_place(rank, "reduce", 3, 0, rank == 0);
     add(rank, {.name = "reduce_scatter", .inputs = list(world_, 2), .outputs = list(1, 2)});
-    add(rank, {.name = "reduce_scatter",
-               .inputs = list(world_, 1, 1),
-               .outputs = list(1, 1 + rank)});
-    add(rank, {.name = "_reduce_scatter_base", .inputs = list(1, 3 * world_), .outputs = list(1, 3)});
+    add(rank,
+        {.name = "reduce_scatter", .inputs = list(world_, 1, 1), .outputs = list(1, 1 + rank)});
+    add(rank,
+        {.name = "_reduce_scatter_base", .inputs = list(1, 3 * world_), .outputs = list(1, 3)});
     add(rank, {.name = "reduce_scatter_tensor_coalesced",
                .inputs = {tensor(world_), tensor(2 * world_)},
                .outputs = {tensor(1), tensor(2)}});
@@ -76,10 +76,11 @@ class AllKinds {
                .inputs = {tensor(1), tensor(2)},
                .outputs = {tensor(world_), tensor(2 * world_)}});
     bool is_root = rank == world_ - 1;
-    add(rank, {.name = "gather",
-               .inputs = list(1, 2),
-               .outputs = is_root ? list(world_, 2) : std::vector<HandTensor>(),
-               .rank = world_ - 1},
+    add(rank,
+        {.name = "gather",
+         .inputs = list(1, 2),
+         .outputs = is_root ? list(world_, 2) : std::vector<HandTensor>(),
+         .rank = world_ - 1},
         is_root);
     add(rank, {.name = "scatter",
                .inputs = rank == 0 ? list(world_, 2) : std::vector<HandTensor>(),
@@ -89,7 +90,8 @@ class AllKinds {
   }
 
   void add_exchanges(std::int64_t rank) {
-    add(rank, {.name = "all_to_all", .inputs = list(1, 2 * world_), .outputs = list(1, 2 * world_)});
+    add(rank,
+        {.name = "all_to_all", .inputs = list(1, 2 * world_), .outputs = list(1, 2 * world_)});
     std::vector<HandTensor> to, from;
     std::vector<std::int64_t> in_split, out_split;
     std::int64_t in = 0, out = 0;
@@ -117,7 +119,8 @@ class AllKinds {
     add_in_place(rank, "recv", 4, left);
     std::vector<HandTensor> received = {tensor(2)}, sent = {tensor(2)};
     std::int64_t request = ++request_;
-    auto batched = [&](const char* name, const std::vector<HandTensor>& tensors, std::int64_t peer) {
+    auto batched = [&](const char* name, const std::vector<HandTensor>& tensors,
+                       std::int64_t peer) {
       job_.comm(rank, {.name = name,
                        .request = request,
                        .inputs = tensors,

@@ -14,11 +14,16 @@ TEST(ElementType, HoldsEachTypeInItsBytes) {
     DType dtype;
     std::int64_t per_element;
   };
-  for (const Case& wanted : {Case{"float", 4, DType::float32, 1}, {"Float", 4, DType::float32, 1},
-                             {"double", 8, DType::float64, 1}, {"c10::Half", 2, DType::float16, 1},
-                             {"BFloat16", 2, DType::bfloat16, 1}, {"long int", 8, DType::int64, 1},
-                             {"long", 8, DType::int64, 1}, {"Int", 4, DType::int32, 1},
-                             {"bool", 1, DType::boolean, 1}, {"Byte", 1, DType::uint8, 1},
+  for (const Case& wanted : {Case{"float", 4, DType::float32, 1},
+                             {"Float", 4, DType::float32, 1},
+                             {"double", 8, DType::float64, 1},
+                             {"c10::Half", 2, DType::float16, 1},
+                             {"BFloat16", 2, DType::bfloat16, 1},
+                             {"long int", 8, DType::int64, 1},
+                             {"long", 8, DType::int64, 1},
+                             {"Int", 4, DType::int32, 1},
+                             {"bool", 1, DType::boolean, 1},
+                             {"Byte", 1, DType::uint8, 1},
                              {"unsigned char", 1, DType::uint8, 1},
                              {"c10::complex<float>", 8, DType::float32, 2},
                              {"short int", 2, DType::uint8, 2},

@@ -21,11 +21,14 @@ TEST(FitLinks, Dlrm) {
   FittedLinks links = fit_links(program, meetings, timeline);
   fmt::print("{}", to_string(links));
   JobCosts costs = recorded_costs(program, meetings, timeline);
-  for (auto change : {WhatIf{}, WhatIf{.choices = {.even_splits = true}}, WhatIf{.perfect_arrival = true}}) {
+  for (auto change :
+       {WhatIf{}, WhatIf{.choices = {.even_splits = true}}, WhatIf{.perfect_arrival = true}}) {
     WhatIfTimes t = what_if(program, meetings, costs, links.topology, change);
     for (auto& r : t.ranks)
-      fmt::print("{} {} -> {} {}\n", r.before.step_us, r.before.exposed_us, r.after.step_us, r.after.exposed_us);
-    fmt::print("all {} {} -> {} {}\n", t.before.step_us, t.before.exposed_us, t.after.step_us, t.after.exposed_us);
+      fmt::print("{} {} -> {} {}\n", r.before.step_us, r.before.exposed_us, r.after.step_us,
+                 r.after.exposed_us);
+    fmt::print("all {} {} -> {} {}\n", t.before.step_us, t.before.exposed_us, t.after.step_us,
+               t.after.exposed_us);
   }
 }
 

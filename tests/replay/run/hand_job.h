@@ -107,9 +107,8 @@ class HandJob {
   }
 
   static TraceNode next_node(ExecutionTrace& trace, const std::string& name) {
-    return {.id = std::int64_t(trace.nodes.size()) + 1,
-            .parent = 1,
-            .name = trace.texts.id_of(name)};
+    return {
+        .id = std::int64_t(trace.nodes.size()) + 1, .parent = 1, .name = trace.texts.id_of(name)};
   }
 
   static TraceRange add(ExecutionTrace& trace, const std::vector<std::int64_t>& numbers) {

@@ -55,17 +55,16 @@ TEST(OperatorWork, CountsTheTermsOfProducts) {
             2 * 2 * 3 * 5 * 7);
   EXPECT_EQ(operations("aten::linear", {{{4, 3, 5}, 1}, {{7, 5}, 2}}, {{{4, 3, 7}, 3}}),
             2 * 4 * 3 * 5 * 7);
-  EXPECT_EQ(operations("aten::conv2d", {{{2, 3, 8, 8}, 1}, {{4, 3, 5, 5}, 2}},
-                       {{{2, 4, 4, 4}, 3}}),
+  EXPECT_EQ(operations("aten::conv2d", {{{2, 3, 8, 8}, 1}, {{4, 3, 5, 5}, 2}}, {{{2, 4, 4, 4}, 3}}),
             2 * (2 * 4 * 4 * 4) * (3 * 5 * 5));
-  EXPECT_EQ(operations("aten::convolution_backward",
-                       {{{2, 4, 4, 4}, 3}, {{2, 3, 8, 8}, 1}, {{4, 3, 5, 5}, 2}},
-                       {{{2, 3, 8, 8}, 5}}),
-            4 * (2 * 4 * 4 * 4) * (3 * 5 * 5));
-  EXPECT_EQ(operations("aten::scaled_dot_product_attention",
-                       {{{2, 3, 6, 8}, 1}, {{2, 3, 5, 8}, 2}, {{2, 3, 5, 8}, 3}},
-                       {{{2, 3, 6, 8}, 4}}),
-            4 * (2 * 3 * 6 * 8) * 5);
+  EXPECT_EQ(
+      operations("aten::convolution_backward",
+                 {{{2, 4, 4, 4}, 3}, {{2, 3, 8, 8}, 1}, {{4, 3, 5, 5}, 2}}, {{{2, 3, 8, 8}, 5}}),
+      4 * (2 * 4 * 4 * 4) * (3 * 5 * 5));
+  EXPECT_EQ(
+      operations("aten::scaled_dot_product_attention",
+                 {{{2, 3, 6, 8}, 1}, {{2, 3, 5, 8}, 2}, {{2, 3, 5, 8}, 3}}, {{{2, 3, 6, 8}, 4}}),
+      4 * (2 * 3 * 6 * 8) * 5);
   EXPECT_EQ(operations("aten::relu", {{{3, 5}, 1}}, {{{3, 5}, 2}}), 15);
 }
 

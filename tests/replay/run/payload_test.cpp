@@ -38,8 +38,8 @@ TEST(Payload, IsTheSameForTheSameMemory) {
   samples::HandTensor twice{.storage = 1, .elements = 16}, other{.storage = 1, .elements = 15};
   job.comm(0, {.name = "all_to_all", .inputs = {twice, other, twice}, .outputs = {twice}});
   ReplayProgram program = job.program();
-  EXPECT_TRUE(same_bits(payload_of(program.ranks[0], 0, 0, {}),
-                        payload_of(program.ranks[0], 0, 2, {})));
+  EXPECT_TRUE(
+      same_bits(payload_of(program.ranks[0], 0, 0, {}), payload_of(program.ranks[0], 0, 2, {})));
   EXPECT_EQ(payload_of(program.ranks[0], 0, 1, {}).element_count(), 15);
 }
 

@@ -74,14 +74,16 @@ TEST(ProgramStorages, AreUsedUntilTheWait) {
 
 // Would fail if nonsense in a trace became nonsense in memory.
 TEST(ProgramStorages, RefuseSizesThatNoTensorHas) {
-  for (auto [elements, offset, item] :
-       {std::array<std::int64_t, 3>{-1, 0, 4}, {4, -1, 4}, {4, 0, -4}, {std::int64_t(1) << 60, 0, 4},
-        {4, 0, 1 << 20}}) {
+  for (auto [elements, offset, item] : {std::array<std::int64_t, 3>{-1, 0, 4},
+                                        {4, -1, 4},
+                                        {4, 0, -4},
+                                        {std::int64_t(1) << 60, 0, 4},
+                                        {4, 0, 1 << 20}}) {
     samples::HandJob job(1);
     job.op(0, "relu", {{.storage = 1, .elements = elements, .item_bytes = item, .offset = offset}},
            {});
     simmesh::testing::expect_error([&] { job.program(); }, ErrorKind::value_error,
-                          "rank-0.json: node 2: expected a tensor");
+                                   "rank-0.json: node 2: expected a tensor");
   }
 }
 

@@ -16,10 +16,17 @@ struct RecordedType {
   const char* name;
   std::int64_t item_bytes;
 };
-constexpr RecordedType recorded_types[] = {
-    {"float", 4},          {"double", 8},   {"c10::Half", 2},          {"c10::BFloat16", 2},
-    {"long int", 8},       {"int", 4},      {"unsigned char", 1},      {"bool", 1},
-    {"c10::complex<float>", 8}, {"short int", 2}, {"c10::Float8_e4m3fn", 1}};
+constexpr RecordedType recorded_types[] = {{"float", 4},
+                                           {"double", 8},
+                                           {"c10::Half", 2},
+                                           {"c10::BFloat16", 2},
+                                           {"long int", 8},
+                                           {"int", 4},
+                                           {"unsigned char", 1},
+                                           {"bool", 1},
+                                           {"c10::complex<float>", 8},
+                                           {"short int", 2},
+                                           {"c10::Float8_e4m3fn", 1}};
 
 // Would fail if any form of any collective or message put out other bits than plain loops, for any
 // type of elements.
@@ -122,8 +129,8 @@ TEST(RankReplay, AllocatesBeforehandOrLazily) {
 TEST(RankReplay, ReportsADeadlockByItsNodes) {
   samples::HandJob job(2);
   std::vector<samples::HandTensor> tensors = {{.storage = 1, .elements = 3}};
-  std::int64_t node = job.comm(
-      0, {.name = "allreduce", .request = 1, .inputs = tensors, .outputs = tensors});
+  std::int64_t node =
+      job.comm(0, {.name = "allreduce", .request = 1, .inputs = tensors, .outputs = tensors});
   for (const char* schedule : {"fifo", "seeded:1", "pct:3"}) {
     ReplayJobOptions options;
     options.world.schedule = Schedule::parse(schedule);
@@ -173,10 +180,10 @@ TEST(RankReplay, RefusesOutputsAndListsThatDontFit) {
   samples::HandTensor three{.storage = 1, .elements = 3}, four{.storage = 2, .elements = 4};
   EXPECT_THAT(failure_of({.name = "_allgather_base", .inputs = {three}, .outputs = {four}}),
               ::testing::HasSubstr("expected outputs of 6 elements"));
-  EXPECT_THAT(failure_of({.name = "all_to_all",
-                          .inputs = {three, three, three},
-                          .outputs = {four, four, four}}),
-              ::testing::HasSubstr("expected 2 input tensors, got 3"));
+  EXPECT_THAT(
+      failure_of(
+          {.name = "all_to_all", .inputs = {three, three, three}, .outputs = {four, four, four}}),
+      ::testing::HasSubstr("expected 2 input tensors, got 3"));
   EXPECT_THAT(failure_of({.name = "scatter", .inputs = {three, three, three}, .outputs = {four}}),
               ::testing::HasSubstr("expected 2 input tensors, got 3"));
   EXPECT_THAT(failure_of({.name = "gather", .inputs = {}, .outputs = {four}}),

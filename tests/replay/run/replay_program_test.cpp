@@ -59,12 +59,12 @@ TEST(MakeProgram, DlrmAsItIsRecorded) {
 // Would fail if the flag of new traces, or the rule for old ones, were not followed.
 TEST(MakeProgram, AsynchronousByFlagOrByALaterWait) {
   samples::HandJob job(1);
-  job.comm(0, wait_for(3));                           // before what it names: dangling
-  job.comm(0, asked("allreduce", 1));                 // waited for
-  job.comm(0, asked("allreduce", 2));                 // nobody waits
-  job.comm(0, asked("allreduce", 3));                 // only an earlier wait
-  job.comm(0, asked("allreduce", 4, false));          // says no, though there is a wait
-  job.comm(0, asked("allreduce", 5, true));           // says yes, though there is none
+  job.comm(0, wait_for(3));                   // before what it names: dangling
+  job.comm(0, asked("allreduce", 1));         // waited for
+  job.comm(0, asked("allreduce", 2));         // nobody waits
+  job.comm(0, asked("allreduce", 3));         // only an earlier wait
+  job.comm(0, asked("allreduce", 4, false));  // says no, though there is a wait
+  job.comm(0, asked("allreduce", 5, true));   // says yes, though there is none
   job.comm(0, wait_for(1));
   job.comm(0, wait_for(4));
   job.comm(0, wait_for(9));
@@ -183,8 +183,9 @@ TEST(MakeProgram, StepsAreWindows) {
   EXPECT_LT(first.ranks[0].communications, whole.ranks[0].communications);
   EXPECT_GT(first.ranks[0].communications, 0u);
   EXPECT_EQ(both.ranks[0].communications, 2 * first.ranks[0].communications);
-  simmesh::testing::expect_error([] { samples::recorded_program("generated/comms4", {.steps = {99}}); },
-                        ErrorKind::index_error, "99");
+  simmesh::testing::expect_error(
+      [] { samples::recorded_program("generated/comms4", {.steps = {99}}); },
+      ErrorKind::index_error, "99");
 }
 
 // Would fail if what can't be replayed were dropped without a word.
@@ -207,7 +208,8 @@ TEST(MakeProgram, WarnsOfWhatItLeavesOut) {
 TEST(MakeProgram, RefusesJobsWithoutAllRanks) {
   samples::HandJob job(3);
   job.job().ranks.erase(job.job().ranks.begin() + 1);
-  simmesh::testing::expect_error([&] { job.program(); }, ErrorKind::value_error, "got none of rank 1");
+  simmesh::testing::expect_error([&] { job.program(); }, ErrorKind::value_error,
+                                 "got none of rank 1");
 }
 
 // Would fail if a trace without tensors, as older tools write, had nothing to send.

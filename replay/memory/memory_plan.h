@@ -45,8 +45,9 @@ struct MemoryPlanOptions {
 // may return for other memory; PyTorch's replay tool takes it for the same storage, and so does a
 // plan without splits_generations.
 //
-//   MemoryPlan plan = memory_plan(trace, {.step = 0, .device = "cuda"});
-//   fmt::print("{} bytes at most, at node {}\n", plan.lazy_peak_bytes, plan.lazy_peak_node);
+//   inline std::int64_t peak_bytes(const replay::ExecutionTrace& trace) {
+//     return replay::memory_plan(trace, {.step = 0, .device = "cuda"}).lazy_peak_bytes;
+//   }
 struct MemoryPlan {
   std::size_t operators = 0;
   std::size_t comm_operators = 0;

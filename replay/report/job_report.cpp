@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/check/error.h"
+#include "core/engine/ordered_jobs.h"
 #include "core/engine/random_stream.h"
 #include "replay/analysis/join_trace.h"
 #include "replay/job/missing_ranks.h"
@@ -77,44 +78,57 @@ class JobReporter {
     if (!timeline_) simulate_times(program, meetings, costs);
     for (const NamedWhatIf& asked : options_.what_if)
       report_.what_if.push_back(
-          {asked.name, what_if(program, meetings, costs, topology(), asked.change)});
+          {asked.name, what_if(program, meetings, costs, topology(), change_of(asked))});
   }
 
-  Schedule schedule_at(std::int64_t index) const {
+  Schedule schedule_at(std::uint64_t index) const {
     if (index == 0) return options_.run.world.schedule;
-    std::uint64_t seed = RandomStream(options_.run.world.seed, std::uint64_t(index)).next();
+    std::uint64_t seed = RandomStream(options_.run.world.seed, index).next();
     return Schedule::seeded(seed);
   }
 
-  void run(const ReplayProgram& program, const JobMeetings& meetings) {
-    ReportedRun run;
-    std::vector<std::vector<CommOutput>> outputs;
-    std::size_t other_hashes = 0;
-    for (std::int64_t i = 0; i < options_.schedules; ++i) {
+  // Each schedule is a world of its own.
+  std::vector<JobReplay> run_schedules(const ReplayProgram& program) const {
+    std::vector<JobReplay> replays;
+    auto run_one = [&](std::uint64_t i) {
       ReplayJobOptions options = options_.run;
       options.world.schedule = schedule_at(i);
       if (i > 0) options.world.trace_file.clear();
       JobReplay replayed = replay_job(program, options);
-      if (!replayed.outcome.ok()) {
-        report_.failure = simmesh::report(replayed.outcome);
-        return check("replay", false, report_.failure.substr(0, report_.failure.find('\n')));
-      }
-      if (i == 0) {
-        run = describe(program, replayed.outcome);
-        outputs = std::move(replayed.outputs);
-      }
-      other_hashes += replayed.outcome.data_hash != run.data_hash;
+      if (i > 0) replayed.outputs.clear();
+      return replayed;
+    };
+    run_ordered<JobReplay>(
+        {.count = std::uint64_t(options_.schedules), .threads = std::size_t(options_.jobs)},
+        [&] { return run_one; },
+        [&](std::uint64_t, JobReplay replayed) {
+          bool goes_on = replayed.outcome.ok();
+          replays.push_back(std::move(replayed));
+          return goes_on;
+        });
+    return replays;
+  }
+
+  void run(const ReplayProgram& program, const JobMeetings& meetings) {
+    std::vector<JobReplay> replays = run_schedules(program);
+    if (replays.empty()) return;  // it was interrupted
+    if (!replays.back().outcome.ok()) {
+      report_.failure = simmesh::report(replays.back().outcome);
+      return check("replay", false, report_.failure.substr(0, report_.failure.find('\n')));
     }
-    run.schedules = options_.schedules;
+    ReportedRun run = describe(program, replays[0].outcome);
+    run.schedules = std::int64_t(replays.size());
     check("replay", true,
           fmt::format("{} communications on {} ranks", run.communications, run.ranks));
-    compare(program, meetings, outputs, run);
+    compare(program, meetings, replays[0].outputs, run);
+    std::size_t others = 0;
+    for (const JobReplay& replayed : replays) others += replayed.outcome.data_hash != run.data_hash;
     if (run.schedules > 1)
-      check("schedules", other_hashes == 0,
-            other_hashes == 0
+      check("schedules", others == 0,
+            others == 0
                 ? fmt::format("{} schedules, one data hash", run.schedules)
                 : fmt::format("expected one data hash under {} schedules, {} differ from the first",
-                              run.schedules, other_hashes));
+                              run.schedules, others));
     report_.run = run;
   }
 
@@ -167,6 +181,17 @@ class JobReporter {
 
   DeviceModel device() const { return options_.run.world.device.value_or(DeviceModel{}); }
   Topology topology() const { return report_.links ? report_.links->topology : device().topology; }
+
+  WhatIf change_of(const NamedWhatIf& asked) const {
+    WhatIf change = asked.change;
+    if (asked.bandwidth_factor == 1 && asked.latency_factor == 1) return change;
+    Topology links = change.topology.value_or(topology());
+    links.bandwidth_intra_gb_s *= asked.bandwidth_factor;
+    for (double* latency : {&links.latency_intra_us, &links.latency_inter_us, &links.base_us})
+      *latency *= asked.latency_factor;
+    change.topology = links;
+    return change;
+  }
 
   void simulate_times(const ReplayProgram& program, const JobMeetings& meetings,
                       const JobCosts& costs) {

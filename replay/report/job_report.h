@@ -24,16 +24,21 @@
 
 namespace simmesh::replay {
 
-// NamedWhatIf is a change to a job and what it is called.
+// NamedWhatIf is a change to a job and what it is called. Factors other than 1 change the job's own
+// links: those that were fitted to its timeline, or else those of the device; `change` then needs
+// no topology.
 struct NamedWhatIf {
   std::string name;
   WhatIf change;
+  double bandwidth_factor = 1;
+  double latency_factor = 1;
 };
 
 // JobReportOptions say what is done with a job.
 struct JobReportOptions {
   bool replays = true;          // else it is validated and analysed only
   std::int64_t schedules = 1;   // under which it is replayed, beginning with that of `run`
+  std::int64_t jobs = 1;        // of them that run side by side
   ProgramOptions program = {};  // which of it
   ReplayJobOptions run = {};
   std::vector<NamedWhatIf> what_if = {};
@@ -113,7 +118,8 @@ struct JobReport {
   std::vector<AllToAllMatrix> all_to_alls;
   std::optional<FittedLinks> links;
   std::vector<ReportedWhatIf> what_if;
-  std::string failure;  // of a replay that failed, in full
+  std::string failure;    // of a replay that failed, in full
+  std::string reproduce;  // the command that shows failed checks again, where one is known
 
   std::size_t passed() const;
   std::size_t failed() const { return checks.size() - passed(); }

@@ -238,6 +238,7 @@ std::string to_json(const JobReport& report) {
   json["what_if"] = what_if_json(report.what_if);
   if (!report.failure.empty()) json["failure"] = report.failure;
   json["checks"] = std::move(checks);
+  if (!report.reproduce.empty()) json["reproduce"] = report.reproduce;
   json["passed"] = report.passed();
   json["failed"] = report.failed();
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -176,6 +176,7 @@ std::string to_text(const JobReport& report) {
   if (!report.failure.empty()) text += report.failure + "\n";
   for (const JobCheck& check : report.checks)
     text += fmt::format("{} {}: {}\n", check.has_passed ? "pass" : "FAIL", check.name, check.text);
+  if (!report.reproduce.empty()) text += "reproduce: " + report.reproduce + "\n";
   return text + last_line(report) + "\n";
 }
 

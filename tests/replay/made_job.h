@@ -25,7 +25,6 @@ using replay::TraceNode;
 using replay::TraceRange;
 using replay::TraceTensor;
 
-
 // MadeComm is a communication node: one tensor for each number of elements.
 struct MadeComm {
   std::string name = "allreduce";

@@ -41,8 +41,8 @@ struct JobGroups {
   std::int64_t world_size = 0;
   std::vector<JobGroup> groups;             // sorted by members, then by number
   std::vector<std::vector<JobComm>> comms;  // by position in TraceJob::ranks; by id of their nodes
-  // The global rank of each trace, by position in TraceJob::ranks: the job's, and where the file's
-  // name says none and its collectives record another one that is free, that one.
+  // The global rank of each trace, by position in TraceJob::ranks: the job's; where the file's name
+  // says none, the one that its collectives record, unless two traces have one rank then.
   std::vector<std::int64_t> ranks;
   // The groups that each trace names, by position; nullopt for a trace that names them only where
   // it uses them, and so doesn't tell which others it has.

@@ -106,6 +106,23 @@ TEST(JobGroups, AFileWithoutARankIsOfTheRankThatItRecords) {
   EXPECT_THAT(clear_groups_of(job).ranks, ElementsAre(0));
 }
 
+// Files that are counted in the order of their names may be in another order than their ranks.
+TEST(JobGroups, FilesWithoutRanksMayComeInAnyOrder) {
+  for (std::int64_t first : {0, 1, 2})
+    for (std::int64_t second : {0, 1, 2}) {
+      TraceJob job = made_job(MadeTrace(0).group("0", {}, 3).add({.rank = first}),
+                              MadeTrace(1).group("0", {}, 3).add({.rank = second}));
+      job.ranks[0].file = "a.json";
+      job.ranks[1].file = "b.json";
+      JobGroups groups = clear_groups_of(job);
+      if (first != second) {
+        EXPECT_THAT(groups.ranks, ElementsAre(first, second));
+      } else {
+        EXPECT_THAT(groups.ranks, ElementsAre(0, 1));
+      }
+    }
+}
+
 TEST(JobGroups, KnowsWhereARankStands) {
   for (const std::vector<std::int64_t>& members :
        {std::vector<std::int64_t>{0, 1, 2}, {3, 5, 7}, {7, 5, 3}, {0, 1, 5}, {4, 9, 2}, {6}, {}}) {

@@ -49,6 +49,9 @@ TEST(CheckTensors, TheShapeSaysHowManyElementsThereAre) {
   EXPECT_EQ(tensor_faults({.shape = {3, 7}, .elements = 6}),
             "error numel: rank 0 node 3 inputs: tensor 101: the shape [3, 7] has 21 elements, the "
             "tuple says 6\n");
+  EXPECT_EQ(tensor_faults({.shape = {}, .elements = 6}),
+            "warning shape_missing: rank 0 node 3 inputs: tensor 101: no shape is recorded for its "
+            "6 elements\n");
   EXPECT_THAT(tensor_faults({.shape = {1L << 62, 4}, .elements = 6}),
               HasSubstr("too many elements"));
 }
@@ -82,6 +85,8 @@ TEST(CheckTensors, TheDtypeSaysHowLargeAnElementIs) {
 
 TEST(CheckTensors, EachDimHasAStride) {
   EXPECT_EQ(tensor_faults({.shape = {2, 3}, .strides = {{3, 1}}, .elements = 6}), "");
+  EXPECT_EQ(tensor_faults({.shape = {2, 3}, .strides = std::vector<std::int64_t>(), .elements = 6}),
+            "");
   EXPECT_THAT(tensor_faults({.shape = {2, 3}, .strides = {{1}}, .elements = 6}),
               HasSubstr("error strides: rank 0 node 3 inputs: tensor 101: expected a stride for "
                         "each of 2 dims, got [1]"));

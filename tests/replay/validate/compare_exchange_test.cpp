@@ -98,8 +98,8 @@ TEST(CompareExchange, NamesBothSides) {
   received[0][1] = 7;
   EXPECT_EQ(exchange_faults(sent, received),
             "error split_transpose: rank 0 node 3 out_split: rank 1 node 3 sends 3 elements to "
-            "rank 0, rank 0 node 3 expects 7 from rank 1; 0 of what the rank sends and 1 of what "
-            "it receives don't fit the other side\n");
+            "rank 0, rank 0 node 3 expects 7 from rank 1; of 1 other ranks 0 expect something else "
+            "from it and 1 send it something else\n");
 }
 
 // One side may leave out its splits where they are equal.

@@ -27,29 +27,35 @@ Stream stream_of(const ProcessGroup& group, std::map<std::uint32_t, Stream>& str
 
 }  // namespace
 
-double collective_us(const CollectiveCall& call, const ProcessGroup& group,
-                     const DeviceModel& model) {
-  const Topology& topology = model.topology;
-  Link link = topology.link_among(group.members().min(), group.members().max());
-  double bytes = 0;
-  for (const Tensor& input : call.inputs) bytes += double(input.bytes());
-  std::int64_t members = group.size();
-  switch (call.op) {
+double collective_us(const CollectiveSize& size, const Topology& topology) {
+  double bytes = size.bytes;
+  std::int64_t members = size.members;
+  switch (size.op) {
     case CollectiveOp::barrier:
-    case CollectiveOp::all_reduce: return topology.all_reduce_us(bytes, members, link);
+    case CollectiveOp::all_reduce: return topology.all_reduce_us(bytes, members, size.link);
     case CollectiveOp::reduce:
-    case CollectiveOp::reduce_scatter: return topology.reduce_scatter_us(bytes, members, link);
+    case CollectiveOp::reduce_scatter: return topology.reduce_scatter_us(bytes, members, size.link);
     case CollectiveOp::all_gather:
     case CollectiveOp::all_gather_list:
     case CollectiveOp::gather:
-      return topology.all_gather_us(bytes * double(members), members, link);
+      return topology.all_gather_us(bytes * double(members), members, size.link);
     case CollectiveOp::broadcast:
     case CollectiveOp::broadcast_object:
-    case CollectiveOp::scatter: return topology.all_gather_us(bytes, members, link);
+    case CollectiveOp::scatter: return topology.all_gather_us(bytes, members, size.link);
     case CollectiveOp::all_to_all:
-    case CollectiveOp::all_to_all_list: return topology.all_to_all_us(bytes, members, link);
+    case CollectiveOp::all_to_all_list: return topology.all_to_all_us(bytes, members, size.link);
   }
   return 0;
+}
+
+double collective_us(const CollectiveCall& call, const ProcessGroup& group,
+                     const DeviceModel& model) {
+  const Topology& topology = model.topology;
+  CollectiveSize size{.op = call.op,
+                      .members = group.size(),
+                      .link = topology.link_among(group.members().min(), group.members().max())};
+  for (const Tensor& input : call.inputs) size.bytes += double(input.bytes());
+  return collective_us(size, topology);
 }
 
 DeviceLaunch::DeviceLaunch(const ProcessGroup& group, const Arrival& arrival,

@@ -10,10 +10,20 @@
 
 namespace simmesh {
 
+// CollectiveSize is what the price of a collective depends on.
+struct CollectiveSize {
+  CollectiveOp op = CollectiveOp::barrier;
+  double bytes = 0;  // of one member's operands
+  std::int64_t members = 0;
+  Link link = {};
+};
+
 // collective_us is the time of a collective from when its last member is ready, by the formulas of
-// Topology: the ranks of a host, numbered one after another, share the fast links. What isn't in
-// that table costs as the collective that moves as much: a broadcast as an all-gather, for
-// instance.
+// Topology. What isn't in that table costs as the collective that moves as much: a broadcast as an
+// all-gather, for instance.
+double collective_us(const CollectiveSize& size, const Topology& topology);
+
+// collective_us of a call: the ranks of a host, numbered one after another, share the fast links.
 double collective_us(const CollectiveCall& call, const ProcessGroup& group,
                      const DeviceModel& model);
 

@@ -13,6 +13,7 @@ void add_verify_command(CLI::App& program, int& status);
 void add_releases_command(CLI::App& program, int& status);
 void add_validate_command(CLI::App& program, int& status);
 void add_plan_command(CLI::App& program, int& status);
+void add_replay_command(CLI::App& program, int& status);
 void add_checkpoint_command(CLI::App& program, int& status);
 void add_doctor_command(CLI::App& program, int& status);
 

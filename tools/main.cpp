@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
     simmesh::add_releases_command(program, status);
     simmesh::add_validate_command(program, status);
     simmesh::add_plan_command(program, status);
+    simmesh::add_replay_command(program, status);
     simmesh::add_checkpoint_command(program, status);
     simmesh::add_doctor_command(program, status);
     try {
@@ -46,7 +47,7 @@ int main(int argc, char** argv) {
       if (program.get_subcommands().empty() && argc > 1)
         return refuse(
             std::string("expected a subcommand (run, explore, verify, releases, validate, plan, "
-                        "checkpoint or doctor), got ") +
+                        "replay, checkpoint or doctor), got ") +
             argv[1]);
       return refuse(error.what());
     }

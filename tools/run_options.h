@@ -19,7 +19,7 @@ class RunOptions {
 
   // Runs says what is run, which has an arithmetic and a release of its own if it is a gate, and a
   // release if it is a case.
-  enum class Runs { gates, cases };
+  enum class Runs { gates, cases, traces };
 
   // words returns what was given. Throws a ValueError for an unknown schedule, arithmetic or
   // release, and for a trace file that can't be written.
@@ -47,7 +47,7 @@ class RunOptions {
                    "as_gloo_ring")
         ->default_str(runs == Runs::gates ? "the gate's own" : "canonical");
     app.add_option("--release", release_, "the PyTorch whose behaviour is followed: 2.13 or 2.15")
-        ->default_str(runs == Runs::gates ? "the gate's own" : "that of each case's source");
+        ->default_str(default_release(runs));
     app.add_option(
            "--timeout", words_.timeout_seconds,
            "seconds after which a rank that doesn't give up its turn ends the run; 0: never")
@@ -64,6 +64,11 @@ class RunOptions {
  private:
   RunWords words_;
   std::string release_;
+
+  static std::string default_release(Runs runs) {
+    if (runs == Runs::traces) return std::string(to_string(newest_release));
+    return runs == Runs::gates ? "the gate's own" : "that of each case's source";
+  }
 
   // Returns what is wrong with a number of seconds, as CLI11 asks for it.
   static std::string is_duration(const std::string& text) {

@@ -25,6 +25,7 @@ ASKED = [
     ("zero3_three_steps/", 500),
     ("checkpoint/copy/", None),
     ("checkpoint/", 5),
+    ("execution_trace/", 20),
 ]
 # How much simmesh must do in a second on one core: the benchmark, its counters of ours and the peer's, and the least.
 ASKED_RATES = [("validate/all", "combinations/s", "peer/s", 50_000)]

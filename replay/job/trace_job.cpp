@@ -35,16 +35,6 @@ std::optional<std::int64_t> number_after(std::string_view name, std::string_view
   return number_at(name);
 }
 
-// What was named itself is read whatever it is called.
-bool is_wanted(ByteSource& source, const std::string& path) {
-  if (source.name() == path) return true;
-  std::string_view name = source.name();
-  if (name.ends_with(".gz")) name.remove_suffix(3);
-  if (!name.ends_with(".json")) return false;
-  TraceForm form = form_of(source.head());
-  return form == TraceForm::execution_trace || form == TraceForm::unknown;
-}
-
 void read_rank(ByteSource& source, TraceJob& job) {
   try {
     job.ranks.push_back({.rank = 0, .file = source.name(), .trace = read_execution_trace(source)});
@@ -97,7 +87,8 @@ TraceJob read_job(gsl::span<const std::string> paths) {
   TraceJob job;
   for (const std::string& path : paths)
     for_each_file(path, [&](ByteSource& source) {
-      if (is_wanted(source, path)) read_rank(source, job);
+      if (is_of_form(source, path, {TraceForm::execution_trace, TraceForm::unknown}))
+        read_rank(source, job);
     });
   number_ranks(job);
   std::sort(job.ranks.begin(), job.ranks.end(),

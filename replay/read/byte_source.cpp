@@ -26,14 +26,14 @@ std::string_view ByteSource::head() {
 std::size_t ByteSource::read(gsl::span<char> places) {
   if (head_taken_ == head_.size()) return read_more(places);
   std::size_t count = std::min(places.size(), head_.size() - head_taken_);
-  std::copy_n(head_.begin() + std::ptrdiff_t(head_taken_), count, places.begin());
+  std::copy_n(head_.data() + head_taken_, count, places.data());
   head_taken_ += count;
   return count;
 }
 
 std::size_t TextSource::read_more(gsl::span<char> places) {
   std::size_t count = std::min(places.size(), rest_.size());
-  std::copy_n(rest_.begin(), count, places.begin());
+  std::copy_n(rest_.data(), count, places.data());
   rest_.remove_prefix(count);
   return count;
 }

@@ -1,12 +1,12 @@
 #include "replay/read/json_stream.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <fmt/format.h>
 #include <vector>
 
 #include "replay/read/bad_trace.h"
+#include "replay/read/json_extent.h"
 
 namespace simmesh::replay {
 
@@ -14,15 +14,11 @@ namespace {
 
 constexpr std::size_t window_bytes = 1 << 18;
 
-// What ends a stretch of text outside of strings that a value's extent doesn't depend on.
-constexpr std::array<bool, 256> make_bounds() {
-  std::array<bool, 256> bounds{};
-  for (unsigned char byte : {'"', '{', '}', '[', ']'}) bounds[byte] = true;
-  return bounds;
-}
-constexpr std::array<bool, 256> is_bound = make_bounds();
-
 bool is_space(char byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
+
+bool ends_scalar(char byte) {
+  return is_space(byte) || std::string_view(",\"{}[]").find(byte) != std::string_view::npos;
+}
 
 // Window is the part of a source that is in memory: from what is kept to what was read.
 class Window {
@@ -133,28 +129,18 @@ class Window {
   }
 
   void skip_nested() {
-    std::size_t depth = 0;
-    do {
-      while (at_ < end_ && !is_bound[static_cast<unsigned char>(bytes_[at_])]) ++at_;
-      if (at_ == end_) {
-        need_more();
-        continue;
-      }
-      char byte = bytes_[at_];
-      if (byte == '"') {
-        skip_text();
-        continue;
-      }
-      depth = byte == '{' || byte == '[' ? depth + 1 : depth - 1;
-      ++at_;
-    } while (depth > 0);
+    JsonExtent extent;
+    while (true) {
+      auto count = extent.find_end({bytes_.data() + at_, end_ - at_});
+      at_ = count ? at_ + *count : end_;
+      if (count) return;
+      need_more();
+    }
   }
 
   void skip_scalar() {
     while (true) {
-      while (at_ < end_ && !is_space(bytes_[at_]) && bytes_[at_] != ',' &&
-             !is_bound[static_cast<unsigned char>(bytes_[at_])])
-        ++at_;
+      while (at_ < end_ && !ends_scalar(bytes_[at_])) ++at_;
       if (at_ < end_) break;
       need_more();
     }

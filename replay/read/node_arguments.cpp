@@ -6,10 +6,9 @@
 
 namespace simmesh::replay {
 
-namespace {
+namespace dom = simdjson::dom;
 
-using Kind = JsonValues::Kind;
-using Index = JsonValues::Index;
+namespace {
 
 constexpr std::string_view tensor_type = "Tensor(";
 
@@ -21,26 +20,42 @@ std::string_view inside(std::string_view type, std::string_view prefix) {
 }
 
 // ParallelList walks through a list that may be missing, or shorter than its neighbours.
-struct ParallelList {
-  const JsonValues& json;
-  std::optional<Index> at = std::nullopt;
-  Index end = 0;
-
-  ParallelList(const JsonValues& values, std::optional<Index> list) : json(values) {
-    if (!list || !json.is(*list, Kind::list)) return;
-    at = json.first(*list);
-    end = json.end(*list);
+class ParallelList {
+ public:
+  explicit ParallelList(const std::optional<dom::element>& list) {
+    if (!list || !list->is_array()) return;
+    dom::array entries = list->get_array();
+    at_ = entries.begin();
+    end_ = entries.end();
   }
 
-  std::optional<Index> take() {
-    if (!at || *at == end) return std::nullopt;
-    Index entry = *at;
-    at = json.next(entry);
+  std::optional<dom::element> take() {
+    if (!(at_ != end_)) return std::nullopt;
+    dom::element entry = *at_;
+    ++at_;
     return entry;
   }
+
+ private:
+  dom::array::iterator at_;
+  dom::array::iterator end_;
 };
 
 }  // namespace
+
+bool add_integers(const dom::element& list, std::vector<std::int64_t>& numbers) {
+  if (!list.is_array()) return false;
+  std::size_t before = numbers.size();
+  for (dom::element entry : list.get_array()) {
+    std::int64_t number = 0;
+    if (entry.get_int64().get(number) != simdjson::SUCCESS) {
+      numbers.resize(before);
+      return false;
+    }
+    numbers.push_back(number);
+  }
+  return true;
+}
 
 std::string_view next_type(std::string_view& types) {
   std::size_t depth = 0;
@@ -79,19 +94,15 @@ std::string_view c10_type(std::string_view type) {
   return type;
 }
 
-TraceRange ArgumentReader::tensors(const NodeArguments& arguments, std::int64_t node,
-                                   std::string_view field, bool keeps_lists) {
-  node_ = node;
-  field_ = field;
-  keeps_lists_ = keeps_lists;
+TraceRange ArgumentReader::tensors(NodeArguments arguments) {
   TraceRange range{.begin = std::uint32_t(trace_.tensors.size())};
-  for (auto list : {arguments.values, arguments.shapes, arguments.types, arguments.strides})
-    if (list && !json_.is(*list, Kind::list)) {
+  for (auto* list : {&arguments.values, &arguments.shapes, &arguments.types, &arguments.strides})
+    if (*list && !(*list)->is_array()) {
       report("io_lists", "expected lists of values, shapes and types, got something else");
-      list.reset();
+      list->reset();
     }
-  ParallelList values(json_, arguments.values), shapes(json_, arguments.shapes);
-  ParallelList types(json_, arguments.types), strides(json_, arguments.strides);
+  ParallelList values(arguments.values), shapes(arguments.shapes);
+  ParallelList types(arguments.types), strides(arguments.strides);
   std::size_t counts[3] = {};
   while (true) {
     auto value = values.take(), shape = shapes.take(), type = types.take(), stride = strides.take();
@@ -100,11 +111,11 @@ TraceRange ArgumentReader::tensors(const NodeArguments& arguments, std::int64_t 
     counts[2] += type.has_value();
     if (!value && !shape && !type) break;
     if (!value || !type) continue;
-    if (!json_.is(*type, Kind::text)) {
+    std::string_view type_text;
+    if (type->get_string().get(type_text) == simdjson::SUCCESS)
+      add({*value, shape, stride, type_text});
+    else
       report("io_lists", "expected types as texts, got something else");
-      continue;
-    }
-    add({*value, shape, stride, json_[*type].text});
   }
   if (counts[0] != counts[1] || counts[0] != counts[2])
     report("io_lists", fmt::format("expected as many values as shapes and types, got {}, {} and {}",
@@ -117,65 +128,63 @@ void ArgumentReader::add(const Argument& argument) {
   if (argument.type.starts_with(tensor_type)) return add_tensor(argument);
   std::string_view entries = inside(argument.type, "GenericList[");
   if (entries.data() == nullptr) entries = inside(argument.type, "Tuple[");
-  if (!json_.is(argument.value, Kind::list)) return;
+  if (entries.data() == nullptr || !argument.value.is_array()) return;
   if (entries.find(tensor_type) != std::string_view::npos) return add_list(argument, entries);
-  if (!keeps_lists_ || !entries.starts_with("Int")) return;
+  if (!side_.keeps_lists || !entries.starts_with("Int")) return;
   TraceRange numbers{.begin = std::uint32_t(trace_.numbers.size())};
-  if (!json_.integers(argument.value, trace_.numbers)) return;
+  if (!add_integers(argument.value, trace_.numbers)) return;
   numbers.end = std::uint32_t(trace_.numbers.size());
   trace_.ranges.push_back(numbers);
 }
 
 // A list that was cut when it was recorded may have one entry more than it has types.
 void ArgumentReader::add_list(const Argument& argument, std::string_view entry_types) {
-  ParallelList shapes(json_, argument.shape), strides(json_, argument.strides);
-  for (Index entry = json_.first(argument.value); entry != json_.end(argument.value);
-       entry = json_.next(entry)) {
+  ParallelList shapes(argument.shape), strides(argument.strides);
+  for (dom::element entry : argument.value.get_array()) {
     std::string_view type = next_type(entry_types);
     auto shape = shapes.take(), stride = strides.take();
     add({entry, shape, stride, type});
   }
 }
 
-std::optional<TraceRange> ArgumentReader::dims(std::optional<Index> list) {
+std::optional<TraceRange> ArgumentReader::dims(const std::optional<dom::element>& list) {
   if (!list) return std::nullopt;
   TraceRange range{.begin = std::uint32_t(trace_.numbers.size())};
-  if (!json_.integers(*list, trace_.numbers)) return std::nullopt;
+  if (!add_integers(*list, trace_.numbers)) return std::nullopt;
   range.end = std::uint32_t(trace_.numbers.size());
   return range;
 }
 
 void ArgumentReader::add_tensor(const Argument& argument) {
+  if (!argument.value.is_array())
+    return report("tensor_tuple", "expected a tensor as a list, got something else");
   TraceTensor tensor;
   std::int64_t* const fields[] = {&tensor.tensor, &tensor.storage, &tensor.offset, &tensor.elements,
                                   &tensor.item_bytes};
-  if (!json_.is(argument.value, Kind::list))
-    return report("tensor_tuple", "expected a tensor as a list, got something else");
   std::size_t count = 0;
   bool is_well_formed = true;
   bool has_device = false;
-  for (Index entry = json_.first(argument.value); entry != json_.end(argument.value);
-       entry = json_.next(entry), ++count) {
+  constexpr std::int64_t large = std::int64_t(1) << 53;  // of what a double holds exactly
+  for (dom::element entry : argument.value.get_array()) {
+    std::string_view device;
     if (count < std::size(fields)) {
-      is_well_formed &= json_.is(entry, Kind::integer) && json_[entry].integer >= 0;
-      *fields[count] = json_[entry].integer;
+      std::int64_t& field = *fields[count];
+      is_well_formed &= entry.get_int64().get(field) == simdjson::SUCCESS;
+      is_well_formed &= field >= 0 && field < large;
     } else if (count == std::size(fields)) {
-      is_well_formed &= json_.is(entry, Kind::text);
-      tensor.device = trace_.texts.id_of(json_[entry].text);
-      has_device = true;
+      has_device = entry.get_string().get(device) == simdjson::SUCCESS;
+      is_well_formed &= has_device;
+      tensor.device = trace_.texts.id_of(device);
     }
+    ++count;
   }
   is_well_formed &= count == 5 || count == 6;
-  constexpr std::int64_t large = std::int64_t(1) << 53;  // of what a double holds exactly
-  for (const std::int64_t* field : fields) is_well_formed &= *field < large;
-  is_well_formed &= tensor.item_bytes <= 64 && tensor.offset + tensor.elements < large;
+  is_well_formed &= tensor.item_bytes <= 64;
   if (!is_well_formed)
-    return report(
-        "tensor_tuple",
-        fmt::format("expected [tensor, storage, offset, elements, bytes an element, "
-                    "device] of numbers from 0 on, got {} entries with {}, {}, {}, {}, {}",
-                    count, tensor.tensor, tensor.storage, tensor.offset, tensor.elements,
-                    tensor.item_bytes));
+    return report("tensor_tuple",
+                  fmt::format("expected [tensor, storage, offset, elements, bytes an element, "
+                              "device] of numbers from 0 on, got {}",
+                              simdjson::minify(argument.value)));
   tensor.is_defined = tensor.storage != 0 && (!has_device || tensor.device != TextId{});
   tensor.type = trace_.texts.id_of(inside(argument.type, tensor_type));
   auto shape = dims(argument.shape);
@@ -190,8 +199,8 @@ void ArgumentReader::report(std::string_view rule, std::string message) {
   trace_.findings.push_back({.severity = Severity::error,
                              .rule = std::string(rule),
                              .rank = std::nullopt,
-                             .node = node_,
-                             .field = std::string(field_),
+                             .node = side_.node,
+                             .field = std::string(side_.field),
                              .message = std::move(message)});
 }
 

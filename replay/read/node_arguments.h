@@ -2,53 +2,60 @@
 
 #include <cstdint>
 #include <optional>
+#include <simdjson.h>
 #include <string_view>
+#include <vector>
 
-#include "replay/read/json_values.h"
 #include "replay/trace/execution_trace.h"
 
 namespace simmesh::replay {
 
 // NodeArguments are the inputs or outputs of a node as the trace has them: parallel lists.
 struct NodeArguments {
-  std::optional<JsonValues::Index> values;
-  std::optional<JsonValues::Index> shapes;
-  std::optional<JsonValues::Index> types;
-  std::optional<JsonValues::Index> strides;
+  std::optional<simdjson::dom::element> values;
+  std::optional<simdjson::dom::element> shapes;
+  std::optional<simdjson::dom::element> types;
+  std::optional<simdjson::dom::element> strides;
 };
 
 // ArgumentReader adds the tensors and lists of integers of a node's arguments to a trace.
 class ArgumentReader {
  public:
-  ArgumentReader(const JsonValues& json, ExecutionTrace& trace) : json_(json), trace_(trace) {}
+  struct Side {
+    std::int64_t node = 0;   // whose arguments they are
+    std::string_view field;  // "inputs" or "outputs"
+    bool keeps_lists = false;
+  };
+
+  ArgumentReader(ExecutionTrace& trace, Side side) : trace_(trace), side_(side) {}
 
   // tensors adds the tensors, those in lists included, and returns where they stand. Faults are
-  // added to the trace's findings with the node's id and the field "inputs" or "outputs". Lists of
-  // integers go to ExecutionTrace::ranges where keeps_lists.
-  TraceRange tensors(const NodeArguments& arguments, std::int64_t node, std::string_view field,
-                     bool keeps_lists);
+  // added to the trace's findings with node and field. Lists of integers go to
+  // ExecutionTrace::ranges where keeps_lists.
+  TraceRange tensors(NodeArguments arguments);
 
  private:
-  // One argument of a node, or an entry of one: indices of its parts.
+  // One argument of a node, or an entry of one: its parts.
   struct Argument {
-    JsonValues::Index value;
-    std::optional<JsonValues::Index> shape;
-    std::optional<JsonValues::Index> strides;
+    simdjson::dom::element value;
+    std::optional<simdjson::dom::element> shape;
+    std::optional<simdjson::dom::element> strides;
     std::string_view type;
   };
 
   void add(const Argument& argument);
   void add_list(const Argument& argument, std::string_view entry_types);
   void add_tensor(const Argument& argument);
-  std::optional<TraceRange> dims(std::optional<JsonValues::Index> list);
+  std::optional<TraceRange> dims(const std::optional<simdjson::dom::element>& list);
   void report(std::string_view rule, std::string message);
 
-  const JsonValues& json_;
   ExecutionTrace& trace_;
-  std::int64_t node_ = 0;
-  std::string_view field_;
-  bool keeps_lists_ = false;
+  Side side_;
 };
+
+// add_integers appends the entries of a list of integers; false, and nothing is appended, where it
+// isn't one.
+bool add_integers(const simdjson::dom::element& list, std::vector<std::int64_t>& numbers);
 
 // next_type takes the first type of a list of types: of "Tensor(float),GenericList[Int,Int]" the
 // part up to the first comma outside of brackets.

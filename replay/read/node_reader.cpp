@@ -2,30 +2,31 @@
 
 #include <array>
 #include <fmt/format.h>
+#include <initializer_list>
 
 #include "replay/read/process_group_record.h"
 #include "replay/read/read_comm.h"
 
 namespace simmesh::replay {
 
-namespace ondemand = simdjson::ondemand;
-
-enum class NodeReader::Field : unsigned {
-  id,
-  name,
-  parent,
-  ctrl_deps,
-  inputs,
-  input_shapes,
-  input_types,
-  outputs,
-  output_shapes,
-  output_types,
-  attrs
-};
+namespace dom = simdjson::dom;
 
 namespace {
 
+// The fields of which some must be there, in each form.
+enum NodeField : unsigned {
+  field_id,
+  field_name,
+  field_parent,
+  field_ctrl_deps,
+  field_inputs,
+  field_input_shapes,
+  field_input_types,
+  field_outputs,
+  field_output_shapes,
+  field_output_types,
+  field_attrs
+};
 constexpr std::array<std::string_view, 11> field_names = {
     "id",          "name",    "parent",        "ctrl_deps",    "inputs", "input_shapes",
     "input_types", "outputs", "output_shapes", "output_types", "attrs"};
@@ -33,91 +34,74 @@ constexpr std::array<std::string_view, 11> field_names = {
 }  // namespace
 
 void NodeReader::read(JsonPiece piece) {
-  json_.clear();
   node_ = {};
   inputs_ = outputs_ = {};
   fields_ = 0;
   attributes_begin_ = std::uint32_t(trace_.attributes.size());
-  ondemand::document document =
-      parser_.iterate(piece.text.data(), piece.text.size(), piece.text.size() + JsonPiece::padding);
-  if (document.type().value() != ondemand::json_type::object)
-    return report("node_fields", "", "expected a node as an object, got something else");
-  for (auto field : document.get_object()) read_field(field.unescaped_key(), field.value());
+  // The text is followed by the bytes that the parser wants.
+  dom::element node = parser_.parse(piece.text.data(), piece.text.size(), false);
+  if (!node.is_object()) return report("", "expected a node as an object, got something else");
+  for (dom::key_value_pair field : dom::object(node)) read_field(field.key, field.value);
   require_fields();
-  if (fields_ & (1u << unsigned(Field::id))) finish();
+  if (fields_ & (1u << field_id)) finish();
 }
 
-void NodeReader::see(Field field) { fields_ |= 1u << unsigned(field); }
-
-void NodeReader::read_field(std::string_view key, ondemand::value value) {
-  // The fields of the flat form that are attributes in the nested one.
-  static constexpr std::array<std::string_view, 8> flat = {
-      "rf_id", "fw_parent", "seq_id", "scope", "tid", "fw_tid", "op_schema", "kernel_backend"};
-  for (std::string_view name : flat)
-    if (name == key) return set_attribute(key, json_.add(value));
-  for (std::size_t i = 0; i < field_names.size(); ++i) {
-    if (field_names[i] != key) continue;
-    see(Field(i));
-    break;
-  }
-  if (key == "id") return set_number(node_.id, json_.add(value));
-  if (key == "name") return set_text(node_.name, json_.add(value));
-  if (key == "parent" || key == "ctrl_deps") return set_number(node_.parent, json_.add(value));
+void NodeReader::read_field(std::string_view key, const dom::element& value) {
+  for (std::size_t i = 0; i < field_names.size(); ++i)
+    if (field_names[i] == key) fields_ |= 1u << i;
+  if (key == "id") return set_number(node_.id, value);
+  if (key == "name") return set_text(node_.name, value);
+  if (key == "parent" || key == "ctrl_deps") return set_number(node_.parent, value);
   if (key == "inputs") return read_side(value, inputs_);
   if (key == "outputs") return read_side(value, outputs_);
   if (key == "attrs") return read_attributes(value);
-  if (key == "input_shapes") inputs_.shapes = json_.add(value);
-  if (key == "input_types") inputs_.types = json_.add(value);
-  if (key == "output_shapes") outputs_.shapes = json_.add(value);
-  if (key == "output_types") outputs_.types = json_.add(value);
+  if (key == "input_shapes")
+    inputs_.shapes = value;
+  else if (key == "input_types")
+    inputs_.types = value;
+  else if (key == "output_shapes")
+    outputs_.shapes = value;
+  else if (key == "output_types")
+    outputs_.types = value;
+  else if (!value.is_object() && !value.is_array())
+    set_attribute(key, value);
 }
 
 // The flat form has the values here and all else beside them.
-void NodeReader::read_side(ondemand::value side, NodeArguments& arguments) {
-  if (side.type().value() != ondemand::json_type::object) {
-    arguments.values = json_.add(side);
+void NodeReader::read_side(const dom::element& side, NodeArguments& arguments) {
+  if (!side.is_object()) {
+    arguments.values = side;
     return;
   }
-  for (auto field : side.get_object()) {
-    std::string_view key = field.unescaped_key();
-    if (key == "values") arguments.values = json_.add(field.value());
-    if (key == "shapes") arguments.shapes = json_.add(field.value());
-    if (key == "types") arguments.types = json_.add(field.value());
-    if (key != "strides") continue;
-    arguments.strides = json_.add(field.value());
+  for (dom::key_value_pair field : dom::object(side)) {
+    if (field.key == "values") arguments.values = field.value;
+    if (field.key == "shapes") arguments.shapes = field.value;
+    if (field.key == "types") arguments.types = field.value;
+    if (field.key != "strides") continue;
+    arguments.strides = field.value;
     trace_.has_strides = true;
   }
 }
 
-void NodeReader::read_attributes(ondemand::value list) {
-  if (list.type().value() != ondemand::json_type::array) {
-    report("node_fields", "attrs", "expected a list, got something else");
-    return;
-  }
-  for (ondemand::value entry : list.get_array()) {
-    if (entry.type().value() == ondemand::json_type::object)
-      read_attribute(entry.get_object());
-    else
-      report("node_fields", "attrs", "expected attributes as objects, got something else");
-  }
-}
-
-void NodeReader::read_attribute(ondemand::object attribute) {
-  std::string_view name;
-  std::optional<JsonValues::Index> value;
-  for (auto field : attribute) {
-    std::string_view key = field.unescaped_key();
-    if (key == "name") {
-      JsonValues::Index index = json_.add(field.value());
-      name = json_[index].text;
-    } else if (key == "value") {
-      value = json_.add(field.value());
+void NodeReader::read_attributes(const dom::element& list) {
+  if (!list.is_array()) return report("attrs", "expected a list, got something else");
+  for (dom::element attribute : dom::array(list)) {
+    if (!attribute.is_object()) {
+      report("attrs", "expected attributes as objects, got something else");
+      continue;
     }
+    std::string_view name;
+    std::optional<dom::element> value;
+    for (dom::key_value_pair field : dom::object(attribute)) {
+      if (field.key == "name" && field.value.is_string()) name = field.value;
+      if (field.key == "value") value = field.value;
+    }
+    if (value) set_attribute(name, *value);
   }
-  if (value) set_attribute(name, *value);
 }
 
-void NodeReader::set_attribute(std::string_view name, JsonValues::Index value) {
+// In the flat form these are fields of the node, and all others are none of a communication.
+void NodeReader::set_attribute(std::string_view name, const dom::element& value) {
   if (name == "rf_id") return set_number(node_.record_function, value);
   if (name == "fw_parent") return set_number(node_.forward_parent, value);
   if (name == "seq_id") return set_number(node_.sequence, value);
@@ -128,58 +112,60 @@ void NodeReader::set_attribute(std::string_view name, JsonValues::Index value) {
   if (name == "kernel_backend") return set_text(node_.kernel_backend, value);
   if (name == "tensor_range") return set_text(node_.tensor_range, value);
   if (name == "kernel_file") return;
-  const JsonValues::Value& recorded = json_[value];
-  TraceAttribute attribute{.name = trace_.texts.id_of(name), .value = recorded.integer};
-  if (recorded.kind == JsonValues::Kind::text) attribute.value = trace_.texts.id_of(recorded.text);
+  TraceAttribute attribute{.name = trace_.texts.id_of(name), .value = std::int64_t(0)};
+  std::string_view text;
+  if (value.get_string().get(text) == simdjson::SUCCESS)
+    attribute.value = trace_.texts.id_of(text);
+  else
+    set_number(std::get<std::int64_t>(attribute.value), value);
   trace_.attributes.push_back(attribute);
 }
 
-void NodeReader::set_number(std::int64_t& number, JsonValues::Index value) {
-  if (json_.is(value, JsonValues::Kind::integer)) number = json_[value].integer;
+void NodeReader::set_number(std::int64_t& number, const dom::element& value) {
+  std::int64_t recorded = 0;
+  if (value.get_int64().get(recorded) == simdjson::SUCCESS) number = recorded;
 }
 
-void NodeReader::set_text(TextId& text, JsonValues::Index value) {
-  if (json_.is(value, JsonValues::Kind::text)) text = trace_.texts.id_of(json_[value].text);
+void NodeReader::set_text(TextId& text, const dom::element& value) {
+  std::string_view recorded;
+  if (value.get_string().get(recorded) == simdjson::SUCCESS) text = trace_.texts.id_of(recorded);
 }
 
 void NodeReader::require_fields() {
-  auto has = [&](Field field) { return (fields_ & (1u << unsigned(field))) != 0; };
-  auto require = [&](std::initializer_list<Field> fields) {
-    for (Field field : fields)
+  auto has = [&](NodeField field) { return (fields_ & (1u << field)) != 0; };
+  auto require = [&](std::initializer_list<NodeField> fields) {
+    for (NodeField field : fields)
       if (!has(field))
-        report("node_fields", field_names[std::size_t(field)],
-               fmt::format("expected the field '{}', got none", field_names[std::size_t(field)]));
+        report(field_names[field],
+               fmt::format("expected the field '{}', got none", field_names[field]));
   };
-  require({Field::id, Field::name, Field::inputs, Field::outputs});
-  if (has(Field::parent))
-    require({Field::input_shapes, Field::input_types, Field::output_shapes, Field::output_types});
+  require({field_id, field_name, field_inputs, field_outputs});
+  if (has(field_parent))
+    require({field_input_shapes, field_input_types, field_output_shapes, field_output_types});
   else
-    require({Field::ctrl_deps, Field::attrs});
+    require({field_ctrl_deps, field_attrs});
 }
 
 void NodeReader::finish() {
   bool is_label = trace_.text(node_.name).starts_with("c10d::");
   node_.integer_lists.begin = std::uint32_t(trace_.ranges.size());
-  ArgumentReader arguments(json_, trace_);
-  node_.inputs = arguments.tensors(inputs_, node_.id, "inputs", is_label);
+  node_.inputs = ArgumentReader(trace_, {node_.id, "inputs", is_label}).tensors(inputs_);
   node_.integer_lists.end = std::uint32_t(trace_.ranges.size());
-  node_.outputs = arguments.tensors(outputs_, node_.id, "outputs", false);
+  node_.outputs = ArgumentReader(trace_, {node_.id, "outputs", false}).tensors(outputs_);
   TraceRange attributes{attributes_begin_, std::uint32_t(trace_.attributes.size())};
-  if (is_communication(trace_, node_) && inputs_.values &&
-      json_.is(*inputs_.values, JsonValues::Kind::list)) {
+  if (is_communication(trace_, node_) && inputs_.values && inputs_.values->is_array()) {
     node_.comm = std::uint32_t(trace_.comms.size());
-    trace_.comms.push_back(read_comm({node_, *inputs_.values, attributes}, json_, trace_));
+    trace_.comms.push_back(read_comm({node_, inputs_.values->get_array(), attributes}, trace_));
   }
   if (trace_.text(node_.name).find("process_group:init") != std::string_view::npos) read_groups();
   trace_.nodes.push_back(node_);
 }
 
 void NodeReader::read_groups() {
-  if (++trace_.process_group_nodes > 1 || !inputs_.values) return;
-  JsonValues::Index values = *inputs_.values;
-  if (!json_.is(values, JsonValues::Kind::list) || json_.size(values) == 0) return;
+  if (++trace_.process_group_nodes > 1 || !inputs_.values || !inputs_.values->is_array()) return;
   try {
-    trace_.process_groups = read_process_groups(json_[json_.first(values)].text);
+    for (dom::element text : dom::array(*inputs_.values))
+      trace_.process_groups = read_process_groups(text);
   } catch (const simdjson::simdjson_error& error) {
     trace_.findings.push_back(
         {.severity = Severity::warning,
@@ -191,11 +177,11 @@ void NodeReader::read_groups() {
   }
 }
 
-void NodeReader::report(std::string_view rule, std::string_view field, std::string message) {
+void NodeReader::report(std::string_view field, std::string message) {
   std::optional<std::int64_t> node;
-  if (fields_ & (1u << unsigned(Field::id))) node = node_.id;
+  if (fields_ & (1u << field_id)) node = node_.id;
   trace_.findings.push_back({.severity = Severity::error,
-                             .rule = std::string(rule),
+                             .rule = "node_fields",
                              .rank = std::nullopt,
                              .node = node,
                              .field = std::string(field),

@@ -2,10 +2,8 @@
 
 #include <simdjson.h>
 #include <string_view>
-#include <vector>
 
 #include "replay/read/json_stream.h"
-#include "replay/read/json_values.h"
 #include "replay/read/node_arguments.h"
 #include "replay/trace/execution_trace.h"
 
@@ -22,29 +20,24 @@ class NodeReader {
   void read(JsonPiece piece);
 
  private:
-  enum class Field : unsigned;
-
-  void read_field(std::string_view key, simdjson::ondemand::value value);
-  void read_side(simdjson::ondemand::value side, NodeArguments& arguments);
-  void read_attributes(simdjson::ondemand::value list);
-  void read_attribute(simdjson::ondemand::object attribute);
-  void set_attribute(std::string_view name, JsonValues::Index value);
-  void set_number(std::int64_t& number, JsonValues::Index value);
-  void set_text(TextId& text, JsonValues::Index value);
-  void see(Field field);
+  void read_field(std::string_view key, const simdjson::dom::element& value);
+  void read_side(const simdjson::dom::element& side, NodeArguments& arguments);
+  void read_attributes(const simdjson::dom::element& list);
+  void set_attribute(std::string_view name, const simdjson::dom::element& value);
+  void set_number(std::int64_t& number, const simdjson::dom::element& value);
+  void set_text(TextId& text, const simdjson::dom::element& value);
   void require_fields();
   void finish();
   void read_groups();
-  void report(std::string_view rule, std::string_view field, std::string message);
+  void report(std::string_view field, std::string message);
 
   ExecutionTrace& trace_;
-  simdjson::ondemand::parser parser_;
-  JsonValues json_;
+  simdjson::dom::parser parser_;
   // The node that is being read.
   TraceNode node_;
   NodeArguments inputs_;
   NodeArguments outputs_;
-  unsigned fields_ = 0;  // that were there
+  unsigned fields_ = 0;  // that were there, by bits
   std::uint32_t attributes_begin_ = 0;
 };
 

@@ -3,89 +3,92 @@
 #include <fmt/format.h>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "replay/read/node_arguments.h"
 
 namespace simmesh::replay {
 
+namespace dom = simdjson::dom;
+
 namespace {
 
-using Kind = JsonValues::Kind;
-using Index = JsonValues::Index;
+std::optional<std::pair<dom::element, dom::element>> as_pair(const dom::element& value) {
+  if (!value.is_array()) return std::nullopt;
+  dom::array list = value.get_array();
+  if (list.size() != 2) return std::nullopt;
+  return std::pair(list.at(0).value(), list.at(1).value());
+}
+
+std::optional<TraceRequest> as_request(const dom::element& value) {
+  if (value.is_int64()) return TraceRequest{value.get_int64(), std::nullopt};
+  auto pair = as_pair(value);
+  if (!pair || !pair->first.is_int64() || !pair->second.is_bool()) return std::nullopt;
+  return TraceRequest{pair->first.get_int64(), pair->second.get_bool()};
+}
 
 // CommArguments takes the arguments one after another and remembers what was wrong first.
 class CommArguments {
  public:
-  CommArguments(const JsonValues& json, Index inputs)
-      : json_(json), at_(json.first(inputs)), end_(json.end(inputs)) {}
-
-  // A request is a number, or a pair of a number and a flag; tensors are neither.
-  bool begins_with_request() const {
-    return at_ != end_ && (json_.is(at_, Kind::integer) || is_pair(at_));
-  }
-  void skip() {
-    if (at_ != end_) at_ = json_.next(at_);
-  }
-  std::size_t left() const {
-    std::size_t count = 0;
-    for (Index i = at_; i != end_; i = json_.next(i)) ++count;
-    return count;
+  explicit CommArguments(dom::array inputs) : at_(inputs.begin()), end_(inputs.end()) {
+    for (auto at = at_; at != end_; ++at) ++left_;
   }
 
-  std::int64_t integer(std::string_view what) {
-    auto index = take(what);
-    if (index && json_.is(*index, Kind::integer)) return json_[*index].integer;
-    if (index) blame(what, "a number");
-    return 0;
+  // Tensors, which come before the request, are no request.
+  bool begins_with_request() const { return left_ > 0 && as_request(*at_).has_value(); }
+  std::size_t left() const { return left_; }
+
+  std::optional<dom::element> take(std::string_view what) {
+    if (left_ == 0) {
+      if (fault_.empty()) fault_ = fmt::format("expected {}, got no more arguments", what);
+      return std::nullopt;
+    }
+    dom::element value = *at_;
+    ++at_;
+    --left_;
+    return value;
   }
-  bool boolean(std::string_view what) {
-    auto index = take(what);
-    if (index && json_.is(*index, Kind::boolean)) return json_[*index].integer != 0;
-    if (index) blame(what, "true or false");
-    return false;
+
+  // value takes an argument of a type; the type's own default where it has another.
+  template <class T>
+  T value(std::string_view what, std::string_view expected) {
+    T result{};
+    auto argument = take(what);
+    if (argument && argument->get<T>().get(result) != simdjson::SUCCESS) blame(what, expected);
+    return result;
   }
-  std::string_view text(std::string_view what) {
-    auto index = take(what);
-    if (index && json_.is(*index, Kind::text)) return json_[*index].text;
-    if (index) blame(what, "a text");
-    return {};
-  }
+  std::int64_t integer(std::string_view what) { return value<std::int64_t>(what, "a number"); }
+  bool boolean(std::string_view what) { return value<bool>(what, "true or false"); }
+  std::string_view text(std::string_view what) { return value<std::string_view>(what, "a text"); }
 
   TraceRequest request() {
-    auto index = take("the request");
-    if (!index) return {};
-    if (json_.is(*index, Kind::integer)) return {json_[*index].integer, std::nullopt};
-    if (!is_pair(*index)) {
-      blame("the request", "a number, or a number and a flag");
-      return {};
-    }
-    Index number = json_.first(*index);
-    return {json_[number].integer, json_[json_.next(number)].integer != 0};
+    auto argument = take("the request");
+    if (!argument) return {};
+    auto request = as_request(*argument);
+    if (!request) blame("the request", "a number, or a number and a flag");
+    return request.value_or(TraceRequest{});
   }
 
   TraceGroup group(TextPool& texts) {
-    auto index = take("the group");
-    if (!index) return {};
-    if (json_.is(*index, Kind::integer)) return {json_[*index].integer, std::nullopt};
+    auto argument = take("the group");
+    if (!argument) return {};
+    if (argument->is_int64()) return {argument->get_int64(), std::nullopt};
     // A name alone was written for a while.
-    if (json_.is(*index, Kind::text))
-      return {0, std::pair(texts.id_of(json_[*index].text), TextId{})};
-    bool is_pair_of_texts = json_.is(*index, Kind::list) && json_.size(*index) == 2 &&
-                            json_.is(json_.first(*index), Kind::text) &&
-                            json_.is(json_.next(json_.first(*index)), Kind::text);
-    if (!is_pair_of_texts) {
+    if (argument->is_string())
+      return {0, std::pair(texts.id_of(argument->get_string().value()), TextId{})};
+    auto pair = as_pair(*argument);
+    if (!pair || !pair->first.is_string() || !pair->second.is_string()) {
       blame("the group", "a name and a description, or an address");
       return {};
     }
-    Index name = json_.first(*index);
-    return {0, std::pair(texts.id_of(json_[name].text), texts.id_of(json_[json_.next(name)].text))};
+    return {0, std::pair(texts.id_of(pair->first.get_string().value()),
+                         texts.id_of(pair->second.get_string().value()))};
   }
 
   TraceRange split(std::string_view what, std::vector<std::int64_t>& numbers) {
-    TraceRange range{.begin = std::uint32_t(numbers.size()), .end = std::uint32_t(numbers.size())};
-    auto index = take(what);
-    if (!index) return range;
-    if (!json_.integers(*index, numbers)) blame(what, "a list of numbers");
+    TraceRange range{.begin = std::uint32_t(numbers.size())};
+    auto argument = take(what);
+    if (argument && !add_integers(*argument, numbers)) blame(what, "a list of numbers");
     range.end = std::uint32_t(numbers.size());
     return range;
   }
@@ -93,28 +96,14 @@ class CommArguments {
   const std::string& fault() const { return fault_; }
 
  private:
-  std::optional<Index> take(std::string_view what) {
-    if (at_ == end_) {
-      if (fault_.empty()) fault_ = fmt::format("expected {}, got no more arguments", what);
-      return std::nullopt;
-    }
-    Index index = at_;
-    at_ = json_.next(at_);
-    return index;
-  }
-  bool is_pair(Index index) const {
-    return json_.is(index, Kind::list) && json_.size(index) == 2 &&
-           json_.is(json_.first(index), Kind::integer) &&
-           json_.is(json_.next(json_.first(index)), Kind::boolean);
-  }
   void blame(std::string_view what, std::string_view expected) {
     if (fault_.empty())
       fault_ = fmt::format("expected {} as {}, got something else", what, expected);
   }
 
-  const JsonValues& json_;
-  Index at_;
-  Index end_;
+  dom::array::iterator at_;
+  dom::array::iterator end_;
+  std::size_t left_ = 0;
   std::string fault_;
 };
 
@@ -144,12 +133,12 @@ void read_group_figures(CommArguments& arguments, TraceComm& comm) {
 
 }  // namespace
 
-TraceComm read_comm(const CommNode& from, const JsonValues& json, ExecutionTrace& trace) {
+TraceComm read_comm(const CommNode& from, ExecutionTrace& trace) {
   TraceComm comm;
   comm.attributes = from.attributes;
-  CommArguments arguments(json, from.inputs);
+  CommArguments arguments(from.inputs);
   bool has_tensors = !arguments.begins_with_request();
-  if (has_tensors) arguments.skip();
+  if (has_tensors) arguments.take("the tensors");
   comm.request = arguments.request();
   comm.group = arguments.group(trace.texts);
   comm.rank = arguments.integer("the rank");

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <gsl/span>
+#include <simdjson.h>
 
-#include "replay/read/json_values.h"
 #include "replay/trace/execution_trace.h"
 
 namespace simmesh::replay {
@@ -12,7 +11,7 @@ namespace simmesh::replay {
 // and the values of its inputs.
 struct CommNode {
   const TraceNode& node;
-  JsonValues::Index inputs;
+  simdjson::dom::array inputs;
   TraceRange attributes;  // in ExecutionTrace::attributes
 };
 
@@ -21,6 +20,6 @@ struct CommNode {
 // from schema 1.0.3 on (before it: only the last) the group's first rank, stride and size, and from
 // PyTorch 2.13 on whether it is asynchronous. What doesn't have this form is added to the trace's
 // findings (rule "comm_arguments").
-TraceComm read_comm(const CommNode& comm, const JsonValues& json, ExecutionTrace& trace);
+TraceComm read_comm(const CommNode& comm, ExecutionTrace& trace);
 
 }  // namespace simmesh::replay

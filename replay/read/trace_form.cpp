@@ -1,5 +1,6 @@
 #include "replay/read/trace_form.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -55,6 +56,14 @@ TraceForm form_of(std::string_view head) {
     form = of_key;
   }
   return form;
+}
+
+bool is_of_form(ByteSource& source, std::string_view path, std::initializer_list<TraceForm> forms) {
+  if (source.name() == path) return true;
+  std::string_view name = source.name();
+  if (name.ends_with(".gz")) name.remove_suffix(3);
+  return name.ends_with(".json") &&
+         std::find(forms.begin(), forms.end(), form_of(source.head())) != forms.end();
 }
 
 }  // namespace simmesh::replay

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
+
+#include "replay/read/byte_source.h"
 
 namespace simmesh::replay {
 
@@ -18,5 +21,9 @@ std::string_view to_string(TraceForm form);
 
 // form_of looks at the first bytes of a file, unpacked.
 TraceForm form_of(std::string_view head);
+
+// is_of_form says whether a file that a path stands for is to be read as one of some forms: where
+// it was named itself it is, in a folder or an archive if it is JSON and looks like one.
+bool is_of_form(ByteSource& source, std::string_view path, std::initializer_list<TraceForm> forms);
 
 }  // namespace simmesh::replay

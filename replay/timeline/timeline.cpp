@@ -23,24 +23,45 @@ const RankTimeline* JobTimeline::find(std::int64_t rank) const {
   return found != ranks.end() && found->rank == rank ? &*found : nullptr;
 }
 
-void sort_spans(RankTimeline& rank) {
-  std::vector<std::uint32_t> order(rank.spans.size());
+namespace {
+
+// sorted_order returns the old places of entries by their begin and end.
+template <class Entries, class Times>
+std::vector<std::uint32_t> sorted_order(const Entries& entries, Times times) {
+  std::vector<std::uint32_t> order(entries.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const TimelineSpan &first = rank.spans[a], &second = rank.spans[b];
-    return std::pair(first.begin_us, first.end_us) < std::pair(second.begin_us, second.end_us);
+    return times(entries[a]) < times(entries[b]);
   });
-  std::vector<TimelineSpan> sorted;
+  return order;
+}
+
+// reorder puts entries into an order of old places, and returns the new place of each old one.
+template <class Entries>
+std::vector<std::uint32_t> reorder(Entries& entries, const std::vector<std::uint32_t>& order) {
+  Entries sorted;
   sorted.reserve(order.size());
   std::vector<std::uint32_t> places(order.size());
   for (std::uint32_t old : order) {
     places[old] = std::uint32_t(sorted.size());
-    sorted.push_back(rank.spans[old]);
+    sorted.push_back(std::move(entries[old]));
   }
-  for (TimelineSpan& span : sorted)
-    if (span.launched_by) span.launched_by = places[*span.launched_by];
-  for (TimelineComm& comm : rank.comms) comm.span = places[comm.span];
-  rank.spans = std::move(sorted);
+  entries = std::move(sorted);
+  return places;
+}
+
+}  // namespace
+
+void sort_spans(RankTimeline& rank) {
+  auto times = [](const TimelineSpan& span) { return std::pair(span.begin_us, span.end_us); };
+  std::vector<std::uint32_t> spans = reorder(rank.spans, sorted_order(rank.spans, times));
+  for (TimelineSpan& span : rank.spans)
+    if (span.launched_by) span.launched_by = spans[*span.launched_by];
+  for (TimelineComm& comm : rank.comms) comm.span = spans[comm.span];
+  std::vector<std::uint32_t> comms = reorder(
+      rank.comms, sorted_order(rank.comms, [](const TimelineComm& comm) { return comm.span; }));
+  for (TimelineSpan& span : rank.spans)
+    if (span.comm) span.comm = comms[*span.comm];
 }
 
 }  // namespace simmesh::replay

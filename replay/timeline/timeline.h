@@ -24,16 +24,21 @@ struct TimelineSpan {
   std::uint32_t track = 0;                 // in RankTimeline::tracks
   std::int64_t bytes = 0;                  // that are copied or communicated; 0 where unknown
   std::optional<std::uint32_t> comm = {};  // in RankTimeline::comms
-  std::int64_t record_function = 0;        // of a host span: joins with TraceNode::record_function
   std::optional<std::uint32_t> launched_by = {};  // the host span that launched this one
+  // Of a host span: what joins it with an execution trace; 0 and -1 where it isn't recorded.
+  std::int64_t record_function = 0;  // TraceNode::record_function
+  std::int64_t external_id = 0;
+  std::int64_t event_index = -1;
 
   double length_us() const { return end_us - begin_us; }
+  // Whether the device does it: compute, communication or a copy.
+  bool is_of_device() const { return kind < SpanKind::annotation; }
 };
 
 // TimelineComm is what is known about the collective or message of a communication span.
 struct TimelineComm {
   std::uint32_t span = 0;
-  std::string name;                         // "allreduce", as TraceComm::name; empty where unknown
+  std::string name = {};                    // "allreduce", as TraceComm::name; empty where unknown
   std::optional<std::uint32_t> group = {};  // in JobTimeline::groups; nullopt where unknown
   std::int64_t group_size = 0;              // 0 where unknown
   // The rank within the group that a message goes to or comes from; -1 for all others.
@@ -44,6 +49,10 @@ struct TimelineComm {
   // Elements for and from each member; empty: equal parts.
   std::vector<std::int64_t> in_split = {};
   std::vector<std::int64_t> out_split = {};
+  // When the program asked for it; nullopt where unknown.
+  std::optional<double> issued_us = {};
+  // Equal on all ranks that take part, and on no other communication; empty where unknown.
+  std::string comms_id = {};
 };
 
 // TimelineGroup is a process group of the job: the global ranks of its members, in its order.
@@ -68,8 +77,7 @@ struct TimelineStep {
   double length_us() const { return end_us - begin_us; }
 };
 
-// RankTimeline is what one rank did and when. Spans are sorted by their begin; comms are in the
-// order in which the rank's program issued them.
+// RankTimeline is what one rank did and when. Spans and comms are sorted by their begin.
 struct RankTimeline {
   std::int64_t rank = 0;
   std::string file;  // empty where it was simulated
@@ -100,8 +108,8 @@ struct JobTimeline {
   const RankTimeline* find(std::int64_t rank) const;
 };
 
-// sort_spans sorts the spans of a rank by begin, then by end, and keeps what refers to them right:
-// call it after filling a timeline in any order.
+// sort_spans sorts the spans and the comms of a rank by begin, then by end, and keeps what refers
+// to them right: call it after filling a timeline in any order.
 void sort_spans(RankTimeline& rank);
 
 }  // namespace simmesh::replay

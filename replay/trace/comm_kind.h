@@ -30,9 +30,9 @@ enum class CommKind : std::uint8_t {
   init,
 };
 
-// comm_kind returns the kind of a recorded name, as PyTorch's replay tool reads it: upper case and
-// everything but letters doesn't count, so "allreduce", "all_reduce" and "nccl:all_reduce" without
-// its prefix are one. Names that nobody knows are unknown.
+// comm_kind returns the kind of a recorded name, read as PyTorch's replay tool reads it: upper
+// case, digits and signs don't count, so "allreduce", "all_reduce" and "AllReduce" are one. A name
+// that nobody knows is unknown.
 CommKind comm_kind(std::string_view recorded_name);
 
 // to_string returns the name that the replay tool uses: "all_gather_base".

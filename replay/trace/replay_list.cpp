@@ -5,19 +5,13 @@
 #include <unordered_map>
 
 #include "core/check/error.h"
+#include "replay/trace/node_places.h"
 
 namespace simmesh::replay {
 
 namespace {
 
 constexpr std::string_view tree_place = "replay/tree";
-
-std::unordered_map<std::int64_t, std::uint32_t> places_by_id(const ExecutionTrace& trace) {
-  std::unordered_map<std::int64_t, std::uint32_t> places;
-  places.reserve(trace.nodes.size());
-  for (std::uint32_t i = 0; i < trace.nodes.size(); ++i) places.emplace(trace.nodes[i].id, i);
-  return places;
-}
 
 // The roots of the threads are the children of the root that are named so.
 std::unordered_map<std::int64_t, std::uint32_t> thread_roots(const ExecutionTrace& trace) {
@@ -64,14 +58,14 @@ TraceTree tree_of(const ExecutionTrace& trace) {
   if (trace.nodes.empty()) raise(ErrorKind::value_error, tree_place, "the trace has no nodes");
   TraceTree tree;
   tree.parents.resize(trace.nodes.size());
-  auto places = places_by_id(trace);
+  NodePlaces places(trace);
   auto roots = thread_roots(trace);
   for (std::uint32_t i = 0; i < trace.nodes.size(); ++i) {
     const TraceNode& node = trace.nodes[i];
     if (i == tree.root) continue;
     auto parent = places.find(node.parent);
-    if (parent != places.end() && parent->second != i) {
-      tree.parents[i] = parent->second;
+    if (parent && *parent != i) {
+      tree.parents[i] = *parent;
       continue;
     }
     tree.orphans.push_back(i);

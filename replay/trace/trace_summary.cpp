@@ -1,19 +1,39 @@
 #include "replay/trace/trace_summary.h"
 
 #include <algorithm>
-#include <tuple>
+#include <unordered_set>
 #include <utility>
 
+#include "replay/trace/node_places.h"
 #include "replay/trace/replay_list.h"
 
 namespace simmesh::replay {
 
 namespace {
 
-auto tuple_of(const TraceTensor& tensor) {
-  return std::tuple(tensor.tensor, tensor.storage, tensor.offset, tensor.elements,
-                    tensor.item_bytes, tensor.device);
-}
+// TensorTuple is what a tensor is recorded as, and the first shape that came with it.
+struct TensorTuple {
+  const TraceTensor* tensor;
+  gsl::span<const std::int64_t> shape;
+  mutable bool has_two_shapes = false;
+
+  bool operator==(const TensorTuple& other) const {
+    const TraceTensor &a = *tensor, &b = *other.tensor;
+    return a.tensor == b.tensor && a.storage == b.storage && a.offset == b.offset &&
+           a.elements == b.elements && a.item_bytes == b.item_bytes && a.device == b.device;
+  }
+};
+
+struct HashTuple {
+  std::size_t operator()(const TensorTuple& tuple) const {
+    const TraceTensor& tensor = *tuple.tensor;
+    std::uint64_t hash = 0;
+    for (std::int64_t number :
+         {tensor.tensor, tensor.storage, tensor.offset, tensor.elements, tensor.item_bytes})
+      hash = (hash ^ std::uint64_t(number)) * 0x9E3779B97F4A7C15 + (hash >> 29);
+    return std::size_t(hash ^ (hash >> 32));
+  }
+};
 
 template <class Key>
 std::int64_t count_distinct(std::vector<Key>& keys) {
@@ -21,31 +41,8 @@ std::int64_t count_distinct(std::vector<Key>& keys) {
   return std::unique(keys.begin(), keys.end()) - keys.begin();
 }
 
-void count_tuples(const ExecutionTrace& trace, std::vector<const TraceTensor*>& tensors,
-                  TraceSummary& summary) {
-  auto shape_of = [&](const TraceTensor* tensor) { return trace.numbers_in(tensor->shape); };
-  auto is_before = [&](const TraceTensor* a, const TraceTensor* b) {
-    auto first = tuple_of(*a), second = tuple_of(*b);
-    if (first != second) return first < second;
-    auto one = shape_of(a), other = shape_of(b);
-    return std::lexicographical_compare(one.begin(), one.end(), other.begin(), other.end());
-  };
-  std::sort(tensors.begin(), tensors.end(), is_before);
-  bool has_two = false;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    bool is_new = i == 0 || tuple_of(*tensors[i - 1]) != tuple_of(*tensors[i]);
-    summary.tensor_tuples += is_new;
-    if (is_new) {
-      has_two = false;
-    } else if (!has_two && is_before(tensors[i - 1], tensors[i])) {
-      has_two = true;
-      ++summary.tuples_with_two_shapes;
-    }
-  }
-}
-
 void count_tensors(const ExecutionTrace& trace, TraceSummary& summary) {
-  std::vector<const TraceTensor*> defined;
+  std::unordered_set<TensorTuple, HashTuple> tuples;
   std::vector<std::int64_t> tensor_ids, storage_ids;
   std::vector<std::pair<std::int64_t, TextId>> storages;
   for (const TraceTensor& tensor : trace.tensors) {
@@ -53,12 +50,20 @@ void count_tensors(const ExecutionTrace& trace, TraceSummary& summary) {
       ++summary.undefined_tensors;
       continue;
     }
-    defined.push_back(&tensor);
+    auto shape = trace.numbers_in(tensor.shape);
+    auto [place, is_new] = tuples.insert({&tensor, shape});
+    if (!is_new) {
+      bool is_same =
+          std::equal(shape.begin(), shape.end(), place->shape.begin(), place->shape.end());
+      summary.tuples_with_two_shapes += !is_same && !place->has_two_shapes;
+      place->has_two_shapes |= !is_same;
+      continue;
+    }
     tensor_ids.push_back(tensor.tensor);
     storage_ids.push_back(tensor.storage);
     storages.emplace_back(tensor.storage, tensor.device);
   }
-  count_tuples(trace, defined, summary);
+  summary.tensor_tuples = std::int64_t(tuples.size());
   summary.tensor_ids = count_distinct(tensor_ids);
   summary.storage_ids = count_distinct(storage_ids);
   summary.storages = count_distinct(storages);
@@ -66,12 +71,13 @@ void count_tensors(const ExecutionTrace& trace, TraceSummary& summary) {
 
 // Nodes are sorted by id.
 void count_nodes(const ExecutionTrace& trace, TraceSummary& summary) {
+  NodePlaces places(trace);
   const TraceNode* previous = nullptr;
   for (const TraceNode& node : trace.nodes) {
     summary.unique_ids += !previous || previous->id != node.id;
     previous = &node;
     summary.all_operators += is_operator(trace, node);
-    summary.orphans += trace.find(node.parent) == nullptr;
+    summary.orphans += !places.find(node.parent).has_value();
     summary.backward_parent += node.parent > node.id;
     summary.tensor_ranges += node.tensor_range != TextId{};
     ++summary.threads[node.thread];

@@ -22,7 +22,7 @@ class StepSource : public ByteSource {
  protected:
   std::size_t read_more(gsl::span<char> places) override {
     std::size_t count = std::min({places.size(), rest_.size(), step_});
-    std::copy_n(rest_.begin(), count, places.begin());
+    std::copy_n(rest_.data(), count, places.data());
     rest_.remove_prefix(count);
     return count;
   }

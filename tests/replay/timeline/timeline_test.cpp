@@ -17,14 +17,19 @@ TEST(ReplayTimeline, SortingKeepsWhatRefersToSpans) {
                 named_span(rank, 1, 2, "shorter")};
   rank.spans[0].launched_by = 2;
   rank.spans[0].comm = 0;
-  rank.comms = {{.span = 0, .name = "allreduce"}};
+  rank.spans[1].comm = 1;
+  rank.comms = {{.span = 0, .name = "allreduce"}, {.span = 1, .name = "broadcast"}};
   sort_spans(rank);
   std::vector<std::string_view> names;
   for (const TimelineSpan& span : rank.spans) names.push_back(rank.text(span.name));
   EXPECT_EQ(names, (std::vector<std::string_view>{"shorter", "longer", "late"}));
   EXPECT_EQ(rank.spans[2].launched_by, 0u);
-  EXPECT_EQ(rank.text(rank.span_of(rank.comms[0]).name), "late");
-  EXPECT_EQ(rank.span_of(rank.comms[0]).length_us(), 1);
+  EXPECT_EQ(rank.comms[0].name, "broadcast");
+  EXPECT_EQ(rank.text(rank.span_of(rank.comms[0]).name), "longer");
+  EXPECT_EQ(rank.text(rank.span_of(rank.comms[1]).name), "late");
+  EXPECT_EQ(rank.span_of(rank.comms[1]).length_us(), 1);
+  EXPECT_EQ(rank.spans[1].comm, 0u);
+  EXPECT_EQ(rank.spans[2].comm, 1u);
 }
 
 // Would fail if a rank were taken for the place of its timeline.

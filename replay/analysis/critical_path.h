@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "replay/analysis/job_collectives.h"
+
+namespace simmesh::replay {
+
+// PathKind says what a stretch of the critical path is spent on: `moving` is a communication from
+// when its last rank came, `idle` a device that waits for its host.
+enum class PathKind : std::uint8_t { compute, copy, moving, idle };
+std::string_view to_string(PathKind kind);
+
+// PathStretch is a part of the critical path, on one rank.
+struct PathStretch {
+  PathKind kind = PathKind::compute;
+  std::uint32_t rank = 0;  // in JobTimeline::ranks
+  double begin_us = 0;
+  double end_us = 0;
+  std::optional<std::uint32_t> span;  // of the rank; none where it is idle
+
+  double length_us() const { return end_us - begin_us; }
+};
+
+// CriticalPath is what a job's time consists of, from its first span of a device to its last:
+// stretches in the order of time, each of which begins where the one before ends. To shorten the
+// job one of them has to be shortened.
+struct CriticalPath {
+  std::vector<PathStretch> stretches;
+  std::map<PathKind, double> by_kind_us;
+  std::vector<double> by_rank_us;  // by place in JobTimeline::ranks
+
+  double length_us() const;
+};
+
+// critical_path walks back from the last end of a device's span. A computation leads to what ended
+// last before it on its rank, and a communication to the rank that came last: time that other ranks
+// spend on waiting for it isn't on the path. Stretches that clocks of different hosts make overlap
+// are cut.
+CriticalPath critical_path(const JobTimeline& job, const std::vector<JobCollective>& collectives);
+
+}  // namespace simmesh::replay

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "replay/report/job_report.h"
+
+namespace simmesh::replay {
+
+// finding_checks returns a check for each theme that validate looks at: what can be read, nodes,
+// tensors, single communications, ranks against each other, messages. One fails where it has an
+// error.
+std::vector<JobCheck> finding_checks(const JobReport& report);
+
+// theme_of returns the theme of a rule: "nodes" for those of no other theme.
+std::string_view theme_of(std::string_view rule);
+
+}  // namespace simmesh::replay

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "replay/analysis/bandwidth.h"
+#include "replay/analysis/collective_order.h"
+#include "replay/analysis/comm_table.h"
+#include "replay/analysis/critical_path.h"
+#include "replay/analysis/exposed.h"
+#include "replay/analysis/skew.h"
+#include "replay/analysis/step_times.h"
+#include "replay/job/trace_job.h"
+#include "replay/memory/memory_plan.h"
+#include "replay/run/fit_links.h"
+#include "replay/run/replay_job.h"
+#include "replay/run/replay_program.h"
+#include "replay/run/what_if.h"
+#include "replay/timeline/timeline.h"
+#include "replay/trace/trace_summary.h"
+
+namespace simmesh::replay {
+
+// NamedWhatIf is a change to a job and what it is called. Factors other than 1 change the job's own
+// links: those that were fitted to its timeline, or else those of the device; `change` then needs
+// no topology.
+struct NamedWhatIf {
+  std::string name;
+  WhatIf change;
+  double bandwidth_factor = 1;
+  double latency_factor = 1;
+};
+
+// JobReportOptions say what is done with a job.
+struct JobReportOptions {
+  bool replays = true;          // else it is validated and analysed only
+  std::int64_t schedules = 1;   // under which it is replayed, beginning with that of `run`
+  std::int64_t jobs = 1;        // of them that run side by side
+  ProgramOptions program = {};  // which of it
+  ReplayJobOptions run = {};
+  std::vector<NamedWhatIf> what_if = {};
+};
+
+// JobCheck is something that must hold for a job.
+struct JobCheck {
+  std::string name;
+  bool has_passed = false;
+  std::string text;  // what was found
+};
+
+// ReportedTrace is one of the traces of a job.
+struct ReportedTrace {
+  std::int64_t rank = 0;
+  std::string file;
+  TraceSummary summary;
+  MemoryPlan memory;
+  std::string device;  // of which the memory is: "cuda"
+};
+
+// ReportedRun is what replays of a job gave.
+struct ReportedRun {
+  std::size_t ranks = 0;
+  std::size_t communications = 0;  // of all ranks in one iteration
+  std::size_t operators = 0;
+  std::size_t compared = 0;  // outputs, with the serial oracle
+  std::size_t dangling_waits = 0;
+  std::size_t never_waited_for = 0;
+  std::size_t left_out = 0;
+  std::int64_t schedules = 0;
+  bool shapes_only = false;
+  std::uint64_t data_hash = 0;
+  std::uint64_t schedule_hash = 0;  // of the first schedule
+  std::int64_t peak_bytes = 0;      // of the rank that holds most
+};
+
+// ReportedTimes is a job's timeline and what follows from it. Vectors are by place in
+// JobTimeline::ranks.
+struct ReportedTimes {
+  bool is_simulated = false;
+  JobTimeline timeline;
+  std::vector<JobCollective> collectives;
+  JobSkew skew;
+  std::vector<RankBandwidth> bandwidths;
+  std::vector<CommRow> table;
+  std::vector<RankBusy> busy;
+  std::vector<std::vector<OvertakenComm>> overtaken;
+  std::vector<ReorderedCollective> reordered;
+  std::vector<StepTimes> steps;
+  CriticalPath path;
+};
+
+// AllToAllMatrix is what the members of a group send each other in one all-to-all.
+struct AllToAllMatrix {
+  std::string name;
+  std::int64_t node = 0;                            // of the first member
+  std::vector<std::int64_t> members;                // global ranks
+  std::vector<std::vector<std::int64_t>> elements;  // by sender, then receiver
+  std::int64_t item_bytes = 0;
+};
+
+// ReportedWhatIf is what a change would make of a job.
+struct ReportedWhatIf {
+  std::string name;
+  WhatIfTimes times;
+};
+
+// JobReport is all that simmesh says about a job: what `simmesh replay` prints.
+struct JobReport {
+  std::vector<ReportedTrace> traces;
+  std::vector<std::string> made_up;  // ranks that have no trace
+  Findings findings;
+  std::vector<JobCheck> checks;
+  std::optional<ReportedRun> run;
+  std::optional<ReportedTimes> times;
+  std::vector<AllToAllMatrix> all_to_alls;
+  std::optional<FittedLinks> links;
+  std::vector<ReportedWhatIf> what_if;
+  std::string failure;    // of a replay that failed, in full
+  std::string reproduce;  // the command that shows failed checks again, where one is known
+
+  std::size_t passed() const;
+  std::size_t failed() const { return checks.size() - passed(); }
+};
+
+// report_job validates a job, replays it, compares what communications put out with a serial
+// oracle, and analyses its timeline: the recorded one, or else the one that the costs of
+// ReplayJobOptions' device give (of a DeviceModel where it has none). A job with errors isn't
+// replayed. Ranks that are missing are made up where that can be right. Raises an IndexError for a
+// step that a trace doesn't have; all else that is wrong with a job is a check that fails.
+JobReport report_job(TraceJob job, std::optional<JobTimeline> timeline,
+                     const JobReportOptions& options = {});
+
+}  // namespace simmesh::replay

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace simmesh::replay {
+
+// markup returns a text as HTML and SVG show it: with &lt; for <, and so on. Bytes that no text has
+// are left out.
+std::string markup(std::string_view text);
+
+// pixels returns a length with two decimals.
+std::string pixels(double length);
+
+}  // namespace simmesh::replay

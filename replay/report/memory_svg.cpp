@@ -1,0 +1,63 @@
+#include "replay/report/memory_svg.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string_view>
+#include <vector>
+
+#include "replay/report/markup.h"
+
+namespace simmesh::replay {
+
+namespace {
+
+constexpr std::size_t points_max = 1000;
+constexpr double left_px = 96, width_px = 1060, height_px = 160, top_px = 14;
+
+std::string points_of(const std::vector<MemoryPoint>& curve, std::int64_t most) {
+  std::size_t stretches = std::min(curve.size(), points_max);
+  std::string points;
+  for (std::size_t i = 0; i < stretches; ++i) {
+    auto begin = curve.begin() + std::ptrdiff_t(i * curve.size() / stretches);
+    auto end = curve.begin() + std::ptrdiff_t((i + 1) * curve.size() / stretches);
+    std::int64_t bytes = std::max_element(begin, end, [](const auto& a, const auto& b) {
+                           return a.bytes < b.bytes;
+                         })->bytes;
+    double x = stretches > 1 ? double(i) / double(stretches - 1) : 0;
+    double y = most > 0 ? 1 - double(bytes) / double(most) : 1;
+    points += fmt::format("{}{},{}", i > 0 ? " " : "", pixels(left_px + x * width_px),
+                          pixels(top_px + y * height_px));
+  }
+  return points;
+}
+
+}  // namespace
+
+std::string memory_svg(const MemoryPlan& plan) {
+  std::int64_t most = std::max(plan.sum_bytes, plan.lazy_peak_bytes);
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\" role=\"img\">\n",
+      left_px + width_px + 10, top_px + height_px + 24);
+  constexpr int parts = 4;
+  for (int i = 0; i <= parts; ++i) {
+    double y = top_px + height_px * (parts - i) / parts;
+    svg += fmt::format(
+        "<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/><text class=\"rank\" "
+        "x=\"2\" y=\"{3}\">{4:.1f} MiB</text>\n",
+        left_px, left_px + width_px, pixels(y), pixels(y + 4),
+        double(most) * i / parts / (1024.0 * 1024.0));
+  }
+  svg += fmt::format("<polyline class=\"pre\" points=\"{}\"/>\n", points_of(plan.pre_curve, most));
+  svg +=
+      fmt::format("<polyline class=\"lazy\" points=\"{}\"/>\n", points_of(plan.lazy_curve, most));
+  if (!plan.lazy_curve.empty())
+    svg += fmt::format(
+        "<text class=\"rank\" x=\"{}\" y=\"{}\">node {}</text><text class=\"tick\" x=\"{}\" "
+        "y=\"{}\">node {}</text>\n",
+        left_px, top_px + height_px + 16, plan.lazy_curve.front().node, left_px + width_px - 30,
+        top_px + height_px + 16, plan.lazy_curve.back().node);
+  return svg + "</svg>\n";
+}
+
+}  // namespace simmesh::replay

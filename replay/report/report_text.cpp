@@ -1,0 +1,183 @@
+#include "replay/report/report_text.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+#include "replay/report/text_table.h"
+
+namespace simmesh::replay {
+
+namespace {
+
+constexpr std::size_t rows_max = 40;
+
+std::string us(double figure) { return fmt::format("{:.1f}", figure); }
+std::string percent(double part, double whole) {
+  return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "";
+}
+std::string number(std::int64_t count) { return fmt::format("{}", count); }
+
+std::string with_heading(std::string_view heading, const TextTable& table) {
+  return table.empty() ? "" : fmt::format("{}\n{}\n", heading, table.text());
+}
+
+// Tables of a large job show their first rows; the JSON has all.
+std::string left_out(std::size_t rows) {
+  return rows > rows_max ? fmt::format("  ... and {} more\n\n", rows - rows_max) : "";
+}
+
+std::string traces_text(const JobReport& report) {
+  TextTable table({"rank", "schema", "nodes", "operators", "communications", "steps", "file"});
+  for (const ReportedTrace& trace : report.traces)
+    table.add({number(trace.rank), trace.summary.schema, number(trace.summary.nodes),
+               number(trace.summary.operators), number(trace.summary.comm_nodes),
+               number(std::int64_t(trace.summary.steps.size())), trace.file});
+  std::string text = with_heading("traces", table);
+  for (const std::string& made_up : report.made_up) text += "  " + made_up + "\n";
+  return report.made_up.empty() ? text : text + "\n";
+}
+
+std::string memory_text(const JobReport& report) {
+  TextTable table({"rank", "device", "storages", "all (bytes)", "before the first operator",
+                   "lazy peak (bytes)", "at node"});
+  for (const ReportedTrace& trace : report.traces)
+    if (!trace.memory.storages.empty())
+      table.add({number(trace.rank), trace.device,
+                 number(std::int64_t(trace.memory.storages.size())), number(trace.memory.sum_bytes),
+                 number(trace.memory.pre_bytes), number(trace.memory.lazy_peak_bytes),
+                 number(trace.memory.lazy_peak_node)});
+  return with_heading("memory", table);
+}
+
+std::string kinds_text(const ReportedTimes& times) {
+  TextTable table({"communication", "bytes", "ranks", "count", "mean (us)", "p50", "p99",
+                   "waiting (us)", "busbw (GB/s)"});
+  for (const CommRow& row : times.table)
+    table.add({row.name.empty() ? row.kernel : row.name, number(row.bytes), number(row.group_size),
+               number(std::int64_t(row.count)), us(row.length_us.mean), us(row.length_us.p50),
+               us(row.length_us.p99), us(row.wait_us), fmt::format("{:.2f}", row.busbw.mean)});
+  return with_heading("communications by kind, over all ranks", table);
+}
+
+std::string collectives_text(const ReportedTimes& times) {
+  TextTable table({"collective", "bytes", "first came", "last came", "moving (us)",
+                   "waiting of all (us)", "last rank"});
+  for (std::size_t i = 0; i < std::min(times.skew.collectives.size(), rows_max); ++i) {
+    const CollectiveSkew& skew = times.skew.collectives[i];
+    const CommPart& part = skew.parts.front().part;
+    const TimelineComm& comm = comm_of(times.timeline, part);
+    double begin = span_of(times.timeline, part).begin_us - skew.parts.front().start_us;
+    double waiting = 0;
+    for (const PartSkew& each : skew.parts) waiting += each.wait_us;
+    table.add({comm.name.empty() ? std::string(kernel_name(times.timeline, part)) : comm.name,
+               number(std::max(comm.in_elements, comm.out_elements) * comm.item_bytes), us(begin),
+               us(begin + skew.start_spread_us), us(skew.shortest_us), us(waiting),
+               number(skew.last_rank)});
+  }
+  return with_heading("collectives in order: when ranks came, what they waited and moved", table) +
+         left_out(times.skew.collectives.size());
+}
+
+std::string ranks_text(const ReportedTimes& times) {
+  TextTable table({"rank", "communication (us)", "of it waiting", "exposed", "compute", "copies",
+                   "idle", "came last", "made others wait"});
+  for (std::size_t i = 0; i < std::min(times.timeline.ranks.size(), rows_max); ++i) {
+    const RankBusy& busy = times.busy[i];
+    double waiting = 0;
+    for (const CollectiveSkew& skew : times.skew.collectives)
+      for (const PartSkew& part : skew.parts)
+        if (part.part.rank == i) waiting += part.wait_us;
+    table.add({number(times.timeline.ranks[i].rank), us(busy.comm_us), us(waiting),
+               us(busy.exposed_us), us(busy.compute_us), us(busy.copy_us), us(busy.idle_us),
+               number(times.skew.times_last[i]), us(times.skew.caused_wait_us[i])});
+  }
+  return with_heading("ranks", table) + left_out(times.timeline.ranks.size());
+}
+
+std::string steps_text(const ReportedTimes& times) {
+  TextTable table({"step", "ranks", "mean (us)", "shortest", "longest"});
+  for (const StepTimes& step : times.steps)
+    table.add({step.name, number(std::int64_t(step.ranks.size())), us(step.mean_us),
+               us(step.shortest_us), us(step.longest_us)});
+  return with_heading("steps, end to end", table);
+}
+
+std::string path_text(const ReportedTimes& times) {
+  double all = times.path.length_us();
+  TextTable table({"critical path", "us", "share"});
+  for (auto [kind, length] : times.path.by_kind_us)
+    table.add({std::string(to_string(kind)), us(length), percent(length, all)});
+  for (std::size_t i = 0; i < times.path.by_rank_us.size(); ++i)
+    if (times.path.by_rank_us[i] > 0)
+      table.add({fmt::format("rank {}", times.timeline.ranks[i].rank), us(times.path.by_rank_us[i]),
+                 percent(times.path.by_rank_us[i], all)});
+  return table.empty() ? "" : table.text() + "\n";
+}
+
+std::string order_text(const ReportedTimes& times) {
+  std::string text;
+  for (std::size_t i = 0; i < times.overtaken.size(); ++i)
+    if (!times.overtaken[i].empty())
+      text += fmt::format("  rank {}: {} communications end after one that was issued later\n",
+                          times.timeline.ranks[i].rank, times.overtaken[i].size());
+  for (const ReorderedCollective& each : times.reordered)
+    text += fmt::format("  rank {} comes to collective {} and then to {}; other ranks don't\n",
+                        times.timeline.ranks[each.rank].rank, each.collective, each.next);
+  return text.empty() ? "" : "order\n" + text + "\n";
+}
+
+std::string times_text(const ReportedTimes& times) {
+  double all = times.skew.comm_us;
+  return fmt::format("timeline: {}\n\n", times.is_simulated ? "simulated" : "recorded") +
+         kinds_text(times) + collectives_text(times) + ranks_text(times) +
+         (all > 0 ? fmt::format("waiting is {} of all communication\n\n",
+                                percent(times.skew.wait_us, all))
+                  : "") +
+         steps_text(times) + path_text(times) + order_text(times);
+}
+
+std::string what_if_text(const JobReport& report) {
+  TextTable table({"what if", "step (us)", "before", "exposed (us)", "before "});
+  for (const ReportedWhatIf& asked : report.what_if)
+    table.add({asked.name, us(asked.times.after.step_us), us(asked.times.before.step_us),
+               us(asked.times.after.exposed_us), us(asked.times.before.exposed_us)});
+  return with_heading("changes", table);
+}
+
+std::string run_text(const ReportedRun& run) {
+  std::string text =
+      fmt::format("replayed {} communications and {} operators of {} ranks{}\n", run.communications,
+                  run.operators, run.ranks, run.shapes_only ? ", without data" : "");
+  if (run.dangling_waits > 0)
+    text += fmt::format("  {} waits for what began before the trace\n", run.dangling_waits);
+  if (run.never_waited_for > 0)
+    text += fmt::format("  {} asynchronous communications without a wait\n", run.never_waited_for);
+  if (run.left_out > 0) text += fmt::format("  {} communications left out\n", run.left_out);
+  text += fmt::format("  at most {} bytes on a rank\n", run.peak_bytes);
+  return text + fmt::format("  data hash {:016x}, schedule hash {:016x}\n\n", run.data_hash,
+                            run.schedule_hash);
+}
+
+}  // namespace
+
+std::string last_line(const JobReport& report) {
+  return fmt::format("{} passed, {} failed", report.passed(), report.failed());
+}
+
+std::string to_text(const JobReport& report) {
+  std::string text = traces_text(report);
+  if (report.run) text += run_text(*report.run);
+  if (report.times) text += times_text(*report.times);
+  if (report.links) text += "links fitted to the timelines\n" + to_string(*report.links) + "\n";
+  text += memory_text(report) + what_if_text(report);
+  for (const Finding& finding : report.findings) text += to_string(finding) + "\n";
+  if (!report.findings.empty()) text += "\n";
+  if (!report.failure.empty()) text += report.failure + "\n";
+  for (const JobCheck& check : report.checks)
+    text += fmt::format("{} {}: {}\n", check.has_passed ? "pass" : "FAIL", check.name, check.text);
+  if (!report.reproduce.empty()) text += "reproduce: " + report.reproduce + "\n";
+  return text + last_line(report) + "\n";
+}
+
+}  // namespace simmesh::replay

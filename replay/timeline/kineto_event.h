@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <simdjson.h>
+#include <string>
+#include <string_view>
+
+#include "replay/read/json_stream.h"
+#include "replay/timeline/kineto_comm.h"
+
+namespace simmesh::replay {
+
+// KinetoCategory is what an event of a profiler is about.
+enum class KinetoCategory : std::uint8_t {
+  other,
+  operation,   // "cpu_op": an operator on the host
+  runtime,     // "cuda_runtime", "cuda_driver": a call that launches work
+  annotation,  // "user_annotation": a range that the program named
+  device_annotation,
+  kernel,
+  copy,  // "gpu_memcpy", "gpu_memset"
+};
+
+// KinetoEvent is an entry of "traceEvents". Texts are those of the reader, until its next event.
+struct KinetoEvent {
+  KinetoCategory category = KinetoCategory::other;
+  std::string_view name;
+  std::string_view process;  // as it is written
+  std::string_view thread;
+  std::int64_t begin_ns = 0;
+  std::int64_t length_ns = 0;
+  std::optional<std::int64_t> stream;
+  std::optional<std::int64_t> correlation;  // equal for a kernel and the call that launched it
+  std::int64_t bytes = 0;
+  std::int64_t external_id = 0;
+  std::int64_t event_index = -1;
+  std::int64_t record_function = 0;
+  KinetoComm comm;
+};
+
+// KinetoEventReader reads the events of one file one after another.
+class KinetoEventReader {
+ public:
+  // read returns a complete event (phase "X") of a category that is known, and whether it is one;
+  // the others, such as arrows and names of threads, tell nothing that a timeline has. Throws a
+  // simdjson_error for what isn't JSON, and a BadEvent for one without name, time or length.
+  bool read(JsonPiece piece, KinetoEvent& event);
+
+ private:
+  void read_field(std::string_view key, simdjson::ondemand::value value, KinetoEvent& event);
+  void read_arguments(simdjson::ondemand::value arguments, KinetoEvent& event);
+
+  simdjson::ondemand::parser parser_;
+  bool is_complete_ = false;
+  std::optional<std::int64_t> begin_ns_;
+  std::optional<std::int64_t> length_ns_;
+  std::int64_t shape_elements_ = 0;  // of the first input
+  std::string shape_type_;
+};
+
+// BadEvent says what is wrong with an event.
+struct BadEvent {
+  std::string message;
+};
+
+// nanoseconds_of reads a number of microseconds, such as "1694128201426602" or "12.345", as exact
+// nanoseconds, halves rounded up; nullopt for other text and beyond the year 2096.
+std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds);
+
+}  // namespace simmesh::replay

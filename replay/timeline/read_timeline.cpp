@@ -1,0 +1,153 @@
+#include "replay/timeline/read_timeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/check/error.h"
+#include "replay/job/trace_job.h"
+#include "replay/read/trace_form.h"
+#include "replay/read/unpack.h"
+#include "replay/timeline/kineto_rank.h"
+#include "replay/timeline/link_launches.h"
+
+namespace simmesh::replay {
+
+namespace {
+
+constexpr std::string_view timeline_place = "replay/timeline";
+
+// A number that no job has ranks for, such as a moment, isn't one.
+std::optional<std::int64_t> rank_of_name(const std::string& file) {
+  std::optional<std::int64_t> rank = rank_in_name(file);
+  return rank && *rank < kineto_ranks_max ? rank : std::nullopt;
+}
+
+// A rank that one file has twice over is refused; where no rank is known files count.
+void number_ranks(std::vector<KinetoRank>& ranks) {
+  std::map<std::int64_t, const std::string*> files;
+  for (KinetoRank& rank : ranks)
+    if (!rank.rank) rank.rank = rank_of_name(rank.timeline.file);
+  if (std::none_of(ranks.begin(), ranks.end(),
+                   [](const KinetoRank& rank) { return rank.rank.has_value(); })) {
+    std::int64_t next = 0;
+    for (KinetoRank& rank : ranks) rank.rank = next++;
+  }
+  for (KinetoRank& rank : ranks) {
+    const std::string& file = rank.timeline.file;
+    if (!rank.rank)
+      raise(ErrorKind::value_error, timeline_place,
+            "{}: expected a rank in the file or its name, got none", file);
+    auto [first, is_new] = files.emplace(*rank.rank, &file);
+    if (!is_new)
+      raise(ErrorKind::value_error, timeline_place,
+            "expected one timeline of rank {}, got {} and {}", *rank.rank, *first->second, file);
+    rank.timeline.rank = *rank.rank;
+  }
+  std::sort(ranks.begin(), ranks.end(),
+            [](const KinetoRank& a, const KinetoRank& b) { return *a.rank < *b.rank; });
+}
+
+std::int64_t first_moment(const std::vector<KinetoRank>& ranks) {
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  for (const KinetoRank& rank : ranks)
+    for (const KinetoRank::Times& times : rank.times) first = std::min(first, times.begin_ns);
+  return first == std::numeric_limits<std::int64_t>::max() ? 0 : first;
+}
+
+// set_times gives the spans their times since the origin. A difference of times in nanoseconds is
+// divided once, so that equal moments stay equal.
+void set_times(KinetoRank& rank, std::int64_t origin_ns) {
+  for (std::size_t i = 0; i < rank.times.size(); ++i) {
+    TimelineSpan& span = rank.timeline.spans[i];
+    span.begin_us = double(rank.times[i].begin_ns - origin_ns) / 1000;
+    span.end_us = double(rank.times[i].end_ns - origin_ns) / 1000;
+  }
+  rank.times = {};
+}
+
+// add_steps takes the marks of the host; devices repeat them for what belongs to a step.
+void add_steps(RankTimeline& timeline) {
+  for (const TimelineSpan& span : timeline.spans)
+    if (!timeline.tracks[span.track].is_device &&
+        timeline.text(span.name).find("ProfilerStep#") != std::string_view::npos)
+      timeline.steps.push_back({std::string(timeline.text(span.name)), span.begin_us, span.end_us});
+}
+
+// number_of orders the names of groups as numbers, where they are some.
+std::pair<std::size_t, std::string> number_of(const std::string& name) {
+  return {name.size(), name};
+}
+
+// number_among counts the groups of a rank with the same members that were made before this one.
+std::size_t number_among(const KinetoRank& rank, const TimelineGroup& group) {
+  std::set<std::pair<std::size_t, std::string>> earlier;
+  auto count = [&](const std::string& name, const std::vector<std::int64_t>& members) {
+    if (members == group.members && number_of(name) < number_of(group.name))
+      earlier.insert(number_of(name));
+  };
+  for (const TimelineGroup& other : rank.own_groups) count(other.name, other.members);
+  for (const auto& [name, members] : rank.groups) count(name, members);
+  return earlier.size();
+}
+
+// join_groups gives the groups of all ranks one list. Groups with the same members are told apart
+// by the order of their names on each rank.
+void join_groups(std::vector<KinetoRank>& ranks, JobTimeline& job) {
+  std::map<std::pair<std::vector<std::int64_t>, std::size_t>, std::uint32_t> known;
+  for (KinetoRank& rank : ranks) {
+    std::vector<std::uint32_t> places;
+    for (const TimelineGroup& group : rank.own_groups) {
+      auto [place, is_new] = known.emplace(std::pair(group.members, number_among(rank, group)),
+                                           std::uint32_t(job.groups.size()));
+      if (is_new) job.groups.push_back(group);
+      places.push_back(place->second);
+    }
+    for (TimelineComm& comm : rank.timeline.comms)
+      if (comm.group) comm.group = places[*comm.group];
+  }
+}
+
+JobTimeline join(std::vector<KinetoRank> ranks) {
+  JobTimeline job;
+  number_ranks(ranks);
+  job.origin_ns = first_moment(ranks);
+  job.world_size = std::int64_t(ranks.size());
+  for (KinetoRank& rank : ranks) {
+    job.world_size = std::max({job.world_size, rank.world_size, rank.timeline.rank + 1});
+    set_times(rank, job.origin_ns);
+    link_launches(rank);
+  }
+  join_groups(ranks, job);
+  for (KinetoRank& rank : ranks) {
+    sort_spans(rank.timeline);
+    add_steps(rank.timeline);
+    job.ranks.push_back(std::move(rank.timeline));
+  }
+  return job;
+}
+
+}  // namespace
+
+JobTimeline read_timelines(gsl::span<const std::string> paths) {
+  std::vector<KinetoRank> ranks;
+  for (const std::string& path : paths)
+    for_each_file(path, [&](ByteSource& source) {
+      if (is_of_form(source, path, {TraceForm::timeline}))
+        ranks.push_back(read_kineto_rank(source));
+    });
+  if (ranks.empty())
+    raise(ErrorKind::value_error, timeline_place,
+          "expected timelines with 'traceEvents', got none");
+  return join(std::move(ranks));
+}
+
+JobTimeline read_timeline(ByteSource& source) {
+  std::vector<KinetoRank> ranks;
+  ranks.push_back(read_kineto_rank(source));
+  return join(std::move(ranks));
+}
+
+}  // namespace simmesh::replay

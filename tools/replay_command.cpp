@@ -1,0 +1,252 @@
+#include <charconv>
+#include <cmath>
+#include <fmt/core.h>
+#include <memory>
+#include <optional>
+
+#include "core/check/error.h"
+#include "core/check/repro.h"
+#include "core/check/shell_word.h"
+#include "core/check/write_file.h"
+#include "core/engine/interrupt.h"
+#include "replay/read/trace_form.h"
+#include "replay/read/unpack.h"
+#include "replay/report/report_html.h"
+#include "replay/report/report_json.h"
+#include "replay/report/report_text.h"
+#include "replay/timeline/read_timeline.h"
+#include "tools/commands.h"
+#include "tools/run_options.h"
+
+namespace simmesh {
+
+namespace {
+
+constexpr std::string_view replay_place = "tools/replay";
+
+struct ReplayArguments {
+  std::vector<std::string> paths;
+  std::vector<std::size_t> steps;
+  std::vector<std::string> ops;
+  std::vector<std::uint32_t> groups;
+  std::vector<std::string> what_if;
+  std::string allocation = "lazy";
+  std::string payload = "small";
+  std::string html;
+  std::int64_t schedules = 1;
+  std::int64_t iterations = 1;
+  std::int64_t warm_up = 0;
+  bool only_checks = false;
+  RunOptions run;
+  OutputOptions output;
+};
+
+double parse_factor(std::string_view text, const std::string& whole) {
+  double factor = 0;
+  auto result = std::from_chars(text.data(), text.data() + text.size(), factor);
+  if (result.ec != std::errc() || result.ptr != text.data() + text.size() ||
+      !std::isfinite(factor) || factor <= 0)
+    raise(ErrorKind::value_error, replay_place,
+          "--what-if: expected a factor above 0, got '{}' in '{}'", text, whole);
+  return factor;
+}
+
+// Reads one change, as "bandwidth=2".
+void add_change(replay::NamedWhatIf& asked, std::string_view word) {
+  replay::WhatIf& change = asked.change;
+  std::string_view name = word.substr(0, word.find('='));
+  std::string_view value = name.size() < word.size() ? word.substr(name.size() + 1) : "";
+  if (name == "perfect_arrival" && value.empty()) {
+    change.perfect_arrival = true;
+  } else if (name == "even_splits" && value.empty()) {
+    change.choices.even_splits = true;
+  } else if (name == "tree" && value.empty()) {
+    change.choices.algorithm = replay::CommAlgorithm::tree;
+  } else if (name == "bandwidth") {
+    asked.bandwidth_factor = parse_factor(value, asked.name);
+  } else if (name == "latency") {
+    asked.latency_factor = parse_factor(value, asked.name);
+  } else if (name == "computation") {
+    change.computation_factor = parse_factor(value, asked.name);
+  } else {
+    raise(ErrorKind::value_error, replay_place,
+          "--what-if: expected bandwidth=X, latency=X, computation=X, perfect_arrival, even_splits "
+          "or tree, got '{}'",
+          word);
+  }
+}
+
+replay::NamedWhatIf parse_what_if(const std::string& text) {
+  replay::NamedWhatIf asked{.name = text, .change = {}};
+  std::string_view rest = text;
+  while (true) {
+    std::string_view word = rest.substr(0, rest.find(','));
+    add_change(asked, word);
+    if (word.size() == rest.size()) return asked;
+    rest.remove_prefix(word.size() + 1);
+  }
+}
+
+replay::CommKind parse_kind(const std::string& name) {
+  replay::CommKind kind = replay::comm_kind(name);
+  if (kind == replay::CommKind::unknown)
+    raise(ErrorKind::value_error, replay_place,
+          "--ops: expected names such as all_reduce or all_to_allv, got '{}'", name);
+  return kind;
+}
+
+replay::Allocation parse_allocation(const std::string& name) {
+  if (name == "pre") return replay::Allocation::pre;
+  if (name == "lazy") return replay::Allocation::lazy;
+  raise(ErrorKind::value_error, replay_place, "--allocation: expected pre or lazy, got '{}'", name);
+}
+
+Rule parse_payload(const std::string& name) {
+  if (name == "small") return Rule::small;
+  if (name == "wide") return Rule::wide;
+  raise(ErrorKind::value_error, replay_place, "--payload: expected small or wide, got '{}'", name);
+}
+
+// Which forms of traces the paths hold.
+struct FoundForms {
+  bool has_traces = false;
+  bool has_timelines = false;
+};
+
+FoundForms look_at(const std::vector<std::string>& paths) {
+  FoundForms found;
+  for (const std::string& path : paths)
+    replay::for_each_file(path, [&](replay::ByteSource& source) {
+      bool is_timeline = replay::form_of(source.head()) == replay::TraceForm::timeline;
+      found.has_timelines |= is_timeline;
+      found.has_traces |= !is_timeline;
+    });
+  return found;
+}
+
+replay::JobReportOptions options_of(const ReplayArguments& arguments) {
+  RunWords words = arguments.run.words();
+  replay::JobReportOptions options{.replays = !arguments.only_checks,
+                                   .schedules = arguments.schedules,
+                                   .jobs = arguments.run.jobs};
+  options.program.steps = arguments.steps;
+  options.program.groups = arguments.groups;
+  for (const std::string& name : arguments.ops) options.program.kinds.push_back(parse_kind(name));
+  options.run.run = {.warm_up = arguments.warm_up,
+                     .iterations = arguments.iterations,
+                     .allocation = parse_allocation(arguments.allocation),
+                     .payload = {.rule = parse_payload(arguments.payload), .seed = words.seed}};
+  WorldOptions& world = options.run.world;
+  world.seed = words.seed;
+  world.schedule = Schedule::parse(words.schedule);
+  world.threads = std::size_t(words.threads);
+  // Sums of `wide` elements are those of one rank under any order only if they are exact.
+  if (words.arithmetic)
+    world.arithmetic = Arithmetic::parse(*words.arithmetic);
+  else if (options.run.run.payload.rule == Rule::wide)
+    world.arithmetic = Arithmetic::exact();
+  if (words.release) world.release = *words.release;
+  world.timeout_seconds = words.timeout_seconds;
+  world.trace_file = words.trace_file;
+  return options;
+}
+
+std::string reproduce_line(const ReplayArguments& arguments) {
+  std::string line = "simmesh replay";
+  for (const std::string& path : arguments.paths) line += " " + shell_word(path);
+  for (std::size_t step : arguments.steps) line += fmt::format(" --steps {}", step);
+  for (const std::string& op : arguments.ops) line += " --ops " + shell_word(op);
+  for (std::uint32_t group : arguments.groups) line += fmt::format(" --groups {}", group);
+  if (arguments.allocation != "lazy") line += " --allocation " + arguments.allocation;
+  if (arguments.payload != "small") line += " --payload " + arguments.payload;
+  if (arguments.schedules != 1) line += fmt::format(" --schedules {}", arguments.schedules);
+  if (arguments.iterations != 1) line += fmt::format(" --iterations {}", arguments.iterations);
+  if (arguments.warm_up != 0) line += fmt::format(" --warm-up {}", arguments.warm_up);
+  if (arguments.only_checks) line += " --only-checks";
+  return line + flags(arguments.run.words());
+}
+
+void expect_html(const std::string& path) {
+  if (path.empty()) return;
+  if (!path.ends_with(".html"))
+    raise(ErrorKind::value_error, replay_place,
+          "--html: expected a file that ends in .html, got '{}'", path);
+  expect_writable(path, "the page");
+}
+
+int run_replay(const ReplayArguments& arguments) {
+  expect_html(arguments.html);
+  replay::JobReportOptions options = options_of(arguments);
+  for (const std::string& text : arguments.what_if) options.what_if.push_back(parse_what_if(text));
+  Interrupt::on_sigint();
+  FoundForms found = look_at(arguments.paths);
+  replay::TraceJob job;
+  std::optional<replay::JobTimeline> timeline;
+  if (found.has_traces) job = replay::read_job(arguments.paths);
+  if (found.has_timelines) timeline = replay::read_timelines(arguments.paths);
+  if (job.ranks.empty() && job.findings.empty() && !timeline)
+    raise(ErrorKind::value_error, replay_place, "expected traces, got none in {}",
+          arguments.paths.front());
+  replay::JobReport report = replay::report_job(std::move(job), std::move(timeline), options);
+  if (report.failed() > 0) report.reproduce = reproduce_line(arguments);
+  if (!arguments.html.empty()) write_file(arguments.html, replay::to_html(report), "the page");
+  if (arguments.output.json)
+    fmt::print("{}", replay::to_json(report));
+  else if (arguments.output.quiet)
+    fmt::print("{}\n", replay::last_line(report));
+  else
+    fmt::print("{}", replay::to_text(report));
+  if (Interrupt::requested()) {
+    std::fputs("simmesh: interrupted\n", stderr);
+    return Interrupt::exit_status;
+  }
+  return report.failed() == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_replay_command(CLI::App& program, int& status) {
+  auto arguments = std::make_shared<ReplayArguments>();
+  CLI::App* app = program.add_subcommand(
+      "replay",
+      "validates, replays and analyses execution traces and timelines of one job; last line: N "
+      "passed, N failed");
+  app->add_option("TRACE", arguments->paths,
+                  "execution traces and timelines of all ranks: files, folders, archives")
+      ->required();
+  app->add_option("--steps", arguments->steps, "only these training steps, which count from 0")
+      ->delimiter(',');
+  app->add_option("--ops", arguments->ops, "only these communications, for instance all_reduce")
+      ->delimiter(',');
+  app->add_option("--groups", arguments->groups,
+                  "only these process groups, which count from 0 in the order of their members")
+      ->delimiter(',');
+  app->add_option("--schedules", arguments->schedules,
+                  "schedules under which the job is replayed, which must give one data hash")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 40));
+  app->add_option("--iterations", arguments->iterations, "how often a replay repeats the traces")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t(1), std::int64_t(1) << 20));
+  app->add_option("--warm-up", arguments->warm_up, "iterations before those that count")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t(0), std::int64_t(1) << 20));
+  app->add_option("--allocation", arguments->allocation,
+                  "when tensors are made: pre (before the first iteration) or lazy")
+      ->capture_default_str();
+  app->add_option("--payload", arguments->payload,
+                  "what tensors hold: small (integers) or wide (24 bits, added exactly)")
+      ->capture_default_str();
+  app->add_option("--what-if", arguments->what_if,
+                  "a change whose times are simulated, for instance bandwidth=2,perfect_arrival; "
+                  "also latency=X, computation=X, even_splits, tree; may be given several times");
+  app->add_flag("--only-checks", arguments->only_checks, "validate and analyse, but don't replay");
+  app->add_option("--html", arguments->html,
+                  "page with the timeline, what all-to-alls send, and memory over time")
+      ->type_name("OUT.html");
+  arguments->run.add_to(*app, RunOptions::Runs::traces, "schedules");
+  arguments->output.add_to(*app);
+  app->callback([arguments, &status] { status = run_replay(*arguments); });
+}
+
+}  // namespace simmesh

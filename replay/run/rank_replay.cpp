@@ -1,7 +1,6 @@
 #include "replay/run/rank_replay.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <numeric>
 
 #include "collectives/point_to_point.h"
@@ -129,7 +128,7 @@ const ProcessGroup& RankReplay::group_of(const ProgramStep& step) {
   std::optional<ProcessGroup>& group = groups_[step.group];
   if (!group) {
     const JobGroup& of = program_.groups[step.group];
-    group = ProcessGroup::of(RankList::of(of.members), fmt::format("group {}", of.number));
+    group = ProcessGroup::of(RankList::of(of.members), std::to_string(of.number));
   }
   return *group;
 }

@@ -271,8 +271,7 @@ TraceRange RankProgramBuilder::add_tensors(TraceRange recorded, const Side& side
 
 TraceRange RankProgramBuilder::empty_tensor(const TraceComm& comm) {
   auto begin = std::uint32_t(program_.tensors.size());
-  program_.tensors.push_back(
-      storages_.scratch(0, element_type(trace_.text(comm.dtype), 0).dtype));
+  program_.tensors.push_back(storages_.scratch(0, element_type(trace_.text(comm.dtype), 0).dtype));
   return {begin, begin + 1};
 }
 

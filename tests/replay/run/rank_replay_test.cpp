@@ -246,17 +246,28 @@ TEST(RankReplay, RefusesOutputsAndListsThatDontFit) {
 
 // Random communications with random sizes, splits, roots and requests.
 samples::HandJob nonsense_job(RandomStream& random) {
-  const char* names[] = {"allreduce",      "allreduce_coalesced", "broadcast",
-                         "reduce",         "all_gather",          "_allgather_base",
-                         "reduce_scatter", "_reduce_scatter_base", "gather",
-                         "scatter",        "all_to_all",          "all_to_allv",
-                         "send",           "recv",                "recvAnySource",
-                         "barrier",        "wait"};
+  const char* names[] = {"allreduce",
+                         "allreduce_coalesced",
+                         "broadcast",
+                         "reduce",
+                         "all_gather",
+                         "_allgather_base",
+                         "reduce_scatter",
+                         "_reduce_scatter_base",
+                         "gather",
+                         "scatter",
+                         "all_to_all",
+                         "all_to_allv",
+                         "send",
+                         "recv",
+                         "recvAnySource",
+                         "barrier",
+                         "wait"};
   auto below = [&](std::uint64_t end) { return std::int64_t(random.next() % end); };
   samples::HandJob job(3, {{0, 1, 2}});
   auto tensors = [&] {
     std::vector<samples::HandTensor> made;
-    for (std::int64_t count = below(4); count > 0; --count)
+    for (std::int64_t count = below(2) == 0 ? 1 : below(4); count > 0; --count)
       made.push_back({.storage = 1 + below(4),
                       .elements = below(5),
                       .type = below(3) == 0 ? "long int" : "float",
@@ -264,20 +275,21 @@ samples::HandJob nonsense_job(RandomStream& random) {
                       .offset = below(3)});
     return made;
   };
-  for (std::int64_t i = 0; i < 6; ++i) {
+  for (std::int64_t i = 1 + below(3); i > 0; --i) {
     samples::HandComm comm{.name = names[below(std::size(names))],
                            .request = below(3),
                            .inputs = tensors(),
                            .outputs = tensors(),
                            .rank = below(5) - 1,
                            .group = std::uint32_t(below(2))};
-    for (std::int64_t count = below(5); count > 0; --count) comm.in_split.push_back(below(4) - 1);
-    for (std::int64_t count = below(5); count > 0; --count) comm.out_split.push_back(below(4) - 1);
+    for (auto* split : {&comm.in_split, &comm.out_split})
+      for (std::int64_t count = below(3) == 0 ? below(5) : 0; count > 0; --count)
+        split->push_back(below(4) - 1);
     if (below(2) == 0) comm.is_asynchronous = below(2) == 0;
     bool is_wait = comm.name == "wait";
     if (is_wait) comm.inputs = comm.outputs = {};
     for (std::int64_t rank = 0; rank < 3; ++rank)
-      if (below(8) > 0) job.comm(rank, comm);
+      if (below(40) > 0) job.comm(rank, comm);
   }
   return job;
 }

@@ -100,7 +100,8 @@ void RankReplay::run_step(std::uint32_t step) {
 // An operator computes nothing: what it would have written is there when it is sent.
 void RankReplay::compute(const ProgramStep& step) {
   Clock* clock = Clock::active();
-  double us = clock ? operator_us(step, clock->model()) : 0;
+  if (!clock) return;
+  double us = operator_us(step, clock->model());
   if (us > 0) clock->launch({.name = "operator", .site = site_of(step), .cost_us = us});
 }
 

@@ -64,3 +64,17 @@ function(simmesh_export_headers)
     VERBATIM)
   add_custom_target(simmesh_headers DEPENDS ${simmesh_headers}/exported)
 endfunction()
+
+# simmesh_protobuf(name file) adds the messages of a .proto file to a library, whose sources include <folder/file.pb.h>. No other
+# library sees them.
+function(simmesh_protobuf name file)
+  set(target simmesh_${name})
+  set(generated ${PROJECT_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${generated})
+  protobuf_generate(LANGUAGE cpp OUT_VAR sources PROTOS ${PROJECT_SOURCE_DIR}/${file}
+    IMPORT_DIRS ${PROJECT_SOURCE_DIR} PROTOC_OUT_DIR ${generated})
+  target_sources(${target} PRIVATE ${sources})
+  set_source_files_properties(${sources} PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -w)
+  target_include_directories(${target} SYSTEM PRIVATE ${generated})
+endfunction()

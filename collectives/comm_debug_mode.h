@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "collectives/collective_call.h"
-#include "core/engine/rank.h"
+#include "core/engine/watch.h"
 
 namespace simmesh {
 
@@ -64,7 +64,7 @@ class CommDebugMode {
  private:
   // The slot of Rank::counters after those of the operations.
   static constexpr std::size_t open_scopes = collective_op_count;
-  static_assert(open_scopes < Rank::counter_count);
+  static_assert(open_scopes < Watch::open_watches);
 
   static void see_in_scopes(Rank& rank, const CollectiveCall& call);
 

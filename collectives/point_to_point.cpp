@@ -1,5 +1,6 @@
 #include "collectives/point_to_point.h"
 
+#include "collectives/comm_event.h"
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
 #include "collectives/work_state.h"
@@ -104,6 +105,16 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
   return receive;
 }
 
+void tell_sent(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
+               const WorkState* work = nullptr) {
+  tell({.kind = CommEvent::Kind::send,
+        .group = group,
+        .peer = to.peer,
+        .tag = to.tag,
+        .work = work,
+        .inputs = {&tensor, 1}});
+}
+
 }  // namespace
 
 void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, CallSite site) {
@@ -112,6 +123,8 @@ void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, Cal
   if (message.times)
     run_on_device({.site = site, .tensor = tensor, .times = *message.times},
                   *group.owner().clock());
+  if (Watch::is_on()) [[unlikely]]
+    tell_sent(tensor, to, group);
 }
 
 Work isend(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, CallSite site) {
@@ -122,6 +135,8 @@ Work isend(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, Ca
   state->times = message.times;
   if (Clock* clock = group.owner().clock())
     state->ended = start_send_on_device(tensor, group, site, *clock);
+  if (Watch::is_on()) [[unlikely]]
+    tell_sent(tensor, to, group, state.get());
   return Work(state);
 }
 
@@ -139,6 +154,12 @@ Received recv(DimSpan shape, DType dtype, const ReceiveFrom& from, const Process
     run_on_device(
         {.is_received = true, .site = site, .tensor = received.tensor, .times = *message.times},
         *rank.clock());
+  if (Watch::is_on()) [[unlikely]]
+    tell({.kind = CommEvent::Kind::receive,
+          .group = group,
+          .peer = received.peer,
+          .tag = from.tag,
+          .results = {&received.tensor, 1}});
   return received;
 }
 
@@ -148,6 +169,14 @@ Work irecv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGro
   state->receive = make_receive(shape, dtype, from, group, site);
   state->object = group.group().delivery_object(group.member(), from.tag);
   group.group().mailbox().post(*state->receive, {state, &*state->receive});
+  if (Watch::is_on()) [[unlikely]]
+    tell({.kind = CommEvent::Kind::receive,
+          .group = group,
+          .peer = from.peer.value_or(-1),
+          .tag = from.tag,
+          .work = state.get(),
+          .dtype = dtype,
+          .shape = shape});
   return Work(state);
 }
 

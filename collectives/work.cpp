@@ -1,5 +1,6 @@
 #include "collectives/work.h"
 
+#include "collectives/comm_event.h"
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
 #include "collectives/work_state.h"
@@ -120,6 +121,27 @@ struct None {
   gsl::span<const Tensor> tensors(const Results&) const { return {}; }
 };
 
+// Apart, as it is rarely needed: see run.
+[[gnu::noinline]] void tell_completed(const ProcessGroup& group, const Arrival& arrival,
+                                      gsl::span<const Tensor> results) {
+  tell({.kind = CommEvent::Kind::collective,
+        .group = group,
+        .call = arrival.call,
+        .sequence = arrival.sequence,
+        .inputs = arrival.call->inputs,
+        .results = results});
+}
+
+[[gnu::noinline]] void tell_started(const WorkState& state, gsl::span<const Tensor> inputs) {
+  tell({.kind = CommEvent::Kind::collective,
+        .group = state.group,
+        .call = &state.call,
+        .sequence = state.arrival.sequence,
+        .work = &state,
+        .inputs = inputs,
+        .results = {&state.into, state.into.is_defined() ? 1u : 0u}});
+}
+
 [[gnu::always_inline]] inline void block_on(Exchange& exchange, Arrival& arrival,
                                             const CallSite& site) {
   arrival.is_blocked = true;
@@ -143,6 +165,8 @@ template <class Take>
   typename Take::Results results = take.take(rank, arrival);
   if (Clock* clock = rank.clock()) [[unlikely]]
     run_on_device(group, arrival, take.tensors(results), *clock);
+  if (Watch::is_on()) [[unlikely]]
+    tell_completed(group, arrival, take.tensors(results));
   return results;
 }
 
@@ -219,6 +243,8 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
                                     .into = state->into,
                                     .on_current_stream = options.on_current_stream},
                                    *clock);
+  if (Watch::is_on()) [[unlikely]]
+    tell_started(*state, faulty ? faulty->call().inputs : asked.inputs);
   return Work(state);
 }
 
@@ -264,6 +290,12 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
     take_results(rank, state.arrival, state.results);
   }
   state.is_taken = true;
+  if (Watch::is_on()) [[unlikely]]
+    tell({.kind = CommEvent::Kind::wait,
+          .group = state.group,
+          .peer = state.receive ? std::int64_t(state.receive->message->from) : -1,
+          .work = &state,
+          .results = state.results});
   return state.results;
 }
 

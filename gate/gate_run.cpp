@@ -8,8 +8,12 @@
 #include "collectives/comm_debug_mode.h"
 #include "core/check/bits_hash.h"
 #include "core/engine/random_stream.h"
+#include "core/engine/watch.h"
 #include "core/tensor/scalar_value.h"
 #include "fsdp/event_fields.h"
+#include "replay/chakra/write_chakra.h"
+#include "replay/record/record_run.h"
+#include "replay/write/write_execution_trace.h"
 #include "sharding/plan_cache.h"
 
 namespace simmesh {
@@ -77,6 +81,7 @@ class TrainingCalls {
   }
 
   void begin_report() {
+    if (!pause_) pause_.emplace();
     for (std::size_t op = 0; op < collective_op_count; ++op)
       found_.calls[op] += rank_.counters()[op] - last_[op];
     if (!mode_) return;
@@ -85,6 +90,7 @@ class TrainingCalls {
     mode_.reset();
   }
   void end_report() {
+    pause_.reset();
     last_ = rank_.counters();
     if (has_details_) mode_.emplace();
   }
@@ -94,6 +100,7 @@ class TrainingCalls {
   RankFindings& found_;
   bool has_details_;
   std::optional<CommDebugMode> mode_;
+  std::optional<Watch::Pause> pause_;  // what only serves reports isn't recorded
   std::array<std::uint32_t, Rank::counter_count> last_{};
 };
 
@@ -188,9 +195,21 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
 GateRun GateRunner::run(const Request& request) const {
   GateRun run;
   World world(world_options(request));
-  run.outcome = world.run(body(request, run.ranks));
+  if (request.is_traced && options_.records())
+    run.outcome = record(world, body(request, run.ranks));
+  else
+    run.outcome = world.run(body(request, run.ranks));
   if (request.has_details) run.plans = plans_of(world);
   return run;
+}
+
+Outcome GateRunner::record(World& world, const std::function<void(Rank&)>& body) const {
+  replay::Recording recording = replay::record_run(world, body);
+  if (!options_.execution_trace_folder.empty())
+    replay::write_job(recording.job, options_.execution_trace_folder);
+  if (!options_.chakra_folder.empty())
+    replay::write_chakra_job(recording.job, options_.chakra_folder);
+  return std::move(recording.outcome);
 }
 
 GateRun GateRunner::run_as(const GateSameAs& other) const {

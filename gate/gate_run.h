@@ -21,7 +21,7 @@
 namespace simmesh {
 
 // GateRunOptions says how the worlds of a gate run. An arithmetic or a release counts instead of
-// the gate's, and the trace file gets the runs that are traced.
+// the gate's, and the trace file and the folders for execution traces get the runs that are traced.
 using GateRunOptions = RunWords;
 
 // RankFindings is what one rank of a run reports.
@@ -70,7 +70,7 @@ class GateRunner {
     // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;
-    // The run writes the trace file of the options, if there is one.
+    // The run writes the trace file and the execution traces of the options, if there are any.
     bool is_traced = false;
     // A run that saves its state, and one that goes on from such a state.
     std::optional<GateSave> save = {};
@@ -102,6 +102,9 @@ class GateRunner {
   GateFault resolved(const GateFault& fault, const GateRun& without_faults) const;
 
  private:
+  // record runs a world, and writes the execution traces of its ranks.
+  Outcome record(World& world, const std::function<void(Rank&)>& body) const;
+
   const GateFile& gate_;
   GateRunOptions options_;
   Schedule schedule_;

@@ -7,6 +7,7 @@
 #include "core/engine/ordered_jobs.h"
 #include "gate/gate_explain.h"
 #include "gate/gate_report.h"
+#include "replay/write/make_folder.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
 #include "tools/run_options.h"
@@ -20,7 +21,16 @@ struct RunArguments {
   std::vector<std::string> paths;
   bool explain = false;
   std::string picture;
+  std::string execution_trace_folder;
+  std::string chakra_folder;
   RunOptions run;
+
+  RunWords words() const {
+    RunWords words = run.words();
+    words.execution_trace_folder = execution_trace_folder;
+    words.chakra_folder = chakra_folder;
+    return words;
+  }
   OutputOptions output;
 };
 
@@ -39,6 +49,18 @@ void expect_picture(const std::string& path, const std::vector<GateFile>& gates)
   expect_writable(path, "the picture");
 }
 
+// The traces of several gates would overwrite each other.
+void expect_recordable(const RunWords& words, const std::vector<GateFile>& gates) {
+  if (!words.records()) return;
+  if (gates.size() != 1)
+    raise(ErrorKind::value_error, "tools/run", "expected one gate to record, got {}", gates.size());
+  if (gates[0].world.fold)
+    raise(ErrorKind::value_error, "tools/run",
+          "expected a gate of which every rank runs, got {} with world.fold", gates[0].file);
+  for (const std::string& folder : {words.execution_trace_folder, words.chakra_folder})
+    if (!folder.empty()) replay::make_folder(folder, "the execution traces");
+}
+
 // All files are read before the first gate runs, and nothing is printed before the last has run.
 int run(const RunArguments& arguments, const RunWords& options) {
   std::vector<GateFile> gates;
@@ -53,6 +75,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     if (!replays) expect_checks(gate);
   if (!options.trace_file.empty() && gates.size() != 1)
     raise(ErrorKind::value_error, "tools/run", "expected one gate to trace, got {}", gates.size());
+  expect_recordable(options, gates);
   expect_picture(arguments.picture, gates);
   for (const GateFile& gate : gates)
     expect_memory_of(gate, std::min<std::int64_t>(arguments.run.jobs, std::int64_t(gates.size())));
@@ -90,9 +113,15 @@ void add_run_command(CLI::App& program, int& status) {
   app->add_option("--picture", arguments->picture,
                   "draw what stage 3 of ZeRO fetches and releases in the last iteration (.svg)")
       ->type_name("OUT.svg");
+  app->add_option("--execution-trace", arguments->execution_trace_folder,
+                  "record the run as PyTorch does: a folder for rank-N.json.gz")
+      ->type_name("DIR");
+  app->add_option("--chakra", arguments->chakra_folder,
+                  "record the run as a graph for simulators: a folder for rank-N.et")
+      ->type_name("DIR");
   arguments->run.add_to(*app, RunOptions::Runs::gates, "gates");
   arguments->output.add_to(*app);
-  app->callback([arguments, &status] { status = run(*arguments, arguments->run.words()); });
+  app->callback([arguments, &status] { status = run(*arguments, arguments->words()); });
 }
 
 }  // namespace simmesh

@@ -5,6 +5,7 @@
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
+#include "core/engine/annotation.h"
 #include "core/engine/rank.h"
 #include "core/nn/batch_rows.h"
 #include "core/ops/compute_mode.h"
@@ -111,6 +112,7 @@ checkpoint::StateDict state_of_run(TrainingEngine& engine) {
 LossSum run_step(nn::Module& model, TrainingEngine& engine, const TrainingTask& task,
                  const ParallelForm& form, std::int64_t step, TrainingResult& result) {
   LossSum sum;
+  Annotation annotation = Annotation::step(step);
   if (form.at_phase) form.at_phase(step, TrainPhase::forward);
   for (std::int64_t micro = 0; micro < task.micro_batches; ++micro) {
     if (in_rank()) this_rank().heartbeat();

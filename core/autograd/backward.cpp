@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/arithmetic/unrounded.h"
+#include "core/autograd/backward_span.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
 #include "core/engine/local_state.h"
@@ -51,6 +52,7 @@ class PassScope {
 
  private:
   Passes& passes_;
+  BackwardSpan span_;
 };
 
 Tensor added(const Tensor& a, const Tensor& b) {
@@ -234,6 +236,7 @@ void Traversal::process(const NodePtr& node) {
       has_edge_needed |= edge.node && needed_.count(edge.node.get()) > 0;
   }
   if (!has_edge_needed) return;
+  BackwardSpan span(node.get());
   round_gradients(*node, gradients);
   Gradients results = node->apply(std::move(gradients));
   for (auto& hook : std::vector(node->post_hooks())) hook(results);
@@ -245,6 +248,7 @@ void Traversal::process(const NodePtr& node) {
 }
 
 void Traversal::pass_on(const NodePtr& node, Gradients parts) {
+  BackwardSpan span(node.get());
   node->apply({parts.empty() ? Tensor() : parts.front()});
   Edge edge = node->edges().front();
   if (!options_.retain_graph) node->release();

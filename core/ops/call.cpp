@@ -7,6 +7,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/kernel_work.h"
 #include "core/ops/op_observer.h"
+#include "core/ops/op_span.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/launch.h"
 
@@ -160,9 +161,11 @@ TensorTypes infer_types(const Op& op, gsl::span<const TensorType> inputs,
 std::vector<Tensor> call(const Op& op, gsl::span<const Tensor> inputs,
                          const Attributes& attributes) {
   OpCall call{op, inputs, attributes};
+  OpSpan span(call);
   std::vector<Tensor> outputs = compute(call);
   const Tensor* tracked = first_tracked(inputs);
   if (tracked && grad_enabled()) tracked->tracking()->record(call, outputs);
+  span.end(outputs);
   return outputs;
 }
 
@@ -173,7 +176,11 @@ std::vector<Tensor> call_known(const Op& op, gsl::span<const Tensor> inputs,
     known.inputs = types_of(inputs);
     known.outputs = op.shape(known.inputs, attributes);
   }
-  return run_typed({op, inputs, attributes}, inputs, known.outputs);
+  OpCall call{op, inputs, attributes};
+  OpSpan span(call);
+  std::vector<Tensor> outputs = run_typed(call, inputs, known.outputs);
+  span.end(outputs);
+  return outputs;
 }
 
 Tensor call_one(const Op& op, gsl::span<const Tensor> inputs, const Attributes& attributes) {
@@ -189,6 +196,7 @@ Tensor& call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
           "expected no tensor that requires a gradient with an out argument, which the tape can't "
           "record");
   OpCall call{op, inputs, attributes, Destination::out, &out};
+  OpSpan span(call);
   Tensor plain = written_part(out);
   std::uint32_t changes = plain.storage()->changes();
   if (writes_directly(call, out)) {
@@ -199,6 +207,7 @@ Tensor& call_into(const Op& op, Tensor& out, gsl::span<const Tensor> inputs,
     copy_(plain, written_part(outputs.front()));
   }
   plain.storage()->set_changes(changes + 1);
+  span.end({&out, 1});
   return out;
 }
 
@@ -209,6 +218,7 @@ Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs
   if (tracked && self.tracking()) self.tracking()->check_in_place(op);
   std::vector<Tensor> before(inputs.begin(), inputs.end());
   OpCall call{op, before, attributes, Destination::in_place};
+  OpSpan span(call);
   Tensor result = compute(call).front();
   if (result.shape() != self.shape())
     raise(ErrorKind::runtime_error, op.name,
@@ -225,6 +235,7 @@ Tensor& call_in_place(const Op& op, Tensor& self, gsl::span<const Tensor> inputs
   adopt_(plain, converted(part, self.dtype()));
   plain.storage()->set_changes(changes + 1);
   if (tracked) tracked->tracking()->rebase(call, self);
+  span.end({&self, 1});
   return self;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/clock/clock.h"
+#include "core/engine/watch.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {
@@ -19,10 +20,14 @@ struct TensorLaunch {
   bool copies_host_memory = false;
 };
 
-// launch tells the rank's clock of an operation on the current stream. Raises a RuntimeError where
-// it races with an earlier one. Without a clock it does nothing.
+// launch tells the rank's clock of an operation on the current stream, and whoever watches the rank
+// (see Watch). Raises a RuntimeError where it races with an earlier one. Without a clock and
+// watchers it does nothing.
 void launch_on_clock(Clock& clock, const TensorLaunch& kernel);
+void tell(const TensorLaunch& kernel);
 inline void launch(const TensorLaunch& kernel) {
+  if (Watch::is_on()) [[unlikely]]
+    tell(kernel);
   if (Clock* clock = Clock::active()) [[unlikely]]
     launch_on_clock(*clock, kernel);
 }

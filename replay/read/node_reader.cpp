@@ -152,10 +152,11 @@ void NodeReader::finish() {
   node_.inputs = ArgumentReader(trace_, {node_.id, "inputs", is_label}).tensors(inputs_);
   node_.integer_lists.end = std::uint32_t(trace_.ranges.size());
   node_.outputs = ArgumentReader(trace_, {node_.id, "outputs", false}).tensors(outputs_);
-  TraceRange attributes{attributes_begin_, std::uint32_t(trace_.attributes.size())};
+  node_.attributes = {attributes_begin_, std::uint32_t(trace_.attributes.size())};
   if (is_communication(trace_, node_) && inputs_.values && inputs_.values->is_array()) {
     node_.comm = std::uint32_t(trace_.comms.size());
-    trace_.comms.push_back(read_comm({node_, inputs_.values->get_array(), attributes}, trace_));
+    trace_.comms.push_back(
+        read_comm({node_, inputs_.values->get_array(), node_.attributes}, trace_));
   }
   if (trace_.text(node_.name).find("process_group:init") != std::string_view::npos) read_groups();
   trace_.nodes.push_back(node_);

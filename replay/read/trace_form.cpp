@@ -22,12 +22,13 @@ constexpr std::array<std::pair<std::string_view, TraceForm>, 8> telling_keys = {
     {"\"traceEvents\"", TraceForm::timeline},
 }};
 
-// A message begins with its length and then the tag of its first field, which is of type text or
-// number: 0x0A or 0x08.
+// A message begins with its length and then the tag of its first field: 0x0A of the version in the
+// metadata, 0x12 of its first attribute where there is none, 0x08 of a node's id.
 bool begins_with_message(std::string_view head) {
   std::size_t at = 0;
   while (at < head.size() && at < 5 && (head[at] & 0x80) != 0) ++at;
-  return at + 1 < head.size() && (head[at + 1] == 0x0A || head[at + 1] == 0x08);
+  if (at + 1 >= head.size()) return false;
+  return head[at + 1] == 0x0A || head[at + 1] == 0x12 || head[at + 1] == 0x08;
 }
 
 }  // namespace

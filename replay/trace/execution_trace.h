@@ -41,8 +41,16 @@ struct TraceTensor {
   bool is_defined = true;
 };
 
-// TraceAttribute is an attribute of a communication node beyond those that all nodes have, such as
-// "in_msg_nelems" and "pg_name", with the value as it is recorded.
+// TraceArgument is an input that is no tensor: where it stands among the inputs, its type ("Int",
+// "GenericList[Int,Int]", "None"), and its value as JSON. Only traces of our own runs have them.
+struct TraceArgument {
+  std::uint32_t position = 0;
+  TextId type = {};
+  TextId value = {};
+};
+
+// TraceAttribute is an attribute of a node beyond those that all nodes have, such as
+// "in_msg_nelems" and "pg_name" of communications, with the value as it is recorded.
 struct TraceAttribute {
   TextId name = {};
   std::variant<std::int64_t, TextId> value;
@@ -109,6 +117,8 @@ struct TraceNode {
   // The lists of integers among the inputs: each as a range of ExecutionTrace::numbers.
   TraceRange integer_lists;           // in ExecutionTrace::ranges
   std::optional<std::uint32_t> comm;  // in ExecutionTrace::comms
+  TraceRange arguments;               // in ExecutionTrace::arguments
+  TraceRange attributes;              // in ExecutionTrace::attributes; of a communication its own
 };
 
 // ProcessGroupRecord is one group of the annotation "## process_group:init ##".
@@ -145,6 +155,7 @@ struct ExecutionTrace {
   std::vector<TraceNode> nodes;
   std::vector<TraceComm> comms;
   std::vector<TraceTensor> tensors;
+  std::vector<TraceArgument> arguments;
   std::vector<TraceAttribute> attributes;
   std::vector<TraceRange> ranges;
   std::vector<std::int64_t> numbers;

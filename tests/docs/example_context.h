@@ -39,6 +39,8 @@
 #include "core/optim/sgd.h"
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
+#include "replay/job/missing_ranks.h"
+#include "replay/validate/validate_job.h"
 #include "sharding/dtensor.h"
 #include "sharding/explicit_redistribution.h"
 #include "sharding/parallel/colwise_parallel.h"
@@ -89,5 +91,6 @@ extern GateTable table;
 extern RecordedCase recorded;
 extern CaseReport report;
 extern std::string line;
+extern std::vector<std::string> paths;
 
 }  // namespace simmesh::examples

@@ -23,6 +23,7 @@ TEST(TraceForm, KnowsMessagesWithTheirLengths) {
                                      8)),
             TraceForm::chakra);
   EXPECT_EQ(form_of(std::string_view("\xFF\x01\x08\x01", 4)), TraceForm::chakra);
+  EXPECT_EQ(form_of(std::string_view("\x22\x12\x0F\x0A", 4)), TraceForm::chakra);
   EXPECT_EQ(form_of("\xFF\xFF"), TraceForm::unknown);
 }
 

@@ -1,0 +1,9 @@
+#include "collectives/comm_event.h"
+
+#include "core/engine/observer_scope.h"
+
+namespace simmesh {
+
+void tell(const CommEvent& event) { ObserverScope<CommEvent>::emit(event); }
+
+}  // namespace simmesh

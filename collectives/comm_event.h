@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <gsl/span>
+
+#include "collectives/collective_call.h"
+#include "collectives/process_group.h"
+#include "core/engine/watch.h"
+
+namespace simmesh {
+
+struct WorkState;
+
+// CommEvent is a collective, a message or a wait of one rank, told to the ObserverScopes of a rank
+// that is watched (see Watch): one that blocks when it has completed, one that doesn't when it was
+// started, with its Work, and then the wait for that.
+struct CommEvent {
+  enum class Kind : std::uint8_t { collective, send, receive, wait };
+
+  Kind kind;
+  const ProcessGroup& group;
+  // Of a collective: its call, and its number in the group, from 0 on.
+  const CollectiveCall* call = nullptr;
+  std::uint64_t sequence = 0;
+  // Of a message: the peer's index within the group, -1 for one that isn't known yet, and the tag.
+  std::int64_t peer = -1;
+  std::int64_t tag = 0;
+  // What was started, or is waited for; null for one that blocks.
+  const WorkState* work = nullptr;
+  // What the rank gave, and what it got: of one that was started, the tensor that takes the result
+  // where there is one, and of a receive its type. A wait has the results.
+  gsl::span<const Tensor> inputs = {};
+  gsl::span<const Tensor> results = {};
+  // Of a receive that was started.
+  DType dtype = DType::float32;
+  DimSpan shape = {};
+};
+
+// tell tells the observers of the rank that runs. Callers ask Watch::is_on first.
+void tell(const CommEvent& event);
+
+}  // namespace simmesh

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/tensor/dtype.h"
+
+namespace simmesh::replay {
+
+// type_word returns what stands inside "Tensor(...)" in a trace: "float", "long int", "c10::Half".
+std::string_view type_word(DType dtype);
+
+// scalar_type returns the number by which PyTorch's ScalarType stands among arguments: 6 for
+// float32.
+int scalar_type(DType dtype);
+
+}  // namespace simmesh::replay

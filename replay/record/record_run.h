@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/engine/world.h"
+#include "replay/job/trace_job.h"
+#include "replay/record/rank_recorder.h"
+
+namespace simmesh::replay {
+
+// Recording is a run, and what its ranks did: one execution trace a rank, also of a run that
+// failed. The traces hold no times, so every schedule gives the same.
+struct Recording {
+  Outcome outcome;
+  TraceJob job;
+};
+
+// record_run runs a body on every rank of a world and records it: schedule, data hash and charges
+// are those of World::run. Raises a ValueError for a folded world, of which most ranks don't run.
+//
+//   World world({.ranks = 4});
+//   replay::Recording recording = replay::record_run(world, [](Rank&) {
+//     all_reduce(full({8}, DType::float32, 1), ReduceOp::sum, ProcessGroup::world());
+//   });
+//   replay::write_job(recording.job, "traces");   // traces/rank-0.json.gz and so on
+Recording record_run(World& world, const std::function<void(Rank&)>& body);
+
+// RunRecorder does the same for who runs the world himself: body wraps what the ranks run, and
+// finish returns their traces after the run. Each recorder is for one run.
+class RunRecorder {
+ public:
+  // Raises a ValueError for the options of a folded world.
+  explicit RunRecorder(const WorldOptions& options);
+
+  std::function<void(Rank&)> body(std::function<void(Rank&)> body);
+  TraceJob finish();
+
+ private:
+  std::vector<RecordedRank> ranks_;
+};
+
+}  // namespace simmesh::replay

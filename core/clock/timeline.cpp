@@ -202,9 +202,11 @@ bool TimelineResolver::step(std::size_t at, StreamIndex stream) {
                  host_waited && communicates(rank.log->host_waits_[entry.host_waits - 1]));
     if (entry.kind == Timeline::Kind::collective) return step_collective(at, stream, entry);
     if (entry.kind == Timeline::Kind::message) return step_message(at, stream, entry);
+    // What comes next begins at this very moment, to the last bit.
+    double begin_us = state.ready_us;
     state.ready_us += entry.cost_us;
     rank.report.streams[stream].busy_us += entry.cost_us;
-    end_operation(at, stream, state.ready_us - entry.cost_us, state.ready_us);
+    end_operation(at, stream, begin_us, state.ready_us);
   }
   ++state.next;
   return true;

@@ -33,6 +33,14 @@ std::string name_of(const AllToAllMatrix& matrix, const Members& members) {
   return fmt::format("ranks {} to {}", first, matrix.members[members.end - 1]);
 }
 
+// From nearly white for nothing to dark blue for the most.
+std::string shade(double share) {
+  auto between = [&](double light, double dark) {
+    return int(light + (dark - light) * share + 0.5);
+  };
+  return fmt::format("#{:02x}{:02x}{:02x}", between(240, 20), between(244, 66), between(250, 150));
+}
+
 std::int64_t bytes_between(const AllToAllMatrix& matrix, const Members& from, const Members& to) {
   std::int64_t elements = 0;
   for (std::size_t sender = from.begin; sender < from.end; ++sender)
@@ -67,10 +75,10 @@ std::string heat_map_svg(const AllToAllMatrix& matrix) {
       std::int64_t count = bytes[row * cells.size() + column];
       double share = most > 0 ? double(count) / double(most) : 0;
       svg += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"hsl(212,70%,{:.1f}%)\">"
+          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\">"
           "<title>{} to {}: {} bytes</title></rect>\n",
           pixels(margin_px + side * double(column)), pixels(y), pixels(side - 1), pixels(side - 1),
-          96 - 66 * share, name_of(matrix, cells[row]), name_of(matrix, cells[column]), count);
+          shade(share), name_of(matrix, cells[row]), name_of(matrix, cells[column]), count);
     }
   }
   return svg + "</svg>\n";

@@ -87,8 +87,7 @@ JobCosts modelled_costs(const ReplayProgram& program, const JobMeetings& meeting
     const RankProgram& what = program.ranks[rank];
     for (std::uint32_t step = 0; step < what.steps.size(); ++step) {
       double& us = costs[rank].us[step];
-      const KernelWork& work = what.steps[step].work;
-      if (work.device_bytes > 0 || work.operations > 0) us = model.kernel_us(work);
+      us = operator_us(what.steps[step], model);
       if (auto meeting = meetings.collective_of[rank][step]) us = collective_us[*meeting];
       if (auto message = meetings.message_of[rank][step]) us = message_us[*message];
     }

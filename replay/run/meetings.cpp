@@ -96,7 +96,9 @@ void MeetingFinder::match_named_receives() {
 }
 
 void MeetingFinder::match_any_source() {
-  for (const auto& [group, receive] : any_source_) {
+  for (const auto& entry : any_source_) {
+    std::uint32_t group = entry.first;
+    const MessageStep& receive = entry.second;
     std::int64_t to = program_.ranks[receive.rank].steps[receive.step].member;
     auto sends = sends_.lower_bound({group, to, 0});
     auto is_to_it = [&] {

@@ -44,6 +44,7 @@ struct JobMeetings {
   std::vector<std::vector<std::optional<std::uint32_t>>> message_of;
 };
 
+// meetings_of finds them in a program.
 JobMeetings meetings_of(const ReplayProgram& program);
 
 // members_of returns the ranks of a meeting's group.

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/tensor/formula.h"
-#include "replay/run/replay_program.h"
+#include "replay/run/rank_program.h"
 
 namespace simmesh::replay {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "replay/memory/storage_reuse.h"
-#include "replay/run/replay_program.h"
+#include "replay/run/rank_program.h"
 
 namespace simmesh::replay {
 

@@ -7,6 +7,7 @@
 #include "collectives/point_to_point.h"
 #include "core/check/error.h"
 #include "core/check/fold_hash.h"
+#include "core/clock/clock.h"
 #include "core/memory/data_mode.h"
 #include "core/memory/ledger.h"
 #include "core/tensor/flat.h"
@@ -34,6 +35,13 @@ std::vector<Tensor> even_parts(const Tensor& whole, std::int64_t parts) {
   for (std::int64_t part = 0; part < parts; ++part)
     cut.push_back(whole.narrow({.dim = 0, .start = part * length, .length = length}));
   return cut;
+}
+
+// The tensors one after another, where a real collective would read each of them from its place.
+Tensor concatenated(gsl::span<const Tensor> tensors) {
+  Ledger::Uncharged workspace;
+  Clock::Quiet no_copies;
+  return flattened(tensors, tensors[0].dtype());
 }
 
 }  // namespace
@@ -86,8 +94,15 @@ void RankReplay::run_step(std::uint32_t step) {
   const ProgramStep& what = rank_.steps[step];
   for (std::uint32_t storage : rank_.indices_in(what.uses)) allocate(storage);
   if (what.kind == ProgramStep::Kind::communicate) communicate(step);
-  if (what.kind != ProgramStep::Kind::wait) return;
+  if (what.kind == ProgramStep::Kind::compute) compute(what);
   for (std::uint32_t begun : rank_.indices_in(what.waits)) finish(begun);
+}
+
+// An operator computes nothing: what it would have written is there when it is sent.
+void RankReplay::compute(const ProgramStep& step) {
+  Clock* clock = Clock::active();
+  double us = clock ? operator_us(step, clock->model()) : 0;
+  if (us > 0) clock->launch({.name = "operator", .site = site_of(step), .cost_us = us});
 }
 
 void RankReplay::allocate(std::uint32_t storage) {
@@ -138,6 +153,7 @@ std::vector<Tensor> RankReplay::filled_inputs(std::uint32_t step) {
   std::vector<Tensor> inputs = views(range);
   if (DataMode::shapes_only()) return inputs;
   Ledger::Uncharged workspace;
+  Clock::Quiet no_copies;
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     Tensor made = repeats_ ? payloads_[range.begin + i] : Tensor();
     if (!made.is_defined()) made = payload_of(rank_, step, i, options_.payload);
@@ -228,7 +244,7 @@ std::vector<CollectiveCall> RankReplay::calls_of(std::uint32_t step,
         for (std::size_t i = 0; i < calls.size(); ++i) calls[i].root = std::int64_t(i);
         return calls;
       }
-      flat_ = {flattened(inputs, inputs[0].dtype())};
+      flat_ = {concatenated(inputs)};
       call.inputs = flat_;
       break;
     case CommKind::all_to_all:
@@ -296,6 +312,7 @@ void RankReplay::put_out(std::uint32_t step, gsl::span<const Tensor> results) {
           rank_.texts[what.name], to_string(site_of(what)), elements_of(results),
           elements_of(outputs));
   if (DataMode::shapes_only()) return;
+  Clock::Quiet no_copies;
   bool is_alike = std::equal(results.begin(), results.end(), outputs.begin(), outputs.end(),
                              [](const Tensor& result, const Tensor& output) {
                                return result.element_count() == output.element_count();
@@ -304,7 +321,7 @@ void RankReplay::put_out(std::uint32_t step, gsl::span<const Tensor> results) {
   if (!is_alike) {
     std::vector<Shape> shapes;
     for (const Tensor& output : outputs) shapes.push_back(output.shape());
-    parts = flat_parts(flattened(results, results[0].dtype()), shapes);
+    parts = flat_parts(concatenated(results), shapes);
   }
   for (std::size_t i = 0; i < outputs.size(); ++i)
     adopt_(outputs[i], parts[i].view(outputs[i].shape()));

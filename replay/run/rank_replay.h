@@ -55,6 +55,7 @@ class RankReplay {
 
   void run_iteration();
   void run_step(std::uint32_t step);
+  void compute(const ProgramStep& step);
   void communicate(std::uint32_t step);
   void start_message(std::uint32_t step, const ProcessGroup& group);
   void receive(std::uint32_t step, const ProcessGroup& group);

@@ -19,6 +19,7 @@ JobReplay replay_job(const ReplayProgram& program, ReplayJobOptions options) {
           options.run.warm_up, options.run.iterations);
   options.world.ranks = program.ranks.size();
   if (data_bytes(program) > options.data_bytes_max) options.world.shapes_only = true;
+  if (options.world.device) options.world.device->checks_races = false;
   JobReplay replay;
   replay.outputs.resize(program.ranks.size());
   World world(options.world);

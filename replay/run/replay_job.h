@@ -8,7 +8,8 @@
 
 namespace simmesh::replay {
 
-// ReplayJobOptions say how a program is run. The World gets as many ranks as the program.
+// ReplayJobOptions say how a program is run. The World gets as many ranks as the program; devices,
+// where it models them, don't check races, for a trace doesn't say all that its program waited for.
 struct ReplayJobOptions {
   WorldOptions world = {};
   IterationOptions run = {};
@@ -25,7 +26,13 @@ struct JobReplay {
   std::vector<std::vector<CommOutput>> outputs;  // by rank; none in a world of shapes only
 };
 
-// replay_job runs all ranks of a program in one World. Raises what World does for options that make
+// replay_job runs all ranks of a program in one World.
+//
+//   TraceJob job = read_job(paths);
+//   Findings findings;
+//   JobReplay replay = replay_job(make_program(job, resolve_groups(job, findings)));
+//
+// Raises what World does for options that make
 // no sense, and a ValueError for a negative number of iterations.
 JobReplay replay_job(const ReplayProgram& program, ReplayJobOptions options = {});
 

@@ -70,9 +70,14 @@ class RankProgramBuilder {
   void add_wait(const TraceNode& node, const TraceComm& comm, std::uint32_t group);
   bool leaves_out(const TraceNode& node, CommKind kind, std::uint32_t group);
   void fill_tensors(ProgramStep& step, const TraceNode& node, const TraceComm& comm);
+  struct Side {
+    bool is_input = false;
+    std::int64_t elements = 0;
+  };
   TraceRange add_inputs(const TraceNode& node, const TraceComm& comm);
   TraceRange add_outputs(const TraceNode& node, const TraceComm& comm);
-  TraceRange end_tensors(std::size_t begin, std::int64_t elements, const TraceComm& comm);
+  TraceRange add_tensors(TraceRange recorded, const Side& side, const TraceComm& comm);
+  TraceRange empty_tensor(const TraceComm& comm);
   struct SplitOf {
     TraceRange tensors;   // of the program
     TraceRange recorded;  // of the node
@@ -223,37 +228,51 @@ void RankProgramBuilder::fill_tensors(ProgramStep& step, const TraceNode& node,
     case CommKind::all_gather: step.is_list = in == 1 && out == members; break;
     case CommKind::reduce_scatter: step.is_list = in == members && out == 1; break;
     case CommKind::all_to_all:
-    case CommKind::all_to_allv: step.is_list = in != 1 || out != 1; break;
+    case CommKind::all_to_allv: step.is_list = in > 1 || out > 1; break;
     default: break;
   }
   if (step.is_list || (step.comm != CommKind::all_to_all && step.comm != CommKind::all_to_allv))
     return;
+  // A rank that sends or gets nothing may have no tensor for it.
+  if (in == 0) step.inputs = empty_tensor(comm);
+  if (out == 0) step.outputs = empty_tensor(comm);
   step.in_split = add_split(comm.in_split, {step.inputs, node.inputs, members});
   step.out_split = add_split(comm.out_split, {step.outputs, node.outputs, members});
 }
 
 TraceRange RankProgramBuilder::add_inputs(const TraceNode& node, const TraceComm& comm) {
-  std::size_t begin = program_.tensors.size();
-  for (const TraceTensor& tensor : trace_.tensors_in(node.inputs))
-    if (tensor.is_defined) program_.tensors.push_back(storages_.view_of(tensor, true));
-  return end_tensors(begin, comm.in_elements, comm);
+  return add_tensors(node.inputs, {.is_input = true, .elements = comm.in_elements}, comm);
 }
 
 TraceRange RankProgramBuilder::add_outputs(const TraceNode& node, const TraceComm& comm) {
-  std::size_t begin = program_.tensors.size();
-  for (const TraceTensor& tensor : trace_.tensors_in(node.outputs))
-    if (tensor.is_defined) program_.tensors.push_back(storages_.view_of(tensor, false));
-  return end_tensors(begin, comm.out_elements, comm);
+  return add_tensors(node.outputs, {.is_input = false, .elements = comm.out_elements}, comm);
 }
 
-// Where the trace has no tensors, as in comm-only traces, one is made of as many elements.
-TraceRange RankProgramBuilder::end_tensors(std::size_t begin, std::int64_t elements,
+// An undefined tensor in a list is an empty one. Where none is defined, as in traces of
+// communications alone, one is made of as many elements as the node says.
+TraceRange RankProgramBuilder::add_tensors(TraceRange recorded, const Side& side,
                                            const TraceComm& comm) {
-  if (program_.tensors.size() == begin && comm.has_tensors() && elements > 0) {
-    ElementType type = element_type(trace_.text(comm.dtype), 0);
-    program_.tensors.push_back(storages_.scratch(elements * type.per_element, type.dtype));
+  auto tensors = trace_.tensors_in(recorded);
+  ElementType type = element_type(trace_.text(comm.dtype), 0);
+  TraceRange added{std::uint32_t(program_.tensors.size()), 0};
+  bool has_some = std::any_of(tensors.begin(), tensors.end(),
+                              [](const TraceTensor& tensor) { return tensor.is_defined; });
+  for (const TraceTensor& tensor : tensors) {
+    if (tensor.is_defined)
+      program_.tensors.push_back(storages_.view_of(tensor, side.is_input));
+    else if (has_some)
+      program_.tensors.push_back(storages_.scratch(0, type.dtype));
   }
-  return {std::uint32_t(begin), std::uint32_t(program_.tensors.size())};
+  if (!has_some && comm.has_tensors() && side.elements > 0)
+    program_.tensors.push_back(storages_.scratch(side.elements * type.per_element, type.dtype));
+  added.end = std::uint32_t(program_.tensors.size());
+  return added;
+}
+
+TraceRange RankProgramBuilder::empty_tensor(const TraceComm& comm) {
+  auto begin = std::uint32_t(program_.tensors.size());
+  program_.tensors.push_back(storages_.scratch(0, element_type(trace_.text(comm.dtype), 0).dtype));
+  return {begin, begin + 1};
 }
 
 // Splits count rows of the first dim; what is replayed is flat. An empty list cuts evenly. Sizes

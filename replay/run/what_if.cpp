@@ -63,24 +63,28 @@ void rescale_computation(const ReplayProgram& program, double factor, JobCosts& 
   }
 }
 
+bool blocks(const ProgramStep& step) {
+  return step.kind == ProgramStep::Kind::wait ||
+         (step.kind == ProgramStep::Kind::communicate && !step.is_asynchronous);
+}
+
 // Takes time from what a rank computes before a step, from the last of it on, back to what it
-// waited for; and from the time before it begins.
+// waited for; first of all from the time before the rank begins, where it has waited for nothing
+// yet.
 void shorten_before(const RankProgram& rank, std::uint32_t step, double late_us, RankCosts& costs) {
-  for (std::uint32_t at = step + 1; at-- > 0 && late_us > 0;) {
-    if (at < step && rank.steps[at].kind == ProgramStep::Kind::compute) {
-      double taken_us = std::min(late_us, costs.us[at]);
-      costs.us[at] -= taken_us;
-      late_us -= taken_us;
-    }
-    double taken_us = std::min(late_us, costs.before_us[at]);
-    costs.before_us[at] -= taken_us;
+  auto take = [&](double& us) {
+    double taken_us = std::min(late_us, us);
+    us -= taken_us;
     late_us -= taken_us;
-    bool blocks =
-        rank.steps[at].kind == ProgramStep::Kind::wait ||
-        (rank.steps[at].kind == ProgramStep::Kind::communicate && !rank.steps[at].is_asynchronous);
-    if (at < step && blocks) return;
+  };
+  std::uint32_t first = step;
+  while (first > 0 && !blocks(rank.steps[first - 1])) --first;
+  if (first == 0) take(costs.begin_us);
+  take(costs.before_us[step]);
+  for (std::uint32_t at = step; at-- > first;) {
+    if (rank.steps[at].kind == ProgramStep::Kind::compute) take(costs.us[at]);
+    take(costs.before_us[at]);
   }
-  costs.begin_us -= std::min(late_us, costs.begin_us);
 }
 
 // Collectives are taken in the order in which their last member came, so that what ranks do before

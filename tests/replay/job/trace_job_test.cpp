@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/replay/packed.h"
-#include "tests/replay/temporary_folder.h"
 #include "tests/replay/trace_text.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
@@ -38,7 +38,7 @@ TEST(TraceJob, ReadsTheTracesOfAFolderAndOfAnArchive) {
   folder.write("job/README.md", "no trace");
   folder.write("job/rank-2_resources/kernel.py", "no trace");
   folder.write("job/worker2.pt.trace.json", R"({"schemaVersion": 1, "traceEvents": []})");
-  std::vector<std::string> paths = {folder.path() + "/job"};
+  std::vector<std::string> paths = {folder.path().string() + "/job"};
   TraceJob job = read_job(paths);
   EXPECT_THAT(ranks_of(job), ElementsAre(2, 10));
   EXPECT_THAT(job.findings, SizeIs(0));
@@ -59,7 +59,7 @@ TEST(TraceJob, ATraceThatCannotBeReadIsAFinding) {
   testing::TemporaryFolder folder;
   folder.write("rank-0.json", testing::trace_text({}));
   folder.write("rank-1.json", "{\"schema\": \"1.1.1\", \"nodes\": [");
-  std::vector<std::string> paths = {folder.path()};
+  std::vector<std::string> paths = {folder.path().string()};
   TraceJob job = read_job(paths);
   EXPECT_THAT(ranks_of(job), ElementsAre(0));
   ASSERT_THAT(job.findings, SizeIs(1));

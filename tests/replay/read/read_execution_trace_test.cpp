@@ -5,8 +5,8 @@
 
 #include "replay/read/bad_trace.h"
 #include "tests/replay/packed.h"
-#include "tests/replay/temporary_folder.h"
 #include "tests/replay/trace_text.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
@@ -63,7 +63,7 @@ TEST(ReadExecutionTrace, ReadsFilesHoweverTheyArePacked) {
   std::string two = folder.write("two.tar", testing::tar({{.name = "a.json", .bytes = text},
                                                           {.name = "b.json", .bytes = text}}));
   EXPECT_THROW(read_execution_trace(two), Error);
-  EXPECT_THROW(read_execution_trace(folder.path() + "/nowhere.json"), Error);
+  EXPECT_THROW(read_execution_trace(folder.path().string() + "/nowhere.json"), Error);
 }
 
 }  // namespace

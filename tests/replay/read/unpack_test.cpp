@@ -7,7 +7,7 @@
 
 #include "core/check/error.h"
 #include "tests/replay/packed.h"
-#include "tests/replay/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
@@ -32,7 +32,7 @@ Files files_of(const testing::TemporaryFolder& folder, const std::string& path,
   for_each_file(
       path,
       [&](ByteSource& source) {
-        std::string name = source.name().substr(folder.path().size() + 1);
+        std::string name = source.name().substr(folder.path().string().size() + 1);
         files.emplace_back(name, all_of(source));
       },
       limits);
@@ -80,9 +80,9 @@ TEST(Unpack, GivesTheFilesOfFoldersByName) {
   folder.write("job/b/rank-1.json", "one");
   folder.write("job/a.json", "a");
   folder.write("job/._a.json", "mac");
-  EXPECT_THAT(files_of(folder, folder.path() + "/job"),
+  EXPECT_THAT(files_of(folder, folder.path().string() + "/job"),
               ElementsAre(Pair("job/a.json", "a"), Pair("job/b/rank-1.json", "one")));
-  EXPECT_THAT(refusal_of(folder.path() + "/nowhere"), HasSubstr("got nothing there"));
+  EXPECT_THAT(refusal_of(folder.path().string() + "/nowhere"), HasSubstr("got nothing there"));
 }
 
 TEST(Unpack, RefusesMembersThatLeaveTheArchive) {

@@ -108,6 +108,47 @@ TEST(RankReplay, OneTensorMayStandForSeveral) {
   EXPECT_EQ(samples::expect_replays(job.program()), 2u);
 }
 
+// Would fail if a rank that sends or gets nothing, with an empty tensor, an undefined one or none
+// at all, were taken to call something else than the others.
+TEST(RankReplay, SomeRanksSendOrGetNothing) {
+  for (int form : {0, 1, 2}) {
+    samples::HandJob job(3);
+    for (std::int64_t rank = 0; rank < 3; ++rank) {
+      // All that ranks 0 and 1 send goes to rank 1.
+      std::int64_t in = rank == 2 ? 0 : 4, out = rank == 1 ? 8 : 0;
+      std::vector<samples::HandTensor> inputs = {{.storage = 1, .elements = in}};
+      std::vector<samples::HandTensor> outputs = {{.storage = 2, .elements = out}};
+      if (form == 2 && in == 0) inputs.clear();
+      if (form == 2 && out == 0) outputs.clear();
+      job.comm(rank, {.name = "all_to_allv",
+                      .inputs = inputs,
+                      .outputs = outputs,
+                      .in_split = {0, in, 0},
+                      .out_split = {out / 2, out / 2, 0}});
+      if (form != 1) continue;
+      for (TraceTensor& tensor : job.job().ranks[std::size_t(rank)].trace.tensors)
+        tensor.is_defined = tensor.elements > 0;
+    }
+    EXPECT_EQ(samples::expect_replays(job.program()), 3u);
+  }
+}
+
+// Would fail if an undefined tensor among the pieces of a list shifted the others.
+TEST(RankReplay, UndefinedPiecesOfAListAreEmpty) {
+  samples::HandJob job(2);
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    std::vector<samples::HandTensor> inputs, outputs;
+    for (std::int64_t peer = 0; peer < 2; ++peer) {
+      inputs.push_back({.storage = 1 + peer, .elements = 3 * peer});
+      outputs.push_back({.storage = 3 + peer, .elements = 3 * rank});
+    }
+    job.comm(rank, {.name = "all_to_all", .inputs = inputs, .outputs = outputs});
+    for (TraceTensor& tensor : job.job().ranks[std::size_t(rank)].trace.tensors)
+      tensor.is_defined = tensor.elements > 0;
+  }
+  EXPECT_EQ(samples::expect_replays(job.program()), 2u);
+}
+
 // Would fail if lazy allocation kept storages longer than needed, or pre-allocation less.
 TEST(RankReplay, AllocatesBeforehandOrLazily) {
   samples::HandJob job(2);

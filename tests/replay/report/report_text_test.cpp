@@ -1,0 +1,37 @@
+#include "replay/report/report_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/replay/report/reported_job.h"
+
+namespace simmesh::replay {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(ReportText, HasTheTablesOfAJob) {
+  std::string text = to_text(samples::dlrm_report());
+  for (const char* part : {"traces\n", "replayed 64 communications and 5096 operators of 8 ranks\n",
+                           "timeline: recorded\n", "waiting is 96.4% of all communication\n",
+                           "ProfilerStep#10", "links fitted to the timelines\n", "memory\n",
+                           "changes\n", "pass oracle: 64 outputs equal"})
+    EXPECT_THAT(text, HasSubstr(part));
+  EXPECT_THAT(text, Not(HasSubstr("reproduce:")));
+  EXPECT_THAT(text, EndsWith("\n10 passed, 0 failed\n"));
+}
+
+TEST(ReportText, SaysWhatIsWrongAndHowToSeeItAgain) {
+  JobReport report = samples::report_of("trace_bad/split_sum");
+  report.reproduce = "simmesh replay x";
+  std::string text = to_text(report);
+  EXPECT_THAT(text, HasSubstr("error split_sum: rank 0 node 4"));
+  EXPECT_THAT(text, HasSubstr("FAIL communications: 1 error"));
+  EXPECT_THAT(text, EndsWith("reproduce: simmesh replay x\n5 passed, 1 failed\n"));
+  EXPECT_EQ(last_line(report), "5 passed, 1 failed");
+}
+
+}  // namespace
+}  // namespace simmesh::replay

@@ -12,7 +12,8 @@ namespace simmesh::replay {
 // know by itself: names of the process groups that mean the same on every rank ("0" is the world),
 // in the node "## process_group:init ##" and in each communication; what comes from each member of
 // an uneven all_to_all, and the parts of an uneven all_gather or reduce_scatter, which are views of
-// what is gathered or cut, as tensors of one dim; and the attributes of communications. Ranks that never began have no trace.
+// what is gathered or cut, as tensors of one dim; and the attributes of communications. Ranks that
+// never began have no trace.
 TraceJob finish_job(std::vector<RecordedRank> ranks);
 
 }  // namespace simmesh::replay

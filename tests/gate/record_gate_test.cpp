@@ -81,9 +81,10 @@ std::map<std::string, std::uint64_t> recorded_calls(const replay::ExecutionTrace
 }
 
 // Some operations are one under the recorded names.
-std::map<std::string, std::uint64_t> told_apart_by_name(std::map<std::string, std::uint64_t> calls) {
-  for (auto [from, to] : {std::pair("all_gather_list", "all_gather"),
-                          std::pair("broadcast_object", "broadcast")}) {
+std::map<std::string, std::uint64_t> told_apart_by_name(
+    std::map<std::string, std::uint64_t> calls) {
+  for (auto [from, to] :
+       {std::pair("all_gather_list", "all_gather"), std::pair("broadcast_object", "broadcast")}) {
     auto found = calls.find(from);
     if (found == calls.end()) continue;
     calls[to] += found->second;
@@ -128,10 +129,10 @@ TEST(RecordGate, CanBeReadCheckedAndReplayed) {
     replay::JobReplay again = replay::replay_job(program);
     EXPECT_TRUE(again.outcome.ok()) << report(again.outcome);
     std::size_t compared = 0;
-    EXPECT_EQ(replay::differences(program,
-                                  replay::serial_oracle(program, replay::meetings_of(program)),
-                                  again.outputs, &compared),
-              std::vector<std::string>());
+    EXPECT_EQ(
+        replay::differences(program, replay::serial_oracle(program, replay::meetings_of(program)),
+                            again.outputs, &compared),
+        std::vector<std::string>());
     EXPECT_GT(compared, 0);
     for (const auto& [file, bytes] : recorded.files) {
       if (!file.ends_with(".et")) continue;

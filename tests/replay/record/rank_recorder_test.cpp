@@ -100,16 +100,14 @@ TEST(RankRecorder, KeepsPlacementsAboveWhatRanksRun) {
 }
 
 TEST(RankRecorder, RecordsWhatIsNoTensor) {
-  TraceJob job = record_ranks(1, [] {
-    sum(full({4, 3}, DType::float32, 1), 1, true);
-  });
+  TraceJob job = record_ranks(1, [] { sum(full({4, 3}, DType::float32, 1), 1, true); });
   const ExecutionTrace& trace = job.ranks[0].trace;
   const TraceNode& node = trace_node(trace, "aten::sum");
   std::string arguments;
   for (std::uint32_t i = node.arguments.begin; i < node.arguments.end; ++i)
-    arguments += fmt::format("{} {} {};", trace.arguments[i].position,
-                             trace.text(trace.arguments[i].type),
-                             trace.text(trace.arguments[i].value));
+    arguments +=
+        fmt::format("{} {} {};", trace.arguments[i].position, trace.text(trace.arguments[i].type),
+                    trace.text(trace.arguments[i].value));
   EXPECT_NE(arguments.find("GenericList[Int] [1];"), std::string::npos) << arguments;
   EXPECT_NE(arguments.find("Bool true;"), std::string::npos) << arguments;
   EXPECT_EQ(node.integer_lists.size(), 1);

@@ -227,7 +227,8 @@ void JobFinisher::set_attributes(RecordedRank& recorded, std::size_t index) {
 
 std::string to_json(const ProcessGroupRecord& group) {
   return fmt::format(
-      R"({{"pg_name": {}, "pg_desc": {}, "backend_config": {}, "ranks": {}, "group_size": {}, "group_count": {}}})",
+      R"({{"pg_name": {}, "pg_desc": {}, "backend_config": {}, "ranks": {}, "group_size": {}, )"
+      R"("group_count": {}}})",
       json_text(group.name), json_text(group.description), json_text(group.backend),
       json_list(group.ranks), group.size, group.count);
 }

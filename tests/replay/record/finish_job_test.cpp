@@ -41,11 +41,11 @@ TEST(FinishJob, NamesGroupsAlikeOnAllRanks) {
     std::string text;
     for (const ProcessGroupRecord& group : job.find(rank)->trace.process_groups)
       text += fmt::format("{}:{}:{}:{} ", group.name, group.description,
-                          to_string(DimSpan(group.ranks)), group.count);
+                          simmesh::to_string(DimSpan(group.ranks)), group.count);
     return text;
   };
   EXPECT_EQ(groups_of(0), "0:default_pg:[]:4 1:stride:[0, 2]:4 2:again:[]:4 3:alone:[0]:4 ");
-  EXPECT_EQ(groups_of(3), "0:default_pg:[]:4 2:again:[]:4 4:stride:[3, 1]:4 6:alone:[3]:4 ");
+  EXPECT_EQ(groups_of(3), "0:default_pg:[]:4 2:again:[]:4 4:stride:[3, 1]:4 7:alone:[3]:4 ");
   const ExecutionTrace& trace = job.find(3)->trace;
   ASSERT_EQ(trace.comms.size(), 4);
   EXPECT_EQ(attribute_of(trace, trace.comms[0], "global_rank_start"), "3");

@@ -10,6 +10,7 @@
 #include "collectives/collectives.h"
 #include "core/check/error.h"
 #include "core/memory/ledger.h"
+#include "core/tensor/stream_copy.h"
 
 namespace simmesh::checkpoint {
 
@@ -222,11 +223,9 @@ void Fetch::read_alone(const ChunkReads& reads) {
   ChunkReader reader(store_, checkpoint_.folder, tensor(reads.tensor), chunk(reads));
   const Need& need = reads.needs.front();
   const WantedBox& want = wanted_[rank_][need.want];
-  Box inner = relative_to(need.common, want.box);
-  if (reads.needs.size() == 1 && need.common == chunk(reads).box &&
-      part_of(want.to, inner).is_contiguous()) {
-    std::size_t begin = std::size_t(element_offset(inner.offsets, want.to.strides()));
-    return reader.read({to_[need.want] + begin * width(reads.tensor), std::size_t(reader.bytes())});
+  if (reads.needs.size() == 1 && need.common == chunk(reads).box) {
+    Tensor part = part_of(want.to, relative_to(need.common, want.box));
+    return reader.read_all(part);
   }
   std::vector<std::byte> bytes;
   for (Box& box : blocks_of(reads)) {
@@ -262,8 +261,9 @@ void Fetch::place(const Part& part, const std::byte* from, const Strides& from_s
   const WantedBox& want = wanted_[rank_][part.need.want];
   const Strides& strides = want.to.strides();
   std::int64_t offset = element_offset(relative_to(part.box, want.box).offsets, strides);
-  copy_box(copy_of(part, from_strides, strides), from,
-           to_[part.need.want] + std::size_t(offset) * width(part.block.reads->tensor));
+  BoxCopy copy = copy_of(part, from_strides, strides);
+  copy.past_caches = std::size_t(fetched_.bytes_needed) >= past_cache_bytes_min;
+  copy_box(copy, from, to_[part.need.want] + std::size_t(offset) * width(part.block.reads->tensor));
 }
 
 void Fetch::read(const Batch& batch, std::byte* to) {

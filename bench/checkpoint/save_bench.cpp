@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <unistd.h>
 #include <vector>
 
@@ -81,22 +82,26 @@ bool has_only_ones(const StateDict& state) {
   return true;
 }
 
-// Runs a part of a World's work on all ranks, which then hold ones, and returns its seconds.
+// Runs a part of a World's work on all ranks, which then hold ones, and returns its seconds: from
+// when the first rank begins until all have done it, and before any looks at what it holds.
 template <class Body>
 double timed_on_ranks(const Work& work, std::int64_t dim, double value, const Body& body) {
-  double seconds = 0;
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> started, ended;
   World world({.ranks = std::size_t(ranks)});
   world
-      .run([&](Rank& rank) {
+      .run([&](Rank&) {
         DeviceMesh mesh = init_device_mesh({ranks});
         StateDict state = state_on(mesh, work, dim, value);
         barrier(ProcessGroup::world());
-        double own = time_of([&] { body(state); });
-        if (rank.id() == 0) seconds = own;
+        if (!started) started = Clock::now();
+        body(state);
+        barrier(ProcessGroup::world());
+        if (!ended) ended = Clock::now();
         SIMMESH_CHECK(has_only_ones(state), "{}: other values were loaded", work.name);
       })
       .rethrow();
-  return seconds;
+  return std::chrono::duration<double>(*ended - *started).count();
 }
 
 // PlainCopy copies a file of as many bytes as a program does that reads and writes blocks, and

@@ -44,6 +44,10 @@ TEST(CheckpointCommand, ConvertsVerifiesAndCompares) {
 
 TEST(CheckpointCommand, RefusesWhatIsNoCheckpoint) {
   testing::expect_refused("checkpoint inspect /nowhere/at/all", "expected a checkpoint");
+  testing::expect_refused("checkpoint verify /nowhere/at/all", "got no such file or folder");
+  std::string page = std::string(SIMMESH_SOURCE_DIR) + "/README.md";
+  testing::expect_refused("checkpoint inspect " + page, "expected a folder or a safetensors file");
+  testing::expect_refused("checkpoint convert " + recorded + " " + page, "README.md exists");
   testing::expect_refused("checkpoint convert " + recorded + " /tmp/x --format zip",
                           "expected the format");
 }

@@ -25,6 +25,7 @@ struct ChakraSummary {
   std::string order_hash;            // SHA-256 of the ids in decimal, joined by commas
 };
 
+// chakra_summary counts what a trace holds, and takes it through its dependencies.
 ChakraSummary chakra_summary(const ChakraTrace& trace);
 
 }  // namespace simmesh::replay

@@ -43,6 +43,7 @@ using ChakraValue =
                  std::vector<bool>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
                  std::vector<double>, std::vector<std::string>>;
 
+// ChakraAttribute is what a node, or the whole trace, says under a name: "comm_size".
 struct ChakraAttribute {
   std::string name;
   ChakraValue value;

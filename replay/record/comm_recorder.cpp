@@ -52,6 +52,11 @@ bool is_uneven_exchange(const CollectiveCall& call) {
   return call.op == CollectiveOp::all_to_all && call.uneven && call.input_splits.empty();
 }
 
+bool is_of_uneven_parts(const CollectiveCall& call) {
+  bool may_be = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter;
+  return may_be && call.uneven && call.inputs.size() == 1;
+}
+
 bool has_tensor(gsl::span<const Tensor> tensors) {
   for (const Tensor& tensor : tensors)
     if (tensor.is_defined()) return true;
@@ -122,10 +127,9 @@ std::uint32_t CommRecorder::add(const CommEvent& event, std::string_view name, T
 }
 
 void CommRecorder::set_inputs(const CommEvent& event, TraceNode& node) {
-  // Who has nothing to give to a broadcast of an object, or to a scatter, gives what it gets.
-  bool gives = has_tensor(event.inputs) && (event.call->op != CollectiveOp::broadcast_object ||
-                                            event.call->root == event.group.rank());
-  gsl::span<const Tensor> given = gives ? event.inputs : event.results;
+  // What the others pass to a broadcast of an object doesn't count.
+  bool is_filled = event.call->op == CollectiveOp::broadcast_object;
+  gsl::span<const Tensor> given = is_filled ? event.results : event.inputs;
   node.inputs = is_uneven_exchange(*event.call) ? builder_.flat(given) : builder_.tensors(given);
 }
 
@@ -173,6 +177,7 @@ void CommRecorder::see_collective(const CommEvent& event, TraceThread thread) {
   recorded.factor = call.factor;
   recorded.dim = call.dim;
   recorded.scatter_dim = call.scatter_dim;
+  recorded.has_uneven_parts = is_of_uneven_parts(call);
   bool is_promised = false;
   set_inputs(event, node);
   set_outputs(event, index, is_promised);

@@ -13,8 +13,8 @@ namespace simmesh::replay {
 //
 // - an operation that blocks is one node; one that was started is a node, and its wait another;
 // - all_gather is "_allgather_base", reduce_scatter "_reduce_scatter_base", and with uneven parts
-//   "all_gather" and "reduce_scatter"; all_to_all is "all_to_allv", on lists "all_to_all";
-//   operations on several tensors are the coalesced ones;
+//   "all_gather" and "reduce_scatter" with a list of the parts; all_to_all is "all_to_allv", on
+//   lists "all_to_all"; operations on several tensors are the coalesced ones;
 // - an uneven all_to_all without split sizes has the sizes of its parts in elements, and tensors of
 //   one dim: along other dims than the first the parts of a real one are copied together;
 // - a broadcast of an object is one of bytes.

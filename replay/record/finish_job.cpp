@@ -36,7 +36,8 @@ class GroupNames {
   std::map<std::size_t, std::vector<std::uint32_t>> by_members_;
 };
 
-// What members send in one all_to_all, by member.
+// What members say of one collective, by member: what they send in an all_to_all, or how large
+// their own part is.
 using SplitTable = std::map<std::pair<std::uint32_t, std::int64_t>,
                             std::map<std::int64_t, std::vector<std::int64_t>>>;
 
@@ -49,11 +50,14 @@ class JobFinisher {
       std::vector<std::uint32_t>& own = numbers_.emplace_back();
       for (const RecordedGroup& group : rank.groups) own.push_back(names_.add(group));
     }
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) note_splits(rank);
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) note_sizes(rank);
   }
 
   void finish(std::size_t rank) {
     RecordedRank& recorded = ranks_[rank];
+    last_id_ = recorded.trace.nodes.back().id;
+    for (const TraceTensor& tensor : recorded.trace.tensors)
+      last_id_ = std::max({last_id_, tensor.tensor, tensor.storage});
     for (std::size_t i = 0; i < recorded.comms.size(); ++i) finish_comm(rank, i);
     set_groups(rank);
   }
@@ -62,7 +66,11 @@ class JobFinisher {
   std::uint32_t group_of(std::size_t rank, std::size_t comm) const {
     return numbers_[rank][ranks_[rank].comms[comm].group];
   }
-  void note_splits(std::size_t rank);
+  std::int64_t request_of(std::size_t rank, std::size_t comm) const {
+    return ranks_[rank].trace.comms[comm].request.sequence;
+  }
+  void note_sizes(std::size_t rank);
+  void set_parts(std::size_t rank, std::size_t comm);
   void set_out_split(std::size_t rank, std::size_t comm);
   void finish_comm(std::size_t rank, std::size_t comm);
   void set_group(std::size_t rank, std::size_t comm);
@@ -73,16 +81,57 @@ class JobFinisher {
   GroupNames names_;
   std::vector<std::vector<std::uint32_t>> numbers_;  // by rank, then by its own number of the group
   SplitTable splits_;
+  std::int64_t last_id_ = 0;  // of a node, tensor or storage of the rank
 };
 
-void JobFinisher::note_splits(std::size_t rank) {
-  const RecordedRank& recorded = ranks_[rank];
+// The tensor that an operation on uneven parts gathers or cuts, and the rank's own part of it.
+struct WholeAndPart {
+  TraceRange& whole;
+  const TraceRange& part;
+};
+WholeAndPart whole_and_part(TraceNode& node, const RecordedComm& comm) {
+  if (comm.reduce) return {node.inputs, node.outputs};
+  return {node.outputs, node.inputs};
+}
+
+void JobFinisher::note_sizes(std::size_t rank) {
+  RecordedRank& recorded = ranks_[rank];
   for (std::size_t i = 0; i < recorded.comms.size(); ++i) {
-    if (!recorded.comms[i].lacks_out_split) continue;
+    const RecordedComm& own = recorded.comms[i];
+    if (!own.lacks_out_split && !own.has_uneven_parts) continue;
     const TraceComm& comm = recorded.trace.comms[i];
+    auto& sizes = splits_[{group_of(rank, i), comm.request.sequence}][comm.rank];
+    if (own.has_uneven_parts) {
+      TraceRange part = whole_and_part(recorded.trace.nodes[own.node], own).part;
+      if (part.size() == 1) sizes = {recorded.trace.tensors_in(part)[0].elements};
+      continue;
+    }
     auto split = recorded.trace.numbers_in(comm.in_split);
-    splits_[{group_of(rank, i), comm.request.sequence}][comm.rank] = {split.begin(), split.end()};
+    sizes = {split.begin(), split.end()};
   }
+}
+
+// The parts lie one after another, as in the buffer of a real collective.
+void JobFinisher::set_parts(std::size_t rank, std::size_t index) {
+  RecordedRank& recorded = ranks_[rank];
+  ExecutionTrace& trace = recorded.trace;
+  const RecordedComm& own = recorded.comms[index];
+  TraceRange& whole = whole_and_part(trace.nodes[own.node], own).whole;
+  if (whole.size() != 1) return;
+  TraceTensor next = trace.tensors_in(whole)[0];
+  TraceRange parts{.begin = std::uint32_t(trace.tensors.size())};
+  for (const auto& [member, size] : splits_[{group_of(rank, index), request_of(rank, index)}]) {
+    if (size.size() != 1) return;
+    next.tensor = ++last_id_;
+    next.elements = size[0];
+    next.shape = {std::uint32_t(trace.numbers.size()), std::uint32_t(trace.numbers.size() + 1)};
+    next.strides = {next.shape.begin + 1, next.shape.end + 1};
+    trace.numbers.insert(trace.numbers.end(), {next.elements, 1});
+    trace.tensors.push_back(next);
+    next.offset += next.elements;
+  }
+  parts.end = std::uint32_t(trace.tensors.size());
+  if (parts.size() == names_[group_of(rank, index)].members.size()) whole = parts;
 }
 
 void JobFinisher::set_out_split(std::size_t rank, std::size_t index) {
@@ -90,7 +139,7 @@ void JobFinisher::set_out_split(std::size_t rank, std::size_t index) {
   TraceComm& comm = trace.comms[index];
   comm.out_split = {.begin = std::uint32_t(trace.numbers.size())};
   // A member that failed before it came has sent nothing.
-  const auto& sent = splits_[{group_of(rank, index), comm.request.sequence}];
+  const auto& sent = splits_[{group_of(rank, index), request_of(rank, index)}];
   for (std::int64_t member = 0; member < names_[group_of(rank, index)].members.size(); ++member) {
     auto from = sent.find(member);
     trace.numbers.push_back(from == sent.end() ? 0 : from->second[std::size_t(comm.rank)]);
@@ -127,6 +176,7 @@ void JobFinisher::finish_comm(std::size_t rank, std::size_t index) {
   ExecutionTrace& trace = recorded.trace;
   set_group(rank, index);
   if (recorded.comms[index].lacks_out_split) set_out_split(rank, index);
+  if (recorded.comms[index].has_uneven_parts) set_parts(rank, index);
   TraceComm& comm = trace.comms[index];
   const TraceNode& node = trace.nodes[recorded.comms[index].node];
   auto take = [&](TraceRange range, std::int64_t& elements) {
@@ -177,7 +227,8 @@ void JobFinisher::set_attributes(RecordedRank& recorded, std::size_t index) {
 
 std::string to_json(const ProcessGroupRecord& group) {
   return fmt::format(
-      R"({{"pg_name": {}, "pg_desc": {}, "backend_config": {}, "ranks": {}, "group_size": {}, "group_count": {}}})",
+      R"({{"pg_name": {}, "pg_desc": {}, "backend_config": {}, "ranks": {}, "group_size": {}, )"
+      R"("group_count": {}}})",
       json_text(group.name), json_text(group.description), json_text(group.backend),
       json_list(group.ranks), group.size, group.count);
 }

@@ -28,8 +28,10 @@ struct RecordedComm {
   std::int64_t dim = 0;
   std::int64_t scatter_dim = 0;
   std::optional<std::int64_t> tag = {};
-  // What comes from each member is known to these only.
+  // What comes from each member of an all_to_all is known to these only.
   bool lacks_out_split = false;
+  // The tensor that is gathered or cut is one of parts whose sizes the members know.
+  bool has_uneven_parts = false;
 };
 
 // RecordedRank is the trace of one rank as the rank itself knows it; finish_job completes it.

@@ -13,7 +13,8 @@ namespace simmesh::replay {
 namespace {
 
 constexpr std::size_t points_max = 1000;
-constexpr double left_px = 96, width_px = 1060, height_px = 160, top_px = 14;
+constexpr double curve_left_px = 96, curve_width_px = 1060, curve_height_px = 160,
+                 curve_top_px = 14;
 
 // The unit in which the most has up to four digits.
 struct ByteUnit {
@@ -39,8 +40,8 @@ std::string points_of(const std::vector<MemoryPoint>& curve, std::int64_t most) 
                          })->bytes;
     double x = stretches > 1 ? double(i) / double(stretches - 1) : 0;
     double y = most > 0 ? 1 - double(bytes) / double(most) : 1;
-    points += fmt::format("{}{},{}", i > 0 ? " " : "", pixels(left_px + x * width_px),
-                          pixels(top_px + y * height_px));
+    points += fmt::format("{}{},{}", i > 0 ? " " : "", pixels(curve_left_px + x * curve_width_px),
+                          pixels(curve_top_px + y * curve_height_px));
   }
   return points;
 }
@@ -52,15 +53,15 @@ std::string memory_svg(const MemoryPlan& plan) {
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\" role=\"img\">\n",
-      left_px + width_px + 10, top_px + height_px + 24);
+      curve_left_px + curve_width_px + 10, curve_top_px + curve_height_px + 24);
   ByteUnit unit = unit_for(most);
   constexpr int parts = 4;
   for (int i = 0; i <= parts; ++i) {
-    double y = top_px + height_px * (parts - i) / parts;
+    double y = curve_top_px + curve_height_px * (parts - i) / parts;
     svg += fmt::format(
         "<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\"/><text class=\"rank\" "
         "x=\"2\" y=\"{3}\">{4:.1f} {5}</text>\n",
-        left_px, left_px + width_px, pixels(y), pixels(y + 4),
+        curve_left_px, curve_left_px + curve_width_px, pixels(y), pixels(y + 4),
         double(most) * i / parts / unit.bytes, unit.name);
   }
   svg += fmt::format("<polyline class=\"pre\" points=\"{}\"/>\n", points_of(plan.pre_curve, most));
@@ -70,8 +71,9 @@ std::string memory_svg(const MemoryPlan& plan) {
     svg += fmt::format(
         "<text class=\"rank\" x=\"{}\" y=\"{}\">node {}</text><text class=\"tick\" x=\"{}\" "
         "y=\"{}\">node {}</text>\n",
-        left_px, top_px + height_px + 16, plan.lazy_curve.front().node, left_px + width_px - 30,
-        top_px + height_px + 16, plan.lazy_curve.back().node);
+        curve_left_px, curve_top_px + curve_height_px + 16, plan.lazy_curve.front().node,
+        curve_left_px + curve_width_px - 30, curve_top_px + curve_height_px + 16,
+        plan.lazy_curve.back().node);
   return svg + "</svg>\n";
 }
 

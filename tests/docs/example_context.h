@@ -16,6 +16,7 @@
 #include "collectives/comm_debug_mode.h"
 #include "collectives/functional_collectives.h"
 #include "core/autograd/backward.h"
+#include "core/engine/annotation.h"
 #include "core/engine/deputy.h"
 #include "core/engine/stack_arena.h"
 #include "core/engine/world.h"
@@ -39,6 +40,11 @@
 #include "core/optim/sgd.h"
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
+#include "replay/chakra/write_chakra.h"
+#include "replay/job/missing_ranks.h"
+#include "replay/record/record_run.h"
+#include "replay/validate/validate_job.h"
+#include "replay/write/write_execution_trace.h"
 #include "sharding/dtensor.h"
 #include "sharding/explicit_redistribution.h"
 #include "sharding/parallel/colwise_parallel.h"
@@ -89,5 +95,6 @@ extern GateTable table;
 extern RecordedCase recorded;
 extern CaseReport report;
 extern std::string line;
+extern std::vector<std::string> paths;
 
 }  // namespace simmesh::examples

@@ -7,7 +7,7 @@
 #include "replay/read/unpack.h"
 #include "tests/expect_error.h"
 #include "tests/replay/chakra/chakra_samples.h"
-#include "tests/replay/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
@@ -35,13 +35,13 @@ TEST(WriteChakra, WritesAFileARank) {
   job.ranks[0].rank = 3;
   job.ranks[0].trace.nodes.resize(1);
   job.ranks[0].trace.nodes[0].id = 1;
-  write_chakra_job(job, folder.path() + "/deep/down");
+  write_chakra_job(job, folder.path().string() + "/deep/down");
   std::vector<std::string> files;
-  for_each_file(folder.path(), [&](ByteSource& source) {
+  for_each_file(folder.path().string(), [&](ByteSource& source) {
     files.push_back(source.name());
     EXPECT_EQ(read_chakra(source), to_chakra(job.ranks[0]));
   });
-  EXPECT_EQ(files, std::vector<std::string>{folder.path() + "/deep/down/rank-3.et"});
+  EXPECT_EQ(files, std::vector<std::string>{folder.path().string() + "/deep/down/rank-3.et"});
   simmesh::testing::expect_error([&] { write_chakra_job(job, "/dev/null/x"); },
                                  ErrorKind::value_error, "expected a folder for the Chakra traces");
 }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "replay/read/unpack.h"
-#include "tests/replay/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {

@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "tests/expect_error.h"
-#include "tests/replay/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
 
 TEST(MakeFolder, MakesThoseAboveIt) {
   simmesh::testing::TemporaryFolder folder;
-  std::string path = folder.path() + "/a/b/c";
+  std::string path = folder.path().string() + "/a/b/c";
   make_folder(path, "the traces");
   EXPECT_TRUE(std::filesystem::is_directory(path));
   make_folder(path, "the traces");

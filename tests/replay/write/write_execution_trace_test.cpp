@@ -12,7 +12,7 @@
 #include "replay/record/record_run.h"
 #include "replay/trace/trace_json.h"
 #include "tests/expect_error.h"
-#include "tests/replay/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 namespace {
@@ -74,7 +74,7 @@ TEST(WriteExecutionTrace, WritesTracesThatWereRead) {
 TEST(WriteExecutionTrace, WritesAFileARank) {
   simmesh::testing::TemporaryFolder folder;
   Recording recording = record_step();
-  std::string path = folder.path() + "/traces";
+  std::string path = folder.path().string() + "/traces";
   write_job(recording.job, path);
   TraceJob read = read_job({{path}});
   ASSERT_EQ(read.ranks.size(), 2);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "tests/verify/changed_case.h"
 
 namespace simmesh::testing {
@@ -13,6 +15,12 @@ nlohmann::json replay_case(F wanted) {
   if (value.contains("files"))
     for (nlohmann::json& file : value["files"]) file = "../replay/" + file.get<std::string>();
   return value;
+}
+
+// replay_case returns the case of a kind by its id.
+inline nlohmann::json replay_case(const std::string& kind, const std::string& id) {
+  return replay_case(
+      [&](const nlohmann::json& each) { return each["kind"] == kind && each["id"] == id; });
 }
 
 }  // namespace simmesh::testing

@@ -1,6 +1,5 @@
 #include "replay/job/job_groups.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -70,13 +69,14 @@ class GroupResolver {
       const TraceComm* comm = trace.comm_of(trace.nodes[i]);
       if (comm == nullptr) continue;
       JobComm& each = comms.emplace_back(JobComm{.node = i, .group = std::nullopt});
-      bool is_wait = comm_kind(trace.text(comm->name)) == CommKind::wait;
+      CommKind kind = comm_kind(trace.text(comm->name));
+      bool is_wait = kind == CommKind::wait;
       std::string name = local_name(trace, *comm);
       if (!name.empty()) {
         auto group = names_[position].find(name);
         if (group != names_[position].end())
           each.group = group->second;
-        else if (local_[position].has_records || !is_wait)
+        else if (kind != CommKind::init && (local_[position].has_records || !is_wait))
           report_unknown(rank, trace.nodes[i], name);
       } else if (auto operation = latest.find(comm->request);
                  is_wait && operation != latest.end()) {
@@ -94,19 +94,20 @@ class GroupResolver {
                              name)));
   }
 
-  // A file whose name says no rank is of the rank that its collectives record.
+  // A file whose name says no rank is of the rank that its collectives record, if all then differ.
   void settle_ranks() {
-    std::set<std::int64_t> taken;
-    for (const RankTrace& rank : job_.ranks) {
-      result_.ranks.push_back(rank.rank);
-      taken.insert(rank.rank);
-    }
+    std::set<std::int64_t> distinct;
     for (std::size_t position = 0; position < job_.ranks.size(); ++position) {
       const RankTrace& rank = job_.ranks[position];
-      if (rank_in_name(rank.file) == rank.rank) continue;
-      auto recorded = recorded_rank(rank.trace, result_, result_.comms[position]);
-      if (recorded && taken.insert(*recorded).second) result_.ranks[position] = *recorded;
+      std::optional<std::int64_t> settled = rank.rank;
+      if (rank_in_name(rank.file) != rank.rank)
+        settled = recorded_rank(rank.trace, result_, result_.comms[position]);
+      result_.ranks.push_back(settled.value_or(rank.rank));
+      distinct.insert(result_.ranks.back());
     }
+    if (distinct.size() == job_.ranks.size()) return;
+    for (std::size_t position = 0; position < job_.ranks.size(); ++position)
+      result_.ranks[position] = job_.ranks[position].rank;
   }
 
   // A group that a rank uses must have the rank, and all its members must know it.
@@ -176,28 +177,6 @@ class GroupResolver {
 };
 
 }  // namespace
-
-std::optional<std::int64_t> JobGroup::index_of(std::int64_t rank) const {
-  std::int64_t count = std::int64_t(members.size());
-  if (count == 0) return std::nullopt;
-  std::int64_t step = count > 1 ? members[1] - members[0] : 1;
-  std::int64_t guess = (rank - members[0]) / step;
-  if (guess >= 0 && guess < count && members[std::size_t(guess)] == rank) return guess;
-  auto place = std::find(members.begin(), members.end(), rank);
-  return place == members.end() ? std::nullopt : std::optional(place - members.begin());
-}
-
-std::string to_string(const JobGroup& group) {
-  constexpr std::size_t members_shown = 16;
-  std::size_t shown = std::min(group.members.size(), members_shown);
-  std::string text = fmt::format(
-      "the group of ranks [{}",
-      fmt::join(group.members.begin(), group.members.begin() + std::ptrdiff_t(shown), ", "));
-  if (shown < group.members.size()) text += fmt::format(", ... {} in all", group.members.size());
-  text += ']';
-  if (group.number > 0) text += fmt::format(" with number {}", group.number);
-  return text;
-}
 
 JobGroups resolve_groups(const TraceJob& job, Findings& findings) {
   return GroupResolver(job, findings).resolve();

@@ -12,8 +12,8 @@ namespace simmesh::replay {
 // device and groups. Returns in words what was made up, one sentence a rank; nothing where no rank
 // is missing. A file whose name says no rank becomes the rank that its collectives record.
 //
-//   TraceJob job = read_job(paths);  // rank 1 of 2
-//   fill_missing_ranks(job);         // {"rank 0 is synthesised from rank 1"}
+//   replay::TraceJob job = replay::read_job(paths);  // rank 1 of 2
+//   replay::fill_missing_ranks(job);                 // {"rank 0 is synthesised from rank 1"}
 //
 // What changes: the device where its number is the rank's ("cuda:1" becomes "cuda:0"); the own rank
 // of collectives; the members of sub-groups, which must cut the ranks evenly (start, stride and

@@ -22,6 +22,7 @@ struct ExchangeSplits {
   bool are_even() const;
 };
 
+// splits_of returns those that a communication records.
 ExchangeSplits splits_of(const ExecutionTrace& trace, const TraceComm& comm);
 
 // MissingSplits finds the splits of ranks that have no trace in those of the other ranks. It keeps

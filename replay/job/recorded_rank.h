@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "replay/job/job_groups.h"
+#include "replay/job/job_group.h"
 #include "replay/trace/comm_kind.h"
+#include "replay/trace/execution_trace.h"
 
 namespace simmesh::replay {
 

@@ -30,6 +30,7 @@ struct MemoryPoint {
   bool operator==(const MemoryPoint&) const = default;
 };
 
+// MemoryPlanOptions say which operators and which device a plan is about, and what is one storage.
 struct MemoryPlanOptions {
   std::optional<std::size_t> step;  // of the trace; nullopt: all operators
   std::string device = "cuda";      // what the names of the devices begin with
@@ -40,12 +41,13 @@ struct MemoryPlanOptions {
 };
 
 // MemoryPlan is what a replay of a rank would allocate on one device. It is arithmetic on the
-// trace: no memory of that size is needed. Up to PyTorch 2.7 storage ids follow addresses, so an id
+// trace: no memory of that size is needed. Storage ids follow addresses, so an id
 // may return for other memory; PyTorch's replay tool takes it for the same storage, and so does a
 // plan without splits_generations.
 //
-//   MemoryPlan plan = memory_plan(trace, {.step = 0, .device = "cuda"});
-//   fmt::print("{} bytes at most, at node {}\n", plan.lazy_peak_bytes, plan.lazy_peak_node);
+//   inline std::int64_t peak_bytes(const replay::ExecutionTrace& trace) {
+//     return replay::memory_plan(trace, {.step = 0, .device = "cuda"}).lazy_peak_bytes;
+//   }
 struct MemoryPlan {
   std::size_t operators = 0;
   std::size_t comm_operators = 0;

@@ -18,7 +18,7 @@ namespace simmesh::replay {
 // timeline, and where two files are of one rank.
 //
 //   std::vector<std::string> paths = {"dlrm_kineto.tar.gz"};
-//   JobTimeline job = read_timelines(paths);
+//   replay::JobTimeline job = replay::read_timelines(paths);
 JobTimeline read_timelines(gsl::span<const std::string> paths);
 
 // read_timeline reads one file.

@@ -19,17 +19,19 @@ bool is_communication(const ExecutionTrace& trace, const TraceNode& node) {
 }
 
 std::int64_t end_bytes(const ExecutionTrace& trace, const TraceTensor& tensor, bool uses_strides) {
-  if (!uses_strides || !tensor.strides)
-    return (tensor.offset + tensor.elements) * tensor.item_bytes;
-  if (tensor.elements == 0) return tensor.offset * tensor.item_bytes;
+  // Figures of a broken trace may be anything.
+  constexpr Int128 bytes_max = std::numeric_limits<std::int64_t>::max();
+  auto in_bytes = [&](Int128 items) {
+    return std::int64_t(std::clamp(items * tensor.item_bytes, -bytes_max, bytes_max));
+  };
+  if (!uses_strides || !tensor.strides) return in_bytes(Int128(tensor.offset) + tensor.elements);
+  if (tensor.elements == 0) return in_bytes(tensor.offset);
   gsl::span<const std::int64_t> shape = trace.numbers_in(tensor.shape);
   gsl::span<const std::int64_t> strides = trace.numbers_in(*tensor.strides);
-  // Sizes and strides of a broken trace may be anything.
-  constexpr Int128 bytes_max = std::numeric_limits<std::int64_t>::max();
   Int128 end = Int128(tensor.offset) + 1;
   for (std::size_t dim = 0; dim < std::min(shape.size(), strides.size()); ++dim)
-    end = std::clamp(end + Int128(shape[dim] - 1) * strides[dim], -bytes_max, bytes_max);
-  return std::int64_t(std::clamp(end * tensor.item_bytes, -bytes_max, bytes_max));
+    end = std::clamp(end + (Int128(shape[dim]) - 1) * strides[dim], -bytes_max, bytes_max);
+  return in_bytes(end);
 }
 
 }  // namespace simmesh::replay

@@ -17,7 +17,7 @@ std::string_view to_string(Severity severity);
 // how.
 struct Finding {
   Severity severity = Severity::error;
-  std::string rule;  // docs/replay.md lists them: "split_sum"
+  std::string rule;  // docs/trace_rules.md lists them: "split_sum"
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> node;  // id
   std::string field;                 // "in_split"; empty where no field is to blame

@@ -16,7 +16,7 @@ struct FindingPlace {
   std::string_view field = {};
 };
 
-// error_at, warning_at and note_at return a finding about a place.
+// error_at returns an error about a place.
 inline Finding error_at(std::string_view rule, const FindingPlace& place, std::string message) {
   return {.severity = Severity::error,
           .rule = std::string(rule),
@@ -26,12 +26,14 @@ inline Finding error_at(std::string_view rule, const FindingPlace& place, std::s
           .message = std::move(message)};
 }
 
+// warning_at returns a warning about a place.
 inline Finding warning_at(std::string_view rule, const FindingPlace& place, std::string message) {
   Finding finding = error_at(rule, place, std::move(message));
   finding.severity = Severity::warning;
   return finding;
 }
 
+// note_at returns a note about a place.
 inline Finding note_at(std::string_view rule, const FindingPlace& place, std::string message) {
   Finding finding = error_at(rule, place, std::move(message));
   finding.severity = Severity::note;

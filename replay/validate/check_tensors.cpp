@@ -101,6 +101,13 @@ class TensorCheck {
 
   void check_shape(const TraceTensor& tensor, const FindingPlace& place) {
     Numbers shape = trace_.numbers_in(tensor.shape);
+    if (shape.empty() && tensor.elements != 1) {
+      findings_.push_back(warning_at("shape_missing", place,
+                                     fmt::format("tensor {}: no shape is recorded for its {} "
+                                                 "elements",
+                                                 tensor.tensor, tensor.elements)));
+      return;
+    }
     if (auto count = element_count(shape); count != tensor.elements)
       report(
           "numel", place, tensor,
@@ -108,7 +115,8 @@ class TensorCheck {
                       count ? fmt::format("{}", *count) : "too many", tensor.elements));
     if (!tensor.strides) return;
     Numbers strides = trace_.numbers_in(*tensor.strides);
-    if (strides.size() != shape.size())
+    // Layouts without strides, such as sparse ones, have an empty list.
+    if (!strides.empty() && strides.size() != shape.size())
       report("strides", place, tensor,
              fmt::format("expected a stride for each of {} dims, got [{}]", shape.size(),
                          fmt::join(strides, ", ")));

@@ -124,20 +124,21 @@ class ExchangeCheck {
     std::string first;
     std::size_t sent = 0, received = 0;
     for (std::size_t other = 0; other < members_.size(); ++other) {
-      if (is_blamed_[other]) continue;
+      if (is_blamed_[other] || other == member) continue;
       if (!fits(member, other) && sent++ + received == 0) first = describe(member, other);
-      if (other != member && !fits(other, member) && received++ + sent == 0)
-        first = describe(other, member);
+      if (!fits(other, member) && received++ + sent == 0) first = describe(other, member);
     }
+    if (first.empty()) first = describe(member, member);
     bool is_list = view_.kind(members_[member].place) == CommKind::all_gather ||
                    view_.kind(members_[member].place) == CommKind::reduce_scatter;
+    bool is_received = received > sent;
     std::string_view field =
-        sent > 0 ? (is_list ? "inputs" : "in_split") : (is_list ? "outputs" : "out_split");
-    findings_.push_back(error_at(is_list ? "size_relation" : "split_transpose",
-                                 view_.at(members_[member].place, field),
-                                 fmt::format("{}; {} of what the rank sends and {} of what it "
-                                             "receives don't fit the other side",
-                                             first, sent, received)));
+        is_list ? (is_received ? "outputs" : "inputs") : (is_received ? "out_split" : "in_split");
+    findings_.push_back(error_at(
+        is_list ? "size_relation" : "split_transpose", view_.at(members_[member].place, field),
+        fmt::format("{}; of {} other ranks {} expect something else from it and {} send it "
+                    "something else",
+                    first, members_.size() - 1, sent, received)));
   }
 
   std::string describe(std::size_t sender, std::size_t receiver) const {

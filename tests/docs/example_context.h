@@ -41,7 +41,9 @@
 #include "fsdp/fully_shard.h"
 #include "gate/gate_keys.h"
 #include "replay/chakra/write_chakra.h"
+#include "replay/job/missing_ranks.h"
 #include "replay/record/record_run.h"
+#include "replay/validate/validate_job.h"
 #include "replay/write/write_execution_trace.h"
 #include "sharding/dtensor.h"
 #include "sharding/explicit_redistribution.h"
@@ -93,5 +95,6 @@ extern GateTable table;
 extern RecordedCase recorded;
 extern CaseReport report;
 extern std::string line;
+extern std::vector<std::string> paths;
 
 }  // namespace simmesh::examples

@@ -1,43 +1,91 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "replay/chakra/read_chakra.h"
+#include "replay/read/trace_form.h"
+#include "replay/read/unpack.h"
 #include "replay/trace/trace_json.h"
 #include "verify/case_json.h"
 #include "verify/case_kind.h"
 #include "verify/replay/case_trace.h"
+#include "verify/replay/chakra_case.h"
 
 namespace simmesh {
 
 namespace {
 
-Schema trace_summary_schema() {
+schema::Fields execution_trace_fields() {
   using namespace schema;
   Schema count = integer({.min = 0});
   Schema group = object({expected("pg_name", any_text()), expected("pg_desc", any_text()),
                          expected("ranks", list(integer())), expected("group_size", count)});
-  Fields entry = {required("file", text()), expected("schema", text())};
+  Fields fields = {expected("schema", text())};
   for (const char* name :
        {"nodes", "unique_ids", "operators", "all_operators", "triton", "comm_nodes",
         "file_order_inversions", "orphans", "backward_parent", "tensor_tuples", "tensor_ids",
         "storages", "storage_ids", "undefined_tensors", "tuples_with_two_shapes", "tensor_ranges",
         "process_group_nodes"})
-    entry.push_back(expected(name, count));
-  for (const char* name : {"min_id", "max_id", "root"}) entry.push_back(expected(name, integer()));
-  entry.push_back(expected("comm_by_name", map(count)));
-  entry.push_back(expected("steps", list(integer())));
-  entry.push_back(expected("threads", map(count)));
-  entry.push_back(expected("strides", flag()));
-  entry.push_back(expected("process_groups", or_null(list(group))));
-  Fields fields = trace_file_fields();
-  fields.push_back(required("ranks", integer({.min = 1})));
-  fields.push_back(expected("per_rank", list(object(entry), {.min = 1})));
-  return object(fields);
+    fields.push_back(expected(name, count));
+  for (const char* name : {"min_id", "max_id", "root"}) fields.push_back(expected(name, integer()));
+  fields.push_back(expected("comm_by_name", map(count)));
+  fields.push_back(expected("steps", list(integer())));
+  fields.push_back(expected("threads", map(count)));
+  fields.push_back(expected("strides", flag()));
+  fields.push_back(expected("process_groups", or_null(list(group))));
+  return fields;
+}
+
+schema::Fields with(schema::Fields fields, const schema::Field& field) {
+  fields.push_back(field);
+  return fields;
+}
+
+// The figures of several ranks are a list; those of one trace of Chakra may stand in the case
+// itself.
+Schema trace_summary_schema() {
+  using namespace schema;
+  Schema entry = object_of({{"schema", with(execution_trace_fields(), required("file", text()))},
+                            {"messages", with(chakra_summary_fields(), optional("file", text()))}});
+  Fields ranks = trace_file_fields();
+  ranks.push_back(required("ranks", integer({.min = 1})));
+  ranks.push_back(expected("per_rank", list(entry, {.min = 1})));
+  Fields chakra = chakra_summary_fields();
+  for (const Field& field : trace_file_fields()) chakra.push_back(field);
+  chakra.push_back(optional("ranks", integer({.min = 1})));
+  chakra.push_back(optional("rank", integer({.min = 0})));
+  chakra.push_back(optional("member", text()));
+  return object_of({{"per_rank", ranks}, {"messages", chakra}});
+}
+
+// The traces of Chakra that a case has, in the order of the files.
+std::vector<replay::ChakraSummary> read_chakra_summaries(const RecordedCase& recorded) {
+  std::vector<replay::ChakraSummary> summaries;
+  for (const std::string& path : case_trace_paths(recorded))
+    replay::for_each_file(path, [&](replay::ByteSource& source) {
+      replay::TraceForm form = replay::form_of(source.head());
+      if (form == replay::TraceForm::chakra)
+        summaries.push_back(chakra_summary(replay::read_chakra(source)));
+      else if (form == replay::TraceForm::chakra_json)
+        summaries.push_back(chakra_summary(replay::read_chakra_json(source)));
+    });
+  return summaries;
+}
+
+void verify_chakra(const RecordedCase& recorded, const std::vector<CaseField>& entries,
+                   CaseReport& report) {
+  std::vector<replay::ChakraSummary> summaries = read_chakra_summaries(recorded);
+  if (summaries.size() != entries.size())
+    recorded[recorded.has("file") ? "file" : "files"].reject(fmt::format(
+        "{} traces of Chakra, of which there are {}", entries.size(), summaries.size()));
+  for (std::size_t i = 0; i < entries.size(); ++i) compare_chakra(entries[i], summaries[i], report);
 }
 
 void verify_trace_summary(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
+  if (is_chakra(recorded.root())) return verify_chakra(recorded, {recorded.root()}, report);
   std::vector<CaseField> per_rank = recorded["per_rank"].items();
+  report.expect_equal("ranks", std::size_t(recorded["ranks"].integer()), per_rank.size());
+  if (is_chakra(per_rank.front())) return verify_chakra(recorded, per_rank, report);
   replay::TraceJob job = read_case_job(recorded, per_rank.size());
-  report.expect_equal("ranks", std::size_t(recorded["ranks"].integer()), job.ranks.size());
   for (std::size_t i = 0; i < per_rank.size(); ++i) {
     nlohmann::json expected = per_rank[i].value();
     expected.erase("file");

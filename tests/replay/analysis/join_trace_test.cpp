@@ -44,7 +44,7 @@ TEST(ReplayJoinTrace, FillsInWhatTheCommunicationsAre) {
   EXPECT_EQ(job.ranks[3].span_of(uneven).bytes, 13312 * 4);
 }
 
-std::string refusal_of(JobTimeline& timeline, const TraceJob& job) {
+std::string join_refusal(JobTimeline& timeline, const TraceJob& job) {
   try {
     join_trace(timeline, job);
   } catch (const Error& error) {
@@ -56,10 +56,10 @@ std::string refusal_of(JobTimeline& timeline, const TraceJob& job) {
 // Would fail if a timeline of another run were joined in silence.
 TEST(ReplayJoinTrace, RefusesWhatDoesNotFit) {
   JobTimeline job = hand_job({{comm(0, 1)}});
-  EXPECT_THAT(refusal_of(job, dlrm_traces()),
+  EXPECT_THAT(join_refusal(job, dlrm_traces()),
               HasSubstr("rank 0: expected as many communications in the trace as in the timeline, "
                         "got 8 and 1"));
-  EXPECT_THAT(refusal_of(job, {}), HasSubstr("rank 0 has a timeline, expected a trace of it"));
+  EXPECT_THAT(join_refusal(job, {}), HasSubstr("rank 0 has a timeline, expected a trace of it"));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ TEST(WriteChakra, WritesAFileARank) {
   job.ranks[0].trace.nodes[0].id = 1;
   write_chakra_job(job, folder.path().string() + "/deep/down");
   std::vector<std::string> files;
-  for_each_file(folder.path(), [&](ByteSource& source) {
+  for_each_file(folder.path().string(), [&](ByteSource& source) {
     files.push_back(source.name());
     EXPECT_EQ(read_chakra(source), to_chakra(job.ranks[0]));
   });

@@ -16,13 +16,13 @@ using ::testing::IsEmpty;
 using testing::made_job;
 using testing::MadeTrace;
 
-TraceJob job_in(const std::string& path) {
+TraceJob recorded_job(const std::string& path) {
   std::vector<std::string> paths = {SIMMESH_SOURCE_DIR "/tests/cases/replay/" + path};
   return read_job(paths);
 }
 
 TEST(MissingRanks, ResNetsOtherRankIsMadeFromTheOneThatIsThere) {
-  TraceJob job = job_in("resnet_2gpu_et.1.1.0.json.gz");
+  TraceJob job = recorded_job("resnet_2gpu_et.1.1.0.json.gz");
   std::vector<std::string> made = fill_missing_ranks(job);
   ASSERT_EQ(made.size(), 2u);
   EXPECT_THAT(made[0], HasSubstr("is rank 1, as its collectives record"));
@@ -34,12 +34,12 @@ TEST(MissingRanks, ResNetsOtherRankIsMadeFromTheOneThatIsThere) {
 }
 
 TEST(MissingRanks, AFullJobStaysAsItIs) {
-  TraceJob job = job_in("dlrm_pytorch_et.tar.gz");
+  TraceJob job = recorded_job("dlrm_pytorch_et.tar.gz");
   EXPECT_THAT(fill_missing_ranks(job), IsEmpty());
   EXPECT_EQ(job.ranks.size(), 8u);
 }
 
-std::vector<std::vector<std::int64_t>> splits_in(const ExecutionTrace& trace) {
+std::vector<std::vector<std::int64_t>> all_splits(const ExecutionTrace& trace) {
   std::vector<std::vector<std::int64_t>> lists;
   for (const TraceComm& comm : trace.comms)
     for (TraceRange split : {comm.in_split, comm.out_split}) {
@@ -53,13 +53,13 @@ std::vector<std::vector<std::int64_t>> splits_in(const ExecutionTrace& trace) {
 // other, and its splits from all; nobody else's tensors fit.
 TEST(MissingRanks, AnUnevenExchangeNeedsARankWithEquallyMuch) {
   for (std::size_t gone = 0; gone < 7; ++gone) {
-    TraceJob job = job_in("dlrm_pytorch_et.tar.gz");
-    auto splits = splits_in(job.ranks[gone].trace);
+    TraceJob job = recorded_job("dlrm_pytorch_et.tar.gz");
+    auto splits = all_splits(job.ranks[gone].trace);
     job.ranks.erase(job.ranks.begin() + std::ptrdiff_t(gone));
     if (gone == 0 || gone == 5) {
       EXPECT_THAT(fill_missing_ranks(job),
                   ElementsAre(fmt::format("rank {} is synthesised from rank {}", gone, 5 - gone)));
-      EXPECT_EQ(splits_in(job.ranks[gone].trace), splits);
+      EXPECT_EQ(all_splits(job.ranks[gone].trace), splits);
       EXPECT_EQ(testing::findings_text(validate(job)), "");
       continue;
     }

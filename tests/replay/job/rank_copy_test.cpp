@@ -15,16 +15,16 @@ using ::testing::HasSubstr;
 using testing::made_job;
 using testing::MadeTrace;
 
-RankTrace copy_of(MadeTrace& made, std::int64_t rank) {
+RankTrace copied(MadeTrace& made, std::int64_t rank) {
   TraceJob job = made_job(made);
   Findings findings;
   JobGroups groups = resolve_groups(job, findings);
   return copy_rank(job, groups, 0, rank);
 }
 
-std::string refusal_of(MadeTrace& made, std::int64_t rank) {
+std::string copy_refusal(MadeTrace& made, std::int64_t rank) {
   try {
-    copy_of(made, rank);
+    copied(made, rank);
   } catch (const Error& error) {
     return error.what();
   }
@@ -67,7 +67,7 @@ TEST(RankCopy, RenamesTheDeviceWithTheRanksNumber) {
     made.op("aten::relu", 4);
     made.trace().tensors.back().device = made.trace().texts.id_of(device);
   }
-  RankTrace copy = copy_of(made, 3);
+  RankTrace copy = copied(made, 3);
   std::vector<std::string> devices;
   for (const TraceTensor& tensor : copy.trace.tensors)
     devices.emplace_back(copy.trace.text(tensor.device));
@@ -82,7 +82,7 @@ TEST(RankCopy, SetsTheOwnRankAndKeepsRoots) {
   made.add({.group = "1", .rank = 0}).figures(2, 1, 2).attribute("global_rank_start", 2);
   made.add({.name = "broadcast", .rank = 1});
   made.add({.name = "barrier", .rank = 2, .in = {}, .out = {}});
-  RankTrace copy = copy_of(made, 1);
+  RankTrace copy = copied(made, 1);
   const ExecutionTrace& trace = copy.trace;
   EXPECT_THAT(trace.process_groups[1].ranks, ElementsAre(0, 1));
   EXPECT_EQ(trace.comms[0].rank, 1);
@@ -99,7 +99,7 @@ TEST(RankCopy, ShiftsTheRing) {
       MadeTrace made(0);
       made.group("0", {}, size);
       made.add({.name = "send", .rank = 1}).add({.name = "recv", .rank = size - 1});
-      RankTrace copy = copy_of(made, to);
+      RankTrace copy = copied(made, to);
       EXPECT_EQ(copy.trace.comms[0].rank, (to + 1) % size);
       EXPECT_EQ(copy.trace.comms[1].rank, (to + size - 1) % size);
     }
@@ -108,37 +108,39 @@ TEST(RankCopy, ShiftsTheRing) {
 TEST(RankCopy, RefusesMessagesThatAreNoRing) {
   MadeTrace pipeline(0);
   pipeline.group("0", {}, 4).add({.name = "send", .rank = 1});
-  EXPECT_THAT(refusal_of(pipeline, 1), HasSubstr("the send at node 3 is one of messages that don't "
-                                                 "form a ring"));
+  EXPECT_THAT(copy_refusal(pipeline, 1),
+              HasSubstr("the send at node 3 is one of messages that don't "
+                        "form a ring"));
   MadeTrace sizes(0);
   sizes.group("0", {}, 4).add({.name = "send", .rank = 1});
   sizes.add({.name = "recv", .rank = 3, .in = {9}, .out = {9}});
-  EXPECT_THAT(refusal_of(sizes, 1), HasSubstr("don't form a ring"));
+  EXPECT_THAT(copy_refusal(sizes, 1), HasSubstr("don't form a ring"));
 }
 
 TEST(RankCopy, RefusesWhatDiffersAtTheRoot) {
   for (const char* name : {"gather", "scatter"}) {
     MadeTrace made(0);
     made.group("0", {}, 2).add({.name = name});
-    EXPECT_THAT(refusal_of(made, 1), HasSubstr("differs between the root and the others"));
+    EXPECT_THAT(copy_refusal(made, 1), HasSubstr("differs between the root and the others"));
   }
 }
 
 TEST(RankCopy, RefusesUnevenListsAndSplits) {
   MadeTrace list(0);
   list.group("0", {}, 2).add({.name = "all_gather", .in = {4}, .out = {4, 5}});
-  EXPECT_THAT(refusal_of(list, 1), HasSubstr("tensors of 4 elements for one of both ranks and 5"));
+  EXPECT_THAT(copy_refusal(list, 1),
+              HasSubstr("tensors of 4 elements for one of both ranks and 5"));
   MadeTrace splits(0);
   splits.group("0", {}, 3);
   splits.add({.name = "all_to_allv", .in_split = {3, 4, 1}, .out_split = {3, 4, 1}});
-  EXPECT_THAT(refusal_of(splits, 1), HasSubstr("the all_to_allv at node 3 has uneven splits"));
+  EXPECT_THAT(copy_refusal(splits, 1), HasSubstr("the all_to_allv at node 3 has uneven splits"));
 }
 
 TEST(RankCopy, KeepsEvenSplitsAndLists) {
   MadeTrace made(0);
   made.group("0", {}, 2).add({.name = "all_gather", .in = {4}, .out = {4, 4}});
   made.add({.name = "all_to_allv", .in_split = {4, 4}, .out_split = {4, 4}});
-  RankTrace copy = copy_of(made, 1);
+  RankTrace copy = copied(made, 1);
   EXPECT_THAT(copy.trace.numbers_in(copy.trace.comms[1].in_split), ElementsAre(4, 4));
 }
 

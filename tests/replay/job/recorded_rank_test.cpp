@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "replay/job/job_groups.h"
 #include "tests/replay/made_job.h"
 
 namespace simmesh::replay {

@@ -70,6 +70,41 @@ TEST(RecordRun, GivesEqualBytesUnderEverySchedule) {
   }
 }
 
+// Who records sees the run that he would have had without.
+TEST(RecordRun, ChangesNoFigureOfTheRun) {
+  for (bool shapes_only : {false, true}) {
+    World world(
+        {.ranks = 4, .schedule = Schedule::parse("seeded:5"), .shapes_only = shapes_only});
+    Outcome alone = world.run(communicate);
+    Outcome recorded = record_run(world, communicate).outcome;
+    ASSERT_TRUE(recorded.ok()) << report(recorded);
+    EXPECT_EQ(recorded.schedule_hash, alone.schedule_hash);
+    EXPECT_EQ(recorded.steps, alone.steps);
+    EXPECT_EQ(recorded.peak_bytes, alone.peak_bytes);
+    EXPECT_EQ(recorded.copies_on_write, alone.copies_on_write);
+    EXPECT_EQ(recorded.live_storages, alone.live_storages);
+    if (!shapes_only) EXPECT_EQ(recorded.data_hash, alone.data_hash);
+  }
+}
+
+// A world of shapes only gives the traces of the world with data.
+TEST(RecordRun, NeedsNoData) {
+  std::vector<std::string> texts;
+  for (bool shapes_only : {false, true}) {
+    World world({.ranks = 2, .shapes_only = shapes_only});
+    texts.push_back(to_json(record_run(world, communicate).job.find(1)->trace));
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+}
+
+TEST(RecordRun, NamesDevicesWhereThereAreAny) {
+  World world({.ranks = 2, .device = DeviceModel()});
+  Recording recording = record_run(world, communicate);
+  ASSERT_TRUE(recording.outcome.ok()) << report(recording.outcome);
+  const ExecutionTrace& trace = recording.job.find(1)->trace;
+  EXPECT_EQ(trace.text(trace.tensors.front().device), "cuda:1");
+}
+
 TEST(RecordRun, HasAllThatRanksCommunicate) {
   World world({.ranks = 2});
   Recording recording = record_run(world, communicate);

@@ -63,11 +63,18 @@ std::string kinds_text(const ReportedTimes& times) {
 std::string collectives_text(const ReportedTimes& times) {
   TextTable table({"collective", "bytes", "first came", "last came", "moving (us)",
                    "waiting of all (us)", "last rank"});
-  for (std::size_t i = 0; i < std::min(times.skew.collectives.size(), rows_max); ++i) {
-    const CollectiveSkew& skew = times.skew.collectives[i];
+  std::vector<std::pair<double, const CollectiveSkew*>> by_begin;
+  for (const CollectiveSkew& skew : times.skew.collectives) {
+    const PartSkew& part = skew.parts.front();
+    by_begin.emplace_back(span_of(times.timeline, part.part).begin_us - part.start_us, &skew);
+  }
+  std::stable_sort(by_begin.begin(), by_begin.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  by_begin.resize(std::min(by_begin.size(), rows_max));
+  for (const auto& [begin, collective] : by_begin) {
+    const CollectiveSkew& skew = *collective;
     const CommPart& part = skew.parts.front().part;
     const TimelineComm& comm = comm_of(times.timeline, part);
-    double begin = span_of(times.timeline, part).begin_us - skew.parts.front().start_us;
     double waiting = 0;
     for (const PartSkew& each : skew.parts) waiting += each.wait_us;
     table.add({comm.name.empty() ? std::string(kernel_name(times.timeline, part)) : comm.name,

@@ -1,7 +1,6 @@
 #include "replay/run/rank_replay.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <numeric>
 
 #include "collectives/point_to_point.h"
@@ -101,7 +100,8 @@ void RankReplay::run_step(std::uint32_t step) {
 // An operator computes nothing: what it would have written is there when it is sent.
 void RankReplay::compute(const ProgramStep& step) {
   Clock* clock = Clock::active();
-  double us = clock ? operator_us(step, clock->model()) : 0;
+  if (!clock) return;
+  double us = operator_us(step, clock->model());
   if (us > 0) clock->launch({.name = "operator", .site = site_of(step), .cost_us = us});
 }
 
@@ -129,7 +129,7 @@ const ProcessGroup& RankReplay::group_of(const ProgramStep& step) {
   std::optional<ProcessGroup>& group = groups_[step.group];
   if (!group) {
     const JobGroup& of = program_.groups[step.group];
-    group = ProcessGroup::of(RankList::of(of.members), fmt::format("group {}", of.number));
+    group = ProcessGroup::of(RankList::of(of.members), std::to_string(of.number));
   }
   return *group;
 }

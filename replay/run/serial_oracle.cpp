@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 
 namespace simmesh::replay {
@@ -14,16 +15,51 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// What a member sends: the bytes of each input, which have one dtype.
+// What a member sends: the bytes of each input.
 struct SentBytes {
-  DType dtype = DType::uint8;
+  gsl::span<const ProgramTensor> tensors;
   std::vector<Bytes> inputs;
+
+  DType dtype(std::size_t input) const { return tensors[input].dtype; }
 };
 
 Bytes bytes_of(const Tensor& tensor) { return {tensor.data(), tensor.data() + tensor.bytes()}; }
 
 void append(Bytes& to, gsl::span<const std::byte> from) {
   to.insert(to.end(), from.begin(), from.end());
+}
+
+// Whether any two tensors of a step share bytes.
+bool any_overlap(gsl::span<const ProgramTensor> tensors) {
+  std::vector<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> places;
+  for (const ProgramTensor& tensor : tensors)
+    places.push_back(
+        {tensor.storage, tensor.begin_bytes,
+         tensor.begin_bytes + tensor.elements * std::int64_t(bytes_per_element(tensor.dtype))});
+  std::sort(places.begin(), places.end());
+  for (std::size_t i = 1; i < places.size(); ++i)
+    if (std::get<0>(places[i]) == std::get<0>(places[i - 1]) &&
+        std::get<1>(places[i]) < std::get<2>(places[i - 1]))
+      return true;
+  return false;
+}
+
+// What tensors hold after each has been given its bytes, one after another: where they share
+// memory, the last one's.
+std::vector<Bytes> as_held(gsl::span<const ProgramTensor> tensors, std::vector<Bytes> given) {
+  if (!any_overlap(tensors)) return given;
+  std::map<std::uint32_t, Bytes> memory;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    Bytes& storage = memory[tensors[i].storage];
+    std::size_t begin = std::size_t(tensors[i].begin_bytes);
+    storage.resize(std::max(storage.size(), begin + given[i].size()));
+    std::copy(given[i].begin(), given[i].end(), storage.begin() + std::ptrdiff_t(begin));
+  }
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    auto begin = memory[tensors[i].storage].begin() + std::ptrdiff_t(tensors[i].begin_bytes);
+    std::copy(begin, begin + std::ptrdiff_t(given[i].size()), given[i].begin());
+  }
+  return given;
 }
 
 template <class T>
@@ -55,14 +91,23 @@ T sum_of(const std::vector<T>& terms, bool is_exact) {
   }
 }
 
+// What the inputs of a step hold when it sends them.
+std::vector<Bytes> sent_by(const RankProgram& rank, std::uint32_t step, const Payload& payload) {
+  auto inputs = rank.tensors_in(rank.steps[step].inputs);
+  std::vector<Bytes> sent;
+  for (std::uint32_t i = 0; i < inputs.size(); ++i)
+    sent.push_back(bytes_of(payload_of(rank, step, i, payload)));
+  return as_held(inputs, std::move(sent));
+}
+
 // The sum of one input over the members; nullopt where sizes or dtypes differ.
 std::optional<Bytes> summed(const std::vector<SentBytes>& sent, std::size_t input, bool is_exact) {
   for (const SentBytes& member : sent)
-    if (member.inputs.size() <= input || member.dtype != sent[0].dtype ||
+    if (member.inputs.size() <= input || member.dtype(input) != sent[0].dtype(input) ||
         member.inputs[input].size() != sent[0].inputs[input].size())
       return std::nullopt;
   Bytes sum(sent[0].inputs[input].size());
-  visit_dtype(sent[0].dtype, [&]<class T>(T) {
+  visit_dtype(sent[0].dtype(input), [&]<class T>(T) {
     std::vector<T> terms(sent.size());
     for (std::size_t i = 0; i < sum.size() / sizeof(T); ++i) {
       for (std::size_t member = 0; member < sent.size(); ++member)
@@ -79,8 +124,11 @@ class MeetingOracle {
  public:
   MeetingOracle(const ReplayProgram& program, const Meeting& meeting, const OracleOptions& options)
       : program_(program), meeting_(meeting), is_exact_(options.arithmetic.is_exact()) {
-    for (std::size_t member = 0; member < meeting.steps.size(); ++member)
-      sent_.push_back(sent_by(member, options));
+    for (std::size_t member = 0; member < meeting.steps.size(); ++member) {
+      sent_.push_back(
+          {.tensors = rank_of(member).tensors_in(step_of(member).inputs),
+           .inputs = sent_by(rank_of(member), *meeting.steps[member], options.payload)});
+    }
   }
 
   std::optional<Bytes> received_by(std::size_t member) const;
@@ -93,7 +141,6 @@ class MeetingOracle {
   }
 
  private:
-  SentBytes sent_by(std::size_t member, const OracleOptions& options) const;
   std::optional<Bytes> reduced(bool is_list, std::size_t member) const;
   std::optional<Bytes> scattered(std::size_t member) const;
   std::optional<Bytes> gathered() const;
@@ -106,16 +153,6 @@ class MeetingOracle {
   bool is_exact_;
   std::vector<SentBytes> sent_;
 };
-
-SentBytes MeetingOracle::sent_by(std::size_t member, const OracleOptions& options) const {
-  SentBytes sent;
-  const RankProgram& rank = rank_of(member);
-  auto inputs = rank.tensors_in(step_of(member).inputs);
-  if (!inputs.empty()) sent.dtype = inputs[0].dtype;
-  for (std::uint32_t i = 0; i < inputs.size(); ++i)
-    sent.inputs.push_back(bytes_of(payload_of(rank, *meeting_.steps[member], i, options.payload)));
-  return sent;
-}
 
 std::optional<Bytes> MeetingOracle::all_sums() const {
   Bytes all;
@@ -154,7 +191,7 @@ std::optional<Bytes> MeetingOracle::scattered(std::size_t member) const {
   const std::vector<Bytes>& pieces = sent_.at(root()).inputs;
   if (pieces.size() == sent_.size()) return pieces[member];
   if (pieces.size() != 1) return std::nullopt;
-  std::size_t item = bytes_per_element(sent_[root()].dtype);
+  std::size_t item = bytes_per_element(sent_[root()].dtype(0));
   std::size_t length = pieces[0].size() / item / sent_.size() * item;
   Bytes mine;
   append(mine, gsl::span(pieces[0]).subspan(member * length, length));
@@ -172,7 +209,7 @@ std::optional<Bytes> MeetingOracle::exchanged(std::size_t member) const {
     }
     auto splits = rank_of(from).numbers_in(step.in_split);
     if (splits.size() != sent_.size() || sent_[from].inputs.size() != 1) return std::nullopt;
-    std::int64_t item = std::int64_t(bytes_per_element(sent_[from].dtype));
+    std::int64_t item = std::int64_t(bytes_per_element(sent_[from].dtype(0)));
     std::int64_t begin =
         std::accumulate(splits.begin(), splits.begin() + std::ptrdiff_t(member), std::int64_t(0));
     if (begin < 0 || splits[member] < 0 ||
@@ -186,6 +223,8 @@ std::optional<Bytes> MeetingOracle::exchanged(std::size_t member) const {
 
 std::optional<Bytes> MeetingOracle::received_by(std::size_t member) const {
   const ProgramStep& step = step_of(member);
+  auto sends = [](const SentBytes& sent) { return !sent.inputs.empty(); };
+  if (std::none_of(sent_.begin(), sent_.end(), sends)) return std::nullopt;
   bool is_rooted = step.comm == CommKind::broadcast || step.comm == CommKind::reduce ||
                    step.comm == CommKind::gather || step.comm == CommKind::scatter;
   if (is_rooted && (step.root < 0 || root() >= sent_.size())) return std::nullopt;
@@ -213,26 +252,28 @@ std::optional<Bytes> MeetingOracle::received_by(std::size_t member) const {
   }
 }
 
-// Cuts what a rank gets into the outputs of its step; nullopt where it doesn't fill them. An output
-// that is the same memory as a later one holds what that one got.
+// Cuts what a rank gets into the outputs of its step; nullopt where it doesn't fill them.
 std::optional<CommOutput> cut_into_outputs(const RankProgram& rank, std::uint32_t step,
                                            const Bytes& received, bool keeps_bytes) {
   auto outputs = rank.tensors_in(rank.steps[step].outputs);
-  std::vector<Tensor> parts;
+  std::vector<Bytes> parts;
   std::size_t begin = 0;
   for (const ProgramTensor& output : outputs) {
-    Tensor part = empty({output.elements}, output.dtype);
-    if (begin + part.bytes() > received.size()) return std::nullopt;
-    if (part.bytes() > 0) std::memcpy(part.mutable_data(), received.data() + begin, part.bytes());
-    begin += part.bytes();
-    for (std::size_t earlier = 0; earlier < parts.size(); ++earlier)
-      if (outputs[earlier] == output) parts[earlier] = part;
-    parts.push_back(part);
+    std::size_t length = std::size_t(output.elements) * bytes_per_element(output.dtype);
+    if (begin + length > received.size()) return std::nullopt;
+    auto part = gsl::span(received).subspan(begin, length);
+    parts.emplace_back(part.begin(), part.end());
+    begin += length;
   }
   if (begin != received.size() || outputs.empty()) return std::nullopt;
-  CommOutput output{.step = step, .hash = hash_outputs(parts)};
-  if (keeps_bytes)
-    for (const Tensor& part : parts) output.bytes.push_back(bytes_of(part));
+  parts = as_held(outputs, std::move(parts));
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    tensors.push_back(empty({outputs[i].elements}, outputs[i].dtype));
+    if (!parts[i].empty()) std::memcpy(tensors[i].mutable_data(), parts[i].data(), parts[i].size());
+  }
+  CommOutput output{.step = step, .hash = hash_outputs(tensors)};
+  if (keeps_bytes) output.bytes = std::move(parts);
   return output;
 }
 
@@ -274,8 +315,8 @@ std::vector<std::vector<CommOutput>> serial_oracle(const ReplayProgram& program,
     if (program.ranks[message.receiver.rank].steps[message.receiver.step].takes_any_source)
       continue;
     Bytes sent;
-    for (std::uint32_t i = 0; i < from.steps[message.sender.step].inputs.size(); ++i)
-      append(sent, bytes_of(payload_of(from, message.sender.step, i, options.payload)));
+    for (const Bytes& input : sent_by(from, message.sender.step, options.payload))
+      append(sent, input);
     add(message.receiver.rank, message.receiver.step, sent);
   }
   for (auto& rank : answers)

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/engine/random_stream.h"
 #include "replay/run/replay_job.h"
+#include "replay/run/simulate.h"
 #include "tests/replay/run/all_kinds_job.h"
 #include "tests/replay/run/every_replay.h"
 #include "tests/replay/run/hand_job.h"
@@ -118,8 +120,10 @@ TEST(RankReplay, SomeRanksSendOrGetNothing) {
       std::int64_t in = rank == 2 ? 0 : 4, out = rank == 1 ? 8 : 0;
       std::vector<samples::HandTensor> inputs = {{.storage = 1, .elements = in}};
       std::vector<samples::HandTensor> outputs = {{.storage = 2, .elements = out}};
-      if (form == 2 && in == 0) inputs.clear();
-      if (form == 2 && out == 0) outputs.clear();
+      if (form == 2 && in == 0)
+        inputs.clear();
+      else if (form == 2 && out == 0)
+        outputs.clear();
       job.comm(rank, {.name = "all_to_allv",
                       .inputs = inputs,
                       .outputs = outputs,
@@ -139,8 +143,9 @@ TEST(RankReplay, UndefinedPiecesOfAListAreEmpty) {
   for (std::int64_t rank = 0; rank < 2; ++rank) {
     std::vector<samples::HandTensor> inputs, outputs;
     for (std::int64_t peer = 0; peer < 2; ++peer) {
-      inputs.push_back({.storage = 1 + peer, .elements = 3 * peer});
-      outputs.push_back({.storage = 3 + peer, .elements = 3 * rank});
+      std::int64_t elements = 3 * ((rank + peer) % 2);
+      inputs.push_back({.storage = 1 + peer, .elements = elements});
+      outputs.push_back({.storage = 3 + peer, .elements = elements});
     }
     job.comm(rank, {.name = "all_to_all", .inputs = inputs, .outputs = outputs});
     for (TraceTensor& tensor : job.job().ranks[std::size_t(rank)].trace.tensors)
@@ -237,6 +242,78 @@ TEST(RankReplay, RefusesOutputsAndListsThatDontFit) {
               ::testing::HasSubstr("split"));
   EXPECT_THAT(failure_of({.name = "_reduce_scatter_base", .inputs = {three}, .outputs = {four}}),
               ::testing::HasSubstr("must be a multiple of group_size"));
+}
+
+// Random communications with random sizes, splits, roots and requests.
+samples::HandJob nonsense_job(RandomStream& random) {
+  const char* names[] = {"allreduce",
+                         "allreduce_coalesced",
+                         "broadcast",
+                         "reduce",
+                         "all_gather",
+                         "_allgather_base",
+                         "reduce_scatter",
+                         "_reduce_scatter_base",
+                         "gather",
+                         "scatter",
+                         "all_to_all",
+                         "all_to_allv",
+                         "send",
+                         "recv",
+                         "recvAnySource",
+                         "barrier",
+                         "wait"};
+  auto below = [&](std::uint64_t end) { return std::int64_t(random.next() % end); };
+  samples::HandJob job(3, {{0, 1, 2}});
+  auto tensors = [&] {
+    std::vector<samples::HandTensor> made;
+    for (std::int64_t count = below(2) == 0 ? 1 : below(4); count > 0; --count)
+      made.push_back({.storage = 1 + below(4),
+                      .elements = below(5),
+                      .type = below(3) == 0 ? "long int" : "float",
+                      .item_bytes = 4 << below(2),
+                      .offset = below(3)});
+    return made;
+  };
+  for (std::int64_t i = 1 + below(3); i > 0; --i) {
+    samples::HandComm comm{.name = names[below(std::size(names))],
+                           .request = below(3),
+                           .inputs = tensors(),
+                           .outputs = tensors(),
+                           .rank = below(5) - 1,
+                           .group = std::uint32_t(below(2))};
+    for (auto* split : {&comm.in_split, &comm.out_split})
+      for (std::int64_t count = below(3) == 0 ? below(5) : 0; count > 0; --count)
+        split->push_back(below(4) - 1);
+    if (below(2) == 0) comm.is_asynchronous = below(2) == 0;
+    bool is_wait = comm.name == "wait";
+    if (is_wait) comm.inputs = comm.outputs = {};
+    for (std::int64_t rank = 0; rank < 3; ++rank)
+      if (below(40) > 0) job.comm(rank, comm);
+  }
+  return job;
+}
+
+// Would fail if any nonsense ended otherwise than with success or a report; or if what went through
+// put out anything but what the oracle says.
+TEST(RankReplay, NonsenseEndsWithAReport) {
+  RandomStream random(7, 0);
+  std::size_t succeeded = 0, failed = 0;
+  for (int i = 0; i < 3000; ++i) {
+    ReplayProgram program = nonsense_job(random).program();
+    JobMeetings meetings = meetings_of(program);
+    simulate(program, meetings, modelled_costs(program, meetings));
+    auto expected = serial_oracle(program, meetings);
+    JobReplay replay = replay_job(program);
+    if (!replay.outcome.ok()) {
+      ++failed;
+      continue;
+    }
+    ++succeeded;
+    EXPECT_EQ(differences(program, expected, replay.outputs), std::vector<std::string>()) << i;
+  }
+  EXPECT_GT(succeeded, 50u);
+  EXPECT_GT(failed, 500u);
 }
 
 }  // namespace

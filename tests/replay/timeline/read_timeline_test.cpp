@@ -13,7 +13,7 @@
 #include "replay/read/bad_trace.h"
 #include "replay/read/unpack.h"
 #include "tests/replay/packed.h"
-#include "tests/replay/temporary_folder.h"
+#include "tests/temporary_folder.h"
 #include "tests/replay/timeline/kineto_text.h"
 
 namespace simmesh::replay {
@@ -104,7 +104,7 @@ TEST(ReplayReadTimeline, RefusesWhatIsNoJob) {
   TemporaryFolder folder;
   EXPECT_THAT(timelines_refusal({folder.path()}),
               HasSubstr("expected timelines with 'traceEvents'"));
-  EXPECT_THAT(timelines_refusal({folder.path() + "/none.json"}), HasSubstr("none.json"));
+  EXPECT_THAT(timelines_refusal({folder.path().string() + "/none.json"}), HasSubstr("none.json"));
   std::string a = folder.write("a.json", of_rank(1, {})),
               b = folder.write("b.json", of_rank(1, {}));
   EXPECT_THAT(timelines_refusal({a, b}),

@@ -111,6 +111,36 @@ TEST(RunCommand, WritesATrace) {
 }
 
 // If this fails, the picture isn't written, or shows another model.
+// What is recorded of a gate is a job that `simmesh replay` finds nothing wrong with.
+TEST(RunCommand, RecordsWhatReplays) {
+  TemporaryFolder folder;
+  std::string file = folder.write("g.toml", checked);
+  std::string traces = (folder.path() / "traces").string();
+  std::string graphs = (folder.path() / "graphs").string();
+  auto run = run_program("run " + file + " --execution-trace " + traces + " --chakra " + graphs);
+  EXPECT_EQ(run.status, 0) << run.output;
+  EXPECT_EQ(run.output, run_program("run " + file).output);
+  for (const char* rank : {"0", "1", "2", "3"}) {
+    EXPECT_FALSE(folder.read(std::string("traces/rank-") + rank + ".json.gz").empty());
+    EXPECT_FALSE(folder.read(std::string("graphs/rank-") + rank + ".et").empty());
+  }
+  auto replay = run_program("replay " + traces);
+  EXPECT_EQ(replay.status, 0) << replay.output;
+  EXPECT_NE(replay.last_line().find(" passed, 0 failed"), std::string::npos) << replay.output;
+}
+
+TEST(RunCommand, RefusesWhatItCanNotRecord) {
+  TemporaryFolder folder;
+  std::string file = folder.write("g.toml", checked);
+  std::string traces = (folder.path() / "traces").string();
+  expect_refused("run " + file + " " + file + " --execution-trace " + traces,
+                 "expected one gate to record, got 2");
+  expect_refused("run " + gates + "/shapes_only.toml --chakra " + traces,
+                 "expected a gate of which every rank runs");
+  expect_refused("run " + file + " --execution-trace " + file, "expected a folder");
+  EXPECT_FALSE(std::filesystem::exists(traces));
+}
+
 TEST(RunCommand, DrawsTheScheduleOfStage3) {
   TemporaryFolder folder;
   std::string picture = (folder.path() / "schedule.svg").string();

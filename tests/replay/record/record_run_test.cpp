@@ -4,8 +4,10 @@
 
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
+#include "core/ops/elementwise/activations.h"
 #include "replay/trace/replay_list.h"
 #include "replay/write/write_execution_trace.h"
+#include "sharding/dtensor.h"
 #include "tests/expect_error.h"
 
 namespace simmesh::replay {
@@ -70,6 +72,40 @@ TEST(RecordRun, GivesEqualBytesUnderEverySchedule) {
   }
 }
 
+// Who records sees the run that he would have had without.
+TEST(RecordRun, ChangesNoFigureOfTheRun) {
+  for (bool shapes_only : {false, true}) {
+    World world({.ranks = 4, .schedule = Schedule::parse("seeded:5"), .shapes_only = shapes_only});
+    Outcome alone = world.run(communicate);
+    Outcome recorded = record_run(world, communicate).outcome;
+    ASSERT_TRUE(recorded.ok()) << report(recorded);
+    EXPECT_EQ(recorded.schedule_hash, alone.schedule_hash);
+    EXPECT_EQ(recorded.steps, alone.steps);
+    EXPECT_EQ(recorded.peak_bytes, alone.peak_bytes);
+    EXPECT_EQ(recorded.copies_on_write, alone.copies_on_write);
+    EXPECT_EQ(recorded.live_storages, alone.live_storages);
+    EXPECT_TRUE(shapes_only || recorded.data_hash == alone.data_hash);
+  }
+}
+
+// A world of shapes only gives the traces of the world with data.
+TEST(RecordRun, NeedsNoData) {
+  std::vector<std::string> texts;
+  for (bool shapes_only : {false, true}) {
+    World world({.ranks = 2, .shapes_only = shapes_only});
+    texts.push_back(to_json(record_run(world, communicate).job.find(1)->trace));
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+}
+
+TEST(RecordRun, NamesDevicesWhereThereAreAny) {
+  World world({.ranks = 2, .device = DeviceModel()});
+  Recording recording = record_run(world, communicate);
+  ASSERT_TRUE(recording.outcome.ok()) << report(recording.outcome);
+  const ExecutionTrace& trace = recording.job.find(1)->trace;
+  EXPECT_EQ(trace.text(trace.tensors.front().device), "cuda:1");
+}
+
 TEST(RecordRun, HasAllThatRanksCommunicate) {
   World world({.ranks = 2});
   Recording recording = record_run(world, communicate);
@@ -114,6 +150,24 @@ TEST(RecordRun, KeepsWhatAFailedRunDid) {
   ASSERT_EQ(recording.job.ranks.size(), 2);
   for (const RankTrace& rank : recording.job.ranks)
     EXPECT_EQ(names_of(rank.trace), std::vector<std::string>{"barrier"});
+}
+
+// A rank that is unwound within an op leaves the op without results, below its parent.
+TEST(RecordRun, KeepsAnOpThatNeverEnded) {
+  World world({.ranks = 2});
+  Recording recording = record_run(world, [](Rank& rank) {
+    DeviceMesh mesh = init_device_mesh({2}, {"tp"});
+    Tensor one = full({2, 2}, DType::float32, 1);
+    DTensor sum = from_local(one, mesh, {Partial(ReduceOp::sum)}, {.check_shapes = false});
+    if (rank.id() == 1) raise(ErrorKind::value_error, "test", "expected to fail");
+    relu(sum);
+  });
+  EXPECT_FALSE(recording.outcome.ok());
+  const ExecutionTrace& trace = recording.job.find(0)->trace;
+  const TraceNode& last = trace.nodes.back();
+  EXPECT_EQ(trace.text(last.name), "aten::relu");
+  EXPECT_EQ(last.outputs.size(), 0);
+  EXPECT_TRUE(trace.comms.empty());
 }
 
 TEST(RecordRun, RefusesAFoldedWorld) {

@@ -12,6 +12,7 @@
 #include "replay/read/trace_form.h"
 #include "replay/read/unpack.h"
 #include "replay/report/report_html.h"
+#include "replay/report/report_job.h"
 #include "replay/report/report_json.h"
 #include "replay/report/report_text.h"
 #include "replay/timeline/read_timeline.h"

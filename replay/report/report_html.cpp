@@ -26,7 +26,8 @@ svg text { font: 10px system-ui, sans-serif; fill: #52606d; } svg .tick { text-a
 svg .axis { stroke: #dde3e9; } .waiting { fill: #f0a63c; background: #f0a63c; }
 .moving { fill: #2f6fde; background: #2f6fde; } .compute { fill: #4aa972; background: #4aa972; }
 .copy { fill: #9b8ac4; background: #9b8ac4; } polyline { fill: none; stroke-width: 1.5; }
-.lazy { stroke: #2f6fde; } .pre { stroke: #f0a63c; } .maps { display: flex; flex-wrap: wrap; gap: 2em; }
+.lazy { stroke: #2f6fde; } .pre { stroke: #f0a63c; }
+.maps { display: flex; flex-wrap: wrap; gap: 2em; }
 )";
 
 std::string key(std::string_view name, std::string_view words) {

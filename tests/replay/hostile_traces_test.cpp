@@ -10,7 +10,7 @@
 #include "replay/memory/memory_plan.h"
 #include "replay/read/read_execution_trace.h"
 #include "replay/read/unpack.h"
-#include "replay/report/job_report.h"
+#include "replay/report/report_job.h"
 #include "replay/trace/trace_summary.h"
 #include "tests/checkpoint/allocated_bytes.h"
 #include "tests/checkpoint/hostile_bytes.h"

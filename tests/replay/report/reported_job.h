@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/report/job_report.h"
+#include "replay/report/report_job.h"
 #include "replay/timeline/read_timeline.h"
 
 namespace simmesh::replay::samples {

@@ -13,8 +13,8 @@
 #include "replay/read/bad_trace.h"
 #include "replay/read/unpack.h"
 #include "tests/replay/packed.h"
-#include "tests/temporary_folder.h"
 #include "tests/replay/timeline/kineto_text.h"
+#include "tests/temporary_folder.h"
 
 namespace simmesh::replay {
 

@@ -75,7 +75,11 @@ std::vector<Box> contiguous_blocks(const Box& box, std::int64_t elements_max) {
 }
 
 void copy_box(const BoxCopy& copy, const std::byte* from, std::byte* to) {
-  strided_copy({to, copy.to_strides}, {from, copy.from_strides}, copy.sizes, copy.element_bytes);
+  StridedCopy strided(copy.to_strides, copy.from_strides, copy.sizes, copy.element_bytes);
+  if (copy.past_caches)
+    strided.past_caches(to, from);
+  else
+    strided(to, from);
 }
 
 }  // namespace simmesh::checkpoint

@@ -52,6 +52,7 @@ struct BoxCopy {
   Shape sizes;
   std::size_t element_bytes = 1;
   Strides from_strides, to_strides;  // in elements
+  bool past_caches = false;          // see stream_copy
 };
 
 // copy_box copies elements; `from` and `to` point to the first one. Runs that are contiguous on

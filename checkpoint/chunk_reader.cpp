@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "checkpoint/dcp/dcp_checkpoint.h"
+#include "checkpoint/piece.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
 
@@ -34,6 +35,20 @@ void ChunkReader::read(MutableBytes out) {
   else if (!out.empty())
     std::memcpy(out.data(), unpacked_.data() + at_, out.size());
   at_ += std::int64_t(out.size());
+}
+
+void ChunkReader::read_all(Tensor& part) {
+  SIMMESH_CHECK(std::int64_t(part.bytes()) == bytes_ && at_ == 0, "{} bytes for {} from {} on",
+                part.bytes(), bytes_, at_);
+  if (part.is_contiguous()) return read({part.mutable_data(), part.bytes()});
+  std::vector<std::byte> bytes;
+  auto elements = std::int64_t(cached_bytes / bytes_per_element(part.dtype()));
+  for (const Box& block : contiguous_blocks(whole(part.shape()), elements)) {
+    Tensor to = part_of(part, block);
+    bytes.resize(to.bytes());
+    read(bytes);
+    unpack(bytes, to);
+  }
 }
 
 void ChunkReader::read_raw(MutableBytes out) {

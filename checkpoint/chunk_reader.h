@@ -10,6 +10,7 @@
 #include "checkpoint/catalog.h"
 #include "checkpoint/store/store.h"
 #include "core/check/bits_hash.h"
+#include "core/tensor/tensor.h"
 
 namespace simmesh::checkpoint {
 
@@ -28,6 +29,8 @@ class ChunkReader {
   // read fills `out` with the next bytes, of which there are as many. Raises a ValueError that
   // names file, tensor and bytes behind the last byte of a chunk that isn't what was saved.
   void read(MutableBytes out);
+  // read_all fills a tensor of the chunk's sizes with all of its elements, through the strides.
+  void read_all(Tensor& part);
 
  private:
   void read_raw(MutableBytes out);

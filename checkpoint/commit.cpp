@@ -58,7 +58,7 @@ Commit::Commit(const Location& location)
   Store& store = *location_.store;
   lock_ = store.lock();
   remove_leftovers(store);
-  if (store.files(location_.name).empty()) return;
+  if (store.files(location_.name).empty() && !store.size(location_.name)) return;
   bool is_checkpoint = store.size(joined(location_.name, commit_file)).has_value();
   bool is_ours = store.size(joined(location_.name, manifest_file)).has_value();
   if (is_checkpoint || !is_ours)

@@ -6,10 +6,12 @@
 
 #include "checkpoint/chunk_reader.h"
 #include "checkpoint/exchange.h"
+#include "checkpoint/made_once.h"
 #include "checkpoint/piece.h"
 #include "collectives/collectives.h"
 #include "core/check/error.h"
 #include "core/memory/ledger.h"
+#include "core/tensor/stream_copy.h"
 
 namespace simmesh::checkpoint {
 
@@ -84,13 +86,124 @@ struct Batch {
   std::size_t bytes = 0;
 };
 
-// Fetch is the work of one rank. What is planned is the same on all of them.
+// FetchPlan says who reads what, for whom.
+struct FetchPlan {
+  std::vector<std::vector<WantedBox>> wanted;  // of each rank, without tensors
+  std::vector<ChunkReads> chunks;
+  std::vector<std::vector<Batch>> batches;  // of each rank
+  Fetched fetched;
+};
+
+std::size_t width_of(const StoredTensor& tensor) {
+  return std::size_t(bits_per_element(tensor.dtype) / 8);
+}
+
+std::vector<Box> blocks_of(const StoredTensor& tensor, const ChunkReads& reads) {
+  return contiguous_blocks(tensor.chunks[reads.chunk].box,
+                           std::int64_t(cached_bytes / width_of(tensor)));
+}
+
+// FetchPlanner makes the plan of all ranks from what each of them wants.
+class FetchPlanner {
+ public:
+  FetchPlanner(const Catalog& catalog, const std::vector<std::string>& texts) : catalog_(catalog) {
+    for (const std::string& text : texts) plan_.wanted.push_back(parse_wanted(text));
+  }
+
+  FetchPlan plan() {
+    find_needs();
+    assign_readers();
+    batch();
+    return std::move(plan_);
+  }
+
+ private:
+  void find_needs();
+  void assign_readers();
+  void batch();
+
+  const Catalog& catalog_;
+  FetchPlan plan_;
+};
+
+void FetchPlanner::find_needs() {
+  std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> wants_of_tensor;
+  for (std::size_t rank = 0; rank < plan_.wanted.size(); ++rank)
+    for (std::size_t want = 0; want < plan_.wanted[rank].size(); ++want)
+      wants_of_tensor[plan_.wanted[rank][want].tensor].emplace_back(rank, want);
+  for (const auto& [index, wants] : wants_of_tensor) {
+    const StoredTensor& stored = catalog_.tensors[index];
+    if (bits_per_element(stored.dtype) % 8 != 0)
+      raise(ErrorKind::value_error, "checkpoint/load", "'{}': elements of {} can't be loaded",
+            stored.name, to_string(stored.dtype));
+    for (std::size_t chunk = 0; chunk < stored.chunks.size(); ++chunk) {
+      ChunkReads reads = {index, chunk, {}, 0};
+      for (const auto& [rank, want] : wants)
+        if (auto common = intersection(stored.chunks[chunk].box, plan_.wanted[rank][want].box))
+          reads.needs.push_back({rank, want, *common});
+      if (!reads.needs.empty()) plan_.chunks.push_back(std::move(reads));
+    }
+  }
+}
+
+void FetchPlanner::assign_readers() {
+  std::vector<std::int64_t> load(plan_.wanted.size(), 0);
+  for (ChunkReads& reads : plan_.chunks) {
+    const StoredTensor& stored = catalog_.tensors[reads.tensor];
+    std::int64_t bytes = stored.chunks[reads.chunk].bytes;
+    reads.reader =
+        std::min_element(reads.needs.begin(), reads.needs.end(), [&](const auto& a, const auto& b) {
+          return std::pair(load[a.rank], a.rank) < std::pair(load[b.rank], b.rank);
+        })->rank;
+    load[reads.reader] += bytes;
+    plan_.fetched.bytes_read += bytes;
+    // Replicas need the same elements: those of different boxes are counted.
+    std::vector<Box> seen;
+    for (const Need& need : reads.needs)
+      if (std::find(seen.begin(), seen.end(), need.common) == seen.end()) {
+        seen.push_back(need.common);
+        plan_.fetched.bytes_needed += need.common.element_count() * std::int64_t(width_of(stored));
+      }
+  }
+}
+
+// Chunks that ranks exchange, in the batches in which their readers read them.
+void FetchPlanner::batch() {
+  plan_.batches.resize(plan_.wanted.size());
+  for (const ChunkReads& reads : plan_.chunks) {
+    if (reads.is_for_its_reader_alone()) continue;
+    const StoredTensor& stored = catalog_.tensors[reads.tensor];
+    std::vector<Batch>& batches = plan_.batches[reads.reader];
+    for (Box& box : blocks_of(stored, reads)) {
+      std::size_t bytes = std::size_t(box.element_count()) * width_of(stored);
+      if (batches.empty() || batches.back().bytes + bytes > cached_bytes) batches.emplace_back();
+      Batch& last = batches.back();
+      last.blocks.push_back({&reads, std::move(box), last.bytes, bytes});
+      last.bytes += bytes;
+    }
+  }
+}
+
+// All ranks have the same plan of one catalog.
+std::shared_ptr<const FetchPlan> fetch_plan(const Catalog& catalog,
+                                            const std::vector<std::string>& texts) {
+  std::string key = fmt::format("{}\n{}", fmt::ptr(&catalog), fmt::join(texts, "\n"));
+  return made_once<FetchPlan>(key, [&] { return FetchPlanner(catalog, texts).plan(); });
+}
+
+// Fetch is the work of one rank.
 class Fetch {
  public:
-  Fetch(const Store& store, const OpenCheckpoint& checkpoint, const ProcessGroup& group)
-      : store_(store), checkpoint_(checkpoint), group_(group), rank_(std::size_t(group.rank())) {}
+  Fetch(const Store& store, const OpenCheckpoint& checkpoint, const ProcessGroup& group,
+        const std::vector<WantedBox>& wanted)
+      : store_(store),
+        checkpoint_(checkpoint),
+        group_(group),
+        rank_(std::size_t(group.rank())),
+        wanted_(wanted),
+        plan_(fetch_plan(checkpoint.catalog, all_gather_text(wanted_text(wanted), group))) {}
 
-  Fetched run(const std::vector<WantedBox>& wanted);
+  Fetched run();
 
  private:
   // A part of a need that lies in a block.
@@ -104,18 +217,10 @@ class Fetch {
   const StoredChunk& chunk(const ChunkReads& reads) const {
     return tensor(reads.tensor).chunks[reads.chunk];
   }
-  std::size_t width(std::size_t index) const {
-    return std::size_t(bits_per_element(tensor(index).dtype) / 8);
-  }
+  std::size_t width(std::size_t index) const { return width_of(tensor(index)); }
   std::size_t bytes_of(const Part& part) const {
     return std::size_t(part.box.element_count()) * width(part.block.reads->tensor);
   }
-  std::vector<Box> blocks_of(const ChunkReads& reads) const {
-    return contiguous_blocks(chunk(reads).box, std::int64_t(cached_bytes / width(reads.tensor)));
-  }
-  void plan();
-  void assign_readers();
-  void batch();
   void read_alone(const ChunkReads& reads);
   void read(const Batch& batch, std::byte* to);
   template <class F>
@@ -132,104 +237,39 @@ class Fetch {
   const OpenCheckpoint& checkpoint_;
   const ProcessGroup& group_;
   std::size_t rank_;
-  std::vector<std::vector<WantedBox>> wanted_;  // of each rank; only its own have a tensor
-  std::vector<std::byte*> to_;                  // where the elements of its own begin
-  std::vector<ChunkReads> chunks_;
-  std::vector<std::vector<Batch>> batches_;  // of each rank
-  std::optional<ChunkReader> open_;          // the chunk of which a part was read
+  std::vector<WantedBox> wanted_;          // of this rank
+  std::shared_ptr<const FetchPlan> plan_;  // with the other ranks
+  std::vector<std::byte*> to_;             // where the elements of its own begin
+  std::optional<ChunkReader> open_;        // the chunk of which a part was read
   std::optional<Error> error_;
-  Fetched fetched_;
 };
 
-void Fetch::plan() {
-  std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> wants_of_tensor;
-  for (std::size_t rank = 0; rank < wanted_.size(); ++rank)
-    for (std::size_t want = 0; want < wanted_[rank].size(); ++want)
-      wants_of_tensor[wanted_[rank][want].tensor].emplace_back(rank, want);
-  for (const auto& [index, wants] : wants_of_tensor) {
-    const StoredTensor& stored = tensor(index);
-    if (bits_per_element(stored.dtype) % 8 != 0)
-      raise(ErrorKind::value_error, "checkpoint/load", "'{}': elements of {} can't be loaded",
-            stored.name, to_string(stored.dtype));
-    for (std::size_t chunk = 0; chunk < stored.chunks.size(); ++chunk) {
-      ChunkReads reads = {index, chunk, {}, 0};
-      for (const auto& [rank, want] : wants)
-        if (auto common = intersection(stored.chunks[chunk].box, wanted_[rank][want].box))
-          reads.needs.push_back({rank, want, *common});
-      if (!reads.needs.empty()) chunks_.push_back(std::move(reads));
-    }
-  }
-  assign_readers();
-}
-
-void Fetch::assign_readers() {
-  std::vector<std::int64_t> load(wanted_.size(), 0);
-  for (ChunkReads& reads : chunks_) {
-    std::int64_t bytes = tensor(reads.tensor).chunks[reads.chunk].bytes;
-    reads.reader =
-        std::min_element(reads.needs.begin(), reads.needs.end(), [&](const auto& a, const auto& b) {
-          return std::pair(load[a.rank], a.rank) < std::pair(load[b.rank], b.rank);
-        })->rank;
-    load[reads.reader] += bytes;
-    fetched_.bytes_read += bytes;
-    // Replicas need the same elements: those of different boxes are counted.
-    std::vector<Box> seen;
-    for (const Need& need : reads.needs)
-      if (std::find(seen.begin(), seen.end(), need.common) == seen.end()) {
-        seen.push_back(need.common);
-        fetched_.bytes_needed += need.common.element_count() * std::int64_t(width(reads.tensor));
-      }
-  }
-}
-
-// Chunks that ranks exchange, in the batches in which their readers read them.
-void Fetch::batch() {
-  batches_.resize(wanted_.size());
-  for (const ChunkReads& reads : chunks_) {
-    if (reads.is_for_its_reader_alone()) continue;
-    std::vector<Batch>& batches = batches_[reads.reader];
-    for (Box& box : blocks_of(reads)) {
-      std::size_t bytes = std::size_t(box.element_count()) * width(reads.tensor);
-      if (batches.empty() || batches.back().bytes + bytes > cached_bytes) batches.emplace_back();
-      Batch& last = batches.back();
-      last.blocks.push_back({&reads, std::move(box), last.bytes, bytes});
-      last.bytes += bytes;
-    }
-  }
-}
-
-Fetched Fetch::run(const std::vector<WantedBox>& wanted) {
-  for (const std::string& text : all_gather_text(wanted_text(wanted), group_))
-    wanted_.push_back(parse_wanted(text));
-  wanted_[rank_] = wanted;
-  plan();
-  batch();
+Fetched Fetch::run() {
   together(group_, [&] {
-    for (WantedBox& want : wanted_[rank_]) to_.push_back(want.to.mutable_data());
-    for (const ChunkReads& reads : chunks_)
+    for (WantedBox& want : wanted_) to_.push_back(want.to.mutable_data());
+    for (const ChunkReads& reads : plan_->chunks)
       if (reads.reader == rank_ && reads.is_for_its_reader_alone()) read_alone(reads);
   });
   std::size_t rounds = 0;
-  for (const std::vector<Batch>& batches : batches_) rounds = std::max(rounds, batches.size());
+  for (const std::vector<Batch>& batches : plan_->batches)
+    rounds = std::max(rounds, batches.size());
   for (std::size_t round = 0; round < rounds; ++round) exchange(round);
   together(group_, [&] {
     if (error_) throw *error_;
   });
-  return fetched_;
+  return plan_->fetched;
 }
 
 void Fetch::read_alone(const ChunkReads& reads) {
   ChunkReader reader(store_, checkpoint_.folder, tensor(reads.tensor), chunk(reads));
   const Need& need = reads.needs.front();
-  const WantedBox& want = wanted_[rank_][need.want];
-  Box inner = relative_to(need.common, want.box);
-  if (reads.needs.size() == 1 && need.common == chunk(reads).box &&
-      part_of(want.to, inner).is_contiguous()) {
-    std::size_t begin = std::size_t(element_offset(inner.offsets, want.to.strides()));
-    return reader.read({to_[need.want] + begin * width(reads.tensor), std::size_t(reader.bytes())});
+  const WantedBox& want = wanted_[need.want];
+  if (reads.needs.size() == 1 && need.common == chunk(reads).box) {
+    Tensor part = part_of(want.to, relative_to(need.common, want.box));
+    return reader.read_all(part);
   }
   std::vector<std::byte> bytes;
-  for (Box& box : blocks_of(reads)) {
+  for (Box& box : blocks_of(tensor(reads.tensor), reads)) {
     std::size_t count = std::size_t(box.element_count()) * width(reads.tensor);
     bytes.resize(std::max(bytes.size(), count));
     reader.read({bytes.data(), count});
@@ -259,11 +299,12 @@ const std::byte* Fetch::in_block(const Part& part, const std::byte* batch,
 
 // Copies a part to where this rank wants it; elements lie at the strides.
 void Fetch::place(const Part& part, const std::byte* from, const Strides& from_strides) {
-  const WantedBox& want = wanted_[rank_][part.need.want];
+  const WantedBox& want = wanted_[part.need.want];
   const Strides& strides = want.to.strides();
   std::int64_t offset = element_offset(relative_to(part.box, want.box).offsets, strides);
-  copy_box(copy_of(part, from_strides, strides), from,
-           to_[part.need.want] + std::size_t(offset) * width(part.block.reads->tensor));
+  BoxCopy copy = copy_of(part, from_strides, strides);
+  copy.past_caches = std::size_t(plan_->fetched.bytes_needed) >= past_cache_bytes_min;
+  copy_box(copy, from, to_[part.need.want] + std::size_t(offset) * width(part.block.reads->tensor));
 }
 
 void Fetch::read(const Batch& batch, std::byte* to) {
@@ -302,8 +343,8 @@ Tensor Fetch::for_rank(std::size_t rank, const Batch& batch, const Tensor& bytes
 // sends nothing from then on.
 void Fetch::exchange(std::size_t round) {
   Ledger::Uncharged host;
-  std::vector<Tensor> to_ranks(wanted_.size(), empty({0}, DType::uint8));
-  const std::vector<Batch>& own = batches_[rank_];
+  std::vector<Tensor> to_ranks(plan_->wanted.size(), empty({0}, DType::uint8));
+  const std::vector<Batch>& own = plan_->batches[rank_];
   if (!error_ && round < own.size()) {
     const Batch& batch = own[round];
     Tensor bytes = empty({std::int64_t(batch.bytes)}, DType::uint8);
@@ -323,7 +364,7 @@ void Fetch::exchange(std::size_t round) {
   for (std::size_t rank = 0; rank < from_ranks.size(); ++rank) {
     if (rank == rank_ || from_ranks[rank].bytes() == 0) continue;
     const std::byte* from = from_ranks[rank].data();
-    for_each_part(batches_[rank][round], rank_, [&](const Part& part) {
+    for_each_part(plan_->batches[rank][round], rank_, [&](const Part& part) {
       place(part, from, contiguous_strides(part.box.sizes));
       from += bytes_of(part);
     });
@@ -334,7 +375,7 @@ void Fetch::exchange(std::size_t round) {
 
 Fetched fetch(const Store& store, const OpenCheckpoint& checkpoint,
               const std::vector<WantedBox>& wanted, const ProcessGroup& group) {
-  return Fetch(store, checkpoint, group).run(wanted);
+  return Fetch(store, checkpoint, group, wanted).run();
 }
 
 }  // namespace simmesh::checkpoint

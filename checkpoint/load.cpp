@@ -9,6 +9,7 @@
 #include "checkpoint/exchange.h"
 #include "checkpoint/fetch.h"
 #include "checkpoint/local_load.h"
+#include "checkpoint/made_once.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/mapping/load_mapped.h"
 #include "checkpoint/mapping/mapping.h"
@@ -26,18 +27,25 @@ namespace {
 constexpr std::size_t listed_max = 20;
 
 // Rank 0 reads what the checkpoint holds, and tells the others.
-OpenCheckpoint open_together(const Location& location, const ProcessGroup& world) {
-  OpenCheckpoint opened;
-  std::string text;
+std::shared_ptr<const OpenCheckpoint> open_together(const Location& location,
+                                                    const ProcessGroup& world) {
+  std::shared_ptr<const OpenCheckpoint> opened;
+  std::string folder, catalog;
+  auto made = [&](const auto& make) {
+    return made_once<OpenCheckpoint>(catalog + '\n' + folder, make);
+  };
   together(world, [&] {
     if (world.rank() != 0) return;
-    opened = open(location);
-    text = catalog_text(opened.catalog);
+    OpenCheckpoint found = open(location);
+    folder = found.folder;
+    catalog = catalog_text(found.catalog);
+    opened = made([&] { return std::move(found); });
   });
-  text = broadcast_object(text, 0, world);
-  opened.folder = broadcast_object(opened.folder, 0, world);
+  catalog = broadcast_object(catalog, 0, world);
+  folder = broadcast_object(folder, 0, world);
   together(world, [&] {
-    if (world.rank() != 0) opened.catalog = parse_catalog(text);
+    if (world.rank() != 0)
+      opened = made([&] { return OpenCheckpoint{parse_catalog(catalog), folder}; });
   });
   return opened;
 }
@@ -70,7 +78,8 @@ class Load {
         location_(location),
         options_(options),
         world_(ProcessGroup::world()),
-        opened_(open_together(location, world_)),
+        shared_(open_together(location, world_)),
+        opened_(*shared_),
         names_(all_names(state, world_)),
         mapping_(options.mapping.empty() ? master_statements(state, names_, opened_.catalog)
                                          : options.mapping,
@@ -106,7 +115,8 @@ class Load {
   const Location& location_;
   const LoadOptions& options_;
   ProcessGroup world_;
-  OpenCheckpoint opened_;
+  std::shared_ptr<const OpenCheckpoint> shared_;  // with the other ranks
+  const OpenCheckpoint& opened_;
   std::set<std::string> names_;  // that any rank wants
   Mapping mapping_;
   std::map<std::string, std::size_t> places_;

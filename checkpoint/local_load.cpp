@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "checkpoint/chunk_reader.h"
 #include "checkpoint/exchange.h"
 #include "checkpoint/local_record.h"
-#include "checkpoint/read_tensor.h"
 #include "collectives/collectives.h"
 #include "core/memory/ledger.h"
 
@@ -55,11 +55,9 @@ std::optional<LoadReport> load_local(StateDict& state, const std::vector<LocalTe
     for (std::size_t i = 0; i < locals.size(); ++i) {
       const StoredTensor& tensor = record->catalog.tensors[i];
       for (std::size_t piece = 0; piece < tensor.chunks.size(); ++piece) {
-        std::vector<std::byte> bytes =
-            read_chunk(*location.store, location.name, tensor, tensor.chunks[piece]);
         Tensor part = locals[i].pieces[piece].part;
-        unpack(bytes, part);
-        bytes_read += std::int64_t(bytes.size());
+        ChunkReader(*location.store, location.name, tensor, tensor.chunks[piece]).read_all(part);
+        bytes_read += std::int64_t(part.bytes());
       }
     }
   });

@@ -124,34 +124,19 @@ JsonValue value_of_json(const Json& json) {
   return {};
 }
 
-Json json_of_dims(DimSpan dims) { return std::vector<std::int64_t>(dims.begin(), dims.end()); }
+void check_dim_count(std::size_t dims) {
+  if (dims > std::size_t(dims_max))
+    refuse_manifest(fmt::format("expected a list of at most {} sizes, got {}", dims_max, dims));
+}
 
 Dims dims_of(const Json& json) {
   Dims sizes;
-  if (!json.is_array() || json.size() > std::size_t(dims_max))
-    refuse_manifest(fmt::format("expected a list of at most {} sizes", dims_max));
+  if (!json.is_array()) refuse_manifest("expected a list of sizes, got " + json.dump());
+  check_dim_count(json.size());
   for (const Json& entry : json) sizes.push_back(integer_of(entry));
   if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; }))
     refuse_manifest("expected a list of sizes, got " + json.dump());
   return sizes;
-}
-
-Json json_of_tensor(const StoredTensor& tensor) {
-  Json chunks = Json::array();
-  for (const StoredChunk& chunk : tensor.chunks) {
-    chunks.push_back({{"offsets", json_of_dims(chunk.box.offsets)},
-                      {"sizes", json_of_dims(chunk.box.sizes)},
-                      {"file", chunk.file},
-                      {"begin", chunk.begin},
-                      {"bytes", chunk.bytes}});
-    if (chunk.hash) chunks.back()["hash"] = hash_text(*chunk.hash);
-    if (chunk.encoding == StoredChunk::Encoding::torch_archive)
-      chunks.back()["encoding"] = archive_encoding;
-  }
-  return {{"name", tensor.name},
-          {"dtype", to_string(tensor.dtype)},
-          {"shape", json_of_dims(tensor.shape)},
-          {"chunks", std::move(chunks)}};
 }
 
 StoredTensor tensor_of_json(const Json& json) {
@@ -190,14 +175,6 @@ void check_places(const Manifest& manifest) {
         refuse_manifest(fmt::format("the chunk {} of '{}' doesn't lie within its file",
                                     to_string(chunk.box), tensor.name));
     }
-}
-
-Json json_of_catalog(const Catalog& catalog) {
-  Json tensors = Json::array(), objects = Json::array();
-  for (const StoredTensor& tensor : catalog.tensors) tensors.push_back(json_of_tensor(tensor));
-  for (const StoredObject& object : catalog.objects)
-    objects.push_back({{"name", object.name}, {"value", json_of_value(object.value)}});
-  return {{"tensors", std::move(tensors)}, {"objects", std::move(objects)}};
 }
 
 Catalog catalog_of_json(const Json& json, std::string format) {
@@ -240,6 +217,52 @@ std::string dumped(const Json& json) {
   }
 }
 
+// There may be many tensors, so their text is written without a tree of values.
+void add_dims(std::string& text, DimSpan dims) {
+  check_dim_count(dims.size());
+  fmt::format_to(std::back_inserter(text), "[{}]", fmt::join(dims, ","));
+}
+
+void add_chunk(std::string& text, const StoredChunk& chunk) {
+  text += "{\"offsets\":";
+  add_dims(text, chunk.box.offsets);
+  text += ",\"sizes\":";
+  add_dims(text, chunk.box.sizes);
+  fmt::format_to(std::back_inserter(text), ",\"file\":{},\"begin\":{},\"bytes\":{}",
+                 dumped(chunk.file), chunk.begin, chunk.bytes);
+  if (chunk.hash) text += ",\"hash\":\"" + hash_text(*chunk.hash) + "\"";
+  if (chunk.encoding == StoredChunk::Encoding::torch_archive)
+    fmt::format_to(std::back_inserter(text), ",\"encoding\":\"{}\"", archive_encoding);
+  text += "}";
+}
+
+void add_tensor(std::string& text, const StoredTensor& tensor) {
+  fmt::format_to(std::back_inserter(text),
+                 "{{\"name\":{},\"dtype\":\"{}\",\"shape\":", dumped(tensor.name),
+                 to_string(tensor.dtype));
+  add_dims(text, tensor.shape);
+  text += ",\"chunks\":[";
+  for (std::size_t i = 0; i < tensor.chunks.size(); ++i) {
+    if (i > 0) text += ",";
+    add_chunk(text, tensor.chunks[i]);
+  }
+  text += "]}";
+}
+
+// What a catalog and a manifest have in common, without the braces.
+std::string contents_text(const Catalog& catalog) {
+  std::string text = "\"tensors\":[";
+  for (std::size_t i = 0; i < catalog.tensors.size(); ++i) {
+    if (i > 0) text += ",";
+    add_tensor(text, catalog.tensors[i]);
+  }
+  Json objects = Json::array();
+  for (const StoredObject& object : catalog.objects)
+    objects.push_back({{"name", object.name}, {"value", json_of_value(object.value)}});
+  std::string rest = dumped({{"objects", std::move(objects)}});
+  return text + "]," + rest.substr(1, rest.size() - 2);
+}
+
 }  // namespace
 
 std::string manifest_text(const Manifest& manifest) {
@@ -249,18 +272,15 @@ std::string manifest_text(const Manifest& manifest) {
                      {"bytes", file.bytes},
                      {"header_bytes", file.header_bytes},
                      {"header_hash", hash_text(file.header_hash)}});
-  Json json = {{"format", manifest_format}, {"world", manifest.world}, {"files", std::move(files)}};
-  json.update(json_of_catalog(manifest.catalog));
-  return dumped(json) + "\n";
+  return fmt::format("{{\"format\":\"{}\",\"world\":{},\"files\":{},{}}}\n", manifest_format,
+                     manifest.world, dumped(files), contents_text(manifest.catalog));
 }
 
 std::string value_text(const JsonValue& value) { return dumped(json_of_value(value)); }
 JsonValue parse_value(std::string_view text) { return value_of_json(parsed(text)); }
 
 std::string catalog_text(const Catalog& catalog) {
-  Json json = json_of_catalog(catalog);
-  json["format"] = catalog.format;
-  return dumped(json);
+  return fmt::format("{{{},\"format\":{}}}", contents_text(catalog), dumped(catalog.format));
 }
 
 Catalog unchecked_catalog(std::string_view text) {

@@ -1,6 +1,7 @@
 #include "checkpoint/open.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "checkpoint/dcp/dcp_checkpoint.h"
@@ -10,32 +11,78 @@
 #include "checkpoint/hugging_face/hugging_face.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/save_layout.h"
+#include "core/check/counted.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
 
 namespace {
 
+// A place in the folder above it.
+struct Split {
+  std::string parent, name;
+};
+
+Split split(const std::string& path) {
+  std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return {"", path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
 // What a checkpoint of ours has in one of its parts; nullopt for a folder that is none.
 std::optional<OpenCheckpoint> open_part(const Location& location) {
-  std::size_t slash = location.name.rfind('/');
-  std::string parent = slash == location.name.npos ? "" : location.name.substr(0, slash);
-  std::string part = slash == location.name.npos ? location.name : location.name.substr(slash + 1);
-  if (!is_part_folder(part) || !location.store->size(joined(parent, manifest_file)))
+  Split place = split(location.name);
+  if (!is_part_folder(place.name) || !location.store->size(joined(place.parent, manifest_file)))
     return std::nullopt;
-  OpenCheckpoint opened = {read_manifest(*location.store, parent).catalog, parent};
-  auto is_elsewhere = [&](const auto& value) { return part_of_name(value.name) != part; };
+  OpenCheckpoint opened = {read_manifest(*location.store, place.parent).catalog, place.parent};
+  auto is_elsewhere = [&](const auto& value) { return part_of_name(value.name) != place.name; };
   std::erase_if(opened.catalog.tensors, is_elsewhere);
   std::erase_if(opened.catalog.objects, is_elsewhere);
   return opened;
 }
 
+// What lies where a checkpoint was expected.
+std::string contents_of(const Location& location, const std::vector<std::string>& files) {
+  constexpr std::size_t named_max = 5;
+  auto is_below = [](const std::string& file) { return file.find('/') != file.npos; };
+  std::vector<std::string> folders = location.store->folders(location.name);
+  std::int64_t count = std::count_if(files.begin(), files.end(), std::not_fn(is_below));
+  if (folders.empty() && count > 0) return counted(count, "other file");
+  if (folders.empty()) return exists(location) ? "an empty folder" : "no such file or folder";
+  std::string text = count > 0 ? counted(count, "other file") + " and " : "";
+  std::string names = fmt::format(
+      "{}", fmt::join(folders.begin(),
+                      folders.begin() + std::ptrdiff_t(std::min(folders.size(), named_max)), ", "));
+  return fmt::format("{}{}: {}{}", text, counted(std::int64_t(folders.size()), "folder"), names,
+                     folders.size() > named_max ? ", ..." : "");
+}
+
+// A file by itself is one of safetensors.
+OpenCheckpoint open_file(const Location& location) {
+  try {
+    return {read_safetensors(*location.store, location.name), ""};
+  } catch (const Error& error) {
+    if (location.name.ends_with(".safetensors")) throw;
+    throw Error(error.kind(), "checkpoint/open",
+                fmt::format("{}: expected a folder or a safetensors file, and as such: {}",
+                            location.text(), error.message()));
+  }
+}
+
 }  // namespace
+
+bool exists(const Location& location) {
+  if (location.store->size(location.name)) return true;
+  Split place = split(location.name);
+  std::vector<std::string> folders = location.store->folders(place.parent);
+  return place.name.empty() ||
+         std::find(folders.begin(), folders.end(), place.name) != folders.end();
+}
 
 OpenCheckpoint open(const Location& location) {
   const Store& store = *location.store;
   const std::string& folder = location.name;
-  if (store.size(folder)) return {read_safetensors(store, folder), ""};
+  if (store.size(folder)) return open_file(location);
   auto has = [&](const char* file) { return store.size(joined(folder, file)).has_value(); };
   if (has(manifest_file) || has(commit_file)) return {read_manifest(store, folder).catalog, folder};
   if (auto part = open_part(location)) return *part;
@@ -51,13 +98,14 @@ OpenCheckpoint open(const Location& location) {
     std::string shards = joined(folder, "sharded");
     return {read_hugging_face(store, shards), shards};
   }
-  if (std::any_of(files.begin(), files.end(),
-                  [](const std::string& file) { return file.ends_with(".safetensors"); }))
+  auto is_safetensors = [](const std::string& file) {
+    return file.ends_with(".safetensors") && file.find('/') == file.npos;
+  };
+  if (std::any_of(files.begin(), files.end(), is_safetensors))
     return {read_hugging_face(store, folder), folder};
   raise(ErrorKind::value_error, "checkpoint/open",
         "{}: expected a checkpoint ({}, {}, *_states.pt or *.safetensors), got {}", location.text(),
-        commit_file, dcp_metadata_file,
-        files.empty() ? "no files" : fmt::format("{} other files", files.size()));
+        commit_file, dcp_metadata_file, contents_of(location, files));
 }
 
 }  // namespace simmesh::checkpoint

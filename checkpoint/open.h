@@ -11,6 +11,9 @@ struct OpenCheckpoint {
   std::string folder;  // in the store; the files of chunks are relative to it
 };
 
+// exists says whether there is a file or a folder.
+bool exists(const Location& location);
+
 // open reads what a checkpoint holds, of any format that is known: one of ours, PyTorch's DCP
 // (.metadata), DeepSpeed's (*_states.pt, or a folder whose file `latest` names one), safetensors
 // files of Hugging Face or of DCP, or a single safetensors file. Of a part of a modular checkpoint

@@ -31,11 +31,10 @@ LocalTensor local_tensor(const std::string& name, const Tensor& tensor) {
     return local;
   }
   DTensor distributed = DTensor::of(tensor);
-  for (const Placement& placement : distributed.placements())
-    if (placement.is_pending())
-      raise(ErrorKind::value_error, "checkpoint/save",
-            "'{}' has the placements {}; bring it to placements without a pending reduction first",
-            name, to_string(distributed.placements()));
+  if (has_pending(distributed.placements()))
+    raise(ErrorKind::value_error, "checkpoint/save",
+          "'{}' has the placements {}; bring it to placements without a pending reduction first",
+          name, to_string(distributed.placements()));
   if (!distributed.spec().groups->is_member()) return local;
   const Tensor& mine = distributed.local();
   for (const LocalBox& box : local_boxes(distributed.spec()))

@@ -9,6 +9,7 @@
 #include "checkpoint/chunk_writer.h"
 #include "checkpoint/exchange.h"
 #include "checkpoint/local_record.h"
+#include "checkpoint/made_once.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/piece.h"
 #include "checkpoint/rank_plan.h"
@@ -29,7 +30,7 @@ struct ChunkToWrite {
   std::size_t local = 0, piece = 0;  // of the rank
 };
 
-// GlobalPlan is what all ranks write. Every rank makes the same one from the same texts.
+// GlobalPlan is what all ranks write, made from the texts of all of them.
 struct GlobalPlan {
   std::vector<StoredTensor> tensors;  // without chunks
   std::vector<StoredObject> objects;
@@ -239,7 +240,8 @@ StoredChunk stored_chunk(const GlobalPlan& plan, const ChunkToWrite& chunk,
           .hash = written.hashes[place]};
 }
 
-Manifest manifest_of(GlobalPlan plan, const std::vector<std::string>& told, SaveLayout layout) {
+Manifest manifest_of(const GlobalPlan& plan, const std::vector<std::string>& told,
+                     SaveLayout layout) {
   Manifest manifest;
   manifest.world = std::int64_t(told.size());
   std::vector<StoredTensor> tensors = plan.tensors;
@@ -255,7 +257,7 @@ Manifest manifest_of(GlobalPlan plan, const std::vector<std::string>& told, Save
     }
     manifest.files.insert(manifest.files.end(), files.others.begin(), files.others.end());
   }
-  manifest.catalog = {"simmesh", std::move(tensors), std::move(plan.objects)};
+  manifest.catalog = {"simmesh", std::move(tensors), plan.objects};
   return manifest;
 }
 
@@ -368,7 +370,10 @@ SaveReport save(const StateDict& state, const Location& location, const SaveOpti
     locals = local_tensors(state);
     text = plan_text(rank_plan(state, locals));
   });
-  GlobalPlan plan = GlobalPlanner(all_gather_text(text, world)).plan();
+  std::vector<std::string> texts = all_gather_text(text, world);
+  std::shared_ptr<const GlobalPlan> shared_plan = made_once<GlobalPlan>(
+      fmt::format("{}", fmt::join(texts, "\n")), [&] { return GlobalPlanner(texts).plan(); });
+  const GlobalPlan& plan = *shared_plan;
 
   // Rank 0 makes the commit; the others know where to write.
   std::unique_ptr<Commit> commit;

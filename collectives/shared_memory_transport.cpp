@@ -21,8 +21,6 @@ namespace {
 // From this size on, results are hashed piece by piece while they are written and still in the
 // cache.
 constexpr std::size_t streamed_bytes_min = 256 * 1024;
-// From this size on, gathered pieces are hashed where they come from, and written past the cache.
-constexpr std::size_t past_cache_bytes_min = 8 * 1024 * 1024;
 
 std::uint64_t hash_of(const Tensor& rows) {
   return elements_hash({rows.data(), rows.bytes()}, rows.dtype());

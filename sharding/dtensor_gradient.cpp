@@ -33,11 +33,7 @@ class DTensorDistribution final : public Distribution {
   void replace(DTensor value) const { value_ = std::move(value); }
 
   Tensor local_part() const override { return value_.local(); }
-  bool is_pending() const override {
-    const Placements& placements = value_.placements();
-    return std::any_of(placements.begin(), placements.end(),
-                       [](const Placement& one) { return one.is_pending(); });
-  }
+  bool is_pending() const override { return has_pending(value_.placements()); }
   const AttachedViews& views() const override { return op_views(); }
 
   std::vector<Tensor> dispatch(const OpCall& call) const override {

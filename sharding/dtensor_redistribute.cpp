@@ -95,13 +95,6 @@ bool ends_sum_of_one(const PlanRequest& request) {
   return false;
 }
 
-// The elements without what is behind them: that ends where they are written.
-[[gnu::noinline]] Tensor rounded(const Tensor& tensor) {
-  Tensor result = tensor.clone();
-  result.mutable_data();
-  return result;
-}
-
 }  // namespace
 
 DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {

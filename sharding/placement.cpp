@@ -282,6 +282,11 @@ Placements normalized(PlacementSpan placements, std::int64_t tensor_dims) {
   return list;
 }
 
+bool has_pending(PlacementSpan placements) {
+  return std::any_of(placements.begin(), placements.end(),
+                     [](const Placement& placement) { return placement.is_pending(); });
+}
+
 bool embeds_shard(const Placement& from, const Placement& to) {
   return from.is_shard() && to == Partial(ReduceOp::sum);
 }

@@ -133,6 +133,9 @@ Placements parse_placements(std::string_view text);
 // is to be split.
 Placements normalized(PlacementSpan placements, std::int64_t tensor_dims);
 
+// has_pending says whether any placement of a list is pending.
+bool has_pending(PlacementSpan placements);
+
 // embeds_shard says whether a step between two placements embeds a plain shard in zeros: S(d) to
 // P(sum). Release 2.15 can do so.
 bool embeds_shard(const Placement& from, const Placement& to);

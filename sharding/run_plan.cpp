@@ -298,11 +298,6 @@ bool does_nothing(const PlanStep& step, DimSpan mesh_shape) {
   return true;
 }
 
-bool has_pending(const Placements& placements) {
-  return std::any_of(placements.begin(), placements.end(),
-                     [](const Placement& placement) { return placement.is_pending(); });
-}
-
 // A tensor without elements takes the shape that it must have; whatever moved was empty.
 [[gnu::noinline]] Tensor empty_piece(const PlanStep& step, const PlanRun& run, DType dtype) {
   return empty(compute_local_shape_and_global_offset(run.global_shape, run.groups.mesh().shape(),

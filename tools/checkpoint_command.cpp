@@ -9,6 +9,8 @@
 #include "checkpoint/open.h"
 #include "checkpoint/store/directory_store.h"
 #include "checkpoint/verify.h"
+#include "core/check/counted.h"
+#include "core/check/error.h"
 #include "tools/commands.h"
 #include "tools/watched_run.h"
 
@@ -52,6 +54,11 @@ std::int64_t bytes_of(const checkpoint::Catalog& catalog) {
   return bytes;
 }
 
+std::string contents_line(std::int64_t tensors, std::int64_t objects, std::int64_t bytes) {
+  return fmt::format("{}, {}, {}\n", counted(tensors, "tensor"), counted(objects, "other value"),
+                     counted(bytes, "byte"));
+}
+
 int inspect(const CheckpointArguments& arguments) {
   checkpoint::Location location = located(arguments.path);
   checkpoint::Catalog catalog = checkpoint::open(location).catalog;
@@ -71,30 +78,33 @@ int inspect(const CheckpointArguments& arguments) {
   }
   std::string text = fmt::format("{}: {}\n", location.text(), catalog.format);
   for (const auto& tensor : catalog.tensors)
-    text += fmt::format("{} {}{} in {} chunk{}\n", tensor.name, dtype_name(tensor.dtype),
-                        to_string(tensor.shape), tensor.chunks.size(),
-                        tensor.chunks.size() == 1 ? "" : "s");
+    text +=
+        fmt::format("{} {}{} in {}\n", tensor.name, dtype_name(tensor.dtype),
+                    to_string(tensor.shape), counted(std::int64_t(tensor.chunks.size()), "chunk"));
   for (const auto& object : catalog.objects)
     text += fmt::format("{} = {}\n", object.name, checkpoint::value_text(object.value));
-  text += fmt::format("{} tensors, {} other values, {} bytes\n", catalog.tensors.size(),
-                      catalog.objects.size(), bytes_of(catalog));
+  text += contents_line(std::int64_t(catalog.tensors.size()), std::int64_t(catalog.objects.size()),
+                        bytes_of(catalog));
   print_report(text);
   return 0;
 }
 
 int verify_checkpoint(const CheckpointArguments& arguments) {
   checkpoint::Location location = located(arguments.path);
+  if (!checkpoint::exists(location))
+    raise(ErrorKind::value_error, "checkpoint/verify",
+          "{}: expected a checkpoint, got no such "
+          "file or folder",
+          location.text());
   std::vector<std::string> problems = checkpoint::verify(location);
   if (arguments.json) {
     print_report(Json{{"checkpoint", location.text()}, {"problems", problems}}.dump() + "\n");
   } else {
     std::string text;
     for (const std::string& problem : problems) text += problem + "\n";
-    print_report(text + fmt::format("{}: {}\n", location.text(),
-                                    problems.empty()
-                                        ? "ok"
-                                        : fmt::format("{} problem{}", problems.size(),
-                                                      problems.size() == 1 ? "" : "s")));
+    print_report(text + location.text() + ": " +
+                 (problems.empty() ? "ok" : counted(std::int64_t(problems.size()), "problem")) +
+                 "\n");
   }
   return problems.empty() ? 0 : 1;
 }
@@ -106,8 +116,7 @@ int convert_checkpoint(const CheckpointArguments& arguments) {
                           {.format = checkpoint::format_from_string(arguments.format),
                            .file_bytes = arguments.file_bytes,
                            .weights_only = arguments.weights});
-  print_report(fmt::format("{}: {} tensors, {} other values, {} bytes\n", to.text(), report.tensors,
-                           report.objects, report.bytes));
+  print_report(to.text() + ": " + contents_line(report.tensors, report.objects, report.bytes));
   return 0;
 }
 
@@ -120,9 +129,10 @@ int diff_checkpoints(const CheckpointArguments& arguments) {
   } else {
     std::string text;
     for (const auto& [name, how] : differences) text += fmt::format("{}: {}\n", name, how);
-    print_report(text + (differences.empty() ? "no difference\n"
-                                             : fmt::format("{} name{} differ\n", differences.size(),
-                                                           differences.size() == 1 ? "" : "s")));
+    std::size_t count = differences.size();
+    print_report(text + (count == 0 ? "no difference\n"
+                                    : fmt::format("{} {}\n", counted(std::int64_t(count), "name"),
+                                                  count == 1 ? "differs" : "differ")));
   }
   return differences.empty() ? 0 : 1;
 }

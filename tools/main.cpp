@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "core/check/repro.h"
 #include "tools/commands.h"
@@ -19,6 +20,25 @@ int refuse(std::string text) {
   // fmt would throw if standard error can't be written to.
   std::fputs(("simmesh: " + text + "\n").c_str(), stderr);
   return cannot_run;
+}
+
+std::string names_of_subcommands(const CLI::App& app) {
+  std::string names;
+  std::vector<const CLI::App*> all = app.get_subcommands([](const CLI::App*) { return true; });
+  for (std::size_t i = 0; i < all.size(); ++i)
+    names += (i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + all[i]->get_name();
+  return names;
+}
+
+// What is wrong with the arguments. The library doesn't say which subcommand came in the place of
+// one that it knows.
+std::string problem_of(const CLI::App& program, const CLI::ParseError& error, int argc,
+                       char** argv) {
+  const CLI::App* app = &program;
+  int depth = 1;
+  for (; !app->get_subcommands().empty(); ++depth) app = app->get_subcommands().front();
+  if (app->get_require_subcommand_min() == 0 || depth >= argc) return error.what();
+  return fmt::format("expected a subcommand ({}), got {}", names_of_subcommands(*app), argv[depth]);
 }
 
 }  // namespace
@@ -44,12 +64,7 @@ int main(int argc, char** argv) {
       program.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
       if (error.get_exit_code() == 0) return program.exit(error);
-      if (program.get_subcommands().empty() && argc > 1)
-        return refuse(
-            std::string("expected a subcommand (run, explore, verify, releases, validate, plan, "
-                        "replay, checkpoint or doctor), got ") +
-            argv[1]);
-      return refuse(error.what());
+      return refuse(problem_of(program, error, argc, argv));
     }
     if (std::fflush(stdout) != 0)
       return refuse("expected to write to standard output, got an error");

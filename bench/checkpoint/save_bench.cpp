@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <unistd.h>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct Work {
 
   std::int64_t bytes() const { return tensors * rows * columns * 4; }
 };
-constexpr Work gibibyte = {"1GiB", 64, 4096, 1024}, many = {"4096_tensors", 4096, 4, 256};
+constexpr Work gibibyte = {"1GiB", 64, 4096, 1024}, many = {"4096_tensors", 4096, 4, 256},
+               many_larger = {"256MiB", 4096, 64, 256};
 
 // Medium is where the files are: in a folder of the disk, or in memory.
 struct Medium {
@@ -81,50 +83,52 @@ bool has_only_ones(const StateDict& state) {
   return true;
 }
 
-// Runs a part of a World's work on all ranks, which then hold ones, and returns its seconds.
+// Runs a part of a World's work on all ranks, which then hold ones, and returns its seconds: from
+// when the first rank begins until all have done it, and before any looks at what it holds.
 template <class Body>
 double timed_on_ranks(const Work& work, std::int64_t dim, double value, const Body& body) {
-  double seconds = 0;
+  using Clock = std::chrono::steady_clock;
+  std::optional<Clock::time_point> started, ended;
   World world({.ranks = std::size_t(ranks)});
   world
-      .run([&](Rank& rank) {
+      .run([&](Rank&) {
         DeviceMesh mesh = init_device_mesh({ranks});
         StateDict state = state_on(mesh, work, dim, value);
         barrier(ProcessGroup::world());
-        double own = time_of([&] { body(state); });
-        if (rank.id() == 0) seconds = own;
+        if (!started) started = Clock::now();
+        body(state);
+        barrier(ProcessGroup::world());
+        if (!ended) ended = Clock::now();
         SIMMESH_CHECK(has_only_ones(state), "{}: other values were loaded", work.name);
       })
       .rethrow();
-  return seconds;
+  return std::chrono::duration<double>(*ended - *started).count();
 }
 
-// PlainCopy copies a file of as many bytes as a program does that reads and writes blocks, and
-// waits until they are on disk.
-class PlainCopy {
+// PlainFile is a file of as many bytes, with which a program does what takes the least: it copies
+// or writes it in blocks, and waits until they are on disk, or reads it into one block.
+class PlainFile {
  public:
-  PlainCopy(const fs::path& folder, std::int64_t bytes)
+  PlainFile(const fs::path& folder, std::int64_t bytes)
       : source_((folder / "source").string()),
         target_((folder / "target").string()),
         bytes_(bytes),
         block_(std::size_t(4) << 20, std::byte{1}) {
     int file = open_or_fail(source_, O_WRONLY | O_CREAT);
-    for (std::int64_t at = 0; at < bytes_; at += std::int64_t(block_.size()))
-      write_block(file, std::min(block_.size(), std::size_t(bytes_ - at)));
+    write_blocks(file);
     ::close(file);
   }
 
-  double seconds() {
-    double taken = time_of([&] {
-      int from = open_or_fail(source_, O_RDONLY), to = open_or_fail(target_, O_WRONLY | O_CREAT);
+  double seconds_of_copying() {
+    return seconds_to_target([&](int to) {
+      int from = open_or_fail(source_, O_RDONLY);
       while (ssize_t count = ::read(from, block_.data(), block_.size()))
         write_block(to, std::size_t(count));
-      SIMMESH_CHECK(::fsync(to) == 0, "can't sync {}", target_);
       ::close(from);
-      ::close(to);
     });
-    fs::remove(target_);
-    return taken;
+  }
+  double seconds_of_writing() {
+    return seconds_to_target([&](int to) { write_blocks(to); });
   }
   double seconds_of_reading() {
     return time_of([&] {
@@ -139,6 +143,21 @@ class PlainCopy {
     int file = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
     SIMMESH_CHECK(file >= 0, "can't open {}", path);
     return file;
+  }
+  template <class Body>
+  double seconds_to_target(const Body& body) {
+    double taken = time_of([&] {
+      int to = open_or_fail(target_, O_WRONLY | O_CREAT);
+      body(to);
+      SIMMESH_CHECK(::fsync(to) == 0, "can't sync {}", target_);
+      ::close(to);
+    });
+    fs::remove(target_);
+    return taken;
+  }
+  void write_blocks(int file) {
+    for (std::int64_t at = 0; at < bytes_; at += std::int64_t(block_.size()))
+      write_block(file, std::min(block_.size(), std::size_t(bytes_ - at)));
   }
   void write_block(int file, std::size_t bytes) {
     SIMMESH_CHECK(::write(file, block_.data(), bytes) == ssize_t(bytes), "can't write {} bytes",
@@ -163,20 +182,21 @@ struct Seconds {
 };
 
 struct Measured {
-  Seconds copy, read, save, load, other_layout;
+  Seconds copy, write, read, save, load, other_layout;
 };
 
 // Everything comes once in each round, so that it meets the same noise; what others have to write
 // is written before. Files are in the page cache when they are read.
 Measured measure(const Work& work, const Medium& medium) {
   Folder folder(medium);
-  PlainCopy plain(folder.path, work.bytes());
+  PlainFile plain(folder.path, work.bytes());
   Measured measured;
   for (int round = 0; round < rounds; ++round) {
     Location location = Directory((folder.path / fmt::format("round_{}", round)).string());
     auto loaded = [&](StateDict& state) { load(state, location); };
     if (!medium.folder) ::sync();
-    measured.copy.of_rounds.push_back(plain.seconds());
+    measured.write.of_rounds.push_back(plain.seconds_of_writing());
+    measured.copy.of_rounds.push_back(plain.seconds_of_copying());
     measured.save.of_rounds.push_back(
         timed_on_ranks(work, 0, 1, [&](StateDict& state) { save(state, location); }));
     measured.read.of_rounds.push_back(plain.seconds_of_reading());
@@ -232,54 +252,28 @@ void once(benchmark::internal::Benchmark* figure) {
 // "of_copy" is the share of its speed, at least 0.8 of 1 GiB; "of_read" the share of the speed of
 // reading the bytes from the page cache; "of_load" how much longer a load takes that cuts along the
 // other dim, at most 1.3 times of 1 GiB.
-BENCHMARK_CAPTURE(show, copy, gibibyte, disk, &Measured::copy)
-    ->Name("checkpoint/copy/1GiB/disk")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, save, gibibyte, disk, &Measured::save)
-    ->Name("checkpoint/save/1GiB/disk")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, load, gibibyte, disk, &Measured::load)
-    ->Name("checkpoint/load/1GiB/disk")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, load_other_layout, gibibyte, disk, &Measured::other_layout)
-    ->Name("checkpoint/load_other_layout/1GiB/disk")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, copy, gibibyte, memory, &Measured::copy)
-    ->Name("checkpoint/copy/1GiB/memory")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, save, gibibyte, memory, &Measured::save)
-    ->Name("checkpoint/save/1GiB/memory")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, load, gibibyte, memory, &Measured::load)
-    ->Name("checkpoint/load/1GiB/memory")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, load_other_layout, gibibyte, memory, &Measured::other_layout)
-    ->Name("checkpoint/load_other_layout/1GiB/memory")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, copy, many, disk, &Measured::copy)
-    ->Name("checkpoint/copy/4096_tensors/disk")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, save, many, disk, &Measured::save)
-    ->Name("checkpoint/save/4096_tensors/disk")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, load, many, disk, &Measured::load)
-    ->Name("checkpoint/load/4096_tensors/disk")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, load_other_layout, many, disk, &Measured::other_layout)
-    ->Name("checkpoint/load_other_layout/4096_tensors/disk")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, copy, many, memory, &Measured::copy)
-    ->Name("checkpoint/copy/4096_tensors/memory")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, save, many, memory, &Measured::save)
-    ->Name("checkpoint/save/4096_tensors/memory")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, load, many, memory, &Measured::load)
-    ->Name("checkpoint/load/4096_tensors/memory")
-    ->Apply(once);
-BENCHMARK_CAPTURE(show, load_other_layout, many, memory, &Measured::other_layout)
-    ->Name("checkpoint/load_other_layout/4096_tensors/memory")
-    ->Apply(once);
+void show_all(const Work& work, const Medium& medium) {
+  struct Figure {
+    const char* name;
+    Seconds Measured::*seconds;
+  };
+  for (const Figure& figure :
+       {Figure{"copy", &Measured::copy}, Figure{"write", &Measured::write},
+        Figure{"read", &Measured::read}, Figure{"save", &Measured::save},
+        Figure{"load", &Measured::load}, Figure{"load_other_layout", &Measured::other_layout}}) {
+    std::string name = fmt::format("checkpoint/{}/{}/{}", figure.name, work.name, medium.name);
+    benchmark::RegisterBenchmark(name.c_str(), [&work, &medium,
+                                                seconds = figure.seconds](benchmark::State& state) {
+      show(state, work, medium, seconds);
+    })->Apply(once);
+  }
+}
+
+const bool are_registered = [] {
+  for (const Work* work : {&gibibyte, &many_larger, &many})
+    for (const Medium* medium : {&disk, &memory}) show_all(*work, *medium);
+  return true;
+}();
 
 }  // namespace
 }  // namespace simmesh::checkpoint

@@ -1,8 +1,6 @@
 #include "checkpoint/deepspeed/deepspeed_checkpoint.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -10,6 +8,8 @@
 #include "checkpoint/dcp/pickle_json.h"
 #include "checkpoint/dcp/torch_file.h"
 #include "checkpoint/deepspeed/flat_line.h"
+#include "checkpoint/deepspeed/step_count.h"
+#include "checkpoint/deepspeed/universal_states.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {
@@ -84,7 +84,7 @@ struct Group {
 
 class DeepSpeedReader {
  public:
-  DeepSpeedReader(const Store& store, const DeepSpeedFiles& files) : names_(files) {
+  DeepSpeedReader(const Store& store, const DeepSpeedFiles& files) : store_(store), names_(files) {
     for (const std::string& name : files.model)
       model_.emplace_back(store, joined(files.folder, name), deepspeed_dialect());
     for (const std::string& name : files.optimizer)
@@ -94,11 +94,11 @@ class DeepSpeedReader {
   Catalog read() {
     module_ = field(model_[0].root(), "module");
     read_groups();
-    if (optimizer_.empty() && !groups_.empty())
-      refuse_deepspeed(
-          "{}: the optimiser states of the ranks are missing; a universal checkpoint "
-          "isn't read",
-          names_.folder);
+    if (optimizer_.empty() && !groups_.empty()) {
+      if (names_.universal.empty())
+        refuse_deepspeed("{}: the optimiser states of the ranks are missing", names_.folder);
+      read_universal();
+    }
     if (!optimizer_.empty()) {
       check_partitions();
       if (stage_ == 3)
@@ -130,6 +130,7 @@ class DeepSpeedReader {
                  PickleValue tensor);
   void read_groups();
   void check_partitions();
+  void read_universal();
   void read_flat_groups();
   void read_partitioned();
   PickleValue group_state(std::size_t rank, std::size_t group) const;
@@ -142,11 +143,14 @@ class DeepSpeedReader {
   void add_frozen_partitions();
   void add_tied();
   void add_values();
+  void add_optimizer_values(PickleValue base, PickleValue wrapper);
   void add_client_values();
   std::int64_t counted(const char* key) const;
 
+  const Store& store_;
   const DeepSpeedFiles& names_;
   std::vector<TorchFile> model_, optimizer_;
+  std::optional<UniversalStates> universal_;
   PickleValue module_ = nullptr;
   std::int64_t stage_ = 0;
   std::vector<Group> groups_;
@@ -218,6 +222,23 @@ PickleValue DeepSpeedReader::group_state(std::size_t rank, std::size_t group) co
   PickleValue states = field(base, "state");
   if (states->kind != Kind::dict) refuse_deepspeed("the optimiser's state isn't a dict");
   return at_index(states, std::int64_t(group));
+}
+
+// A stage 3 that was made universal keeps the ranks' files of the model.
+void DeepSpeedReader::read_universal() {
+  universal_.emplace(store_, names_, deepspeed_dialect());
+  stage_ = names_.model[0].starts_with("zero_pp_rank_") ? 3 : 1;
+  std::int64_t made = counted("global_steps") - counted("skipped_steps");
+  for (const Group& group : groups_)
+    for (const auto& [name, shape] : group.parameters) {
+      for (const std::string& key : universal_->keys(name))
+        if (key != "step")
+          catalog_.tensors.push_back(universal_->tensor(
+              name, key, key == "fp32" ? weight_name(name) : fmt::format("optim.{}.{}", name, key),
+              shape));
+      catalog_.objects.push_back(
+          {"optim." + name + ".step", JsonValue::of(universal_->steps(name).value_or(made)), {}});
+    }
 }
 
 // Names of the tensors that the optimiser keeps with a value for each element.
@@ -344,24 +365,11 @@ std::int64_t DeepSpeedReader::counted(const char* key) const {
   return is_given(value) ? as_integer(value, key) : 0;
 }
 
-// The steps that a group made: a number, or a tensor of one element.
 void DeepSpeedReader::add_steps(std::size_t index, const Group& group) {
   std::int64_t steps = counted("global_steps") - counted("skipped_steps");
   PickleValue state = group_state(0, index);
   PickleValue step = is_given(state) ? find_field(state, "step") : nullptr;
-  if (is_given(step) && is_torch_view(step)) {
-    TorchFile::Place place = optimizer_[0].place(step);
-    if (place.dtype != StoredDType::f32 || !place.shape.empty())
-      refuse_deepspeed("a step of {}{}, expected one float32", dtype_name(place.dtype),
-                       to_string(place.shape));
-    float number = 0;
-    std::memcpy(&number, optimizer_[0].read(place).data(), sizeof number);
-    if (!(number >= 0 && number < 0x1p24f) || std::floor(number) != number)
-      refuse_deepspeed("a step of {}", number);
-    steps = std::int64_t(number);
-  } else if (is_given(step)) {
-    steps = as_integer(step, "step");
-  }
+  if (is_given(step)) steps = step_count(optimizer_[0], step);
   for (const auto& [name, shape] : group.parameters)
     catalog_.objects.push_back({"optim." + name + ".step", JsonValue::of(steps), {}});
 }
@@ -417,18 +425,21 @@ void DeepSpeedReader::add_tied() {
 }
 
 void DeepSpeedReader::add_values() {
-  if (!optimizer_.empty()) {
-    PickleValue base = base_state_of(0);
-    JsonValue::List rates;
-    if (base->kind == Kind::dict)
-      for (PickleValue group : as_items(field(base, "param_groups"), "param_groups"))
-        rates.push_back(json_of(field(group, "lr")));
-    if (!rates.empty()) catalog_.objects.push_back({"optim.lr", {std::move(rates)}, {}});
-    if (auto scaler =
-            loss_scaler_value(find_field(state_of(0), "loss_scaler"), counted("skipped_steps")))
-      catalog_.objects.push_back({"loss_scaler", std::move(*scaler), {}});
-  }
+  if (!optimizer_.empty()) add_optimizer_values(base_state_of(0), state_of(0));
+  if (universal_ && universal_->common() != nullptr)
+    add_optimizer_values(universal_->common(), universal_->common());
   add_client_values();
+}
+
+// What the optimiser and its wrapper have beside tensors.
+void DeepSpeedReader::add_optimizer_values(PickleValue base, PickleValue wrapper) {
+  JsonValue::List rates;
+  if (base->kind == Kind::dict)
+    for (PickleValue group : as_items(field(base, "param_groups"), "param_groups"))
+      rates.push_back(json_of(field(group, "lr")));
+  if (!rates.empty()) catalog_.objects.push_back({"optim.lr", {std::move(rates)}, {}});
+  if (auto scaler = loss_scaler_value(find_field(wrapper, "loss_scaler"), counted("skipped_steps")))
+    catalog_.objects.push_back({"loss_scaler", std::move(*scaler), {}});
 }
 
 // What the engine and the caller of save_checkpoint put beside the tensors. The caller's values may
@@ -467,7 +478,7 @@ Catalog read_deepspeed(const Store& store, const DeepSpeedFiles& files) {
 
 std::vector<std::string> deepspeed_problems(const Store& store, const DeepSpeedFiles& files) {
   std::vector<std::string> problems;
-  for (const std::vector<std::string>* names : {&files.model, &files.optimizer})
+  for (const std::vector<std::string>* names : {&files.model, &files.optimizer, &files.universal})
     for (const std::string& name : *names) {
       std::string path = joined(files.folder, name);
       for (const ZipPlace& member : read_zip_directory(store, path))

@@ -10,7 +10,8 @@
 namespace simmesh::checkpoint {
 
 // read_deepspeed returns what a checkpoint of DeepSpeed 0.19 holds, of any stage of ZeRO and any
-// number of ranks, under the names that state_dict(engine) has:
+// number of ranks, or what its ds_to_universal made of one, under the names that state_dict(engine)
+// has:
 //
 //   model.NAME        a trained parameter, from the float32 flat groups; under master.NAME where
 //                     the model has it in 16 bits

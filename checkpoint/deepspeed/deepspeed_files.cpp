@@ -12,7 +12,6 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-constexpr const char* latest_tag_file = "latest";
 constexpr std::int64_t tag_bytes_max = 4096;
 constexpr std::string_view states_ending = "_states.pt";
 
@@ -76,7 +75,9 @@ std::vector<std::string> in_rank_order(const std::string& place, std::string_vie
 std::optional<DeepSpeedFiles> files_in(const Store& store, const std::string& folder) {
   std::string place = joined(store.name(), folder);
   std::map<std::int64_t, std::string> model, optimizer;
+  std::vector<std::string> universal;
   for (const std::string& file : store.files(folder)) {
+    if (file.starts_with("zero/") && file.ends_with(".pt")) universal.push_back(file);
     if (file.find('/') != file.npos || !file.ends_with(states_ending)) continue;
     auto name = parse_states_name(file);
     if (!name)
@@ -90,14 +91,15 @@ std::optional<DeepSpeedFiles> files_in(const Store& store, const std::string& fo
   }
   if (model.empty()) return std::nullopt;
   return DeepSpeedFiles{folder, in_rank_order(place, "model", model),
-                        in_rank_order(place, "optimiser", optimizer)};
+                        in_rank_order(place, "optimiser", optimizer), std::move(universal)};
 }
 
 }  // namespace
 
 std::optional<DeepSpeedFiles> find_deepspeed_files(const Store& store, const std::string& folder) {
   if (auto files = files_in(store, folder)) return files;
-  std::string latest = joined(folder, latest_tag_file);
+  std::string latest = joined(folder, "latest");
+  if (!store.size(latest)) latest = joined(folder, "latest_universal");
   if (!store.size(latest)) return std::nullopt;
   std::string tag = read_text(store, latest, tag_bytes_max);
   while (!tag.empty() && (tag.back() == '\n' || tag.back() == ' ')) tag.pop_back();

@@ -12,13 +12,14 @@ namespace simmesh::checkpoint {
 struct DeepSpeedFiles {
   std::string folder;
   std::vector<std::string> model;      // by rank; one file unless parameters are partitioned
-  std::vector<std::string> optimizer;  // by rank; none without ZeRO
+  std::vector<std::string> optimizer;  // by rank; none without ZeRO, or in a universal checkpoint
+  std::vector<std::string> universal;  // of a universal checkpoint: zero/*/*.pt, ascending
 };
 
 // find_deepspeed_files looks into a folder that engine.save_checkpoint wrote, or into one of its
-// checkpoints: of the former, what the file `latest` names counts. Returns nullopt where neither
-// has DeepSpeed's files. Raises a ValueError for files of several model-parallel ranks, of pipeline
-// stages or of experts, and where those of a rank are missing.
+// checkpoints: of the former, what the file `latest`, or else `latest_universal`, names counts.
+// Returns nullopt where neither has DeepSpeed's files. Raises a ValueError for files of several
+// model-parallel ranks, of pipeline stages or of experts, and where those of a rank are missing.
 std::optional<DeepSpeedFiles> find_deepspeed_files(const Store& store, const std::string& folder);
 
 }  // namespace simmesh::checkpoint

@@ -51,7 +51,8 @@ void write_synced(Store& store, const std::string& path, std::string_view text) 
 
 std::string joined(const std::string& folder, const std::string& path) {
   if (folder.empty()) return path;
-  return path.empty() ? folder : folder + "/" + path;
+  if (path.empty()) return folder;
+  return folder.ends_with('/') ? folder + path : folder + "/" + path;
 }
 
 }  // namespace simmesh::checkpoint

@@ -100,6 +100,14 @@ DigitRange range_of(gsl::span<const CarriedSums> parts, std::int64_t addends) {
 
 }  // namespace
 
+Tensor rounded(const Tensor& tensor) {
+  if (!is_unrounded(tensor)) return tensor;
+  Tensor result = tensor.clone();
+  // What is behind elements ends where they are written.
+  result.mutable_data();
+  return result;
+}
+
 bool is_unrounded(const Tensor& tensor) {
   const SumsBehind* sums = behind(tensor);
   if (!sums) return false;

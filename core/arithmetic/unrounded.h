@@ -32,6 +32,10 @@ void keep_unrounded(Tensor& tensor, CarriedSums sums);
 // these. Nobody else may own target's bytes.
 void share_unrounded(const Tensor& target, const Tensor& source);
 
+// rounded returns a tensor's elements with nothing behind them: the tensor itself where there is
+// nothing, else a copy.
+Tensor rounded(const Tensor& tensor);
+
 // sum_of returns the sums, place by place, of sums of equal count: nothing is rounded, but for
 // parts over divisors without a common multiple below 2^53, which are rounded to float64 first.
 CarriedSums sum_of(gsl::span<const CarriedSums> parts);

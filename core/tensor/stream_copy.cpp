@@ -11,7 +11,7 @@ namespace simmesh {
 
 #ifdef __SSE2__
 
-void stream_copy(std::byte* target, gsl::span<const std::byte> source) {
+void StreamCopies::copy(std::byte* target, gsl::span<const std::byte> source) {
   constexpr std::size_t line_bytes = 64, word_bytes = sizeof(__m128i);
   const std::byte* from = source.data();
   std::size_t left = source.size();
@@ -27,16 +27,23 @@ void stream_copy(std::byte* target, gsl::span<const std::byte> source) {
     for (const __m128i& word : words) _mm_stream_si128(to++, word);
   }
   std::memcpy(target, from, left);
-  // What is streamed becomes visible in no order otherwise, and other threads read the result.
-  _mm_sfence();
 }
+
+// What is streamed becomes visible in no order otherwise.
+StreamCopies::~StreamCopies() { _mm_sfence(); }
 
 #else
 
-void stream_copy(std::byte* target, gsl::span<const std::byte> source) {
+void StreamCopies::copy(std::byte* target, gsl::span<const std::byte> source) {
   if (!source.empty()) std::memcpy(target, source.data(), source.size());
 }
 
+StreamCopies::~StreamCopies() = default;
+
 #endif
+
+void stream_copy(std::byte* target, gsl::span<const std::byte> source) {
+  StreamCopies().copy(target, source);
+}
 
 }  // namespace simmesh

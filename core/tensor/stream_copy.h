@@ -5,9 +5,23 @@
 
 namespace simmesh {
 
+// Targets of at least so many bytes are taken to be larger than the caches.
+inline constexpr std::size_t past_cache_bytes_min = 8 << 20;
+
 // stream_copy copies bytes to where nobody reads them soon: past the caches, so that memory isn't
 // read before it is overwritten. For targets that are larger than the caches. The two don't
 // overlap.
 void stream_copy(std::byte* target, gsl::span<const std::byte> source);
+
+// StreamCopies makes several such copies. Other threads may read them once it is destroyed.
+class StreamCopies {
+ public:
+  StreamCopies() = default;
+  StreamCopies(const StreamCopies&) = delete;
+  StreamCopies& operator=(const StreamCopies&) = delete;
+  ~StreamCopies();
+
+  void copy(std::byte* target, gsl::span<const std::byte> source);
+};
 
 }  // namespace simmesh

@@ -1,8 +1,17 @@
 #include "core/tensor/strided_copy.h"
 
 #include "core/check/check.h"
+#include "core/tensor/stream_copy.h"
 
 namespace simmesh {
+
+namespace {
+
+// The cache lines at both ends of a shorter block, which go through the caches, would be much of
+// it.
+constexpr std::int64_t streamed_block_bytes_min = 512;
+
+}  // namespace
 
 StridedCopy::StridedCopy(DimSpan target_strides, DimSpan source_strides, DimSpan shape,
                          std::size_t element_bytes, InstructionSet set)
@@ -41,15 +50,30 @@ CopyLoop StridedCopy::take_innermost() {
   return around_count_ == 0 ? CopyLoop{1, 0, 0} : around_[--around_count_];
 }
 
-void StridedCopy::run(std::size_t level, std::byte* target, const std::byte* source) const {
-  if (level == around_count_) return copy_plane_(plane_, target, source);
+template <class F>
+void StridedCopy::for_each_plane(std::size_t level, std::byte* target, const std::byte* source,
+                                 const F& copy) const {
+  if (level == around_count_) return copy(target, source);
   const CopyLoop& loop = around_[level];
   for (std::int64_t i = 0; i < loop.size; ++i)
-    run(level + 1, target + i * loop.target, source + i * loop.source);
+    for_each_plane(level + 1, target + i * loop.target, source + i * loop.source, copy);
 }
 
 void StridedCopy::operator()(std::byte* target, const std::byte* source) const {
-  run(0, target, source);
+  for_each_plane(0, target, source,
+                 [this](std::byte* to, const std::byte* from) { copy_plane_(plane_, to, from); });
+}
+
+void StridedCopy::past_caches(std::byte* target, const std::byte* source) const {
+  if (plane_.bytes < streamed_block_bytes_min) return (*this)(target, source);
+  StreamCopies copies;
+  for_each_plane(0, target, source, [&](std::byte* to, const std::byte* from) {
+    for (std::int64_t i = 0; i < plane_.rows.size; ++i)
+      for (std::int64_t j = 0; j < plane_.columns.size; ++j)
+        copies.copy(
+            to + i * plane_.rows.target + j * plane_.columns.target,
+            {from + i * plane_.rows.source + j * plane_.columns.source, std::size_t(plane_.bytes)});
+  });
 }
 
 void strided_copy(const StridedBytes& target, const ConstStridedBytes& source, DimSpan shape,

@@ -31,10 +31,15 @@ class StridedCopy {
   // operator() copies the array that begins at source to target.
   void operator()(std::byte* target, const std::byte* source) const;
 
+  // past_caches does so to where nobody reads the elements soon; see stream_copy.
+  void past_caches(std::byte* target, const std::byte* source) const;
+
  private:
   void add(std::int64_t size, std::int64_t target, std::int64_t source);
   CopyLoop take_innermost();
-  void run(std::size_t level, std::byte* target, const std::byte* source) const;
+  template <class F>
+  void for_each_plane(std::size_t level, std::byte* target, const std::byte* source,
+                      const F& copy) const;
 
   // Many copies are of a few elements, so the list stays in place.
   std::array<CopyLoop, std::size_t(dims_max)> around_;  // around a plane's loops, outermost first

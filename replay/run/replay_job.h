@@ -28,9 +28,10 @@ struct JobReplay {
 
 // replay_job runs all ranks of a program in one World.
 //
-//   TraceJob job = read_job(paths);
-//   Findings findings;
-//   JobReplay replay = replay_job(make_program(job, resolve_groups(job, findings)));
+//   replay::TraceJob job = replay::read_job(paths);
+//   replay::Findings findings;
+//   replay::JobGroups groups = replay::resolve_groups(job, findings);
+//   replay::JobReplay replayed = replay::replay_job(replay::make_program(job, groups));
 //
 // Raises what World does for options that make
 // no sense, and a ValueError for a negative number of iterations.

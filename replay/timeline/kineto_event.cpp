@@ -13,7 +13,7 @@ namespace simmesh::replay {
 
 namespace {
 
-namespace ondemand = simdjson::ondemand;
+namespace dom = simdjson::dom;
 
 constexpr std::int64_t microseconds_max = 4'000'000'000'000'000;
 
@@ -40,158 +40,159 @@ KinetoCategory category_of(std::string_view name) {
   return KinetoCategory::other;
 }
 
-std::string_view token_of(ondemand::value& value) {
-  std::string_view token = value.raw_json_token();
-  return token.substr(0, token.find_last_not_of(" \t\r\n") + 1);
-}
-
 // integer_of takes a number, or a text with one; anything else doesn't count.
-std::optional<std::int64_t> integer_of(ondemand::value value) {
-  std::string_view token = token_of(value);
-  if (token.size() > 2 && token.front() == '"') token = token.substr(1, token.size() - 2);
+std::optional<std::int64_t> integer_of(const dom::element& value) {
   std::int64_t number = 0;
-  auto result = std::from_chars(token.data(), token.data() + token.size(), number);
-  if (result.ec != std::errc() || result.ptr != token.data() + token.size()) return std::nullopt;
+  if (value.is_int64()) return value.get_int64();
+  std::string_view text;
+  if (value.get(text)) return std::nullopt;
+  auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (result.ec != std::errc() || result.ptr != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
 template <class Number>
-void take_integer(ondemand::value value, Number& number) {
+void take_integer(const dom::element& value, Number& number) {
   if (std::optional<std::int64_t> came = integer_of(value)) number = *came;
 }
 
-// text_of takes a text, or a number as it stands; of anything else nothing.
-std::string text_of(ondemand::value value) {
-  ondemand::json_type type = value.type();
-  if (type == ondemand::json_type::string) {
-    std::string_view text = value.get_string();
-    if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
-      text = text.substr(1, text.size() - 2);
-    return std::string(text);
-  }
-  return type == ondemand::json_type::number ? std::string(token_of(value)) : std::string();
+// text_of takes a text, or an integer; of anything else nothing.
+std::string text_of(const dom::element& value) {
+  std::string_view text;
+  if (value.get(text)) return value.is_int64() ? fmt::to_string(std::int64_t(value)) : "";
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+    text = text.substr(1, text.size() - 2);
+  return std::string(text);
 }
 
-// list_text takes a list, or a text that spells one, as it is written.
-std::string list_text(ondemand::value value) {
-  if (value.type().value() != ondemand::json_type::array) return text_of(value);
-  ondemand::array list = value.get_array();
-  return std::string(std::string_view(list.raw_json()));
-}
-
-// take_list takes a list of numbers; one that is cut counts as empty.
-void take_list(ondemand::value value, std::vector<std::int64_t>& numbers) {
-  numbers = kineto_numbers(list_text(value)).value_or(std::vector<std::int64_t>());
+// take_list takes a list of numbers, or a text that spells one; one that is cut counts as empty.
+void take_list(const dom::element& value, std::vector<std::int64_t>& numbers) {
+  numbers.clear();
+  if (!value.is_array())
+    numbers = kineto_numbers(text_of(value)).value_or(std::vector<std::int64_t>());
+  else if (!add_integers(value, numbers))
+    numbers.clear();
 }
 
 // elements_of multiplies the sizes of the first entry of "Input Dims".
-std::int64_t elements_of(ondemand::value dims) {
-  if (dims.type().value() != ondemand::json_type::array) return 0;
-  for (ondemand::value first : dims.get_array()) {
-    if (first.type().value() != ondemand::json_type::array) return 0;
-    std::int64_t elements = 1;
-    for (ondemand::value size : first.get_array()) {
-      std::optional<std::int64_t> number;
-      if (size.type().value() == ondemand::json_type::number) number = integer_of(size);
-      if (!number || *number < 0 || __builtin_mul_overflow(elements, *number, &elements)) return 0;
+std::int64_t elements_of(const dom::element& dims) {
+  dom::element first;
+  std::vector<std::int64_t> sizes;
+  if (dims.at(0).get(first) || !first.is_array() || !add_integers(first, sizes)) return 0;
+  std::int64_t elements = 1;
+  for (std::int64_t size : sizes)
+    if (size < 0 || __builtin_mul_overflow(elements, size, &elements)) return 0;
+  return elements;
+}
+
+std::string first_type(const dom::element& types) {
+  std::string_view first;
+  return types.at(0).get(first) ? std::string() : std::string(c10_type(first));
+}
+
+// read_comm_arguments takes what PyTorch's profiler says about a communication.
+void read_comm_arguments(const dom::object& arguments, KinetoComm& comm) {
+  std::string members;
+  for (auto [key, value] : arguments) {
+    if (key == "Collective name") comm.name = text_of(value);
+    if (key == "dtype") comm.dtype = text_of(value);
+    if (key == "In msg nelems") take_integer(value, comm.in_elements);
+    if (key == "Out msg nelems") take_integer(value, comm.out_elements);
+    if (key == "Group size") take_integer(value, comm.group_size);
+    if (key == "Rank") take_integer(value, comm.rank);
+    if (key == "In split size") take_list(value, comm.in_split);
+    if (key == "Out split size") take_list(value, comm.out_split);
+    if (key == "Process Group Name") comm.group = text_of(value);
+    if (key == "Comms Id") comm.comms_id = text_of(value);
+    if (key == "Process Group Ranks") {
+      take_list(value, comm.members);
+      members = text_of(value);
     }
-    return elements;
   }
-  return 0;
-}
-
-std::string first_type(ondemand::value types) {
-  if (types.type().value() != ondemand::json_type::array) return {};
-  for (ondemand::value first : types.get_array())
-    return first.type().value() == ondemand::json_type::string
-               ? std::string(c10_type(first.get_string().value()))
-               : std::string();
-  return {};
-}
-
-// read_comm_argument takes what PyTorch's profiler says about a communication.
-void read_comm_argument(std::string_view key, ondemand::value value, KinetoComm& comm,
-                        std::string& members) {
-  if (key == "Collective name") comm.name = text_of(value);
-  if (key == "dtype") comm.dtype = text_of(value);
-  if (key == "In msg nelems") take_integer(value, comm.in_elements);
-  if (key == "Out msg nelems") take_integer(value, comm.out_elements);
-  if (key == "Group size") take_integer(value, comm.group_size);
-  if (key == "Rank") take_integer(value, comm.rank);
-  if (key == "In split size") take_list(value, comm.in_split);
-  if (key == "Out split size") take_list(value, comm.out_split);
-  if (key == "Process Group Name") comm.group = text_of(value);
-  if (key == "Process Group Ranks") members = list_text(value);
-  if (key == "Comms Id") comm.comms_id = text_of(value);
+  if (comm.members.empty()) comm.members = kineto_ranks(members, comm.group_size);
 }
 
 // A label such as "nccl:all_reduce" names the communication, and its shapes are those of the input.
-void take_label(KinetoEvent& event, std::int64_t elements, std::string type) {
-  if (event.comm.is_known() || event.category != KinetoCategory::annotation) return;
-  if (!event.name.starts_with("nccl:")) return;
-  event.comm.name = event.name.substr(5);
-  event.comm.in_elements = elements;
-  event.comm.dtype = std::move(type);
+void read_label(const dom::object& arguments, std::string_view name, KinetoComm& comm) {
+  comm.name = name.substr(name.find(':') + 1);
+  dom::element dims, types;
+  if (!arguments["Input Dims"].get(dims)) comm.in_elements = elements_of(dims);
+  if (!arguments["Input type"].get(types)) comm.dtype = first_type(types);
 }
 
-}  // namespace
-
-bool KinetoEventReader::read(JsonPiece piece, KinetoEvent& event) {
-  event = {};
-  is_complete_ = false;
-  begin_ns_ = length_ns_ = std::nullopt;
-  shape_elements_ = 0;
-  shape_type_.clear();
-  ondemand::document document =
-      parser_.iterate(piece.text.data(), piece.text.size(), piece.text.size() + JsonPiece::padding);
-  if (document.type().value() != ondemand::json_type::object)
-    throw BadEvent{"expected an object, got something else"};
-  for (auto field : document.get_object()) read_field(field.unescaped_key(), field.value(), event);
-  if (!is_complete_ || event.category == KinetoCategory::other) return false;
-  if (!begin_ns_) throw BadEvent{"expected a time 'ts' in microseconds, got none"};
-  if (!length_ns_ || *length_ns_ < 0)
-    throw BadEvent{"expected a length 'dur' of at least 0 microseconds, got none"};
-  if (event.name.empty()) throw BadEvent{"expected a name, got none"};
-  event.begin_ns = *begin_ns_;
-  event.length_ns = *length_ns_;
-  take_label(event, shape_elements_, std::move(shape_type_));
-  return true;
-}
-
-void KinetoEventReader::read_field(std::string_view key, ondemand::value value,
-                                   KinetoEvent& event) {
-  auto text = [&] {
-    return value.type().value() == ondemand::json_type::string
-               ? std::string_view(value.get_string())
-               : std::string_view();
-  };
-  if (key == "ph") is_complete_ = text() == "X";
-  if (key == "cat") event.category = category_of(text());
-  if (key == "name") event.name = text();
-  if (key == "pid") event.process = token_of(value);
-  if (key == "tid") event.thread = token_of(value);
-  if (key == "ts") begin_ns_ = nanoseconds_of(token_of(value));
-  if (key == "dur") length_ns_ = nanoseconds_of(token_of(value));
-  if (key == "args") read_arguments(value, event);
-}
-
-void KinetoEventReader::read_arguments(ondemand::value arguments, KinetoEvent& event) {
-  if (arguments.type().value() != ondemand::json_type::object) return;
-  std::string members;
-  for (auto field : arguments.get_object()) {
-    std::string_view key = field.unescaped_key();
-    ondemand::value value = field.value();
+void read_arguments(const dom::object& arguments, KinetoEvent& event) {
+  for (auto [key, value] : arguments) {
     if (key == "stream") event.stream = integer_of(value);
     if (key == "correlation") event.correlation = integer_of(value);
     if (key == "bytes") take_integer(value, event.bytes);
     if (key == "External id") take_integer(value, event.external_id);
     if (key == "Ev Idx") take_integer(value, event.event_index);
     if (key == "Record function id") take_integer(value, event.record_function);
-    if (key == "Input Dims") shape_elements_ = elements_of(value);
-    if (key == "Input type") shape_type_ = first_type(value);
-    read_comm_argument(key, value, event.comm, members);
   }
-  if (!members.empty()) event.comm.members = kineto_ranks(members, event.comm.group_size);
+  bool is_communication = event.name == "record_param_comms" || event.name.starts_with("nccl");
+  if (!is_communication) return;
+  read_comm_arguments(arguments, event.comm);
+  if (!event.comm.is_known() && event.name.starts_with("nccl:"))
+    read_label(arguments, event.name, event.comm);
+}
+
+// moment_of takes microseconds exactly; a double wouldn't hold those of an absolute time.
+std::optional<std::int64_t> moment_of(const dom::object& event, JsonPiece piece,
+                                      std::string_view key) {
+  dom::element value;
+  if (event[key].get(value)) return std::nullopt;
+  if (value.is_int64()) return nanoseconds_of(fmt::to_string(std::int64_t(value)));
+  return value.is_double() ? nanoseconds_of(number_text(piece.text, key)) : std::nullopt;
+}
+
+std::string_view text_in(const dom::object& event, std::string_view key) {
+  std::string_view text;
+  return event[key].get(text) ? std::string_view() : text;
+}
+
+}  // namespace
+
+bool KinetoEventReader::read(JsonPiece piece, KinetoEvent& event) {
+  event = {};
+  // The text is followed by the bytes that the parser wants.
+  dom::element json = parser_.parse(piece.text.data(), piece.text.size(), false);
+  dom::object object;
+  if (json.get(object)) throw BadEvent{"expected an object, got something else"};
+  event.category = category_of(text_in(object, "cat"));
+  if (text_in(object, "ph") != "X" || event.category == KinetoCategory::other) return false;
+  std::optional<std::int64_t> begin_ns = moment_of(object, piece, "ts");
+  if (!begin_ns) throw BadEvent{"expected a time 'ts' in microseconds, got none"};
+  std::optional<std::int64_t> length_ns = moment_of(object, piece, "dur");
+  if (!length_ns || *length_ns < 0)
+    throw BadEvent{"expected a length 'dur' of at least 0 microseconds, got none"};
+  event.name = text_in(object, "name");
+  if (event.name.empty()) throw BadEvent{"expected a name, got none"};
+  event.begin_ns = *begin_ns;
+  event.length_ns = *length_ns;
+  dom::element field;
+  if (!object["pid"].get(field)) event.process = text_of(field);
+  if (!object["tid"].get(field)) event.thread = text_of(field);
+  dom::object arguments;
+  if (!object["args"].get(arguments)) read_arguments(arguments, event);
+  return true;
+}
+
+std::string_view number_text(std::string_view object, std::string_view key) {
+  constexpr std::string_view spaces = " \t\r\n";
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < object.size(); ++i) {
+    if (object[i] == '{' || object[i] == '[') ++depth;
+    if (object[i] == '}' || object[i] == ']') --depth;
+    if (object[i] != '"') continue;
+    std::size_t begin = i + 1;
+    for (++i; object[i] != '"'; ++i) i += object[i] == '\\';
+    if (depth != 1 || object.substr(begin, i - begin) != key) continue;
+    std::size_t colon = object.find_first_not_of(spaces, i + 1);
+    if (object[colon] != ':') continue;
+    std::size_t first = object.find_first_not_of(spaces, colon + 1);
+    return object.substr(first, object.find_first_of(",} \t\r\n", first) - first);
+  }
+  return {};
 }
 
 std::optional<std::int64_t> nanoseconds_of(std::string_view microseconds) {

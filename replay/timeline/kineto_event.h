@@ -26,8 +26,8 @@ enum class KinetoCategory : std::uint8_t {
 struct KinetoEvent {
   KinetoCategory category = KinetoCategory::other;
   std::string_view name;
-  std::string_view process;  // as it is written
-  std::string_view thread;
+  std::string process;
+  std::string thread;
   std::int64_t begin_ns = 0;
   std::int64_t length_ns = 0;
   std::optional<std::int64_t> stream;
@@ -42,27 +42,23 @@ struct KinetoEvent {
 // KinetoEventReader reads the events of one file one after another.
 class KinetoEventReader {
  public:
-  // read returns a complete event (phase "X") of a category that is known, and whether it is one;
-  // the others, such as arrows and names of threads, tell nothing that a timeline has. Throws a
-  // simdjson_error for what isn't JSON, and a BadEvent for one without name, time or length.
+  // read reads a complete event (phase "X") of a category that is known, and says whether it is
+  // one; the others, such as arrows and names of threads, tell nothing that a timeline has. Throws
+  // a simdjson_error for what isn't JSON, and a BadEvent for one without name, time or length.
   bool read(JsonPiece piece, KinetoEvent& event);
 
  private:
-  void read_field(std::string_view key, simdjson::ondemand::value value, KinetoEvent& event);
-  void read_arguments(simdjson::ondemand::value arguments, KinetoEvent& event);
-
-  simdjson::ondemand::parser parser_;
-  bool is_complete_ = false;
-  std::optional<std::int64_t> begin_ns_;
-  std::optional<std::int64_t> length_ns_;
-  std::int64_t shape_elements_ = 0;  // of the first input
-  std::string shape_type_;
+  simdjson::dom::parser parser_;
 };
 
 // BadEvent says what is wrong with an event.
 struct BadEvent {
   std::string message;
 };
+
+// number_text returns how a number at the top level of an object of valid JSON is written; empty
+// where the object hasn't that key.
+std::string_view number_text(std::string_view object, std::string_view key);
 
 // nanoseconds_of reads a number of microseconds, such as "1694128201426602" or "12.345", as exact
 // nanoseconds, halves rounded up; nullopt for other text and beyond the year 2096.

@@ -84,10 +84,9 @@ class RankReader {
   std::uint32_t track_of_event() {
     bool is_device = is_on_device(event_.category);
     std::string thread =
-        is_device && event_.stream ? fmt::format("{}", *event_.stream) : std::string(event_.thread);
-    auto [found, is_new] =
-        tracks_.emplace(std::tuple(is_device, std::string(event_.process), thread),
-                        std::uint32_t(rank_.timeline.tracks.size()));
+        is_device && event_.stream ? fmt::format("{}", *event_.stream) : event_.thread;
+    auto [found, is_new] = tracks_.emplace(std::tuple(is_device, event_.process, thread),
+                                           std::uint32_t(rank_.timeline.tracks.size()));
     if (is_new)
       rank_.timeline.tracks.push_back(
           {fmt::format("{} {}", is_device ? "stream" : "thread", thread), is_device});

@@ -36,15 +36,6 @@ std::int64_t message_size(const KeyValue& like, std::int64_t length) {
          element_count(with_length(like.v.shape(), length));
 }
 
-// A sum that is complete, without what is behind it.
-Tensor rounded(const Tensor& sum) {
-  if (!is_unrounded(sum)) return sum;
-  Tensor result = empty(sum.shape(), sum.dtype());
-  const Tensor terms[] = {sum};
-  reduce_unrounded({.operands = terms}, result, false);
-  return result;
-}
-
 }  // namespace
 
 std::vector<KeyValue> RingExchange::gather(const KeyValue& own, const Arrived& arrived) const {

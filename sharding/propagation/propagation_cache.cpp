@@ -129,8 +129,7 @@ std::shared_ptr<MeshGroups> groups_of(DistributedInputs inputs, const DTensor* o
 }
 
 bool is_pending(const std::optional<Sharding>& sharding) {
-  return sharding && std::any_of(sharding->placements.begin(), sharding->placements.end(),
-                                 [](const Placement& one) { return one.is_pending(); });
+  return sharding && has_pending(sharding->placements);
 }
 
 std::unique_ptr<PropagatedCall> made(const OpCall& call, DistributedInputs inputs,

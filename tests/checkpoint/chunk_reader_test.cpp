@@ -61,6 +61,25 @@ TEST(ChunkReader, FindsAByteThatIsNotWhatWasSaved) {
   }
 }
 
+// A tensor that isn't contiguous gets its elements in blocks.
+TEST(ChunkReader, FillsATensorThroughItsStrides) {
+  constexpr std::int64_t rows = 700, columns = 1000;
+  std::vector<std::byte> bytes(std::size_t(rows * columns));
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = std::byte(i * i >> 3);
+  MemoryStore store;
+  store.create("f")->append(bytes);
+  StoredTensor tensor = {"w", StoredDType::u8, {rows, columns}, {}};
+  tensor.chunks = {{whole(tensor.shape), "f", 0, rows * columns}};
+  tensor.chunks[0].hash = bits_hash(bytes);
+  for (bool by_columns : {false, true}) {
+    Tensor to = by_columns ? empty({columns, rows}, DType::uint8).transpose(0, 1)
+                           : empty({rows, columns}, DType::uint8);
+    ChunkReader(store, "", tensor, tensor.chunks[0]).read_all(to);
+    Tensor read = to.contiguous();
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), read.data())) << by_columns;
+  }
+}
+
 TEST(ChunkReader, RefusesAFileThatIsTooShort) {
   LongChunk chunk;
   ++chunk.tensor.chunks[0].begin;

@@ -87,14 +87,16 @@ TEST(Fetch, ReadsAChunkOnceForAllReplicas) {
   });
 }
 
-// A 700 x 1000 tensor of bytes in three chunks of rows, with their hashes.
+// A tensor of 700 rows of bytes, 1000 if nothing else is said, in three chunks of rows, with their
+// hashes.
 struct ManyBlocks {
-  static constexpr std::int64_t rows = 700, columns = 1000;
+  static constexpr std::int64_t rows = 700;
+  const std::int64_t columns;
   MemoryStore store;
   OpenCheckpoint checkpoint;
 
-  ManyBlocks() {
-    std::vector<std::byte> bytes(rows * columns);
+  explicit ManyBlocks(std::int64_t row_bytes = 1000) : columns(row_bytes) {
+    std::vector<std::byte> bytes(std::size_t(rows * columns));
     for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = value(std::int64_t(i));
     store.create("m/f")->append(bytes);
     StoredTensor tensor = {"w", StoredDType::u8, {rows, columns}, {}};
@@ -109,7 +111,7 @@ struct ManyBlocks {
   static std::byte value(std::int64_t i) { return std::byte((i * 2654435761) >> 7); }
 
   // What a rank of several wants by a layout: all, some of the rows, some of the columns.
-  static WantedBox wanted(const Placement& placement, std::int64_t rank, std::int64_t ranks) {
+  WantedBox wanted(const Placement& placement, std::int64_t rank, std::int64_t ranks) const {
     Box box = {{0, 0}, {rows, columns}};
     if (!placement.is_replicate()) {
       auto dim = std::size_t(placement.dim());
@@ -119,7 +121,7 @@ struct ManyBlocks {
     }
     return {0, box, empty(box.sizes, DType::uint8)};
   }
-  static bool has_its_values(const WantedBox& want) {
+  bool has_its_values(const WantedBox& want) const {
     const std::byte* value_at = want.to.data();
     for (std::int64_t i = want.box.offsets[0]; i < want.box.end(0); ++i)
       for (std::int64_t j = want.box.offsets[1]; j < want.box.end(1); ++j)
@@ -135,12 +137,22 @@ TEST(Fetch, PassesLongChunksOnInBlocks) {
   for (std::int64_t ranks : {1, 2, 3})
     for (const Placement& placement : {Replicate(), Shard(0), Shard(1)})
       simmesh::testing::run_mesh_test({.mesh = {ranks}, .schedules = 4}, [&](const DeviceMesh&) {
-        WantedBox want = ManyBlocks::wanted(placement, this_rank().id(), ranks);
+        WantedBox want = stored.wanted(placement, this_rank().id(), ranks);
         Fetched fetched = fetch(stored.store, stored.checkpoint, {want}, ProcessGroup::world());
-        EXPECT_TRUE(ManyBlocks::has_its_values(want)) << to_string(placement);
+        EXPECT_TRUE(stored.has_its_values(want)) << to_string(placement);
         EXPECT_EQ(fetched.bytes_read, 700'000) << "each chunk is read once";
         EXPECT_EQ(fetched.bytes_needed, 700'000);
       });
+}
+
+// So many bytes are written past the caches. Rows of a part have any alignment.
+TEST(Fetch, PassesMoreThanTheCachesHoldOn) {
+  ManyBlocks stored(13'001);
+  simmesh::testing::run_mesh_test({.mesh = {3}, .schedules = 2}, [&](const DeviceMesh&) {
+    WantedBox want = stored.wanted(Shard(1), this_rank().id(), 3);
+    fetch(stored.store, stored.checkpoint, {want}, ProcessGroup::world());
+    EXPECT_TRUE(stored.has_its_values(want));
+  });
 }
 
 // A corrupt byte is found by its reader, whoever else needs it, and no rank waits for what it
@@ -150,7 +162,7 @@ TEST(Fetch, RaisesOnEveryRankWhatIsCorrupt) {
   stored.store.flip("m/f", 350'000, 5);
   for (const Placement& placement : {Replicate(), Shard(0), Shard(1)})
     simmesh::testing::run_mesh_test({.mesh = {3}, .schedules = 4}, [&](const DeviceMesh&) {
-      WantedBox want = ManyBlocks::wanted(placement, this_rank().id(), 3);
+      WantedBox want = stored.wanted(placement, this_rank().id(), 3);
       EXPECT_THAT(testing::error_text([&] {
                     fetch(stored.store, stored.checkpoint, {want}, ProcessGroup::world());
                   }),

@@ -159,8 +159,8 @@ struct DeepSpeedFile {
   std::string path, text;
 
   DeepSpeedFile(const std::string& run, const std::string& file)
-      : store(copy_of("deepspeed/" + run)),
-        path("m/global_step3/" + file),
+      : store(copy_of(run)),
+        path("m/" + file),
         text(testing::text_of(read_file(*store, path, 1 << 20))) {}
 
   std::function<void()> reading(const std::string& changed) const {
@@ -174,7 +174,7 @@ struct DeepSpeedFile {
 
 HostileReader deepspeed_reader(const std::string& run, const std::string& file) {
   DeepSpeedFile whole(run, file);
-  return {"DeepSpeed's " + file, {whole.text}, [whole](const std::string& text) {
+  return {fmt::format("{} of {}", file, run), {whole.text}, [whole](const std::string& text) {
             return whole.reading(text);
           }};
 }
@@ -182,7 +182,7 @@ HostileReader deepspeed_reader(const std::string& run, const std::string& file) 
 HostileReader deepspeed_pickle_reader(const std::string& run, const std::string& file) {
   DeepSpeedFile whole(run, file);
   std::vector<ZipMember> members = read_zip(testing::bytes_of(whole.text));
-  return {"the pickle in DeepSpeed's " + file,
+  return {fmt::format("the pickle in {} of {}", file, run),
           {testing::text_of(members.at(0).bytes)},
           [whole, members](const std::string& text) {
             std::vector<ZipMember> changed = members;
@@ -243,23 +243,30 @@ HostileReader statement_reader() {
 }
 
 std::vector<HostileReader> all_readers() {
-  const std::string flat = "z2_fp32_w3_frozen_tied", cut = "z3_bf16_w3_frozen_tied";
-  return {safetensors_reader(),
-          header_reader(),
-          index_reader(),
-          shard_reader(),
-          metadata_reader(),
-          archive_reader(),
-          manifest_reader(),
-          commit_reader(),
-          statement_reader(),
-          archived_pickle_reader(),
-          deepspeed_reader(flat, "mp_rank_00_model_states.pt"),
-          deepspeed_pickle_reader(flat, "mp_rank_00_model_states.pt"),
-          deepspeed_pickle_reader(flat, "zero_pp_rank_0_mp_rank_00_optim_states.pt"),
-          deepspeed_reader(cut, "bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt"),
-          deepspeed_pickle_reader(cut, "zero_pp_rank_1_mp_rank_00_model_states.pt"),
-          deepspeed_pickle_reader(cut, "bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt")};
+  const std::string flat = "deepspeed/z2_fp32_w3_frozen_tied",
+                    cut = "deepspeed/z3_bf16_w3_frozen_tied",
+                    universal = "deepspeed_universal/z2_fp16_w2",
+                    states = "global_step3_universal/";
+  return {
+      safetensors_reader(),
+      header_reader(),
+      index_reader(),
+      shard_reader(),
+      metadata_reader(),
+      archive_reader(),
+      manifest_reader(),
+      commit_reader(),
+      statement_reader(),
+      archived_pickle_reader(),
+      deepspeed_reader(flat, "global_step3/mp_rank_00_model_states.pt"),
+      deepspeed_pickle_reader(flat, "global_step3/mp_rank_00_model_states.pt"),
+      deepspeed_pickle_reader(flat, "global_step3/zero_pp_rank_0_mp_rank_00_optim_states.pt"),
+      deepspeed_reader(cut, "global_step3/bf16_zero_pp_rank_1_mp_rank_00_optim_states.pt"),
+      deepspeed_pickle_reader(cut, "global_step3/zero_pp_rank_1_mp_rank_00_model_states.pt"),
+      deepspeed_pickle_reader(cut, "global_step3/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt"),
+      deepspeed_reader(universal, states + "zero/body.bias/fp32.pt"),
+      deepspeed_pickle_reader(universal, states + "zero/body.bias/fp32.pt"),
+      deepspeed_pickle_reader(universal, states + "zero/optimizer_state.pt")};
 }
 
 // What came of the inputs of one reader.

@@ -44,13 +44,34 @@ TEST(Open, KnowsEachFormat) {
   EXPECT_EQ(folder.what("ours"), "simmesh ours ");
 }
 
+TEST(Open, KnowsWhatExists) {
+  OpenedFolder folder;
+  add_file(*folder.store, "run/step/file", "");
+  for (const char* name : {"", "run", "run/step", "run/step/file"})
+    EXPECT_TRUE(exists({folder.store, name})) << name;
+  for (const char* name : {"file", "ru", "run/step/file/x", "step"})
+    EXPECT_FALSE(exists({folder.store, name})) << name;
+}
+
 TEST(Open, RefusesWhatIsNoCheckpoint) {
   OpenedFolder folder;
   auto problem = [&](const char* name) { return error_text([&] { folder.opened(name); }); };
   EXPECT_THAT(problem("none"), HasSubstr("memory/none: expected a checkpoint"));
-  EXPECT_THAT(problem("none"), HasSubstr("got no files"));
+  EXPECT_THAT(problem("none"), HasSubstr("got no such file or folder"));
   add_file(*folder.store, "other/text", "");
-  EXPECT_THAT(problem("other"), HasSubstr("got 1 other files"));
+  EXPECT_THAT(problem("other"), HasSubstr("got 1 other file"));
+  EXPECT_THAT(problem("other/text"),
+              HasSubstr("memory/other/text: expected a folder or a safetensors file, and as such: "
+                        "memory/other/text: 0 bytes, expected at least 8"));
+  folder.store->remove("other/text");
+  EXPECT_THAT(problem("other"), HasSubstr("got an empty folder"));
+  folder.add_safetensors("several/b/x.safetensors", "t");
+  EXPECT_THAT(problem("several"), HasSubstr("got 1 folder: b"));
+  EXPECT_THAT(problem(""), HasSubstr("got 2 folders: other, several"));
+  for (const char* name :
+       {"several/a/x", "several/c/x", "several/d/x", "several/e/x", "several/f/x", "several/y"})
+    add_file(*folder.store, name, "");
+  EXPECT_THAT(problem("several"), HasSubstr("got 1 other file and 6 folders: a, b, c, d, e, ..."));
   add_file(*folder.store, "cut/manifest.json", "{}");
   add_file(*folder.store, "cut/a.safetensors", "");
   EXPECT_THAT(problem("cut"), HasSubstr("the checkpoint was never finished"));

@@ -16,6 +16,7 @@
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
 #include "tests/checkpoint/worlds.h"
+#include "tests/checkpoint/zero_engine.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -102,16 +103,7 @@ TEST(TrainingState, KeepsAScheduler) {
 }
 
 zero::Engine engine_of(nn::Module& model, int stage) {
-  zero::Config config;
-  config.bf16.enabled = true;
-  config.zero_optimization.stage = stage;
-  config.zero_allow_untested_optimizer = true;
-  auto make = [](const std::vector<nn::NamedTensor>& masters) {
-    std::vector<Tensor> tensors;
-    for (const auto& [name, tensor] : masters) tensors.push_back(tensor);
-    return std::make_unique<optim::AdamW>(tensors, optim::AdamOptions{.lr = 0.1});
-  };
-  return zero::initialize(model, make, config, ProcessGroup::world());
+  return testing::adamw_engine(model, stage, true);
 }
 
 Tensor engine_input() {

@@ -160,6 +160,9 @@ TEST(Placement, KindsAnswerForThemselves) {
   EXPECT_EQ(NormPartial(-std::numeric_limits<double>::infinity()).reduce_op(), ReduceOp::min);
   EXPECT_EQ(NormPartial(2.5).norm(), 2.5);
   EXPECT_FALSE(Replicate().is_pending());
+  EXPECT_TRUE(has_pending(Placements{Shard(0), MaskPartial()}));
+  EXPECT_FALSE(has_pending(Placements{Shard(0), Replicate()}));
+  EXPECT_FALSE(has_pending({}));
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -42,8 +43,21 @@ TEST(CheckpointCommand, ConvertsVerifiesAndCompares) {
   EXPECT_EQ(broken.last_line(), ours + ": 1 problem");
 }
 
+TEST(CheckpointCommand, NamesItsSubcommands) {
+  testing::expect_refused("checkpoint frob x",
+                          "expected a subcommand (inspect, verify, convert or diff), got frob");
+  testing::expect_refused("checkpoint", "A subcommand is required");
+}
+
 TEST(CheckpointCommand, RefusesWhatIsNoCheckpoint) {
   testing::expect_refused("checkpoint inspect /nowhere/at/all", "expected a checkpoint");
+  testing::expect_refused("checkpoint verify /nowhere/at/all", "got no such file or folder");
+  std::string page = std::string(SIMMESH_SOURCE_DIR) + "/README.md";
+  testing::expect_refused("checkpoint inspect " + page, "expected a folder or a safetensors file");
+  testing::TemporaryFolder folder;
+  std::string file = folder.path().string() + "/file";
+  std::ofstream(file) << "text";
+  testing::expect_refused("checkpoint convert " + recorded + " " + file, "file exists");
   testing::expect_refused("checkpoint convert " + recorded + " /tmp/x --format zip",
                           "expected the format");
 }

@@ -19,6 +19,7 @@
 #include "core/optim/adam.h"
 #include "testing/gtest.h"
 #include "tests/checkpoint/error_text.h"
+#include "tests/checkpoint/zero_engine.h"
 
 namespace simmesh::checkpoint {
 namespace {
@@ -114,15 +115,7 @@ struct RecordedNet final : nn::Module {
 SIMMESH_TEST(DeepSpeedCheckpoint, LoadsIntoTheEngine, {.mesh = {3}, .schedules = 4}) {
   for (int stage : {1, 3}) {
     RecordedNet net;
-    zero::Config config;
-    config.zero_optimization.stage = stage;
-    config.zero_allow_untested_optimizer = true;
-    auto make = [](const std::vector<nn::NamedTensor>& masters) {
-      std::vector<Tensor> tensors;
-      for (const auto& [name, tensor] : masters) tensors.push_back(tensor);
-      return std::make_unique<optim::AdamW>(tensors, optim::AdamOptions{.lr = 0.1});
-    };
-    zero::Engine engine = zero::initialize(net, make, config, ProcessGroup::world());
+    zero::Engine engine = testing::adamw_engine(net, stage, false);
     Location location = recorded_run("z3_fp32_w1");
     OpenCheckpoint opened = open(location);
     load(state_dict(engine), location, {.allow_unexpected = true});
@@ -140,6 +133,16 @@ SIMMESH_TEST(DeepSpeedCheckpoint, LoadsIntoTheEngine, {.mesh = {3}, .schedules =
     }
     EXPECT_EQ(engine.optimizer().steps(0), 3);
     EXPECT_EQ(engine.optimizer().learning_rates(), std::vector<double>{0.01});
+  }
+}
+
+// What DeepSpeed's own ds_to_universal made of a checkpoint has the values of that checkpoint.
+TEST(DeepSpeedCheckpoint, ReadsUniversalOnes) {
+  auto store = std::make_shared<DirectoryStore>(recorded_deepspeed + "_universal");
+  for (const char* name : {"z1_fp32_w2_groups", "z2_fp16_w2", "z3_bf16_w3_frozen_tied"}) {
+    Location universal = {store, name};
+    EXPECT_THAT(diff(recorded_run(name), universal), ::testing::IsEmpty()) << name;
+    EXPECT_THAT(verify(universal), ::testing::IsEmpty()) << name;
   }
 }
 

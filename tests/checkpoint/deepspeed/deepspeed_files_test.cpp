@@ -40,6 +40,20 @@ TEST(DeepSpeedFiles, AreInTheOrderOfRanks) {
   EXPECT_FALSE(find_deepspeed_files(other, "b")) << "a name outside of the folder";
 }
 
+TEST(DeepSpeedFiles, ListsThoseOfAUniversalCheckpoint) {
+  MemoryStore store = store_with({"run/u/mp_rank_00_model_states.pt", "run/u/zero/b/fp32.pt",
+                                  "run/u/zero/a.b/step.pt", "run/u/zero/notes.txt"});
+  EXPECT_FALSE(find_deepspeed_files(store, "run"));
+  add_file(store, "run/latest_universal", "u");
+  auto files = find_deepspeed_files(store, "run");
+  ASSERT_TRUE(files);
+  EXPECT_THAT(files->universal, ElementsAre("zero/a.b/step.pt", "zero/b/fp32.pt"));
+  EXPECT_TRUE(files->optimizer.empty());
+  add_file(store, "run/s/mp_rank_00_model_states.pt", "");
+  add_file(store, "run/latest", "s");
+  EXPECT_EQ(find_deepspeed_files(store, "run")->folder, "run/s") << "which training goes on from";
+}
+
 TEST(DeepSpeedFiles, RefusesWhatIsNotRead) {
   auto problem = [](const std::vector<std::string>& files) {
     return testing::error_text([&] { find_deepspeed_files(store_with(files), "s"); });

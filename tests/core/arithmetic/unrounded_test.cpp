@@ -53,6 +53,15 @@ TEST(Unrounded, IsBehindViewsAndCopies) {
   EXPECT_TRUE(same_bits(rests_of(other), rests));
 }
 
+TEST(Unrounded, EndsInARoundedCopy) {
+  Tensor rests = small_values(), whole = with_small_rests(rests);
+  Tensor copy = rounded(whole);
+  EXPECT_FALSE(is_unrounded(copy));
+  EXPECT_TRUE(same_bits(copy, full({4, 6}, DType::float32, 1e20)));
+  EXPECT_TRUE(same_bits(rests_of(whole), rests)) << "the other one keeps what is behind it";
+  EXPECT_EQ(rounded(rests).storage(), rests.storage()) << "nothing is copied";
+}
+
 // A flat buffer as bucketing makes it: pieces at offsets, strided ones too, between plain elements.
 TEST(Unrounded, IsCopiedIntoPlaces) {
   Tensor rests = small_values(), whole = with_small_rests(rests);

@@ -45,10 +45,14 @@ void expect_like_naive(const Dims& shape, const Strides& to, const Strides& from
   } while (next_index(index, shape));
   for (InstructionSet set : available_instruction_sets()) {
     std::vector<std::byte> target = before;
-    StridedCopy(to, from, shape, element, set)(target.data(), source.data());
+    StridedCopy copy(to, from, shape, element, set);
+    copy(target.data(), source.data());
     ASSERT_EQ(target, expected) << to_string(shape) << " to " << to_string(to) << " from "
                                 << to_string(from) << " of " << element << " bytes on "
                                 << to_string(set);
+    target = before;
+    copy.past_caches(target.data(), source.data());
+    ASSERT_EQ(target, expected) << to_string(shape) << " past the caches";
   }
 }
 
@@ -85,6 +89,18 @@ TEST(StridedCopy, BlocksOfEverySize) {
     for (std::int64_t gap : {0, 3})
       expect_like_naive({2, 3, size}, {3 * (size + 1), size + 1, 1},
                         {4 * (size + gap), size + gap, 1}, 1);
+}
+
+// If this fails, a long block is cut off, or bytes between blocks that go past the caches change.
+TEST(StridedCopy, LongBlocks) {
+  for (std::int64_t size : {511, 512, 513, 640, 1000})
+    for (std::int64_t gap : {0, 3, 64}) {
+      std::int64_t row = size + gap;
+      expect_like_naive({2, 2, 3, size}, {7 * row, 3 * row, row, 1}, {6 * size, 3 * size, size, 1},
+                        1);
+      expect_like_naive({2, 2, 3, size}, {6 * size, 3 * size, size, 1}, {row, 2 * row, 4 * row, 1},
+                        1);
+    }
 }
 
 // If this fails, a transposed matrix is wrong in one of its squares or at its edges.

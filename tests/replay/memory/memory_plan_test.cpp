@@ -292,6 +292,9 @@ TEST(ReplayMemoryPlan, OfARealJobIsWhatWasRecorded) {
   MemoryPlan split = memory_plan(trace, {.step = 0, .splits_generations = true});
   EXPECT_EQ(split.storages.size(), plan.generations);
   EXPECT_LE(split.lazy_peak_bytes, plan.lazy_peak_bytes);
+  MemoryPlan whole = memory_plan(trace);
+  EXPECT_EQ(whole.storages.size(), 872u);
+  EXPECT_EQ(whole.generations, 906u);  // 34 ids come back for larger memory
 }
 
 }  // namespace

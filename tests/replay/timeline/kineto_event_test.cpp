@@ -47,6 +47,18 @@ TEST(ReplayKinetoEvent, ReadsMomentsExactly) {
   EXPECT_EQ(nanoseconds_of("4000000000000000"), 4000000000000000000);
 }
 
+// Would fail if a number inside of the arguments, or a text, were taken for that of the event.
+TEST(ReplayKinetoEvent, FindsHowANumberIsWritten) {
+  EXPECT_EQ(number_text(R"({"a": {"ts": 1, "b": ["ts", 2]}, "ts" : 3.250})", "ts"), "3.250");
+  EXPECT_EQ(number_text(R"({"name": "ts", "x": "\\\"ts\": 4", "ts":5e3 , "dur": 6})", "ts"), "5e3");
+  EXPECT_EQ(number_text(R"({"ts": 1})", "dur"), "");
+  EXPECT_EQ(number_text("{}", "ts"), "");
+  ReadEvent event(R"({"ph": "X", "cat": "kernel", "name": "a", "args": {"ts": 1, "dur": 2}, )"
+                  R"("ts": 1694128201426602.123, "dur": 0.5})");
+  EXPECT_EQ(event->begin_ns, 1694128201426602123);
+  EXPECT_EQ(event->length_ns, 500);
+}
+
 TEST(ReplayKinetoEvent, RefusesWhatIsNoMoment) {
   for (const char* text :
        {"", "-", "a", "1a", "1.", "1.2b", "1 2", "\"12\"", "{", "null", "4000000000000001",
@@ -84,7 +96,8 @@ TEST(ReplayKinetoEvent, ReadsWhatJoinsItWithAnExecutionTrace) {
 // Would fail if what PyTorch says about a collective were lost: sizes, splits, members.
 TEST(ReplayKinetoEvent, ReadsACommunication) {
   ReadEvent event = kineto_event_of(
-      {.arguments = testing::comm_arguments("all_to_allv", "2", "[4, 6]", 2) +
+      {.name = "record_param_comms",
+       .arguments = testing::comm_arguments("all_to_allv", "2", "[4, 6]", 2) +
                     R"(, "In split size": "[3, 4]", "Out split size": [5, 6], "Comms Id": 99)"});
   const KinetoComm& comm = event->comm;
   EXPECT_EQ(comm.name, "all_to_allv");

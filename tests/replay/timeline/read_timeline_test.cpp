@@ -42,7 +42,7 @@ TEST(ReplayReadTimeline, GivesAllRanksOneOrigin) {
   TemporaryFolder folder;
   folder.write("b.json", of_rank(2, {{.begin = "7.5", .length = "2"}}, 5000));
   folder.write("a.json", of_rank(3, {{.begin = "0.125", .length = "0.001"}}, 10000));
-  JobTimeline job = job_from({folder.path()});
+  JobTimeline job = job_from({folder.path().string()});
   EXPECT_EQ(job.world_size, 4);
   EXPECT_EQ(job.origin_ns, 10125);
   ASSERT_EQ(job.ranks.size(), 2u);
@@ -65,7 +65,7 @@ TEST(ReplayReadTimeline, ReadsEachWayOfPacking) {
   folder.write("trace.json", trace);
   folder.write("notes.txt", "traceEvents");
   std::vector<std::string> paths = {
-      folder.path(),
+      folder.path().string(),
       other.write("job.tar.gz", testing::tar({{.name = "x.json", .bytes = first},
                                               {.name = "trace.json", .bytes = trace},
                                               {.name = "y.json", .bytes = second}}))};
@@ -83,7 +83,7 @@ TEST(ReplayReadTimeline, FindsRanksInNames) {
   TemporaryFolder folder;
   folder.write("worker1_step_12.1694128201556.pt.trace.json", kineto_text({{}}));
   folder.write("worker0_step_12.1694128201545.pt.trace.json", kineto_text({}));
-  JobTimeline job = job_from({folder.path()});
+  JobTimeline job = job_from({folder.path().string()});
   EXPECT_EQ(job.ranks[0].rank, 0);
   EXPECT_EQ(job.ranks[1].rank, 1);
   EXPECT_EQ(job.ranks[1].spans.size(), 1u);
@@ -102,9 +102,9 @@ std::string timelines_refusal(const std::vector<std::string>& paths) {
 
 TEST(ReplayReadTimeline, RefusesWhatIsNoJob) {
   TemporaryFolder folder;
-  EXPECT_THAT(timelines_refusal({folder.path()}),
+  EXPECT_THAT(timelines_refusal({folder.path().string()}),
               HasSubstr("expected timelines with 'traceEvents'"));
-  EXPECT_THAT(timelines_refusal({folder.path().string() + "/none.json"}), HasSubstr("none.json"));
+  EXPECT_THAT(timelines_refusal({(folder.path() / "none.json").string()}), HasSubstr("none.json"));
   std::string a = folder.write("a.json", of_rank(1, {})),
               b = folder.write("b.json", of_rank(1, {}));
   EXPECT_THAT(timelines_refusal({a, b}),
@@ -138,7 +138,7 @@ TEST(ReplayReadTimeline, JoinsGroupsByTheirMembers) {
   folder.write("1.json", of_rank(1, {kernel(0, "7", "[0, 1]"), kernel(2, "3", "[0, 1]")}));
   folder.write("2.json", of_rank(2, {kernel(0, "2", "[2, 3]")}));
   folder.write("3.json", of_rank(3, {kernel(0, "2", "[2, 3]")}));
-  JobTimeline job = job_from({folder.path()});
+  JobTimeline job = job_from({folder.path().string()});
   ASSERT_EQ(job.groups.size(), 3u);
   EXPECT_EQ(job.groups[2].members, (std::vector<std::int64_t>{2, 3}));
   auto groups = [&](std::size_t rank) {
@@ -166,7 +166,7 @@ TEST(ReplayReadTimeline, CountsGroupsThatAreNotUsed) {
                                                  R"("world_size": 2, {}}},)",
                                                  rank, groups)));
   }
-  JobTimeline job = job_from({folder.path()});
+  JobTimeline job = job_from({folder.path().string()});
   EXPECT_EQ(job.ranks[0].comms.at(1).group, job.ranks[1].comms.at(0).group);
 }
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+
+#include "checkpoint/dcp/torch_file.h"
+
+namespace simmesh::checkpoint {
+
+// step_count returns the steps that an optimiser made, as DeepSpeed's files have them: a number, or
+// a tensor of one float32. Raises a ValueError for anything else.
+std::int64_t step_count(const TorchFile& file, PickleValue step);
+
+}  // namespace simmesh::checkpoint

@@ -10,9 +10,9 @@ using testing::expect_refused;
 using testing::run_program;
 using testing::TemporaryFolder;
 
-const std::string cases = SIMMESH_SOURCE_DIR "/tests/cases/replay/";
+const std::string replay_cases = SIMMESH_SOURCE_DIR "/tests/cases/replay/";
 const std::string dlrm =
-    "replay " + cases + "dlrm_pytorch_et.tar.gz " + cases + "dlrm_kineto.tar.gz";
+    "replay " + replay_cases + "dlrm_pytorch_et.tar.gz " + replay_cases + "dlrm_kineto.tar.gz";
 
 TEST(ReplayCommand, ValidatesReplaysAndAnalysesAJob) {
   auto run = run_program(dlrm + " --schedules 3 --jobs 2 --what-if bandwidth=2,perfect_arrival");
@@ -33,18 +33,18 @@ TEST(ReplayCommand, PrintsTheSameAsJson) {
 }
 
 TEST(ReplayCommand, AFaultEndsWithTheLineThatShowsItAgain) {
-  auto run = run_program("replay " + cases + "trace_bad/split_sum --seed 7");
+  auto run = run_program("replay " + replay_cases + "trace_bad/split_sum --seed 7");
   EXPECT_EQ(run.status, 1);
   EXPECT_NE(run.output.find("error split_sum: rank 0 node 4"), run.output.npos) << run.output;
-  EXPECT_NE(
-      run.output.find("reproduce: simmesh replay " + cases + "trace_bad/split_sum --seed 7\n"),
-      run.output.npos)
+  EXPECT_NE(run.output.find("reproduce: simmesh replay " + replay_cases +
+                            "trace_bad/split_sum --seed 7\n"),
+            run.output.npos)
       << run.output;
   EXPECT_EQ(run.last_line(), "5 passed, 1 failed");
 }
 
 TEST(ReplayCommand, ReplaysWhatIsAskedFor) {
-  const std::string comms = "replay " + cases + "generated/comms4 --json";
+  const std::string comms = "replay " + replay_cases + "generated/comms4 --json";
   auto count = [](const std::string& arguments) {
     auto run = run_program(arguments);
     EXPECT_EQ(run.status, 0) << run.output;
@@ -54,7 +54,7 @@ TEST(ReplayCommand, ReplaysWhatIsAskedFor) {
   EXPECT_GT(all, count(comms + " --steps 1"));
   EXPECT_GT(count(comms + " --steps 1"), count(comms + " --steps 1 --ops all_reduce,barrier"));
   EXPECT_EQ(all, count(comms + " --payload wide --allocation pre --iterations 2 --warm-up 1"));
-  EXPECT_EQ(run_program("replay " + cases + "generated/comms4 --only-checks --quiet").output,
+  EXPECT_EQ(run_program("replay " + replay_cases + "generated/comms4 --only-checks --quiet").output,
             "6 passed, 0 failed\n");
 }
 
@@ -67,7 +67,7 @@ TEST(ReplayCommand, WritesAPage) {
 
 TEST(ReplayCommand, RefusesWhatItCannotUse) {
   TemporaryFolder folder;
-  expect_refused("replay " + cases + "nowhere", "got nothing there");
+  expect_refused("replay " + replay_cases + "nowhere", "got nothing there");
   expect_refused("replay " + folder.path().string(), "expected traces, got none");
   expect_refused(dlrm + " --what-if faster=2", "got 'faster=2'");
   expect_refused(dlrm + " --what-if bandwidth=0", "expected a factor above 0");

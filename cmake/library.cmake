@@ -66,15 +66,20 @@ function(simmesh_export_headers)
 endfunction()
 
 # simmesh_protobuf(name file) adds the messages of a .proto file to a library, whose sources include <folder/file.pb.h>. No other
-# library sees them.
+# library sees them. They are generated here and not by the build, since clang-tidy reads them without a build.
 function(simmesh_protobuf name file)
-  set(target simmesh_${name})
+  set(proto ${PROJECT_SOURCE_DIR}/${file})
   set(generated ${PROJECT_BINARY_DIR}/generated)
-  file(MAKE_DIRECTORY ${generated})
-  protobuf_generate(LANGUAGE cpp OUT_VAR sources PROTOS ${PROJECT_SOURCE_DIR}/${file}
-    IMPORT_DIRS ${PROJECT_SOURCE_DIR} PROTOC_OUT_DIR ${generated})
-  target_sources(${target} PRIVATE ${sources})
-  set_source_files_properties(${sources} PROPERTIES
+  string(REGEX REPLACE "[.]proto$" ".pb" base ${generated}/${file})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${proto})
+  if(${proto} IS_NEWER_THAN ${base}.h)
+    file(MAKE_DIRECTORY ${generated})
+    execute_process(
+      COMMAND ${Protobuf_PROTOC_EXECUTABLE} --proto_path=${PROJECT_SOURCE_DIR} --cpp_out=${generated} ${proto}
+      COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  target_sources(simmesh_${name} PRIVATE ${base}.cc)
+  set_source_files_properties(${base}.cc PROPERTIES
     SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -w)
-  target_include_directories(${target} SYSTEM PRIVATE ${generated})
+  target_include_directories(simmesh_${name} SYSTEM PRIVATE ${generated})
 endfunction()

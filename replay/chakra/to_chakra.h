@@ -7,11 +7,10 @@ namespace simmesh::replay {
 
 // to_chakra returns the execution trace of a rank as a graph, as simulators take it: the operators
 // and communications of its replay list, and the annotations above them. A node's control
-// dependency is its parent. Its data dependencies are
-//
-// - the nodes that wrote the storages of its inputs, and for what it writes also those that have
-//   read them since; a wait writes what its collective writes;
-// - of a communication the one before it in its group, and of a wait what it waits for.
+// dependency is its parent. Its data dependencies are the nodes that wrote the storages of its
+// inputs, and for what it writes also those that have read them since; a wait writes what its
+// collective writes. A communication depends on the one before it in its group, and a wait on what
+// it waits for.
 //
 // Attributes are those that the converter of MLCommons Chakra gives: "is_cpu_op" is true for
 // annotations and waits; communications have "comm_type", "comm_size" (bytes of the inputs, of a

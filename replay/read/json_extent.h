@@ -10,9 +10,9 @@ namespace simmesh::replay {
 // JsonExtent finds the end of a list or an object in text that comes in pieces, by its brackets and
 // quotes alone.
 //
-//   JsonExtent extent;
-//   extent.find_end(R"({"a": [1)");  // nullopt: it goes on
-//   extent.find_end("2]}, 3");       // 3
+//   replay::JsonExtent piecewise;
+//   piecewise.find_end("[[1, ");  // nullopt: it goes on
+//   piecewise.find_end("2]], 3");  // 3
 class JsonExtent {
  public:
   // find_end looks at the next piece and returns how many of its bytes belong to the value; nullopt

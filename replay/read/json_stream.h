@@ -30,7 +30,12 @@ struct JsonVisitor {
 // Raises a BadTrace for text that isn't JSON at its top level (rule "json", with the byte) and for
 // JSON that isn't an object ("top_level").
 //
-//   read_json_object(source, {.element = [&](std::string_view key, JsonPiece node) { ... }});
+//   replay::TextSource source("trace", R"({"nodes": [1, 2]})");
+//   std::size_t bytes = 0;
+//   replay::read_json_object(source,
+//                            {.element = [&](std::string_view, replay::JsonPiece node) {
+//                              bytes += node.text.size();
+//                            }});
 void read_json_object(ByteSource& source, const JsonVisitor& visitor,
                       std::size_t value_bytes_max = std::size_t(1) << 28);
 

@@ -9,15 +9,14 @@
 namespace simmesh::replay {
 
 // CommRecorder makes nodes "record_param_comms" of what a rank communicates, in the conventions of
-// PyTorch's NCCL backend:
+// PyTorch's NCCL backend. An operation that blocks is one node; one that was started is a node, and
+// its wait another. all_gather is "_allgather_base" and reduce_scatter "_reduce_scatter_base"; with
+// uneven parts they are "all_gather" and "reduce_scatter" with a list of the parts. all_to_all is
+// "all_to_allv", and on lists "all_to_all". Operations on several tensors are the coalesced ones. A
+// broadcast of an object is one of bytes.
 //
-// - an operation that blocks is one node; one that was started is a node, and its wait another;
-// - all_gather is "_allgather_base", reduce_scatter "_reduce_scatter_base", and with uneven parts
-//   "all_gather" and "reduce_scatter" with a list of the parts; all_to_all is "all_to_allv", on
-//   lists "all_to_all"; operations on several tensors are the coalesced ones;
-// - an uneven all_to_all without split sizes has the sizes of its parts in elements, and tensors of
-//   one dim: along other dims than the first the parts of a real one are copied together;
-// - a broadcast of an object is one of bytes.
+// An uneven all_to_all without split sizes has the sizes of its parts in elements, and tensors of
+// one dim: along other dims than the first the parts of a real one are copied together.
 class CommRecorder {
  public:
   CommRecorder(TraceBuilder& builder, RecordedRank& recorded)

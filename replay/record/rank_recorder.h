@@ -14,15 +14,14 @@
 
 namespace simmesh::replay {
 
-// RankRecorder records what its rank does, from its making to finish:
+// RankRecorder records what its rank does, from its making to finish.
 //
-// - ops, with what they call below them. A call on distributed tensors is an annotation, with an
-//   empty op_schema, above the ops and communications that it comes to, for those are what the rank
-//   runs. Attributes "input_placements" and "output_placements" say how its tensors lie;
-// - communications, as CommRecorder says;
-// - backward passes, on a thread of their own: a node of the tape is a node of scope 1 above the
-//   ops and hooks that it runs, tied to its forward op by seq_id and fw_parent;
-// - annotations, "ProfilerStep#N" among them.
+// Ops are nodes, with what they call below them. A call on distributed tensors is an annotation,
+// with an empty op_schema, above the ops and communications that it comes to, for those are what
+// the rank runs; attributes "input_placements" and "output_placements" say how its tensors lie.
+// Communications are nodes as CommRecorder says. Backward passes are on a thread of their own: a
+// node of the tape is a node of scope 1 above the ops and hooks that it runs, tied to its forward
+// op by seq_id and fw_parent. Annotations are nodes, "ProfilerStep#N" among them.
 //
 // Watch::Pause leaves out a part. It changes nothing: no data, no schedule, no charge of the rank's
 // ledger.

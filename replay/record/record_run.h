@@ -21,7 +21,7 @@ struct Recording {
 //
 //   World world({.ranks = 4});
 //   replay::Recording recording = replay::record_run(world, [](Rank&) {
-//     all_reduce(full({8}, DType::float32, 1), ReduceOp::sum, ProcessGroup::world());
+//     all_reduce(zeros({8}, DType::float32), ReduceOp::sum, ProcessGroup::world());
 //   });
 //   replay::write_job(recording.job, "traces");   // traces/rank-0.json.gz and so on
 Recording record_run(World& world, const std::function<void(Rank&)>& body);

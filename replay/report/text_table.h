@@ -8,9 +8,9 @@ namespace simmesh::replay {
 // TextTable is rows of words below a header, aligned: the first column to the left, numbers to the
 // right.
 //
-//   TextTable table({"rank", "busy (us)"});
-//   table.add({"0", "12.5"});
-//   std::string text = table.text();
+//   replay::TextTable busy({"rank", "busy (us)"});
+//   busy.add({"0", "12.5"});
+//   std::string lines = busy.text();
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) : rows_{std::move(header)} {}

@@ -28,12 +28,12 @@ struct ReplayProgram {
 // make_program makes a job's program by these rules (PARAM's comm_replay, where not said
 // otherwise):
 // - a communication is asynchronous where the trace says so (PyTorch 2.13), and in older traces if
-//   a later node waits for its request; a wait without a group is for the earliest one with its
-//   request;
+// a later node waits for its request; a wait without a group is for the earliest one with its
+// request;
 // - a send hands its message over and goes on; messages of one request, one after another, are a
-//   batch: all begin, and the program goes on when all have come;
+// batch: all begin, and the program goes on when all have come;
 // - dangling waits do nothing; communications of unknown kinds or without a group are left out,
-//   with a warning.
+// with a warning.
 // Raises a ValueError where ranks are missing (fill_missing_ranks makes them), an IndexError for a
 // step that a trace doesn't have.
 ReplayProgram make_program(const TraceJob& job, const JobGroups& groups,

@@ -10,14 +10,14 @@ namespace simmesh::replay {
 // check_comms); the traces compared with each other (resolve_groups, compare_ranks,
 // match_messages), and
 // - rank_missing: a rank of the job has no trace; a warning where there is one trace only, which
-//   can't be compared with any;
+// can't be compared with any;
 // - schema_mixed (warning): traces have different schemas;
 // - top_level: the job has no trace at all.
 // worst() of the result is the verdict. Of each rule the first 20 findings about a rank are kept,
 // and the number of the others is said. O(nodes + communications + what splits and records list).
 //
-//   replay::TraceJob job = replay::read_job(paths);
-//   for (const replay::Finding& finding : replay::validate(job))
+// replay::TraceJob job = replay::read_job(paths);
+// for (const replay::Finding& finding : replay::validate(job))
 //     fmt::print("{}\n", replay::to_string(finding));
 Findings validate(const TraceJob& job);
 

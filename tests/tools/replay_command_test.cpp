@@ -36,9 +36,9 @@ TEST(ReplayCommand, AFaultEndsWithTheLineThatShowsItAgain) {
   auto run = run_program("replay " + trace_cases + "trace_bad/split_sum --seed 7");
   EXPECT_EQ(run.status, 1);
   EXPECT_NE(run.output.find("error split_sum: rank 0 node 4"), run.output.npos) << run.output;
-  EXPECT_NE(
-      run.output.find("reproduce: simmesh replay " + trace_cases + "trace_bad/split_sum --seed 7\n"),
-      run.output.npos)
+  EXPECT_NE(run.output.find("reproduce: simmesh replay " + trace_cases +
+                            "trace_bad/split_sum --seed 7\n"),
+            run.output.npos)
       << run.output;
   EXPECT_EQ(run.last_line(), "5 passed, 1 failed");
 }

@@ -102,9 +102,10 @@ DigitRange range_of(gsl::span<const CarriedSums> parts, std::int64_t addends) {
 
 Tensor rounded(const Tensor& tensor) {
   if (!is_unrounded(tensor)) return tensor;
-  Tensor result = tensor.clone();
-  // What is behind elements ends where they are written.
-  result.mutable_data();
+  // Rounding is part of the operation that added up: no device launches anything for it.
+  Tensor result = empty(tensor.shape(), tensor.dtype());
+  const Tensor terms[] = {tensor};
+  reduce_unrounded({.operands = terms}, result, false);
   return result;
 }
 

@@ -16,8 +16,8 @@ namespace simmesh::replay {
 // worst() of the result is the verdict. Of each rule the first 20 findings about a rank are kept,
 // and the number of the others is said. O(nodes + communications + what splits and records list).
 //
-// replay::TraceJob job = replay::read_job(paths);
-// for (const replay::Finding& finding : replay::validate(job))
+//   replay::TraceJob job = replay::read_job(paths);
+//   for (const replay::Finding& finding : replay::validate(job))
 //     fmt::print("{}\n", replay::to_string(finding));
 Findings validate(const TraceJob& job);
 

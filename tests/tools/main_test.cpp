@@ -11,7 +11,7 @@ TEST(Main, RefusesInOneLine) {
   expect_refused("", "A subcommand is required");
   expect_refused("fly",
                  "expected a subcommand (run, explore, verify, releases, validate, plan, "
-                 "checkpoint or doctor), "
+                 "replay, checkpoint or doctor), "
                  "got fly");
   expect_refused("doctor --colour", "--colour");
   expect_refused("verify", "PATH is required");

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <benchmark/benchmark.h>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <malloc.h>
@@ -46,22 +47,26 @@ std::vector<char> unpacked_bytes() {
 }
 
 // A trace of 12 MB, read and summarised, beside unpacking it and parsing it with simdjson alone,
-// whose parser keeps its memory from one run to the next; "ratio" is at most 2.
+// whose parser keeps its memory from one run to the next; "ratio" is at most 2. Both are measured
+// in processor time. The time of an iteration is wall time: unpacking goes on beside parsing.
 void read_and_summarize(benchmark::State& state) {
-  double ours = 1e9, parsing = 1e9;
+  double ours = 1e9, parsing = 1e9, wall = 1e9;
   simdjson::dom::parser parser;
   for (auto _ : state) {
+    auto start = std::chrono::steady_clock::now();
     ours = std::min(ours, seconds_of([&] {
                       ExecutionTrace trace = read_execution_trace(packed_trace);
                       benchmark::DoNotOptimize(summarize(trace).operators);
                     }));
+    wall = std::min(
+        wall, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     parsing = std::min(parsing, seconds_of([&] {
                          std::vector<char> bytes = unpacked_bytes();
                          simdjson::dom::element root = parser.parse(
                              bytes.data(), bytes.size() - simdjson::SIMDJSON_PADDING, false);
                          benchmark::DoNotOptimize(root.is_object());
                        }));
-    state.SetIterationTime(ours);
+    state.SetIterationTime(wall);
   }
   state.counters["ratio"] = ours / parsing;
   state.counters["limit"] = 2;

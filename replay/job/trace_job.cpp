@@ -6,6 +6,7 @@
 #include <set>
 
 #include "replay/read/bad_trace.h"
+#include "replay/read/read_ahead.h"
 #include "replay/read/read_execution_trace.h"
 #include "replay/read/trace_form.h"
 #include "replay/read/unpack.h"
@@ -37,7 +38,8 @@ std::optional<std::int64_t> number_after(std::string_view name, std::string_view
 
 void read_rank(ByteSource& source, TraceJob& job) {
   try {
-    job.ranks.push_back({.rank = 0, .file = source.name(), .trace = read_execution_trace(source)});
+    ReadAhead ahead(source);
+    job.ranks.push_back({.rank = 0, .file = source.name(), .trace = read_execution_trace(ahead)});
   } catch (const BadTrace& bad) {
     job.findings.push_back({.severity = Severity::error,
                             .rule = bad.rule(),

@@ -10,6 +10,7 @@
 #include "replay/read/bad_trace.h"
 #include "replay/read/json_stream.h"
 #include "replay/read/node_reader.h"
+#include "replay/read/read_ahead.h"
 #include "replay/read/unpack.h"
 
 namespace simmesh::replay {
@@ -103,7 +104,8 @@ ExecutionTrace read_execution_trace(const std::string& path) {
   for_each_file(path, [&](ByteSource& source) {
     if (trace)
       raise(ErrorKind::value_error, read_place, "{}: expected one file, got several", path);
-    trace = read_execution_trace(source);
+    ReadAhead ahead(source);
+    trace = read_execution_trace(ahead);
   });
   if (!trace) raise(ErrorKind::value_error, read_place, "{}: expected a trace, got no file", path);
   return std::move(*trace);

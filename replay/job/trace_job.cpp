@@ -89,7 +89,9 @@ TraceJob read_job(gsl::span<const std::string> paths) {
   TraceJob job;
   for (const std::string& path : paths)
     for_each_file(path, [&](ByteSource& source) {
-      if (is_of_form(source, path, {TraceForm::execution_trace, TraceForm::unknown}))
+      if (auto resource = read_resource(source))
+        job.resources.push_back(std::move(*resource));
+      else if (is_of_form(source, path, {TraceForm::execution_trace, TraceForm::unknown}))
         read_rank(source, job);
     });
   number_ranks(job);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "replay/job/trace_resource.h"
 #include "replay/trace/execution_trace.h"
 #include "replay/trace/finding.h"
 
@@ -23,6 +24,7 @@ struct TraceJob {
   std::vector<RankTrace> ranks;
   // Files that couldn't be read at all, as findings.
   Findings findings;
+  std::vector<TraceResource> resources;  // files beside the traces
 
   const RankTrace* find(std::int64_t rank) const;
 };
@@ -33,7 +35,8 @@ struct TraceJob {
 std::optional<std::int64_t> rank_in_name(std::string_view file);
 
 // read_job reads the execution traces of a job: files, folders and archives of them. Of a folder or
-// an archive, files that aren't named .json or .json.gz, and timelines, are left out. Ranks come
+// an archive, files that aren't named .json or .json.gz, and timelines, are left out, but for the
+// resources of traces (trace_resource.h). Ranks come
 // from the names of the files; where one has none, or two have the same, ranks count in the order
 // of the files. A trace that can't be read is a finding (rules "json", "top_level", "schema"); what
 // for_each_file refuses is a ValueError.

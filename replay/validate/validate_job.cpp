@@ -11,6 +11,7 @@
 #include "replay/job/majority.h"
 #include "replay/trace/finding_at.h"
 #include "replay/validate/check_comms.h"
+#include "replay/validate/check_resources.h"
 #include "replay/validate/check_structure.h"
 #include "replay/validate/check_tensors.h"
 #include "replay/validate/compare_ranks.h"
@@ -121,6 +122,7 @@ Findings validate(const TraceJob& job) {
     return findings;
   }
   for (const RankTrace& rank : job.ranks) check_trace(rank, findings);
+  check_resources(job, findings);
   compare_schemas(job, findings);
   check_groups(job, findings);
   return findings;

@@ -7,8 +7,8 @@ namespace simmesh::replay {
 
 // validate returns what is wrong with the traces of a job, each finding with its rule, rank, node
 // and field: what the reader found; each trace by itself (check_structure, check_tensors,
-// check_comms); the traces compared with each other (resolve_groups, compare_ranks,
-// match_messages), and
+// check_comms); what lies beside them (check_resources); the traces compared with each other
+// (resolve_groups, compare_ranks, match_messages), and
 // - rank_missing: a rank of the job has no trace; a warning where there is one trace only, which
 // can't be compared with any;
 // - schema_mixed (warning): traces have different schemas;

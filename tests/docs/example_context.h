@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -47,6 +48,7 @@
 #include "replay/memory/memory_plan.h"
 #include "replay/read/json_extent.h"
 #include "replay/read/json_stream.h"
+#include "replay/read/read_ahead.h"
 #include "replay/read/read_execution_trace.h"
 #include "replay/record/record_run.h"
 #include "replay/report/text_table.h"

@@ -53,9 +53,10 @@ const std::vector<Ban> bans = {
       "std::async("},
      "the engine's fibers: ranks are not threads",
      // The buffers of all ranks lie in one memory, and labels of places in one table, whatever
-     // thread a rank is on. Files are read and written while ranks go on, by any of them.
+     // thread a rank is on. Files are read and written while ranks go on, by any of them, and a
+     // trace is unpacked beside parsing it, before there are ranks.
      {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.", "zero/file_store.",
-      "checkpoint/store/"}},
+      "checkpoint/store/", "replay/read/read_ahead."}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
      // Scratch memory is used only within one call, in which no fiber switches.

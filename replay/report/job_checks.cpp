@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "core/check/counted.h"
+
 namespace simmesh::replay {
 
 namespace {
@@ -42,10 +44,6 @@ std::size_t count_of(const Findings& findings, std::string_view theme, Severity 
   }));
 }
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::string_view theme_of(std::string_view rule) {
@@ -62,8 +60,8 @@ std::vector<JobCheck> finding_checks(const JobReport& report) {
     std::size_t warnings = count_of(report.findings, theme.name, Severity::warning);
     std::string text(theme.what);
     if (theme.name == "files") text = fmt::format("{} {}", report.traces.size(), text);
-    if (errors > 0) text = counted(errors, "error");
-    if (warnings > 0) text += ", " + counted(warnings, "warning");
+    if (errors > 0) text = counted(std::int64_t(errors), "error");
+    if (warnings > 0) text += ", " + counted(std::int64_t(warnings), "warning");
     checks.push_back({std::string(theme.name), errors == 0, std::move(text)});
   }
   return checks;

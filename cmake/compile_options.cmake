@@ -4,6 +4,11 @@ add_library(simmesh_options INTERFACE)
 target_compile_features(simmesh_options INTERFACE cxx_std_20)
 target_compile_options(simmesh_options INTERFACE -ffp-contract=off -fno-omit-frame-pointer)
 
+# The libraries also go into the Python module, which is a shared library. Nobody replaces a function of theirs at load time,
+# so calls may be inlined as in a program.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+target_compile_options(simmesh_options INTERFACE -fno-semantic-interposition)
+
 # Messages name source files by their path in the repository, wherever the repository is.
 target_compile_options(simmesh_options INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=

@@ -8,5 +8,7 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = std::string(simmesh::version());
   module.attr("__revision__") = std::string(simmesh::revision());
   simmesh::python::bind_errors(module);
+  simmesh::python::bind_ranks(module);
+  simmesh::python::bind_operations(module);
   simmesh::python::bind_command(module);
 }

@@ -4,8 +4,16 @@
 
 namespace simmesh::python {
 
-// Each function adds one concept to the module, and classes before the functions that take them.
+// Each function adds one concept to the module. Classes come before the functions that name them,
+// so that signatures show Python's names.
 void bind_errors(nanobind::module_& module);
 void bind_command(nanobind::module_& module);
+void bind_examination(nanobind::module_& module);
+void bind_placement(nanobind::module_& module);
+void bind_mesh(nanobind::module_& module);
+void bind_plan(nanobind::module_& module);
+void bind_verify(nanobind::module_& module);
+void bind_validate(nanobind::module_& module);
+void bind_gate(nanobind::module_& module);
 
 }  // namespace simmesh::python

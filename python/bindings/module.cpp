@@ -4,9 +4,17 @@
 #include "python/bindings/bindings.h"
 
 NB_MODULE(_core, module) {
+  using namespace simmesh::python;
   module.doc() = "The C++ side of simmesh.";
   module.attr("__version__") = std::string(simmesh::version());
   module.attr("__revision__") = std::string(simmesh::revision());
-  simmesh::python::bind_errors(module);
-  simmesh::python::bind_command(module);
+  bind_errors(module);
+  bind_command(module);
+  bind_examination(module);
+  bind_placement(module);
+  bind_mesh(module);
+  bind_plan(module);
+  bind_verify(module);
+  bind_validate(module);
+  bind_gate(module);
 }

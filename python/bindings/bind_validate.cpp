@@ -27,6 +27,11 @@ struct TablesValidation {
   RuleFilesResult result;
 };
 
+// The last line of what the command prints, for a repr.
+std::string in_brackets(std::string_view line) {
+  return fmt::format("<{}>", line.substr(0, line.find('\n')));
+}
+
 void bind_verdicts(nb::module_& module) {
   nb::class_<CounterExample>(module, "CounterExample", "The smallest trial that refutes a rule.")
       .def_ro("mesh", &CounterExample::mesh, "The sizes of the mesh: \"2x2\".")
@@ -72,7 +77,9 @@ void bind_ops_validation(nb::module_& module) {
       .def("__str__",
            [](const OpsValidation& of) { return to_text(of.result, of.request, false); })
       .def("__repr__",
-           [](const OpsValidation& of) { return "<" + to_text(of.result, of.request, true) + ">"; });
+           [](const OpsValidation& of) {
+             return in_brackets(to_text(of.result, of.request, true));
+           });
 }
 
 void bind_tables_validation(nb::module_& module) {
@@ -106,7 +113,7 @@ void bind_tables_validation(nb::module_& module) {
       .def("__str__",
            [](const TablesValidation& of) { return to_text(of.result, of.request, {}); })
       .def("__repr__", [](const TablesValidation& of) {
-        return "<" + to_text(of.result, of.request, {.quiet = true}) + ">";
+        return in_brackets(to_text(of.result, of.request, {.quiet = true}));
       });
 }
 

@@ -11,6 +11,7 @@ void bind_command(nanobind::module_& module);
 void bind_examination(nanobind::module_& module);
 void bind_placement(nanobind::module_& module);
 void bind_mesh(nanobind::module_& module);
+void bind_tensor(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_verify(nanobind::module_& module);
 void bind_validate(nanobind::module_& module);

@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
   bind_examination(module);
   bind_placement(module);
   bind_mesh(module);
+  bind_tensor(module);
   bind_plan(module);
   bind_verify(module);
   bind_validate(module);

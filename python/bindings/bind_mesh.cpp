@@ -5,6 +5,8 @@
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include "collectives/process_group.h"
+#include "python/bindings/as_rank.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/dims_caster.h"
 #include "python/bindings/mesh_dim.h"
@@ -73,7 +75,14 @@ void bind_ranks_of(nb::class_<DeviceMesh>& mesh) {
           "mesh_dim"_a = nb::none(), "The members of that rank's group on one dim.")
       .def(
           "ranks", [](const DeviceMesh& self) { return self.ranks().to_vector(); },
-          "All ranks of the mesh, row-major.");
+          "All ranks of the mesh, row-major.")
+      .def(
+          "get_group",
+          [](const DeviceMesh& self, const std::optional<MeshDimWord>& dim) {
+            rank_of_run("DeviceMesh.get_group");
+            return dim ? process_group(self, mesh_dim_of(*dim)) : process_group(self);
+          },
+          "mesh_dim"_a = nb::none(), "The group of this rank along one dim, in World.run.");
 }
 
 }  // namespace
@@ -110,6 +119,14 @@ void bind_mesh(nb::module_& module) {
       .def(nb::self == nb::self, nb::sig("def __eq__(self, other: object, /) -> bool"));
   bind_views(mesh);
   bind_ranks_of(mesh);
+  module.def(
+      "init_device_mesh",
+      [](const Dims& shape, const Names& names) {
+        rank_of_run("init_device_mesh");
+        return init_device_mesh(shape, names);
+      },
+      "mesh_shape"_a, "mesh_dim_names"_a = nb::tuple(),
+      "Arranges the ranks 0, 1, ... of the run row-major, as this rank sees them.");
 }
 
 }  // namespace simmesh::python

@@ -16,6 +16,7 @@ import torch.distributed as dist
 import torch.distributed.distributed_c10d as c10d
 import torch.testing._internal.distributed.fake_pg  # noqa: F401  (registers the fake backend)
 from torch._C._distributed_c10d import FakeProcessGroup
+from torch.nn.parallel import DistributedDataParallel
 
 from simmesh.torch import rank_state
 from simmesh.torch.isolation.patches import Patches
@@ -88,7 +89,7 @@ def new_process_group(
         if group_size < 0 or group_rank is None or group_rank < 0:  # MPI lets nobody say it
             group_size, group_rank = state.shared.ranks, state.rank
         members = _default_members(state, group_size, group_rank, store)
-    process_group = _make(state, members, backend, store, group_name, group_desc)
+    process_group = _make(state, members, store, group_name, group_desc)
     if device_id is not None:
         process_group.bound_device_id = device_id
     prefix_store = dist.PrefixStore(f"{group_name}/", store)
@@ -125,7 +126,7 @@ def split_group(
     parent_backend, store = c10d._world.pg_map[parent_pg]
     members = [parent.members[rank] for rank in mine]
     backend = c10d.Backend(str(backend or parent_backend))
-    child = _make(state, members, backend, store, group_name, group_desc)
+    child = _make(state, members, store, group_name, group_desc)
     if parent_pg.bound_device_id is not None:
         child.bound_device_id = parent_pg.bound_device_id
     _register(child, backend, dist.PrefixStore(f"{group_name}/", store), group_name, None)
@@ -147,13 +148,12 @@ def _default_members(state: RankState, size: int, rank: int, store: Any) -> list
 
 
 def _make(
-    state: RankState, members: list[int], backend: str, store: Any, name: str, description: str | None
+    state: RankState, members: list[int], store: Any, name: str, description: str | None
 ) -> Any:
     rank = members.index(state.rank)
     process_group = dist.ProcessGroup(store, rank, len(members))
-    kind = c10d.Backend.backend_type_map.get(backend, dist.ProcessGroup.BackendType.CUSTOM)
-    if kind in (dist.ProcessGroup.BackendType.UNDEFINED, dist.ProcessGroup.BackendType.CUSTOM):
-        kind = dist.ProcessGroup.BackendType.GLOO
+    # Where torch's C++ code meets a known kind, it casts the backend to that kind's class.
+    kind = dist.ProcessGroup.BackendType.CUSTOM
     process_group._set_default_backend(kind)
     fake = FakeProcessGroup._create_internal(rank, len(members))
     process_group._register_backend(torch.device("cpu"), kind, fake)
@@ -174,6 +174,16 @@ def _register(process_group: Any, backend: str, store: Any, name: str, tag: str 
         pg_tag=None if plain else f"user:{tag}",
         add_to_default_tag=plain,
     )
+
+
+def install_logging(patches: Patches) -> None:
+    """Lets DDP's logging data name the backend that the program asked for."""
+    original = DistributedDataParallel._get_ddp_logging_data
+
+    def with_backend(module: Any) -> Any:
+        return {**original(module), "backend_name": dist.get_backend(module.process_group)}
+
+    patches.in_ranks(DistributedDataParallel, "_get_ddp_logging_data", with_backend)
 
 
 def install_coalescing(patches: Patches) -> None:

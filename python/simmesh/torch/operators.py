@@ -78,6 +78,10 @@ SCHEMAS: dict[str, str] = {
 _SPARSE = ("allreduce_",)
 
 Kernel = Callable[..., Any]
+Observer = Callable[[str, Any, tuple[Any, ...]], None]
+
+#: Called in ranks before a kernel, with the operator's name, the process group and the arguments.
+observers: list[Observer] = []
 _library: torch.library.Library | None = None
 
 
@@ -127,6 +131,8 @@ def _entry(name: str, key: str, kernel: Kernel, group_of: Callable[[Any], Any]) 
         group = group_of(arguments[position])
         if group is None:
             return original.call_boxed(keyset, *arguments)
+        for observe in observers:
+            observe(name, torch.distributed.ProcessGroup.unbox(arguments[position]), arguments)
         return kernel(*arguments[:position], group, *arguments[position + 1 :])
 
     return entry

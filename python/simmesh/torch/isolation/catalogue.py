@@ -15,7 +15,7 @@ import torch.nn.modules.module
 import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another name)
 
 from simmesh.torch import groups, reduction, store
-from simmesh.torch.isolation import clock, profiler, random_state
+from simmesh.torch.isolation import clock, process_id, profiler, random_state
 from simmesh.torch.isolation.attributes import (
     Environment,
     ModuleAttributes,
@@ -95,6 +95,8 @@ def install(patches: Patches) -> None:
             if name in vars(namespace):
                 patches.replace(namespace, name, kind)
     groups.install_coalescing(patches)
+    groups.install_logging(patches)
     reduction.install(patches)
     clock.install(patches)
     profiler.install(patches)
+    process_id.install(patches)

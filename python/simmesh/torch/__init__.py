@@ -11,5 +11,6 @@ FSDP2, DDP, pipelining or plain collectives. Tensors are on the CPU.
 from __future__ import annotations
 
 from simmesh.torch.run import Run, run, torchrun_environment
+from simmesh.torch.schedules import Schedule, schedules_to_try
 
-__all__ = ["Run", "run", "torchrun_environment"]
+__all__ = ["Run", "Schedule", "run", "schedules_to_try", "torchrun_environment"]

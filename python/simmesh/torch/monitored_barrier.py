@@ -54,6 +54,10 @@ def _await_all(
         _core.unpark(group.members[rank])
     if not missing:
         return
+    if timeout == 0:
+        raise RuntimeError(
+            f"[torch/monitored_barrier] Rank 0 timed out in monitoredBarrier after 0 ms: expected ranks {missing}"
+        )
     named = ", ".join(map(str, missing)) if wait_all_ranks else str(missing[0])
     word = "Ranks" if wait_all_ranks and len(missing) > 1 else "Rank"
     raise RuntimeError(

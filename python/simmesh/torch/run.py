@@ -17,6 +17,7 @@ from simmesh.torch.isolation.attributes import Environment
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.swap import Swap
 from simmesh.torch.isolation.thread import isolated_groups, rank_thread
+from simmesh.torch.schedules import FIFO, Schedule
 
 #: The seed that torch's generator has in a new process.
 TORCH_SEED = 67280421310721
@@ -43,13 +44,16 @@ def run(
     body: Callable[[int], Any],
     ranks: int,
     *,
+    schedule: Schedule | str = FIFO,
     seed: int = 0,
     isolate: Sequence[str | tuple[Any, str]] = (),
     environment: Callable[[int], Mapping[str, str]] | None = None,
     **options: Any,
 ) -> Run:
-    """Runs ``body(rank)`` on every rank. ``options`` are those of the core: schedule, arithmetic, release, timeout.
+    """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release, timeout, program.
 
+    ``seed`` is added to the seed that torch's generator has in a new process, the same on every rank, and gives Python's
+    and numpy's generators a different one on each.
     ``environment`` gives the variables that a rank has in addition to the host's; torchrun's by default. ``isolate``
     names further state that each rank has for itself: dotted names, or pairs of an object and an attribute's name.
     """
@@ -63,9 +67,13 @@ def run(
         with rank_thread():
             results[rank] = body(rank)
 
+    schedule = Schedule(schedule) if isinstance(schedule, str) else schedule
     variables = environment or (lambda rank: torchrun_environment(rank, ranks))
     with _isolation(ranks, seed, variables, isolate) as swap:
-        outcome = _core.run(program, ranks=ranks, seed=seed, switched=swap.switched, **options)
+        outcome = _core.run(
+            program, ranks=ranks, schedule=schedule.text, seed=schedule.seed, switched=swap.switched,
+            **options,
+        )  # fmt: skip
     return Run(outcome, results)
 
 

@@ -33,7 +33,7 @@ def all_reduce_sparse(tensor: torch.Tensor, group: Group, reduction: dict[str, A
         total = torch.sparse_coo_tensor(
             torch.cat(indices).t(), torch.cat(values), tensor.shape, is_coalesced=False
         ).coalesce()
-        tensor.detach().copy_(total)
+        tensor.copy_(total)
     return RankWork([], (), [tensor])
 
 

@@ -20,6 +20,7 @@ from simmesh.torch.isolation.patches import Patches
 # The names that a backend gives its collectives, where they aren't the operator's.
 _TITLES = {
     "allreduce_": "all_reduce", "allreduce_coalesced_": "all_reduce", "allgather_": "all_gather",
+    "allgather_coalesced_": "all_gather",
     "_allgather_base_": "_all_gather_base", "alltoall_": "all_to_all", "alltoall_base_": "all_to_all",
     "_reduce_scatter_base_": "_reduce_scatter_base", "recv_any_source_": "recvAnySource",
 }  # fmt: skip
@@ -30,6 +31,8 @@ def rank_profiles() -> Iterator[None]:
     """Replaces the profiler for ranks while tests run."""
     patches = Patches()
     patches.in_ranks(profile, "__enter__", _enter)
+    patches.in_ranks(profile, "_prepare_trace", lambda self: None)
+    patches.in_ranks(profile, "_start_trace", _enter)
     patches.in_ranks(profile, "__exit__", _exit)
     operators.observers.append(_note)
     try:

@@ -9,7 +9,7 @@ from typing import Any, Callable, Sequence
 
 from simmesh import _core
 from simmesh.torch import run
-from simmesh.torch.schedules import schedules_to_try
+from simmesh.torch.schedules import Schedule, schedules_to_try
 from simmesh.torch_tests import profile
 
 #: How many schedules each test runs under.
@@ -54,7 +54,7 @@ def run_ranks(
 def _run_once(
     body: Callable[[int, Ending], object],
     endings: list[Ending],
-    schedule: str,
+    schedule: Schedule,
     error_code: int | None,
     isolate: Sequence[Any],
 ) -> None:

@@ -1,4 +1,4 @@
-# All dependencies are packages of the distribution; `./dev` installs them. A project that adds this tree to its own build must
+# All dependencies but nanobind are packages of the distribution; `./dev` installs them. A project that adds this tree to its own build must
 # see the targets of packages too, since our libraries name them.
 if(NOT PROJECT_IS_TOP_LEVEL)
   set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
@@ -40,8 +40,17 @@ if(simdjson_FOUND AND LibArchive_FOUND AND Protobuf_FOUND)
   set(SIMMESH_READS_TRACES ON)
 endif()
 simmesh_find(GTest simmesh_tests_with_gtest)
-if(SIMMESH_COMMAND)
+if(SIMMESH_COMMAND OR SIMMESH_PYTHON)
   find_package(CLI11 REQUIRED)
+endif()
+if(SIMMESH_PYTHON)
+  find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+  # nanobind is a package of that Python.
+  if(NOT DEFINED nanobind_ROOT)
+    execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+      OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE nanobind_ROOT COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  find_package(nanobind CONFIG REQUIRED)
 endif()
 if(SIMMESH_TESTS)
   find_library(SIMMESH_RAPIDCHECK rapidcheck REQUIRED)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "collectives/host_memory.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/engine/followed_release.h"
@@ -24,6 +25,7 @@ void Exchange::start(std::uint64_t sequence) {
   expected_ = group_.count_run();
   first_run_ = group_.first_run();
   arrived_ = 0;
+  has_host_memory_ = false;
   sequence_ = sequence;
 }
 
@@ -41,7 +43,22 @@ void Exchange::arrive(std::size_t member, Arrival& arrival) {
   bool lies_there = !inputs.empty() && inputs[0].is_contiguous() && inputs[0].has_elements();
   operand_data_[member] = lies_there ? inputs[0].data() : nullptr;
   arrivals_[member] = &arrival;
+  has_host_memory_ |= arrival.host != nullptr;
   ++arrived_;
+}
+
+void Exchange::load_host() {
+  if (!has_host_memory_) [[likely]]
+    return;
+  for (Arrival* arrival : arrivals_)
+    if (arrival && arrival->host) arrival->host->load(arrival->loaded);
+}
+
+void Exchange::store_host() {
+  if (!has_host_memory_) [[likely]]
+    return;
+  for (Arrival* arrival : arrivals_)
+    if (arrival && arrival->host) arrival->host->store(arrival->parts());
 }
 
 void Exchange::give_all(ResultPart part) {

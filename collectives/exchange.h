@@ -40,6 +40,8 @@ struct SharedResults : boost::intrusive_ref_counter<SharedResults> {
   ResultParts parts;
 };
 
+class HostMemory;
+
 // Arrival is one member's place in an exchange: what it asked for, and what it gets. It lives on
 // the stack of a rank that blocks, or in a Work.
 struct Arrival {
@@ -48,6 +50,10 @@ struct Arrival {
   std::uint64_t sequence = 0;
   bool is_complete = false;
   bool is_blocked = false;  // the rank sleeps until it is complete
+  // Where operands are read and results written in memory of the host, and what the operands are
+  // read into; null where they are the rank's own tensors.
+  const HostMemory* host = nullptr;
+  gsl::span<Tensor> loaded = {};
   // Once complete: the parts that all members get, where there are any, or else this member's.
   boost::intrusive_ptr<SharedResults> shared;
   ResultParts results;
@@ -79,6 +85,11 @@ class Exchange final : public Waitable {
   // keep holds an arrival, and what it lives in, until the exchange finishes.
   void keep(std::shared_ptr<Arrival> arrival) { kept_.push_back(std::move(arrival)); }
   void finish() { kept_.clear(); }
+
+  // load_host and store_host copy the members' operands from memory of the host, and their results
+  // to it.
+  void load_host();
+  void store_host();
 
   bool all_arrived() const { return arrived_ == expected_; }
   std::uint64_t sequence() const { return sequence_; }
@@ -120,6 +131,7 @@ class Exchange final : public Waitable {
   std::vector<const std::byte*> operand_data_;
   boost::intrusive_ptr<SharedResults> shared_;
   std::vector<std::shared_ptr<Arrival>> kept_;
+  bool has_host_memory_ = false;
   std::size_t arrived_ = 0;
   std::size_t expected_ = 0;
   std::size_t first_ = 0;      // to arrive

@@ -118,6 +118,7 @@ Exchange& Group::join_and_keep(std::size_t member, std::shared_ptr<Arrival> arri
 void Group::complete(Exchange& exchange) {
   const CollectiveCall& call = exchange.call(0);
   if (call.op != CollectiveOp::barrier) {
+    exchange.load_host();
     transport_.exchange(exchange, {.arithmetic = run_.options().arithmetic,
                                    .memory = &this_rank().ledger().memory(),
                                    .copied_bytes = counts_.copied_bytes});
@@ -132,6 +133,7 @@ void Group::complete(Exchange& exchange) {
     arrival.shared = shared;
     if (arrival.is_blocked) sleepers_.push_back(arrival.rank->id());
   }
+  exchange.store_host();
   // Before any of them runs ahead on another thread: what the exchange keeps may be the last that
   // holds a rank's tensors, whose ledger is that rank's alone.
   retire();

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "collectives/host_memory.h"
 #include "core/check/error.h"
+#include "core/tensor/elements_hash.h"
 
 namespace simmesh {
 
@@ -11,6 +13,14 @@ namespace {
 bool takes(const Receive& receive, const Message& message) {
   return receive.to == message.to && receive.tag == message.tag &&
          (!receive.from || *receive.from == message.from);
+}
+
+ResultPart payload_of(const HostMemory& host) {
+  Tensor elements;
+  host.load({&elements, 1});
+  return {elements.storage()->buffer(), elements.storage()->buffer_offset(),
+          Shape{elements.element_count()},
+          elements.dtype(), elements_hash({elements.data(), elements.bytes()}, elements.dtype())};
 }
 
 }  // namespace
@@ -61,6 +71,9 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
                .site = receive.site});
   if (pending.message.times) pending.message.times->receiver = receive.ready;
   receive.message = pending.message;
+  if (const HostMemory* host = pending.message.host.get())
+    receive.message->payload = payload_of(*host);
+  if (receive.host) receive.host->store({&receive.message->payload, 1});
   wake(pending.number, receive);
 }
 
@@ -107,21 +120,35 @@ const Message* Mailbox::find(std::uint64_t message) const {
   return found == messages_.end() ? nullptr : &found->message;
 }
 
-void Mailbox::sleep(Waiter& waiter, const Activity& activity) {
+bool Mailbox::sleep(Waiter& waiter, const Activity& activity,
+                    std::optional<double> deadline_seconds) {
   sleepers_.push_back(&waiter);
-  run_.block(waiter.rank(), activity);
+  if (!deadline_seconds) {
+    run_.block(waiter.rank(), activity);
+    return true;
+  }
+  run_.block_until(waiter.rank(), activity, *deadline_seconds);
+  // Whoever wakes a waiter takes it out.
+  auto found = std::find(sleepers_.begin(), sleepers_.end(), &waiter);
+  if (found == sleepers_.end()) return true;
+  sleepers_.erase(found);
+  return false;
 }
 
-void Mailbox::wait_received(std::uint64_t message, Rank& rank, const CallSite& site) {
-  if (was_received(message)) return;
+bool Mailbox::wait_received(std::uint64_t message, Rank& rank, const CallSite& site,
+                            std::optional<double> deadline_seconds) {
+  if (was_received(message)) return true;
   Waiter waiter(*this, rank, message);
-  sleep(waiter, {.operation = "send", .waits_for = &waiter, .sequence = message, .site = site});
+  return sleep(
+      waiter, {.operation = "send", .waits_for = &waiter, .sequence = message, .site = site},
+      deadline_seconds);
 }
 
-void Mailbox::wait_message(Receive& receive, Rank& rank) {
-  if (receive.message) return;
+bool Mailbox::wait_message(Receive& receive, Rank& rank, std::optional<double> deadline_seconds) {
+  if (receive.message) return true;
   Waiter waiter(*this, rank, receive);
-  sleep(waiter, {.operation = "receive", .waits_for = &waiter, .site = receive.site});
+  return sleep(waiter, {.operation = "receive", .waits_for = &waiter, .site = receive.site},
+               deadline_seconds);
 }
 
 }  // namespace simmesh

@@ -19,6 +19,9 @@ struct Message {
   std::int64_t tag = 0;
   ResultPart payload;
   CallSite site;
+  // Where the payload is read when the message meets its receive, in memory of the host; null where
+  // it is there already.
+  std::shared_ptr<const HostMemory> host = nullptr;
   std::shared_ptr<MessageTimes> times = nullptr;  // where devices are modelled
 };
 
@@ -31,6 +34,7 @@ struct Receive {
   DType dtype = DType::float32;
   Shape shape;
   CallSite site;
+  std::shared_ptr<const HostMemory> host = nullptr;  // where the payload is written to
   RankEvent ready = {};            // on the receiver's device, where there is one
   std::optional<Message> message;  // once found
 };
@@ -79,14 +83,16 @@ class Mailbox {
   bool was_received(std::uint64_t message) const { return !find(message); }
   // find returns a message that wasn't received, null where it was.
   const Message* find(std::uint64_t message) const;
-  // wait_received blocks the sender until the message was received.
-  void wait_received(std::uint64_t message, Rank& rank, const CallSite& site);
+  // wait_received blocks the sender until the message was received; with a deadline at most until
+  // the run's time has come to it, and then returns false.
+  bool wait_received(std::uint64_t message, Rank& rank, const CallSite& site,
+                     std::optional<double> deadline_seconds = {});
 
   // post adds a receive, which must stay where it is until its message is found. keep_alive, if
   // given, is held until then.
   void post(Receive& receive, std::shared_ptr<Receive> keep_alive = nullptr);
-  // wait_message blocks the receiver until receive.message is set.
-  void wait_message(Receive& receive, Rank& rank);
+  // wait_message blocks the receiver until receive.message is set; a deadline as above.
+  bool wait_message(Receive& receive, Rank& rank, std::optional<double> deadline_seconds = {});
 
  private:
   struct Pending {
@@ -99,7 +105,7 @@ class Mailbox {
   };
   void match(const Pending& pending, Receive& receive);
   void wake(std::uint64_t message, const Receive& receive);
-  void sleep(Waiter& waiter, const Activity& activity);
+  bool sleep(Waiter& waiter, const Activity& activity, std::optional<double> deadline_seconds);
 
   Run& run_;
   const Membership& group_;

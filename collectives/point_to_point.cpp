@@ -3,6 +3,7 @@
 #include "collectives/comm_event.h"
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
+#include "collectives/host_operations.h"
 #include "collectives/work_state.h"
 #include "core/check/error.h"
 #include "core/engine/world.h"
@@ -53,15 +54,28 @@ struct PostedMessage {
   std::shared_ptr<MessageTimes> times;
 };
 
-PostedMessage post_message(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
+// Messages between hosts agree in their number of elements.
+Shape flat_shape(const HostArray& array) { return {element_count(array.shape)}; }
+
+// What a message carries: a tensor, or memory of the host, of which the tensor then has only the
+// type.
+struct Carried {
+  const Tensor& tensor;
+  std::shared_ptr<const HostMemory> host = nullptr;
+};
+
+PostedMessage post_message(const Carried& carried, const SendTo& to, const ProcessGroup& group,
                            const CallSite& site) {
+  const Tensor& tensor = carried.tensor;
   begin(group, "send", site);
   std::size_t peer = checked_peer(to.peer, group, "send");
   Rank& rank = group.owner();
   Group& shared = group.group();
   rank.run().touch(rank, shared.mailbox_object(peer, to.tag), site);
   if (rank.run().is_explored()) rank.run().touch_within(rank, shared.delivery_object(peer, to.tag));
-  ResultPart payload = payload_of(snapshot(tensor));
+  ResultPart payload =
+      carried.host ? ResultPart{.shape = tensor.shape(), .dtype = tensor.dtype()}
+                   : payload_of(snapshot(tensor));
   rank.run().record({.rank = rank.id(),
                      .kind = EventKind::send,
                      .operation = "send",
@@ -75,6 +89,7 @@ PostedMessage post_message(const Tensor& tensor, const SendTo& to, const Process
                                                 .tag = to.tag,
                                                 .payload = std::move(payload),
                                                 .site = site,
+                                                .host = carried.host,
                                                 .times = times});
   return {number, std::move(times)};
 }
@@ -118,7 +133,7 @@ void tell_sent(const Tensor& tensor, const SendTo& to, const ProcessGroup& group
 }  // namespace
 
 void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, CallSite site) {
-  PostedMessage message = post_message(tensor, to, group, site);
+  PostedMessage message = post_message({tensor}, to, group, site);
   group.group().mailbox().wait_received(message.number, group.owner(), site);
   if (message.times)
     run_on_device({.site = site, .tensor = tensor, .times = *message.times},
@@ -129,7 +144,7 @@ void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, Cal
 
 Work isend(const Tensor& tensor, const SendTo& to, const ProcessGroup& group, CallSite site) {
   auto state = std::make_shared<WorkState>(group);
-  PostedMessage message = post_message(tensor, to, group, site);
+  PostedMessage message = post_message({tensor}, to, group, site);
   state->message = message.number;
   state->object = group.group().delivery_object(std::size_t(to.peer), to.tag);
   state->times = message.times;
@@ -177,6 +192,32 @@ Work irecv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGro
           .work = state.get(),
           .dtype = dtype,
           .shape = shape});
+  return Work(state);
+}
+
+Work isend_from(std::shared_ptr<const HostMemory> memory, const SendTo& to,
+                const ProcessGroup& group, CallSite site) {
+  auto state = std::make_shared<WorkState>(group);
+  const HostArray& array = memory->operands().at(0);
+  Tensor type = empty_meta(flat_shape(array), array.dtype);
+  PostedMessage message = post_message({type, memory}, to, group, site);
+  state->host = std::move(memory);
+  state->message = message.number;
+  state->object = group.group().delivery_object(std::size_t(to.peer), to.tag);
+  group.owner().yield(site);
+  return Work(state);
+}
+
+Work irecv_into(std::shared_ptr<const HostMemory> memory, const ReceiveFrom& from,
+                const ProcessGroup& group, CallSite site) {
+  auto state = std::make_shared<WorkState>(group);
+  const HostArray& array = memory->results().at(0);
+  state->receive = make_receive(flat_shape(array), array.dtype, from, group, site);
+  state->receive->host = memory;
+  state->host = std::move(memory);
+  state->object = group.group().delivery_object(group.member(), from.tag);
+  group.group().mailbox().post(*state->receive, {state, &*state->receive});
+  group.owner().yield(site);
   return Work(state);
 }
 

@@ -3,6 +3,7 @@
 #include "collectives/comm_event.h"
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
+#include "collectives/host_operations.h"
 #include "collectives/work_state.h"
 #include "core/check/error.h"
 
@@ -142,6 +143,19 @@ struct None {
         .results = {&state.into, state.into.is_defined() ? 1u : 0u}});
 }
 
+bool block_on_until(Exchange& exchange, Arrival& arrival, const CallSite& site,
+                    double deadline_seconds) {
+  arrival.is_blocked = true;
+  arrival.rank->run().block_until(*arrival.rank,
+                                  {.operation = name_of(arrival.call->op),
+                                   .waits_for = &exchange,
+                                   .sequence = exchange.sequence(),
+                                   .site = site},
+                                  deadline_seconds);
+  arrival.is_blocked = false;
+  return arrival.is_complete;
+}
+
 [[gnu::always_inline]] inline void block_on(Exchange& exchange, Arrival& arrival,
                                             const CallSite& site) {
   arrival.is_blocked = true;
@@ -210,6 +224,16 @@ void run_collective_into(Tensor& target, const ProcessGroup& group, const Collec
   run(Into{target}, group, asked);
 }
 
+Work start_collective_on(std::shared_ptr<const HostMemory> memory, const ProcessGroup& group,
+                         const CollectiveCall& call) {
+  CollectiveCall asked = call;
+  std::vector<Tensor> placeholders = memory->placeholders();
+  asked.inputs = placeholders;
+  Work work = start_collective(group, asked, {.host = std::move(memory)});
+  group.owner().yield(call.site);
+  return work;
+}
+
 Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
                       StartOptions options) {
   Rank& rank = group.owner();
@@ -224,7 +248,8 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
     // memory.
     Ledger::Uncharged scope;
     Clock::Quiet no_copy;
-    for (const Tensor& input : state->call.inputs) state->inputs.push_back(input.clone());
+    for (const Tensor& input : state->call.inputs)
+      state->inputs.push_back(options.host ? input : input.clone());
   }
   state->call.inputs = state->inputs;
   state->input_splits.assign(asked.input_splits.begin(), asked.input_splits.end());
@@ -233,6 +258,11 @@ Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,
   state->call.output_splits = state->output_splits;
   state->arrival.call = &state->call;
   state->arrival.rank = &rank;
+  if (options.host) {
+    state->host = std::move(options.host);
+    state->arrival.host = state->host.get();
+    state->arrival.loaded = state->inputs;
+  }
   group.group().join_and_keep(group.member(), {state, &state->arrival});
   state->object = group.group().exchange_object(state->arrival.sequence);
   state->into = std::move(options.into);
@@ -258,11 +288,9 @@ bool Work::is_completed(CallSite site) const {
   return state_->arrival.is_complete;
 }
 
-const std::vector<Tensor>& Work::wait_all(CallSite site) {
-  if (!state_)
-    raise(ErrorKind::runtime_error, "collectives/work", "expected a Work that was started");
+// Says whether the operation has completed; without a deadline it has.
+bool Work::complete_by(std::optional<double> deadline_seconds, const CallSite& site) {
   WorkState& state = *state_;
-  if (state.is_taken) return state.results;
   Rank& rank = state.group.owner();
   const Fault* fault = rank.run().begin_operation(rank, "wait", site);
   if (fault && fault->kind == Fault::Kind::abandon) throw RankEnded();
@@ -272,18 +300,30 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
           "wait at {}: expected an operation of a group that rank {} didn't abort, got one of {} "
           "that isn't complete",
           to_string(site), rank.id(), group.membership().describe());
+  if (state.receive) return group.mailbox().wait_message(*state.receive, rank, deadline_seconds);
+  if (state.message)
+    return group.mailbox().wait_received(state.message, rank, site, deadline_seconds);
+  if (state.arrival.is_complete) return true;
+  Exchange& exchange = group.exchange_of(state.arrival.sequence);
+  if (deadline_seconds) return block_on_until(exchange, state.arrival, site, *deadline_seconds);
+  block_on(exchange, state.arrival, site);
+  return true;
+}
+
+// What a rank gets of an operation that has completed.
+void Work::take() {
+  WorkState& state = *state_;
+  Rank& rank = state.group.owner();
   if (state.receive) {
-    group.mailbox().wait_message(*state.receive, rank);
     state.times = state.receive->message->times;
     state.arrival.results.push_back(state.receive->message->payload);
-  } else if (state.message) {
-    group.mailbox().wait_received(state.message, rank, site);
-  } else if (!state.arrival.is_complete) {
-    block_on(group.exchange_of(state.arrival.sequence), state.arrival, site);
   }
   Stream::current().wait(state.ended);
   if (state.times) rank.clock()->wait(*state.times);
-  if (state.into.is_defined()) {
+  if (state.host) {
+    for (const ResultPart& part : state.arrival.parts()) rank.record(part.hash);
+    state.arrival.drop_parts();
+  } else if (state.into.is_defined()) {
     take_into(state.into, rank, state.arrival);
     state.results.push_back(state.into);
   } else {
@@ -296,7 +336,28 @@ const std::vector<Tensor>& Work::wait_all(CallSite site) {
           .peer = state.receive ? std::int64_t(state.receive->message->from) : -1,
           .work = &state,
           .results = state.results});
-  return state.results;
+}
+
+const std::vector<Tensor>& Work::wait_all(CallSite site) {
+  if (!state_)
+    raise(ErrorKind::runtime_error, "collectives/work", "expected a Work that was started");
+  if (!state_->is_taken) {
+    complete_by({}, site);
+    take();
+  }
+  return state_->results;
+}
+
+bool Work::wait_until(double deadline_seconds, CallSite site) {
+  if (!state_ || state_->is_taken) return true;
+  if (!complete_by(deadline_seconds, site)) return false;
+  take();
+  return true;
+}
+
+std::optional<std::int64_t> Work::source() const {
+  if (!state_ || !state_->receive || !state_->is_taken) return {};
+  return std::int64_t(state_->receive->message->from);
 }
 
 Tensor Work::wait(CallSite site) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "collectives/process_group.h"
@@ -9,6 +10,7 @@
 
 namespace simmesh {
 
+class HostMemory;
 struct CollectiveCall;
 struct WorkState;
 
@@ -34,7 +36,18 @@ class Work {
   // wait_all returns all results: of list and coalesced forms.
   const std::vector<Tensor>& wait_all(CallSite site = CallSite::here());
 
+  // wait_until does the same but returns at the latest when the run's time has come to a deadline:
+  // false if the operation hasn't completed then. It may be waited for again.
+  bool wait_until(double deadline_seconds, CallSite site = CallSite::here());
+
+  // source returns the index in the group of who sent what a receive has waited for; nothing before
+  // the wait and for other operations.
+  std::optional<std::int64_t> source() const;
+
  private:
+  void take();
+  bool complete_by(std::optional<double> deadline_seconds, const CallSite& site);
+
   std::shared_ptr<WorkState> state_;
 };
 
@@ -60,6 +73,8 @@ struct StartOptions {
   // A simulated device runs it on the stream that is current, and not on one of the communicator,
   // for which wait lets the current one wait.
   bool on_current_stream = false;
+  // Where operands and results lie in memory of the host: see start_collective_on.
+  std::shared_ptr<const HostMemory> host = {};
 };
 
 // start_collective joins without blocking.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "collectives/group.h"
+#include "collectives/host_memory.h"
 #include "collectives/process_group.h"
 #include "core/clock/stream.h"
 
@@ -26,6 +27,8 @@ struct WorkState {
   std::uint64_t message = 0;
   std::optional<Receive> receive;
   std::shared_ptr<const MessageTimes> times;  // of a send, where devices are modelled
+  // Where the operands and results lie in memory of the host, if they do.
+  std::shared_ptr<const HostMemory> host;
   // What takes the result, where there is such a tensor; and the collective's end on the device.
   Tensor into;
   StreamEvent ended;

@@ -1,36 +1,10 @@
 #include "gate/shrink_schedule.h"
 
 #include <algorithm>
-#include <deque>
 
 namespace simmesh {
 
 namespace {
-
-class GuidedPolicy final : public SchedulePolicy {
- public:
-  explicit GuidedPolicy(std::vector<RankId> turns) : turns_(std::move(turns)) {}
-
-  void add(RankId rank) override { runnable_.push_back(rank); }
-
-  RankId pick() override {
-    auto chosen = runnable_.begin();
-    while (next_ < turns_.size()) {
-      auto found = std::find(runnable_.begin(), runnable_.end(), turns_[next_++]);
-      if (found == runnable_.end()) continue;
-      chosen = found;
-      break;
-    }
-    RankId rank = *chosen;
-    runnable_.erase(chosen);
-    return rank;
-  }
-
- private:
-  std::vector<RankId> turns_;
-  std::size_t next_ = 0;
-  std::deque<RankId> runnable_;
-};
 
 using Turns = std::vector<RankId>;
 
@@ -56,7 +30,7 @@ class Shrinker {
  private:
   bool try_turns(const Turns& turns) {
     if (runs_++ >= request_.runs_max) return false;
-    std::optional<Outcome> outcome = run_(guided_schedule(turns));
+    std::optional<Outcome> outcome = run_(Schedule::guided(turns));
     if (outcome) best_ = ShrunkSchedule{turns, std::move(*outcome)};
     return outcome.has_value();
   }
@@ -79,12 +53,6 @@ class Shrinker {
 };
 
 }  // namespace
-
-Schedule guided_schedule(std::vector<RankId> turns) {
-  return Schedule::custom("guided", [turns = std::move(turns)](std::size_t, std::uint64_t) {
-    return std::make_unique<GuidedPolicy>(turns);
-  });
-}
 
 std::optional<ShrunkSchedule> shrink_schedule(const ShrinkRequest& request, const FailingRun& run) {
   return Shrinker(request, run).shrink();

@@ -9,10 +9,6 @@
 
 namespace simmesh {
 
-// guided_schedule picks the ranks of a list in their order, skips those that can't run when their
-// turn comes, and then continues first come, first served. With an empty list it is FIFO.
-Schedule guided_schedule(std::vector<RankId> turns);
-
 // FailingRun runs something under a schedule with recorded choices. It returns the outcome of a
 // failure, and nullopt if the run passed.
 using FailingRun = std::function<std::optional<Outcome>(const Schedule& schedule)>;

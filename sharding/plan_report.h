@@ -31,4 +31,8 @@ struct PlanReport {
 // an all-to-all.
 PlanReport report_plan(const Plan& plan, const PlanRequest& request);
 
+// to_text returns a report as `simmesh plan` prints it: the planner, a line a step, and last "cost:
+// X", in us; quiet: only that line.
+std::string to_text(const PlanReport& report, bool quiet = false);
+
 }  // namespace simmesh

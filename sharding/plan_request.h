@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/clock/topology.h"
@@ -21,6 +22,10 @@ namespace simmesh {
 // take them for an order: the graph planner takes them off and cuts them as they stand, at no cost
 // (see RedistributeCost::StridedShards). Without strided shards it is automatic.
 enum class PlannerChoice : std::uint8_t { automatic, greedy, graph, as_operand };
+
+// planner_choice_from_string reads "automatic", "greedy" or "graph"; for an operand there is no word.
+// Throws a ValueError that lists the known ones.
+PlannerChoice planner_choice_from_string(std::string_view name);
 
 // PlanRequest is all that a plan depends on.
 struct PlanRequest {

@@ -47,12 +47,8 @@ Dims parse_sizes(std::string_view text, const char* option) {
 }
 
 std::vector<PlannerChoice> parse_planner(const std::string& name) {
-  if (name == "automatic") return {PlannerChoice::automatic};
-  if (name == "greedy") return {PlannerChoice::greedy};
-  if (name == "graph") return {PlannerChoice::graph};
   if (name == "both") return {PlannerChoice::greedy, PlannerChoice::graph};
-  raise(ErrorKind::value_error, "tools/plan",
-        "--planner: expected automatic, greedy, graph or both, got '{}'", name);
+  return {planner_choice_from_string(name)};
 }
 
 PlanRequest request_of(const PlanArguments& arguments) {
@@ -88,17 +84,6 @@ nlohmann::ordered_json to_json(const PlanReport& report) {
   return {{"planner", report.planner}, {"steps", steps}, {"cost_us", to_json(report.cost_us)}};
 }
 
-void print(const PlanReport& report, bool quiet) {
-  if (!quiet) {
-    fmt::print("planner: {}\n", report.planner);
-    for (const PlanReport::Step& step : report.steps)
-      fmt::print("{}  {}  {} bytes per rank, {} bytes per link, {} us  =>  {}\n", step.text,
-                 step.collective, step.bytes_per_rank, step.bytes_per_link, step.cost_us,
-                 step.after);
-  }
-  fmt::print("cost: {}\n", report.cost_us);
-}
-
 // Returns the picture of a plan, as SVG or as text by the ending of the file name.
 std::string picture_of(const Plan& plan, const PlanRequest& request, const std::string& path) {
   std::string ending = std::filesystem::path(path).extension();
@@ -126,7 +111,7 @@ void run(const PlanArguments& arguments) {
     if (arguments.output.json)
       plans.push_back(to_json(report));
     else
-      print(report, arguments.output.quiet);
+      fmt::print("{}", to_text(report, arguments.output.quiet));
   }
   if (arguments.output.json) fmt::print("{}\n", nlohmann::ordered_json{{"plans", plans}}.dump());
 }

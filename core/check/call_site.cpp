@@ -9,13 +9,17 @@ namespace simmesh {
 
 namespace {
 
-// Labels are the texts of all labels, by number. A site holds a number instead of a pointer,
+// Texts are kept, each once, and have numbers. A site holds a number instead of a pointer,
 // because it is copied into every event of a trace and has room for one.
-class Labels {
+class Texts {
  public:
-  static Labels& of_process() {
-    static Labels labels;
+  static Texts& of_labels() {
+    static Texts labels;
     return labels;
+  }
+  static Texts& of_files() {
+    static Texts files;
+    return files;
   }
 
   std::uint32_t number_of(std::string_view text) {
@@ -28,7 +32,7 @@ class Labels {
     return number;
   }
 
-  std::string text_of(std::uint32_t number) {
+  const std::string& text_of(std::uint32_t number) {
     std::lock_guard lock(mutex_);
     return texts_.at(number - 1);
   }
@@ -46,15 +50,20 @@ std::string_view file_name(const CallSite& site) {
   return path.substr(path.rfind('/') + 1);
 }
 
+CallSite site_in(std::string_view file, int line) {
+  Texts& files = Texts::of_files();
+  return {files.text_of(files.number_of(file)).c_str(), line, 0};
+}
+
 CallSite labelled(const CallSite& site, std::string_view what_for) {
   CallSite result = site;
-  result.label = what_for.empty() ? 0 : Labels::of_process().number_of(what_for);
+  result.label = what_for.empty() ? 0 : Texts::of_labels().number_of(what_for);
   return result;
 }
 
 std::string to_string(const CallSite& site) {
   std::string text = fmt::format("{}:{}", file_name(site), site.line);
-  if (site.label != 0) text += fmt::format(" ({})", Labels::of_process().text_of(site.label));
+  if (site.label != 0) text += fmt::format(" ({})", Texts::of_labels().text_of(site.label));
   return text;
 }
 

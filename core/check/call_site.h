@@ -23,6 +23,10 @@ struct CallSite {
 // that they don't depend on where a tree lies. Safe in a signal handler.
 std::string_view file_name(const CallSite& site);
 
+// site_in returns a place in a program of another language, such as a Python file. Names of files
+// are kept until the process ends, each once. Any thread may call it.
+CallSite site_in(std::string_view file, int line);
+
 // labelled returns a site whose text also says what the call is for: "fully_shard of layers.0".
 // Texts are kept until the process ends, each once, so take few. Any thread may call it.
 CallSite labelled(const CallSite& site, std::string_view what_for);

@@ -9,7 +9,7 @@ std::string describe(const Activity& activity, RankId rank) {
   std::string text = peer.empty() ? fmt::format("{} #{}", activity.operation, activity.sequence)
                                   : fmt::format("{} {}", activity.operation, peer);
   if (activity.waits_for) {
-    text += fmt::format(" of {}", activity.waits_for->group());
+    if (std::string group = activity.waits_for->group(); !group.empty()) text += " of " + group;
     if (std::string operand = activity.waits_for->operand(rank); !operand.empty())
       text += ", " + operand;
   }

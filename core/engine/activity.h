@@ -15,7 +15,7 @@ class Waitable {
  public:
   virtual ~Waitable() = default;
 
-  // group returns the group in words: "dp [0, 4]".
+  // group returns the group in words: "dp [0, 4]"; empty for none.
   virtual std::string group() const = 0;
 
   // operand returns what a rank brings to the operation, or takes from it, in words:

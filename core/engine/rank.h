@@ -48,6 +48,12 @@ class Rank {
   // yield lets the schedule choose again between this rank and the others that can run.
   void yield(CallSite site = CallSite::here());
 
+  // sleep suspends the rank for that much of the run's time, which passes only when no rank can
+  // run: the same under every machine and schedule, and no time at all on a wall clock. seconds
+  // returns how much of it has passed since the run began.
+  void sleep(double seconds, CallSite site = CallSite::here());
+  double seconds() const;
+
   // heartbeat says that the rank goes on, though it computes for long without giving up its turn:
   // the watchdog's time begins again, and an Interrupt ends the run here.
   void heartbeat(CallSite site = CallSite::here());

@@ -8,9 +8,11 @@
 #include "core/check/error.h"
 #include "core/clock/clock.h"
 #include "core/engine/deputy_work.h"
+#include "core/engine/fiber_seats.h"
 #include "core/engine/interrupt.h"
 #include "core/engine/lane.h"
 #include "core/engine/run_trace.h"
+#include "core/engine/thread_seats.h"
 
 namespace simmesh {
 
@@ -33,6 +35,8 @@ std::vector<RankId> starved_ranks(const FaultPlan& faults) {
 // What a rank asks of its run; rank.h stands below it.
 World& Rank::world() { return run_->world(); }
 void Rank::yield(CallSite site) { run_->yield(*this, site); }
+void Rank::sleep(double seconds, CallSite site) { run_->sleep(*this, seconds, site); }
+double Rank::seconds() const { return run_->seconds(); }
 void Rank::heartbeat(CallSite site) { run_->heartbeat(*this, site); }
 
 Run::Run(World& world, const WorldOptions& options)
@@ -40,10 +44,15 @@ Run::Run(World& world, const WorldOptions& options)
       options_(options),
       trace_(trace_events_max(options)),
       memory_(new PhysicalMemory({.poison = options.poison})),
-      stacks_(std::make_unique<StackArena>(StackArena::Options{.stacks = fibers(options),
-                                                               .stack_bytes = options.stack_bytes,
-                                                               .guarded = options.guard_pages})),
       reproduce_line_(to_string(Repro{options.program, options.seed, options.schedule.name()})) {
+  if (options.ranks_are_threads) {
+    seating_ = std::make_unique<ThreadSeats>(options.thread_host);
+  } else {
+    seating_ = std::make_unique<FiberSeats>();
+    stacks_ = std::make_unique<StackArena>(StackArena::Options{.stacks = fibers(options),
+                                                               .stack_bytes = options.stack_bytes,
+                                                               .guarded = options.guard_pages});
+  }
   std::size_t threads = std::min(options.threads, options.ranks);
   for (std::size_t i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
   has_one_thread_ = threads == 1;
@@ -80,9 +89,13 @@ void Run::start() {
   schedule_hash_ = FoldHash();
   schedule_error_.clear();
   failure_.reset();
+  deadlines_.clear();
+  timed_out_.clear();
+  seconds_ = 0;
   step_ = 0;
   runnable_ = finished_ = ending_next_ = 0;
   turn_ = no_rank;
+  interrupt_is_asked_ = false;
   ending_ = is_interrupted_ = all_are_order_sensitive_ = root_has_turn_ = done_ = false;
   for (Seat& seat : seats_) {
     if (seat.state == Seat::State::idle) continue;
@@ -91,6 +104,8 @@ void Run::start() {
     else
       ++finished_;
   }
+  // A host that looks itself may not get to, where a rank keeps all of the host's threads waiting.
+  if (options_.ranks_are_threads && options_.thread_host) timeout *= 2;
   if (Watchdog::is_needed(timeout) || outer) watchdog_.emplace(*this, timeout, outer);
 }
 
@@ -155,7 +170,8 @@ RankId Run::choose() {
   RankId next = no_rank;
   if (ending_) {
     if (ending_next_ < ending_queue_.size()) next = ending_queue_[ending_next_++];
-  } else if (Interrupt::requested()) [[unlikely]] {
+  } else if (Interrupt::requested() || interrupt_is_asked_.load(std::memory_order_relaxed))
+      [[unlikely]] {
     is_interrupted_ = true;
   } else if (runnable_ > 0) {
     next = policy_->pick();
@@ -239,16 +255,6 @@ void Run::make_runnable(Seat& seat) {
   seat.lane->changed.notify_one();
 }
 
-void Run::suspend(Seat& seat) {
-  Lane& lane = *seat.lane;
-  SavedExceptions exceptions(*lane.exceptions);
-  auto frame = static_cast<const std::byte*>(__builtin_frame_address(0));
-  seat.suspended_at = std::uint32_t(frame - seat.stack_end);
-  lane.suspends = true;
-  seat.context->suspend();
-  lane.arrived(seat);
-}
-
 void Run::take_turn(Rank& rank) {
   Seat& seat = seats_[rank.id()];
   if (!has_one_thread() && seat.turn != Seat::Turn::held) [[unlikely]]
@@ -263,7 +269,7 @@ void Run::take_turn(Rank& rank) {
     must_wait = turn_ != seat.rank.id();
     seat.turn = must_wait ? Seat::Turn::waiting : Seat::Turn::held;
   }
-  if (must_wait) suspend(seat);
+  if (must_wait) seating_->suspend(seat);
 }
 
 const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallSite& site) {
@@ -302,11 +308,13 @@ const Fault* Run::begin_operation(Rank& rank, const char* operation, const CallS
   seat.state = Seat::State::blocked;
   seat.activity = &activity;
   seat.lane->gives_up_turn = true;
-  suspend(seat);
+  seating_->suspend(seat);
   if (seat.ended) end_rank(seat);
 }
 
 void Run::wake(RankId id) {
+  if (!timed_out_.empty() && timed_out_.count(id) > 0) [[unlikely]]
+    return;
   Seat& seat = seats_[id];
   SIMMESH_CHECK(seat.state == Seat::State::blocked, "rank {} is woken, but it isn't blocked", id);
   seat.activity = nullptr;
@@ -321,7 +329,7 @@ void Run::yield(Rank& rank, const CallSite& site) {
   if (ending_) end_rank(seat);
   make_runnable(seat);
   seat.lane->gives_up_turn = true;
-  suspend(seat);
+  seating_->suspend(seat);
   if (seat.ended) end_rank(seat);
 }
 
@@ -342,7 +350,7 @@ void Run::touch_within(Rank& rank, std::uint64_t object) {
 }
 
 bool Run::settle() {
-  if (!ending_ && give_up_lost_work()) return false;
+  if (!ending_ && (give_up_lost_work() || let_time_pass())) return false;
   bool has_finished = finished_ == seats_.size();
   take_errors_of_work();
   if (has_finished || (!failure_ && is_at_rest())) {

@@ -14,6 +14,7 @@
 #include "core/engine/outcome.h"
 #include "core/engine/reported_run.h"
 #include "core/engine/seat.h"
+#include "core/engine/seats.h"
 #include "core/engine/stack_arena.h"
 #include "core/engine/state_map.h"
 #include "core/engine/watchdog.h"
@@ -49,6 +50,7 @@ class Run final : public ReportedRun {
 
   // start seats the ranks of a new run; finish returns the result, once all have ended.
   void start();
+  Seats& seats() { return *seating_; }
   Outcome finish();
 
   // next_seat decides who goes on next on a lane: null for its root. Blocks while, with several
@@ -80,9 +82,12 @@ class Run final : public ReportedRun {
   }
   const std::string& reproduce_line() const override { return reproduce_line_; }
   std::size_t overflowed_stack_bytes(const std::byte* address) const override {
-    return stacks_->is_in_gap(address) ? stacks_->stack_bytes() : 0;
+    return stacks_ && stacks_->is_in_gap(address) ? stacks_->stack_bytes() : 0;
   }
   std::string describe_ranks(RankId except) const override;
+
+  // interrupt lets the run end when its rank gives up its turn. Any thread may call it.
+  void interrupt() { interrupt_is_asked_ = true; }
 
   // take_turn blocks until the rank may touch what ranks share. Throws RankEnded if the run has
   // ended meanwhile.
@@ -96,8 +101,21 @@ class Run final : public ReportedRun {
   // the run ends first. The rank may come back without the turn.
   void block(Rank& rank, const Activity& activity);
 
-  // wake makes a blocked rank runnable. The caller has the turn.
+  // wake makes a blocked rank runnable; one whose deadline has come is so already. The caller has
+  // the turn.
   void wake(RankId rank);
+
+  // block_until does so until wake or until the run's time reaches a deadline. Time passes only
+  // when no rank can run. Returns false where the deadline came first.
+  bool block_until(Rank& rank, const Activity& activity, double deadline_seconds);
+  // sleep suspends the rank for that much of the run's time, which begins at 0.
+  void sleep(Rank& rank, double seconds, const CallSite& site);
+  double seconds() const { return seconds_; }
+
+  // wakes says whether wake would do something: the rank is blocked, and no deadline woke it.
+  bool wakes(RankId rank) const {
+    return seats_[rank].state == Seat::State::blocked && timed_out_.count(rank) == 0;
+  }
 
   // yield lets the schedule choose again between this rank and the others.
   void yield(Rank& rank, const CallSite& site);
@@ -135,6 +153,8 @@ class Run final : public ReportedRun {
 
  private:
   friend class Worker;
+  friend class FiberSeats;
+  friend class ThreadSeats;
 
   void seat_ranks();
   void serve(Rank& deputy);
@@ -145,13 +165,13 @@ class Run final : public ReportedRun {
   void take_errors_of_work();
   void drop_work();
   bool give_up_lost_work();
+  bool let_time_pass();
   const DeputyWork* what_broke(std::size_t crew) const;
   void run_body(Seat& seat, const std::function<void(Rank&)>& body);
   Seat* next_seat_of_several(Lane& lane);
   RankId choose();
   void take_schedule_error();
   const Fault* fault_at(Rank& rank, const char* operation, const CallSite& site);
-  void suspend(Seat& seat);
   void wait_for_turn(Seat& seat);
   void check_fiber(const Seat& seat) const {
     if (__builtin_frame_address(0) < static_cast<const void*>(seat.stack_end)) [[unlikely]]
@@ -183,7 +203,8 @@ class Run final : public ReportedRun {
   StateMap states_;
   boost::intrusive_ptr<PhysicalMemory> memory_;
   std::int64_t uncharged_before_ = 0;  // storages that earlier runs left alive
-  std::unique_ptr<StackArena> stacks_;
+  std::unique_ptr<Seats> seating_;
+  std::unique_ptr<StackArena> stacks_;  // of fibers
   std::unique_ptr<SchedulePolicy> policy_;
   std::vector<Seat> seats_;
   std::vector<std::unique_ptr<Lane>> lanes_;
@@ -193,6 +214,9 @@ class Run final : public ReportedRun {
   std::vector<RankId> ending_queue_;
   std::vector<std::shared_ptr<DeputyWork>> failed_work_;   // in the order of failures
   std::vector<std::shared_ptr<DeputyWork>> awaited_work_;  // for which a rank is blocked
+  std::set<std::pair<double, RankId>> deadlines_;          // of blocked ranks
+  std::set<RankId> timed_out_;                             // their deadlines came; not on yet
+  double seconds_ = 0;
   FoldHash schedule_hash_;
   std::atomic<std::uint64_t> step_ = 0;  // written with the turn
   std::atomic<std::uint64_t> heartbeats_ = 0;
@@ -202,6 +226,7 @@ class Run final : public ReportedRun {
   std::size_t ending_next_ = 0;
   bool ending_ = false;
   bool is_interrupted_ = false;
+  std::atomic<bool> interrupt_is_asked_ = false;
   bool all_are_order_sensitive_ = false;
   bool is_explored_ = false;  // the policy listens to touches
   bool has_operation_faults_ = false;

@@ -19,7 +19,7 @@ RankId Run::running_rank() const {
 }
 
 pthread_t Run::thread_of(RankId id) const {
-  return (id == no_rank ? lanes_.front().get() : seats_[id].lane)->thread;
+  return id == no_rank ? lanes_.front()->thread : seating_->thread_of(seats_[id]);
 }
 
 [[gnu::noinline]] void Run::refuse_overflow(RankId id) const {
@@ -31,7 +31,7 @@ pthread_t Run::thread_of(RankId id) const {
 
 // Where no guard page stopped the rank, its stack's gap shows it.
 void Run::find_overflow(Seat& seat) {
-  if (!stacks_->gap_was_touched(seat.rank.id())) return;
+  if (!stacks_ || !stacks_->gap_was_touched(seat.rank.id())) return;
   try {
     refuse_overflow(seat.rank.id());
   } catch (const Error&) {

@@ -65,7 +65,7 @@ void Run::rest(Seat& deputy) {
   if (deputy.ended) end_rank(deputy);
   deputy.state = Seat::State::idle;
   deputy.lane->gives_up_turn = true;
-  suspend(deputy);
+  seating_->suspend(deputy);
 }
 
 void Run::end_work(Seat& deputy, const std::shared_ptr<DeputyWork>& work,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <fmt/format.h>
 #include <fstream>
 #include <sstream>
@@ -138,6 +139,31 @@ class ReplayPolicy final : public SchedulePolicy {
   std::string error_;
 };
 
+class GuidedPolicy final : public SchedulePolicy {
+ public:
+  explicit GuidedPolicy(std::vector<RankId> turns) : turns_(std::move(turns)) {}
+
+  void add(RankId rank) override { runnable_.push_back(rank); }
+
+  RankId pick() override {
+    auto chosen = runnable_.begin();
+    while (next_ < turns_.size()) {
+      auto found = std::find(runnable_.begin(), runnable_.end(), turns_[next_++]);
+      if (found == runnable_.end()) continue;
+      chosen = found;
+      break;
+    }
+    RankId rank = *chosen;
+    runnable_.erase(chosen);
+    return rank;
+  }
+
+ private:
+  std::vector<RankId> turns_;
+  std::size_t next_ = 0;
+  std::deque<RankId> runnable_;
+};
+
 template <class Integer>
 bool parse_integer(std::string_view text, Integer& value) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -189,6 +215,13 @@ Schedule Schedule::replay(std::string_view choices) {
           }};
 }
 
+Schedule Schedule::guided(std::vector<RankId> turns) {
+  std::string name = "guided:" + choices_to_string(turns);
+  return {std::move(name), [turns = std::move(turns)](std::size_t, std::uint64_t) {
+            return std::make_unique<GuidedPolicy>(turns);
+          }};
+}
+
 Schedule Schedule::custom(std::string name, MakePolicy make) {
   return {std::move(name), std::move(make)};
 }
@@ -203,13 +236,14 @@ Schedule Schedule::parse(std::string_view text) {
   if (std::uint64_t seed = 0; parse_integer(after("seeded:"), seed)) return seeded(seed);
   if (int depth = 0; parse_integer(after("pct:"), depth)) return pct({.depth = depth});
   if (auto choices = after("choices:"); !choices.empty()) return replay(choices);
+  if (text.substr(0, 7) == "guided:") return guided(choices_from_string(text.substr(7)));
   if (auto path = after("replay:"); !path.empty()) {
     Schedule result = replay(read_file(std::string(path)));
     result.name_ = std::string(text);
     return result;
   }
   raise(ErrorKind::value_error, "engine/schedule",
-        "expected fifo, seeded, seeded:SEED, pct:D, replay:FILE or choices:LIST, got '{}'", text);
+        "expected fifo, seeded, seeded:SEED, pct:D, replay:FILE, choices:LIST or guided:LIST, got '{}'", text);
 }
 
 std::string choices_to_string(gsl::span<const RankId> choices) {

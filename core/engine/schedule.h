@@ -49,6 +49,7 @@ class SchedulePolicy {
 //   Schedule::seeded(42)          a uniform choice; without a number, by the World's seed
 //   Schedule::pct({.depth = 3})   random priorities with depth - 1 random drops (Burckhardt et
 //                                 al., ASPLOS 2010)
+//   Schedule::guided({2, 0})      these first, as far as they can run, then FIFO
 //   Schedule::replay("0,1,0*3")   the recorded choices; fails where one can't be made
 class Schedule {
  public:
@@ -59,6 +60,10 @@ class Schedule {
     // The drops fall among the first steps of the run; 0 means 16 steps per rank.
     std::uint64_t steps = 0;
   };
+
+  // guided picks the ranks of a list in their order, skips those that can't run when their turn
+  // comes, and then continues first come, first served. With an empty list it is FIFO.
+  static Schedule guided(std::vector<RankId> turns);
 
   Schedule() : Schedule(fifo()) {}
   static Schedule fifo();
@@ -71,7 +76,7 @@ class Schedule {
   static Schedule custom(std::string name, MakePolicy make);
 
   // parse reads what the command takes: fifo, seeded, seeded:SEED, pct:D, replay:FILE,
-  // choices:LIST. Throws a ValueError that lists these.
+  // choices:LIST, guided:LIST. Throws a ValueError that lists these.
   static Schedule parse(std::string_view text);
 
   const std::string& name() const { return name_; }

@@ -2,7 +2,7 @@
 
 #include "core/check/error.h"
 #include "core/engine/run.h"
-#include "core/engine/worker.h"
+#include "core/engine/thread_host.h"
 
 namespace simmesh {
 
@@ -18,10 +18,13 @@ Outcome World::run(const std::function<void(Rank&)>& body) {
   try {
     if (!run_) run_ = std::make_unique<Run>(*this, options_);
     run_->start();
-    Worker::run_all(*run_, body);
+    run_->seats().run_all(*run_, body);
     Outcome outcome = run_->finish();
     running_ = false;
     return outcome;
+  } catch (const RunGivenUp&) {
+    run_.release();
+    throw;
   } catch (...) {
     running_ = false;
     run_.reset();

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t ranks_max = std::size_t(1) << 24;
 constexpr std::size_t threads_max = 1024;
+constexpr std::size_t thread_ranks_max = 4096;
 constexpr std::size_t deputies_max = 16;
 constexpr std::size_t stack_bytes_min = 8 * 1024;
 
@@ -62,6 +63,10 @@ std::vector<RankId> checked_representatives(const WorldOptions& options) {
 WorldOptions checked(WorldOptions options) {
   check_between("ranks", options.ranks, 1, ranks_max);
   check_between("threads", options.threads, 1, threads_max);
+  if (options.ranks_are_threads) {
+    check_between("ranks that are threads", options.ranks, 1, thread_ranks_max);
+    check_between("threads of ranks that are threads", options.threads, 1, 1);
+  }
   check_between("deputies", options.deputies, 0, deputies_max);
   check_between("ranks and deputies", fibers(options), 1, ranks_max);
   if (options.stack_bytes == 0) options.stack_bytes = default_stack_bytes(fibers(options));

@@ -14,6 +14,8 @@
 
 namespace simmesh {
 
+class ThreadHost;
+
 // WorldOptions says what a World is. Everything has a default but the ranks, of which there is one.
 struct WorldOptions {
   std::size_t ranks = 1;
@@ -31,6 +33,11 @@ struct WorldOptions {
   // Gives each rank a device with streams, a clock and a caching allocator, and checks that streams
   // don't race. Changes no data and no schedule.
   std::optional<DeviceModel> device = {};
+  // Ranks are threads of a pool, one of which runs at a time, instead of fibers: for programs that
+  // keep something for each thread. Changes no result and no schedule. The host, if there is one,
+  // is asked while ranks run, and must outlive the World.
+  bool ranks_are_threads = false;
+  ThreadHost* thread_host = nullptr;
   // Address space of a rank's stack, of which only pages that are touched use memory; 0 for 1 MiB
   // in a world of up to 4,096 ranks, 256 KiB in one of up to 65,536, and 64 KiB in a larger one.
   std::size_t stack_bytes = 0;

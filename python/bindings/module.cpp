@@ -1,10 +1,12 @@
-#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
 
 #include "core/check/repro.h"
-
-namespace nb = nanobind;
+#include "python/bindings/bindings.h"
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ side of simmesh.";
-  module.attr("version") = std::string(simmesh::version());
+  module.attr("__version__") = std::string(simmesh::version());
+  module.attr("__revision__") = std::string(simmesh::revision());
+  simmesh::python::bind_errors(module);
+  simmesh::python::bind_command(module);
 }

@@ -2,6 +2,4 @@
 
 from __future__ import annotations
 
-from simmesh._core import version as __version__
-
-__all__ = ["__version__"]
+from simmesh._core import __version__ as __version__

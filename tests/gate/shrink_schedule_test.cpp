@@ -54,9 +54,9 @@ TEST(ShrinkSchedule, WhatDoesNotFailIsNotShrunk) {
 
 // Turns of ranks that can't run are skipped, and after the last turn the schedule is FIFO.
 TEST(ShrinkSchedule, GuidedSchedulesTakeAnyTurns) {
-  EXPECT_TRUE(race(guided_schedule({})).ok());
-  EXPECT_TRUE(race(guided_schedule({0, 0, 0, 0, 0, 0, 0, 0, 3})).ok());
-  EXPECT_FALSE(race(guided_schedule({2, 2})).ok());
+  EXPECT_TRUE(race(Schedule::guided({})).ok());
+  EXPECT_TRUE(race(Schedule::guided({0, 0, 0, 0, 0, 0, 0, 0, 3})).ok());
+  EXPECT_FALSE(race(Schedule::guided({2, 2})).ok());
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"verify"},
     {"gate"},
     {"tools"},
+    {"python/bindings"},
 };
 
 // is_below says whether a path is in a folder: "core/check/error.h" is in "core/check" and in
@@ -82,9 +83,9 @@ inline std::string_view house_folder(std::string_view path) {
 }
 
 // is_library says whether a path belongs to the libraries: everything in the house except the
-// command.
+// command and the Python module.
 inline bool is_library(std::string_view path) {
-  return house_row(path).has_value() && !is_below(path, "tools");
+  return house_row(path).has_value() && !is_below(path, "tools") && !is_below(path, "python");
 }
 
 }  // namespace simmesh::tidy

@@ -326,6 +326,8 @@ const std::map<std::string, std::string> shared_tests = {
     {"sharding/validate/validate_report", "tests/sharding/validate/validate_test.cpp"},
     {"sharding/dtensor_creation", "tests/sharding/dtensor_test.cpp"},
     {"sharding/dtensor_redistribute", "tests/sharding/dtensor_test.cpp"},
+    {"tools/command", "tests/tools/main_test.cpp"},
+    {"tools/examination", "tests/tools/doctor_command_test.cpp"},
     {"tools/gate_memory_check", "tests/tools/run_command_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
     {"tools/watched_run", "tests/tools/terminal_test.cpp"},

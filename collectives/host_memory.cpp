@@ -1,0 +1,44 @@
+#include "collectives/host_memory.h"
+
+#include "core/check/error.h"
+#include "core/clock/clock.h"
+#include "core/tensor/strided_copy.h"
+
+namespace simmesh {
+
+std::vector<Tensor> HostMemory::placeholders() const {
+  std::vector<Tensor> tensors;
+  for (const HostArray& array : operands_)
+    tensors.push_back(empty_meta(array.shape, array.dtype));
+  return tensors;
+}
+
+void HostMemory::load(gsl::span<Tensor> tensors) const {
+  Ledger::Uncharged scope;
+  Clock::Quiet no_copy;
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    const HostArray& array = operands_[i];
+    tensors[i] = empty(array.shape, array.dtype);
+    if (tensors[i].bytes() == 0) continue;
+    strided_copy({tensors[i].mutable_data(), tensors[i].strides()}, {array.data, array.strides},
+                 array.shape, bytes_per_element(array.dtype));
+  }
+}
+
+void HostMemory::store(gsl::span<const ResultPart> parts) const {
+  for (std::size_t i = 0; i < std::min(parts.size(), results_.size()); ++i) {
+    const HostArray& array = results_[i];
+    const ResultPart& part = parts[i];
+    std::int64_t count = element_count(array.shape);
+    if (part.dtype != array.dtype || element_count(part.shape) != count)
+      raise(ErrorKind::runtime_error, "collectives/host_memory",
+            "expected a result of {} elements of {} to write to, got one of {} of {}",
+            element_count(part.shape), to_string(part.dtype), count, to_string(array.dtype));
+    if (count == 0) continue;
+    strided_copy({array.data, array.strides},
+                 {part.buffer->data() + part.offset, contiguous_strides(array.shape)}, array.shape,
+                 bytes_per_element(array.dtype));
+  }
+}
+
+}  // namespace simmesh

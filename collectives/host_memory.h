@@ -1,0 +1,45 @@
+#pragma once
+
+#include <gsl/span>
+#include <vector>
+
+#include "collectives/exchange.h"
+#include "core/tensor/tensor.h"
+
+namespace simmesh {
+
+// HostArray is an array in memory of the program around a World, such as a tensor of PyTorch.
+struct HostArray {
+  std::byte* data = nullptr;
+  DType dtype = DType::float32;
+  Shape shape;
+  Strides strides;  // in elements
+};
+
+// HostMemory is what an operation reads and writes in such memory, in place of tensors. Operands
+// are read when the operation completes, because the last member has arrived or a message has met
+// its receive, and results are written at that moment: what ranks do with the memory between start
+// and wait is a race, and shows as one. The memory must stay until then.
+class HostMemory {
+ public:
+  HostMemory(std::vector<HostArray> operands, std::vector<HostArray> results)
+      : operands_(std::move(operands)), results_(std::move(results)) {}
+
+  // placeholders returns tensors of the operands' shapes and dtypes, without elements.
+  std::vector<Tensor> placeholders() const;
+
+  // load puts copies of the operands into as many tensors.
+  void load(gsl::span<Tensor> tensors) const;
+  // store copies parts of a result, all or the first few, into the results in their order. Throws a
+  // RuntimeError for a part of another dtype or number of elements.
+  void store(gsl::span<const ResultPart> parts) const;
+
+  const std::vector<HostArray>& operands() const { return operands_; }
+  const std::vector<HostArray>& results() const { return results_; }
+
+ private:
+  std::vector<HostArray> operands_;
+  std::vector<HostArray> results_;
+};
+
+}  // namespace simmesh

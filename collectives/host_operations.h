@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+
+#include "collectives/host_memory.h"
+#include "collectives/point_to_point.h"
+#include "collectives/work.h"
+
+namespace simmesh {
+
+// Operations on memory of the program around a World, for programs whose tensors aren't ours. They
+// start without blocking, as PyTorch's do with async_op=True; Work::wait_until waits, and returns no
+// tensor.
+
+// start_collective_on joins the group's next collective with the operands of the memory; the
+// inputs of the call are not looked at. Results lie in the memory, in the order in which the blocking
+// form returns them, and may be fewer.
+Work start_collective_on(std::shared_ptr<const HostMemory> memory, const ProcessGroup& group,
+                         const CollectiveCall& call);
+
+// isend_from sends the only operand of the memory, and irecv_into receives into the only result.
+// Sizes must agree, shapes needn't. Both schedule as isend and irecv do.
+Work isend_from(std::shared_ptr<const HostMemory> memory, const SendTo& to,
+                const ProcessGroup& group, CallSite site = CallSite::here());
+Work irecv_into(std::shared_ptr<const HostMemory> memory, const ReceiveFrom& from,
+                const ProcessGroup& group, CallSite site = CallSite::here());
+
+}  // namespace simmesh

@@ -22,7 +22,6 @@ from typing import Any, Callable, Iterator
 import pytest
 
 from simmesh import replay_file
-from simmesh import spmd as _decorator  # noqa: F401  (the name in the package)
 from simmesh.spmd import Options, Result, check, settings, spmd_run
 
 _left: list[str] = []

@@ -111,6 +111,6 @@ def _numpy_memory(bits: Any) -> Any:
 def parts(seed: int) -> list[Any]:
     """The generators of the modules that are imported."""
     found: list[Any] = [TorchGenerator(seed), PythonGenerator(seed)]
-    if "numpy.random" in sys.modules:
+    if "numpy" in sys.modules:
         found.append(NumpyGenerator(seed))
     return found

@@ -10,6 +10,8 @@ from operator import itemgetter
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Callable, Iterable
 
+from simmesh.torch.isolation.namespace_version import version_reader
+
 _MISSING = object()
 _CODE = (type, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property)
 
@@ -38,21 +40,25 @@ class ModuleAttributes:
 class Patched:
     """The functions of one module or class that programs replace, such as ``dist.all_reduce = mine``.
 
-    Nothing is written unless a rank replaced one of them.
+    Nothing is read unless the namespace changed, and nothing is written unless a rank replaced one of them.
     """
 
     def __init__(self, owner: Any) -> None:
         self._owner = owner
         self._namespace = vars(owner)
+        self._version = version_reader(owner)
         self._names = [name for name, value in self._namespace.items() if _is_code(value)]
         self._values = itemgetter(*self._names)
         self._host = self._values(self._namespace)
         self._loaded = self._host
+        self._seen = None
 
     def fresh(self, rank: int) -> tuple[Any, ...]:
         return self._host
 
     def save(self) -> tuple[Any, ...]:
+        if self._version is not None and self._version() == self._seen:
+            return self._loaded
         try:
             values: tuple[Any, ...] = self._values(self._namespace)
         except KeyError:  # a rank deleted one
@@ -62,14 +68,15 @@ class Patched:
         return self._loaded
 
     def load(self, state: tuple[Any, ...]) -> None:
-        if state is self._loaded:
-            return
-        for name, new, old in zip(self._names, state, self._loaded):
-            if new is _MISSING:
-                delattr(self._owner, name)
-            elif new is not old:
-                setattr(self._owner, name, new)
-        self._loaded = state
+        if state is not self._loaded:
+            for name, new, old in zip(self._names, state, self._loaded):
+                if new is _MISSING:
+                    delattr(self._owner, name)
+                elif new is not old:
+                    setattr(self._owner, name, new)
+            self._loaded = state
+        if self._version is not None:
+            self._seen = self._version()
 
 
 class ObjectAttribute:

@@ -51,7 +51,10 @@ def _copied(value: Any, rank: int) -> Any:
 def parts(
     seed: int, environment: Environment, isolate: Sequence[str | tuple[Any, str]]
 ) -> list[Part]:
-    """The state that is swapped at a switch. What a run imports later starts as the host has it."""
+    """The state that is swapped at a switch. What a run imports later starts as the host has it.
+
+    Functions come last: attributes that are written to the same namespace don't count as changes then.
+    """
     hooks = vars(torch.nn.modules.module)
     optimizer = vars(sys.modules["torch.optim.optimizer"])
     found: list[Part] = [

@@ -37,9 +37,9 @@ class SharedState:
 
 
 class RankState:
-    """One rank's groups and the handles of its operations, which live until the run ends.
+    """One rank's groups, stores and handles of operations, which live until the run ends.
 
-    torch's C++ code can hold a Work whose Python object would otherwise be gone, and would then wait forever.
+    torch's C++ code can hold a Work or Store whose Python object would otherwise be gone, and can't use it then.
     """
 
     def __init__(self, rank: int, shared: SharedState) -> None:
@@ -47,6 +47,7 @@ class RankState:
         self.shared = shared
         self.groups: dict[Any, Group] = {}
         self.works: list[RankWork] = []
+        self.stores: list[Any] = []
         self.clock_reads = 0
         self.premultiplier = 1.0
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}

@@ -25,6 +25,7 @@ class RankStore(dist.Store):
     def __init__(self, place: str = "default") -> None:
         super().__init__()
         state = rank_state.of_rank()
+        state.stores.append(self)
         self._place = place
         self._shared = state.shared
         self._values = state.shared.stores.setdefault(place, {})
@@ -105,6 +106,15 @@ class RankStore(dist.Store):
 
     def has_extended_api(self) -> bool:
         return True
+
+    # torch's C++ stores, such as PrefixStore, call these by their C++ names.
+    compareSet = compare_set
+    deleteKey = delete_key
+    getNumKeys = num_keys
+    listKeys = list_keys
+    multiGet = multi_get
+    multiSet = multi_set
+    hasExtendedApi = has_extended_api
 
     def _write(self, key: str, value: bytes) -> None:
         self._values[key] = value

@@ -60,10 +60,11 @@ void PythonRun::run_rank(Rank& rank, const nb::callable& body) {
 }
 
 std::string PythonRun::stack_of(RankId rank) const {
-  nb::dict frames(nb::module_::import_("sys").attr("_current_frames")());
+  auto frames = nb::cast<nb::dict>(nb::module_::import_("sys").attr("_current_frames")());
   nb::int_ ident(thread_idents_.at(rank));
   if (!frames.contains(ident)) return "  (its Python calls are unknown)\n";
-  nb::list lines(nb::module_::import_("traceback").attr("format_stack")(frames[ident]));
+  auto lines =
+      nb::cast<nb::list>(nb::module_::import_("traceback").attr("format_stack")(frames[ident]));
   std::string text;
   for (nb::handle line : lines) text += nb::cast<std::string>(line);
   return text;
@@ -92,7 +93,7 @@ PythonFailure::PythonFailure(nb::python_error error)
     : error_(std::make_shared<nb::python_error>(std::move(error))),
       text_(std::make_shared<std::string>()) {
   nb::object format = nb::module_::import_("traceback").attr("format_exception_only");
-  nb::list lines(format(error_->type(), error_->value()));
+  auto lines = nb::cast<nb::list>(format(error_->type(), error_->value()));
   for (nb::handle line : lines) *text_ += nb::cast<std::string>(line);
   while (!text_->empty() && text_->back() == '\n') text_->pop_back();
   *text_ += ", at " + to_string(site_of_traceback(error_->traceback()));

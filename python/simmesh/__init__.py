@@ -81,6 +81,7 @@ from simmesh._core import (
     verify,
     zeros,
 )
+from simmesh.spmd import SpmdFailure, spmd, spmd_run
 from simmesh.world import World
 
 # Reports name the line in the user's own file.
@@ -108,6 +109,7 @@ __all__ = [
     "RuleVerdict",
     "SampleVerdict",
     "Shard",
+    "SpmdFailure",
     "StridedShard",
     "TableValidation",
     "Tensor",
@@ -148,6 +150,8 @@ __all__ = [
     "same_bits",
     "scatter",
     "send",
+    "spmd",
+    "spmd_run",
     "tensor",
     "validate",
     "validate_tables",

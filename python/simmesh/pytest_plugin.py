@@ -1,0 +1,113 @@
+"""The plugin of pytest: the marker ``simmesh``, the fixture ``spmd``, and options for schedules.
+
+    @pytest.mark.simmesh(world_size=4)
+    def test_on_every_rank(): ...
+
+    def test_on_the_host(spmd):
+        results = spmd(program, world_size=4)
+
+``--simmesh-schedules N`` runs every such test under N schedules; ``--simmesh-replay FILE`` runs the test that the file
+names under the file's schedule. After a rank that blocked outside of simmesh, whose thread can't be ended, the tests
+that are left go on in a fresh process.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Callable, Iterator
+
+import pytest
+
+from simmesh import replay_file
+from simmesh.spmd import Options, Result, check, settings, spmd_run
+
+_left: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the options."""
+    group = parser.getgroup("simmesh")
+    group.addoption(
+        "--simmesh-schedules", type=int, metavar="N", help="run tests of ranks under N schedules"
+    )
+    group.addoption(
+        "--simmesh-replay", metavar="FILE", help="run a test under the schedule in FILE"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Reads the options and makes the marker known."""
+    config.addinivalue_line(
+        "markers", "simmesh(world_size=4, schedules=20, ...): run the test on every rank of a simulated job"
+    )
+    schedules = config.getoption("--simmesh-schedules")
+    if schedules is not None and schedules < 1:
+        raise pytest.UsageError(f"--simmesh-schedules: expected at least 1, got {schedules}")
+    settings.schedules = schedules
+    cache = getattr(config, "cache", None)
+    if cache is not None:
+        settings.folder = Path(cache.mkdir("simmesh"))
+    path = config.getoption("--simmesh-replay")
+    if path is not None:
+        try:
+            settings.replay = replay_file.read(Path(path))
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Forgets the options, for processes that run pytest more than once."""
+    settings.schedules = settings.replay = None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Runs a test with the marker on every rank."""
+    marker = pyfuncitem.get_closest_marker("simmesh")
+    if marker is None:
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    arguments = {name: pyfuncitem.funcargs[name] for name in names}
+    check(functools.partial(pyfuncitem.obj, **arguments), Options(**marker.kwargs))
+    return True
+
+
+@pytest.fixture
+def spmd() -> Callable[..., Result]:
+    """Runs a program on every rank and under many schedules; returns the results of a run first come first served."""
+
+    def run(program: Callable[..., Any], *arguments: Any, **options: Any) -> Result:
+        check(functools.partial(program, *arguments), Options(**options))
+        return spmd_run(program, *arguments, **options)
+
+    return run
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """Leaves a test to the fresh process if a rank blocks in this one."""
+    if settings.spoiled is None:
+        return None
+    _left.append(item.nodeid)
+    return True
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
+    """Runs the tests that were left in a fresh process; this one's exit status tells of both."""
+    yield
+    if not _left:
+        return
+    files = set(session.config.getoption("file_or_dir"))
+    options = [each for each in session.config.invocation_params.args if each not in files]
+    print(f"\n[python/pytest_plugin] a rank blocks in this process; {len(_left)} tests go on in a fresh one")
+    sys.stdout.flush()
+    tests, _left[:] = list(_left), []
+    status = subprocess.call(
+        [sys.executable, "-m", "pytest", *map(str, options), *tests], cwd=session.config.invocation_params.dir
+    )
+    if status not in (0, 5):
+        session.testsfailed += 1

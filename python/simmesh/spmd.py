@@ -1,0 +1,212 @@
+"""Tests and programs that run on every rank of a simulated job: ``spmd`` and ``spmd_run``."""
+
+from __future__ import annotations
+
+import functools
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Callable, Iterable, Sequence, overload
+
+from simmesh import _core, replay_file
+from simmesh.exploration import Exploration, Trial, explore
+from simmesh.replay_file import Replay
+
+
+class SpmdFailure(AssertionError):
+    """A program failed on its ranks: the text is the report, which ends with the line that reproduces it."""
+
+
+@dataclass
+class Settings:
+    """What the test runner asks for: how many schedules, one test to replay, and where replays are written."""
+
+    schedules: int | None = None
+    replay: Replay | None = None
+    folder: Path = field(default_factory=lambda: Path(tempfile.gettempdir()) / "simmesh")
+    spoiled: str | None = None
+
+
+settings = Settings()
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a program runs: the arguments of ``spmd`` and ``spmd_run``."""
+
+    world_size: int = 4
+    schedules: int = 20
+    arithmetic: str = "exact"
+    release: str | None = None
+    seed: int = 0
+    isolate: Sequence[str | tuple[Any, str]] = ()
+    timeout: float = 60.0
+    backend: str = "gloo"
+
+
+@dataclass
+class Result:
+    """What ``spmd_run`` returns: each rank's return value and how the run ended."""
+
+    results: list[Any]
+    outcome: _core.Outcome
+
+
+@overload
+def spmd(function: Callable[..., Any]) -> Callable[..., None]: ...
+
+
+@overload
+def spmd(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., None]]: ...
+
+
+def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Makes a test function run on every rank, under many schedules, with the default process group made.
+
+        @simmesh.spmd(world_size=4, schedules=20)
+        def test_all_reduce():
+            tensor = torch.ones(2)
+            dist.all_reduce(tensor)
+            assert tensor[0] == 4
+
+    The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``, ``isolate``, ``timeout`` (in
+    seconds of wall time for which a rank keeps the turn) and ``backend``. All schedules must give equal bits: those of
+    the collectives' results and of what the ranks return. The first failure is shortened and raised: what a rank raised
+    as itself with the report as a note, everything else as SpmdFailure.
+    """
+    if function is None:
+        return lambda test: spmd(test, **options)
+    chosen = Options(**options)
+
+    @functools.wraps(function)
+    def test(*arguments: Any, **keywords: Any) -> None:
+        check(functools.partial(function, *arguments, **keywords), chosen)
+
+    return test
+
+
+def spmd_run(
+    function: Callable[..., Any], *arguments: Any, schedule: str = "fifo", **options: Any
+) -> Result:
+    """Runs ``function(*arguments)`` on every rank under one schedule; returns the results and the outcome.
+
+    The options are those of ``spmd``. A failure doesn't raise: the outcome tells it.
+    """
+    chosen = Options(**options)
+    trial = _trial(functools.partial(function, *arguments), chosen, schedule)
+    return Result(trial.results, trial.outcome)
+
+
+def check(program: Callable[[], Any], options: Options) -> None:
+    """Explores the program's schedules, or replays the one that was asked for, and raises what fails."""
+    from simmesh.torch import Schedule, schedules_to_try
+
+    name = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    schedules: Iterable[Any] = schedules_to_try(settings.schedules or options.schedules)
+    replay = settings.replay
+    if replay is not None and replay.test == name:
+        schedules = [Schedule("fifo"), Schedule(replay.schedule, replay.schedule_seed)]
+    found = explore(
+        lambda schedule: _trial(program, options, schedule),
+        schedules,
+        runs_max=0 if replay is not None else 200,
+        shrinkable=lambda trial: replay is None and trial.outcome.kind not in ("blocked", "interrupt"),
+    )
+    if found.failure is not None:
+        _fail(found, options, name)
+
+
+def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial:
+    import torch.distributed as dist
+
+    from simmesh.torch import run
+    from simmesh.torch.fingerprint import fingerprint
+
+    if settings.spoiled is not None:
+        raise RuntimeError(
+            f"[python/spmd] expected a process whose ranks all ended, got one in which a rank still blocks: "
+            f"{settings.spoiled}"
+        )
+
+    def body(rank: int) -> Any:
+        dist.init_process_group(options.backend)
+        result = program()
+        _core.record(fingerprint(result))
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        return result
+
+    release = {} if options.release is None else {"release": options.release}
+    ran = run(
+        body, options.world_size, schedule=schedule, seed=options.seed, isolate=options.isolate,
+        arithmetic=options.arithmetic, timeout=options.timeout, **release,
+    )  # fmt: skip
+    if ran.outcome.kind == "blocked":
+        settings.spoiled = ran.outcome.message
+    return Trial(schedule, ran.outcome, ran.results)
+
+
+def _fail(found: Exploration, options: Options, name: str) -> None:
+    failure = found.failure
+    assert failure is not None
+    report = _report(found, options, name)
+    error = failure.outcome.exception
+    # What the core raises in a rank (a mismatch) has its report in its own text already.
+    if error is None:
+        raise SpmdFailure(report)
+    if hasattr(error, "add_note"):
+        error.add_note(report)
+    raise error
+
+
+def _report(found: Exploration, options: Options, name: str) -> str:
+    failure = found.failure
+    assert failure is not None
+    lines = []
+    if found.differs:
+        ranks = [
+            rank for rank, (one, other) in enumerate(zip(found.first.results, failure.results))
+            if _word(one) != _word(other)
+        ]  # fmt: skip
+        what = f"the results of ranks {ranks} differ" if ranks else "results of collectives differ"
+        lines.append(
+            f"[python/spmd] expected equal bits under every schedule, got data hash "
+            f"{failure.outcome.data_hash:016x} after {found.first.outcome.data_hash:016x}: {what}"
+        )
+    else:
+        lines.append(_without_reproduction(failure.outcome.report))
+    text, seed = _schedule(failure)
+    lines.append(f"schedule: {text} (the first of {found.schedules} that failed, shortened)"
+                 if text.startswith("guided:") else f"schedule: {text}")  # fmt: skip
+    lines.append(f"reproduce: {_reproduction(text, seed, options, name)}")
+    return "\n".join(lines)
+
+
+def _word(value: Any) -> int:
+    from simmesh.torch.fingerprint import fingerprint
+
+    return fingerprint(value)
+
+
+def _schedule(trial: Trial) -> tuple[str, int]:
+    if isinstance(trial.schedule, str):
+        return trial.schedule, 0
+    return trial.schedule.text, trial.schedule.seed
+
+
+def _reproduction(text: str, seed: int, options: Options, name: str) -> str:
+    if not name:
+        return (
+            f"simmesh.spmd_run(function, world_size={options.world_size}, schedule={text!r}, "
+            f"arithmetic={options.arithmetic!r}, seed={options.seed})"
+        )
+    replay = Replay(name, text, seed, options.world_size, options.arithmetic, options.seed)
+    return f"pytest '{name}' --simmesh-replay '{replay_file.write(replay, settings.folder)}'"
+
+
+def _without_reproduction(report: str) -> str:
+    # The core's line is for the command of simmesh, which can't run a test.
+    return "\n".join(
+        line for line in report.rstrip("\n").split("\n") if not line.startswith("reproduce:")
+    )

@@ -1,0 +1,209 @@
+"""Process groups of ranks: ordinary ProcessGroups whose backend is torch's fake one.
+
+Programs hold torch's own class, so everything that asks a group for its type, name, size or backend works as it does
+in a process of its own; the kernels of simmesh do what the fake backend doesn't.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import Any, Iterator
+from urllib.parse import parse_qs, urlparse
+
+import torch
+import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d
+import torch.testing._internal.distributed.fake_pg  # noqa: F401  (registers the fake backend)
+from torch._C._distributed_c10d import FakeProcessGroup
+from torch.nn.parallel import DistributedDataParallel
+
+from simmesh.torch import rank_state
+from simmesh.torch.isolation.patches import Patches
+from simmesh.torch.rank_state import Group, RankState
+from simmesh.torch.store import RankStore
+from simmesh.torch.work import RankWork
+
+
+def group_of(boxed: Any) -> Group | None:
+    """The group behind a process group in an operator's arguments; None if no rank of ours made it."""
+    state = rank_state.current()
+    if state is None:
+        return None
+    return state.groups.get(dist.ProcessGroup.unbox(boxed))
+
+
+def rendezvous(
+    url: str, rank: int = -1, world_size: int = -1, **options: Any
+) -> Iterator[tuple[RankStore, int, int]]:
+    """What ``torch.distributed.rendezvous`` is in a rank: no file or port is opened."""
+    state = rank_state.of_rank()
+    parts = urlparse(url)
+    query = parse_qs(parts.query)
+    if rank < 0:
+        rank = int(query.get("rank", [os.environ.get("RANK", state.rank)])[0])
+    if world_size < 0:
+        world_size = int(
+            query.get("world_size", [os.environ.get("WORLD_SIZE", state.shared.ranks)])[0]
+        )
+    place = "" if parts.scheme == "env" else f"{parts.scheme}://{parts.netloc}{parts.path}"
+    yield RankStore(place), rank, world_size
+
+
+def new_process_group(
+    group_size: int,
+    group_rank: int | None,
+    global_ranks_in_group: list[int],
+    backend: str,
+    store: Any,
+    group_name: str,
+    backend_options: Any = None,
+    timeout: timedelta | None = None,
+    pg_tag: str | None = None,
+    device_id: torch.device | None = None,
+    group_desc: str | None = None,
+    **options: Any,
+) -> tuple[Any, Any]:
+    """What ``_new_process_group_helper`` is in a rank.
+
+    ``global_ranks_in_group`` is empty for the default group. Returns the group and its store, or
+    ``GroupMember.NON_GROUP_MEMBER`` and None.
+    """
+    state = rank_state.of_rank()
+    world = c10d._world
+    if group_name in world.pg_names.values():
+        raise ValueError(
+            f"[torch/groups] The specified group name has already been created: expected a new one, got {group_name}"
+        )
+    c10d._check_valid_timeout(timeout)
+    if pg_tag not in (None, ""):
+        existing = c10d._find_pg_by_ranks_and_tag(pg_tag, global_ranks_in_group)
+        if existing:
+            return existing, world.pg_map[existing][1]
+    if global_ranks_in_group:
+        parent = state.groups[c10d._get_default_group()]
+        if parent.rank not in global_ranks_in_group:
+            return c10d.GroupMember.NON_GROUP_MEMBER, None
+        members = [parent.members[rank] for rank in global_ranks_in_group]
+    else:
+        if group_size < 0 or group_rank is None or group_rank < 0:  # MPI lets nobody say it
+            group_size, group_rank = state.shared.ranks, state.rank
+        members = _default_members(state, group_size, group_rank, store)
+    process_group = _make(state, members, store, group_name, group_desc)
+    if device_id is not None:
+        process_group.bound_device_id = device_id
+    prefix_store = dist.PrefixStore(f"{group_name}/", store)
+    _register(process_group, backend, prefix_store, group_name, pg_tag)
+    return process_group, prefix_store
+
+
+def split_group(
+    parent_pg: Any = None,
+    split_ranks: list[list[int]] | None = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+    **options: Any,
+) -> Any:
+    """What ``split_group`` is in a rank: it needs no device, and no backend that can split."""
+    state = rank_state.of_rank()
+    if not split_ranks:
+        raise ValueError(f"[torch/groups] split_ranks: expected lists of ranks, got {split_ranks}")
+    parent_pg = parent_pg or c10d._get_default_group()
+    if parent_pg not in c10d._world.pg_group_ranks:
+        raise ValueError(f"[torch/groups] expected a group that is registered, got {parent_pg}")
+    parent = state.groups[parent_pg]
+    for ranks in split_ranks:
+        if not ranks or len(set(ranks)) != len(ranks) or len(ranks) > parent.size:
+            raise ValueError(
+                f"[torch/groups] split_ranks: expected between 1 and {parent.size} different ranks, got {ranks}"
+            )
+    mine = next((list(ranks) for ranks in split_ranks if parent.rank in ranks), None)
+    group_name = c10d._process_group_name(mine or list(split_ranks[0]), use_hashed_name=True)
+    if mine is None:
+        return None
+    parent_backend, store = c10d._world.pg_map[parent_pg]
+    members = [parent.members[rank] for rank in mine]
+    backend = c10d.Backend(str(backend or parent_backend))
+    child = _make(state, members, store, group_name, group_desc)
+    if parent_pg.bound_device_id is not None:
+        child.bound_device_id = parent_pg.bound_device_id
+    _register(child, backend, dist.PrefixStore(f"{group_name}/", store), group_name, None)
+    to_default = {group: default for default, group in c10d._world.pg_group_ranks[parent_pg].items()}
+    c10d._world.pg_group_ranks[child] = {to_default[rank]: index for index, rank in enumerate(mine)}
+    return child
+
+
+def _default_members(state: RankState, size: int, rank: int, store: Any) -> list[int]:
+    # Every rank of the run in its order is the usual case and needs no exchange.
+    if size == state.shared.ranks and rank == state.rank:
+        return list(range(size))
+    if size > state.shared.ranks:
+        raise ValueError(
+            f"[torch/groups] world_size: expected at most the {state.shared.ranks} ranks of the run, got {size}"
+        )
+    store.set(f"member/{rank}", str(state.rank))
+    return [int(store.get(f"member/{other}")) for other in range(size)]
+
+
+def _make(
+    state: RankState, members: list[int], store: Any, name: str, description: str | None
+) -> Any:
+    rank = members.index(state.rank)
+    process_group = dist.ProcessGroup(store, rank, len(members))
+    # Where torch's C++ code meets a known kind, it casts the backend to that kind's class.
+    kind = dist.ProcessGroup.BackendType.CUSTOM
+    process_group._set_default_backend(kind)
+    fake = FakeProcessGroup._create_internal(rank, len(members))
+    process_group._register_backend(torch.device("cpu"), kind, fake)
+    process_group._set_group_name(name)
+    process_group._set_group_desc("undefined" if description is None else description)
+    state.make_group(process_group, members, name)
+    return process_group
+
+
+def _register(process_group: Any, backend: str, store: Any, name: str, tag: str | None) -> None:
+    plain = tag in (None, "")
+    c10d._register_pg_in_world(
+        process_group,
+        backend_name=backend,
+        store=store,
+        group_name=name,
+        backend_config=str(c10d.BackendConfig(c10d.Backend(backend))),
+        pg_tag=None if plain else f"user:{tag}",
+        add_to_default_tag=plain,
+    )
+
+
+def install_logging(patches: Patches) -> None:
+    """Lets DDP's logging data name the backend that the program asked for."""
+    original = DistributedDataParallel._get_ddp_logging_data
+
+    def with_backend(module: Any) -> Any:
+        return {**original(module), "backend_name": dist.get_backend(module.process_group)}
+
+    patches.in_ranks(DistributedDataParallel, "_get_ddp_logging_data", with_backend)
+
+
+def install_coalescing(patches: Patches) -> None:
+    """Lets the operations between ``_start_coalescing`` and ``_end_coalescing`` of a rank's group be one Work."""
+    patches.in_ranks(dist.ProcessGroup, "_start_coalescing", _start_coalescing)
+    patches.in_ranks(dist.ProcessGroup, "_end_coalescing", _end_coalescing)
+
+
+def _own_group(process_group: Any) -> Group:
+    return rank_state.of_rank().groups[process_group]
+
+
+def _start_coalescing(process_group: Any, device: Any) -> None:
+    _own_group(process_group).coalesced = []
+
+
+def _end_coalescing(process_group: Any, device: Any) -> RankWork:
+    group = _own_group(process_group)
+    works, group.coalesced = group.coalesced or [], None
+    operations = [operation for work in works for operation in work.operations]
+    joined = RankWork(operations, works, [tensor for work in works for tensor in work.results])
+    rank_state.of_rank().keep(group, joined)
+    return joined

@@ -1,0 +1,43 @@
+"""Functions that are replaced while a run lasts."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable
+
+from simmesh import _core
+
+_MISSING = object()
+
+
+class Patches:
+    """Replacements of attributes, undone in reverse order.
+
+    ``in_ranks`` replaces a function only for the threads of ranks; all others go on with the function that was there.
+    """
+
+    def __init__(self) -> None:
+        self._undo: list[tuple[Any, str, Any]] = []
+
+    def replace(self, owner: Any, name: str, value: Any) -> None:
+        self._undo.append((owner, name, vars(owner).get(name, _MISSING)))
+        setattr(owner, name, value)
+
+    def in_ranks(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        original = getattr(owner, name)
+
+        @functools.wraps(original)
+        def chosen(*arguments: Any, **options: Any) -> Any:
+            if _core.rank() is None:
+                return original(*arguments, **options)
+            return function(*arguments, **options)
+
+        self.replace(owner, name, chosen)
+
+    def undo(self) -> None:
+        while self._undo:
+            owner, name, value = self._undo.pop()
+            if value is _MISSING:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)

@@ -1,0 +1,39 @@
+"""Swaps the state of ranks when the turn changes."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from simmesh.torch.isolation.part import Part
+
+_HOST = -1
+
+
+class Swap:
+    """The states of the host and of each rank of one run. ``switched`` is what the core calls with the turn's rank."""
+
+    def __init__(self, parts: Sequence[Part], ranks: int) -> None:
+        self._parts = list(parts)
+        self._states: dict[int, list[Any]] = {
+            rank: [part.fresh(rank) for part in self._parts] for rank in range(ranks)
+        }
+        self._current = _HOST
+
+    def switched(self, rank: int) -> None:
+        """Saves the state of whoever had the turn and loads that of ``rank``."""
+        if rank == self._current:
+            return
+        self._states[self._current] = [part.save() for part in self._parts]
+        self._current = rank
+        for part, state in zip(self._parts, self._states[rank]):
+            part.load(state)
+
+    def restore_host(self) -> None:
+        """Loads what the host had before the first rank got the turn."""
+        if self._current != _HOST:
+            self.switched(_HOST)
+
+    def states_of(self, part: Part) -> list[Any]:
+        """The saved states of all ranks for one part, in rank order."""
+        index = self._parts.index(part)
+        return [state[index] for rank, state in sorted(self._states.items()) if rank != _HOST]

@@ -1,0 +1,219 @@
+"""What each collective operator of torch does in a rank: it starts an operation of simmesh's core.
+
+An operation is started and returns; its operands are read when the last member has come and its results are written at
+that moment, so a program that touches a buffer too early can be caught. Waiting is what ``RankWork`` does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import torch
+
+from simmesh import _core
+from simmesh.torch import rank_state
+from simmesh.torch.carriers import added, moved
+from simmesh.torch.monitored_barrier import monitored_barrier
+from simmesh.torch.rank_state import Group
+from simmesh.torch.sparse import all_reduce_sparse
+from simmesh.torch.work import RankWork
+
+Tensors = Sequence[torch.Tensor]
+
+# In the order of torch's ReduceOp.RedOpType.
+_REDUCTIONS = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum")
+
+
+def _reduction(operator: Any) -> dict[str, Any]:
+    reduce = _REDUCTIONS[operator.op()]
+    if reduce != "premul_sum":
+        return {"reduce": reduce}
+    return {"reduce": reduce, "factor": rank_state.of_rank().premultiplier}
+
+
+def _work(
+    group: Group,
+    operations: Sequence[_core.Operation],
+    operands: Sequence[Any],
+    results: Tensors,
+    timeout: int = -1,
+    source: Callable[[], int] | None = None,
+) -> Any:
+    work = RankWork(
+        operations, operands, results, source=source, timeout=None if timeout < 0 else timeout / 1000
+    )
+    rank_state.of_rank().keep(group, work)
+    return work.boxed()
+
+
+def _start(
+    group: Group, name: str, inputs: Tensors, outputs: Tensors, timeout: int = -1, **options: Any
+) -> Any:
+    inputs, outputs = [moved(t) for t in inputs], [moved(t) for t in outputs]
+    operation = group.core.collective(name, inputs, outputs, **options)
+    return _work(group, [operation], (inputs, outputs), outputs, timeout)
+
+
+def _single(tensors: Sequence[Any], name: str) -> Any:
+    if len(tensors) != 1:
+        raise ValueError(f"[torch/kernels] {name}: expected one tensor a rank, got {len(tensors)}")
+    return tensors[0]
+
+
+def _all_gather_base(output: torch.Tensor, input: torch.Tensor, group: Group,
+                     async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    return output, _start(group, "all_gather", [input], [output], timeout)
+
+
+def _reduce_scatter_base(output: torch.Tensor, input: torch.Tensor, group: Group, operator: Any,
+                         async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    work = _start(
+        group, "reduce_scatter", [added(input)], [added(output)], timeout, **_reduction(operator)
+    )
+    return output, work
+
+
+def _all_gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group,
+                async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    lists = _single(outputs, "all_gather")
+    return outputs, _start(group, "all_gather_list", [_single(inputs, "all_gather")], lists, timeout)
+
+
+def _all_gather_coalesced(
+    outputs: Sequence[Tensors], inputs: Tensors, group: Group, async_op: bool = True
+) -> Any:
+    operations, operands = [], []
+    for index, tensor in enumerate(inputs):
+        source, pieces = moved(tensor), [moved(row[index]) for row in outputs]
+        operations.append(group.core.collective("all_gather_list", [source], pieces))
+        operands.append((source, pieces))
+    return _work(group, operations, operands, [tensor for row in outputs for tensor in row])
+
+
+def _all_gather_into_tensor_coalesced(
+    outputs: Tensors, inputs: Tensors, group: Group, async_op: bool = True
+) -> Any:
+    return _start(group, "all_gather", inputs, outputs)
+
+
+def _all_reduce(tensors: Tensors, group: Group, operator: Any, sparse_indices: Any = None,
+                async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    if tensors and tensors[0].is_sparse:
+        work = all_reduce_sparse(_single(tensors, "all_reduce"), group, _reduction(operator))
+        rank_state.of_rank().keep(group, work)
+        return tensors, work.boxed()
+    return tensors, _all_reduce_coalesced(tensors, group, operator, async_op, timeout)
+
+
+def _all_reduce_coalesced(tensors: Tensors, group: Group, operator: Any,
+                          async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    values = [added(tensor) for tensor in tensors]
+    operation = group.core.collective("all_reduce", values, values, **_reduction(operator))
+    return _work(group, [operation], values, tensors, timeout)
+
+
+def _all_to_all(outputs: Tensors, inputs: Tensors, group: Group,
+                async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    return outputs, _start(group, "all_to_all_list", inputs, outputs, timeout)
+
+
+def _all_to_all_base(output: torch.Tensor, input: torch.Tensor, group: Group,
+                     output_splits: Sequence[int], input_splits: Sequence[int],
+                     async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    return _start(
+        group, "all_to_all", [input], [output], timeout,
+        input_splits=list(input_splits), output_splits=list(output_splits),
+    )  # fmt: skip
+
+
+def _barrier(tensor: torch.Tensor, group: Group, device_ids: Sequence[int],
+             async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    return _start(group, "barrier", [], [], timeout)
+
+
+def _broadcast(tensors: Tensors, group: Group, root: int, root_tensor: int,
+               async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    return tensors, _start(group, "broadcast", tensors, tensors, timeout, root=root)
+
+
+def _gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group, root: int,
+            async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    lists = _single(outputs, "gather") if group.rank == root else []
+    return _start(group, "gather", [_single(inputs, "gather")], lists, timeout, root=root)
+
+
+def _scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, root: int,
+             async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    pieces = _single(inputs, "scatter") if group.rank == root else []
+    return outputs, _start(group, "scatter", pieces, [_single(outputs, "scatter")], timeout, root=root)
+
+
+def _reduce(tensors: Tensors, group: Group, operator: Any, root: int, root_tensor: int,
+            async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    value = added(_single(tensors, "reduce"))
+    outputs = [value] if group.rank == root else []
+    return _start(group, "reduce", [value], outputs, timeout, root=root, **_reduction(operator))
+
+
+def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, operator: Any,
+                    async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    """One reduction a member, so that pieces of different shapes need no buffer and are read in place."""
+    output = added(_single(outputs, "reduce_scatter"))
+    pieces = [added(tensor) for tensor in _single(inputs, "reduce_scatter")]
+    if len(pieces) != group.size:
+        raise ValueError(f"[torch/kernels] reduce_scatter: expected {group.size} inputs, got {len(pieces)}")
+    operations = [
+        group.core.collective(
+            "reduce", [piece], [output] if root == group.rank else [], root=root, **_reduction(operator)
+        )
+        for root, piece in enumerate(pieces)
+    ]
+    return outputs, _work(group, operations, (pieces, output), outputs, timeout)
+
+
+def _reduce_scatter_tensor_coalesced(outputs: Tensors, inputs: Tensors, group: Group, operator: Any,
+                                     async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
+    return _start(
+        group, "reduce_scatter", [added(t) for t in inputs], [added(t) for t in outputs], timeout,
+        **_reduction(operator),
+    )  # fmt: skip
+
+
+def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:
+    tensor = moved(_single(tensors, "send"))
+    return _work(group, [group.core.send(tensor, peer, tag)], [tensor], tensors)
+
+
+def _receive(tensors: Tensors, group: Group, peer: int | None, tag: int) -> Any:
+    tensor = moved(_single(tensors, "recv"))
+    operation = group.core.recv(tensor, peer, tag)
+    return _work(group, [operation], [tensor], tensors, source=lambda: operation.source)
+
+
+def _receive_any(tensors: Tensors, group: Group, tag: int) -> Any:
+    return _receive(tensors, group, None, tag)
+
+
+#: The kernel of each operator, which gets the group in place of the process group.
+KERNELS: dict[str, Callable[..., Any]] = {
+    "_allgather_base_": _all_gather_base,
+    "_reduce_scatter_base_": _reduce_scatter_base,
+    "allgather_": _all_gather,
+    "allgather_coalesced_": _all_gather_coalesced,
+    "allgather_into_tensor_coalesced_": _all_gather_into_tensor_coalesced,
+    "allreduce_": _all_reduce,
+    "allreduce_coalesced_": _all_reduce_coalesced,
+    "alltoall_": _all_to_all,
+    "alltoall_base_": _all_to_all_base,
+    "barrier": _barrier,
+    "broadcast_": _broadcast,
+    "gather_": _gather,
+    "monitored_barrier_": monitored_barrier,
+    "recv_": _receive,
+    "recv_any_source_": _receive_any,
+    "reduce_": _reduce,
+    "reduce_scatter_": _reduce_scatter,
+    "reduce_scatter_tensor_coalesced_": _reduce_scatter_tensor_coalesced,
+    "scatter_": _scatter,
+    "send": _send,
+}

@@ -1,0 +1,87 @@
+"""The barrier that names the ranks which didn't come in time."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+from simmesh import _core
+from simmesh.torch import rank_state
+from simmesh.torch.rank_state import Group
+
+# What torch passes where the caller named no time (30 minutes): a deadlock is then reported at once instead.
+_DEFAULT_MS = 1_800_000
+
+
+class _Gathering:
+    """One barrier of a group: who has come, and how it ended once rank 0 knows."""
+
+    def __init__(self) -> None:
+        self.arrived: set[int] = set()
+        self.passed: bool | None = None
+
+
+def monitored_barrier(
+    tensor: Any, group: Group, device_ids: Sequence[int], timeout: int, wait_all_ranks: bool
+) -> None:
+    """Blocks until the whole group has come; after ``timeout`` ms of virtual time rank 0 names who is missing.
+
+    The other ranks learn from rank 0 how it ended. With ``wait_all_ranks`` rank 0 names all that are missing, otherwise
+    the first.
+    """
+    state = rank_state.of_rank()
+    group.monitored_barriers += 1
+    key = (tuple(group.members), group.name, group.monitored_barriers)
+    gathering = state.shared.gatherings.setdefault(key, _Gathering())
+    _core.yield_now()
+    gathering.arrived.add(group.rank)
+    end = None if timeout in (_DEFAULT_MS, -1) else _core.virtual_time() + timeout / 1000
+    if group.rank == 0:
+        _await_all(group, gathering, end, timeout, wait_all_ranks)
+    else:
+        _await_verdict(group, gathering, end, timeout)
+
+
+def _await_all(
+    group: Group, gathering: Any, end: float | None, timeout: int, wait_all_ranks: bool
+) -> None:
+    while len(gathering.arrived) < group.size:
+        missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
+        if not _park(group, missing, end):
+            break
+    missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
+    gathering.passed = not missing
+    for rank in sorted(gathering.arrived - {0}):
+        _core.unpark(group.members[rank])
+    if not missing:
+        return
+    if timeout == 0:
+        raise RuntimeError(
+            f"[torch/monitored_barrier] Rank 0 timed out in monitoredBarrier after 0 ms: expected ranks {missing}"
+        )
+    named = ", ".join(map(str, missing)) if wait_all_ranks else str(missing[0])
+    word = "Ranks" if wait_all_ranks and len(missing) > 1 else "Rank"
+    raise RuntimeError(
+        f"[torch/monitored_barrier] {word} {named} failed to pass monitoredBarrier in {timeout} ms: expected "
+        f"{group.size} ranks of group {group.name}, got {sorted(gathering.arrived)}"
+    )
+
+
+def _await_verdict(group: Group, gathering: Any, end: float | None, timeout: int) -> None:
+    if 0 in gathering.arrived:
+        _core.unpark(group.members[0])
+    while gathering.passed is None:
+        missing = [rank for rank in range(group.size) if rank not in gathering.arrived]
+        if not _park(group, missing, end) and gathering.passed is None:
+            break
+    if not gathering.passed:
+        raise RuntimeError(
+            f"[torch/monitored_barrier] Rank {group.rank} successfully reached monitoredBarrier, but received errors "
+            f"while waiting for send/recv from rank 0 within {timeout} ms. Please check rank 0 logs for faulty rank."
+        )
+
+
+def _park(group: Group, missing: list[int], end: float | None) -> bool:
+    left = None if end is None else max(0.0, end - _core.virtual_time())
+    return _core.park(
+        "monitored_barrier", f"group {group.name}", [group.members[rank] for rank in missing], left
+    )

@@ -1,0 +1,96 @@
+"""What simmesh keeps for each rank of a run of torch programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simmesh import _core
+
+if TYPE_CHECKING:
+    from simmesh.torch.work import RankWork
+
+
+class Group:
+    """A process group as one rank sees it.
+
+    ``members`` are ranks of the run, in the order of the group; ``core`` starts the group's operations.
+    """
+
+    def __init__(self, members: list[int], name: str) -> None:
+        self.members = members
+        self.name = name
+        self.core = _core.Group(members, name)
+        self.rank: int = self.core.rank
+        self.size: int = self.core.size
+        self.coalesced: list[RankWork] | None = None
+        self.monitored_barriers = 0
+
+
+class SharedState:
+    """What the ranks of one run share outside of their tensors: the keys of stores, and who is in which barrier."""
+
+    def __init__(self, ranks: int) -> None:
+        self.ranks = ranks
+        self.stores: dict[str, dict[str, bytes]] = {}
+        self.store_waiters: set[int] = set()
+        self.gatherings: dict[Any, Any] = {}
+
+
+class RankState:
+    """One rank's groups, stores and handles of operations, which live until the run ends.
+
+    torch's C++ code can hold a Work or Store whose Python object would otherwise be gone, and can't use it then.
+    """
+
+    def __init__(self, rank: int, shared: SharedState) -> None:
+        self.rank = rank
+        self.shared = shared
+        self.groups: dict[Any, Group] = {}
+        self.works: list[RankWork] = []
+        self.stores: list[Any] = []
+        self.clock_reads = 0
+        self.premultiplier = 1.0
+        self._generations: dict[tuple[tuple[int, ...], str], int] = {}
+
+    def make_group(self, process_group: Any, members: list[int], name: str) -> Group:
+        """Makes the group behind ``process_group``. One that has the members and name of an earlier one is a new one."""
+        key = (tuple(members), name)
+        generation = self._generations.get(key, 0)
+        self._generations[key] = generation + 1
+        group = Group(members, name if generation == 0 else f"{name} (made again, {generation})")
+        self.groups[process_group] = group
+        return group
+
+    def keep(self, group: Group, work: RankWork) -> None:
+        """Keeps a work until the run ends, and for the end of a coalesced group of operations if one is open."""
+        self.works.append(work)
+        if group.coalesced is not None:
+            group.coalesced.append(work)
+
+
+_states: dict[int, RankState] = {}
+
+
+def begin(ranks: int) -> None:
+    """Makes the states of a run's ranks."""
+    shared = SharedState(ranks)
+    _states.update((rank, RankState(rank, shared)) for rank in range(ranks))
+
+
+def end() -> None:
+    """Forgets the states of a run's ranks."""
+    _states.clear()
+
+
+def current() -> RankState | None:
+    """The state of the rank that this thread runs; None outside of a rank."""
+    rank = _core.rank()
+    return None if rank is None else _states.get(rank)
+
+
+def of_rank() -> RankState:
+    """The state of the rank that this thread runs, where there must be one."""
+    state = current()
+    if state is None:
+        raise RuntimeError("[torch/rank_state] expected the thread of a rank of a run of torch programs, got another")
+    return state

@@ -1,0 +1,158 @@
+"""Key-value stores of ranks: what FileStore, TCPStore and rendezvous give in a run."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Callable, Sequence
+
+import torch.distributed as dist
+
+from simmesh import _core
+from simmesh.torch import rank_state
+
+
+def _bytes(value: str | bytes | Sequence[int]) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+class RankStore(dist.Store):
+    """A store that all ranks of a run share if they name the same ``place``.
+
+    Every operation is a point of the schedule. Waiting gives the turn away; it ends by a timeout of virtual time only
+    if the caller names one, otherwise the report of a deadlock names the missing keys.
+    """
+
+    def __init__(self, place: str = "default") -> None:
+        super().__init__()
+        state = rank_state.of_rank()
+        state.stores.append(self)
+        self._place = place
+        self._shared = state.shared
+        self._values = state.shared.stores.setdefault(place, {})
+        self._timeout = timedelta(seconds=300)
+
+    @property
+    def timeout(self) -> timedelta:
+        return self._timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self._timeout = timeout
+
+    def clone(self) -> RankStore:
+        return RankStore(self._place)
+
+    def set(self, key: str, value: str | bytes | Sequence[int]) -> None:
+        _core.yield_now()
+        self._write(key, _bytes(value))
+
+    def get(self, key: str) -> bytes:
+        self.wait([key])
+        return self._values[key]
+
+    def add(self, key: str, value: int) -> int:
+        _core.yield_now()
+        total = int(self._values.get(key, b"0")) + value
+        self._write(key, str(total).encode())
+        return total
+
+    def compare_set(
+        self, key: str, expected_value: str | bytes, desired_value: str | bytes
+    ) -> bytes:
+        """Writes if the key has the expected value, or is missing and nothing is expected; returns what is there."""
+        _core.yield_now()
+        expected, desired = _bytes(expected_value), _bytes(desired_value)
+        found = self._values.get(key)
+        if found == expected or (found is None and not expected):
+            self._write(key, desired)
+            return desired
+        return expected if found is None else found
+
+    def check(self, keys: Sequence[str]) -> bool:
+        _core.yield_now()
+        return all(key in self._values for key in keys)
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        _core.yield_now()
+        self._wait_until(
+            lambda: all(key in self._values for key in keys),
+            lambda: f"for {[key for key in keys if key not in self._values]}",
+            timeout,
+        )
+
+    def delete_key(self, key: str) -> bool:
+        _core.yield_now()
+        return self._values.pop(key, None) is not None
+
+    def num_keys(self) -> int:
+        _core.yield_now()
+        return len(self._values)
+
+    def list_keys(self) -> list[str]:
+        _core.yield_now()
+        return list(self._values)
+
+    def append(self, key: str, value: str | bytes) -> None:
+        _core.yield_now()
+        self._write(key, self._values.get(key, b"") + _bytes(value))
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        self.wait(keys)
+        return [self._values[key] for key in keys]
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        _core.yield_now()
+        for key, value in zip(keys, values):
+            self._write(key, _bytes(value))
+
+    def has_extended_api(self) -> bool:
+        return True
+
+    # torch's C++ stores, such as PrefixStore, call these by their C++ names.
+    compareSet = compare_set
+    deleteKey = delete_key
+    getNumKeys = num_keys
+    listKeys = list_keys
+    multiGet = multi_get
+    multiSet = multi_set
+    hasExtendedApi = has_extended_api
+
+    def _write(self, key: str, value: bytes) -> None:
+        self._values[key] = value
+        for rank in sorted(self._shared.store_waiters):
+            _core.unpark(rank)
+
+    def _wait_until(
+        self, ready: Callable[[], bool], what: Callable[[], str], timeout: timedelta | None
+    ) -> None:
+        rank = _core.rank()
+        assert rank is not None
+        end = None if timeout is None else _core.virtual_time() + timeout.total_seconds()
+        while not ready():
+            left = None if end is None else max(0.0, end - _core.virtual_time())
+            self._shared.store_waiters.add(rank)
+            try:
+                woken = _core.park("store wait", f"{what()} in {self._place}", timeout=left)
+            finally:
+                self._shared.store_waiters.discard(rank)
+            if not woken and not ready():
+                raise dist.DistStoreError(
+                    f"[torch/store] wait timeout after {timeout}, keys: expected them in {self._place}, got none "
+                    f"{what()}"
+                )
+
+
+class RankFileStore(RankStore):
+    """What ``FileStore`` is in a rank: nothing is written to the file."""
+
+    def __init__(self, file_name: str, world_size: int = -1) -> None:
+        super().__init__(f"file {file_name}")
+        self.path = file_name
+
+
+class RankTCPStore(RankStore):
+    """What ``TCPStore`` is in a rank: no port is opened."""
+
+    def __init__(self, host_name: str, port: int, *arguments: Any, **options: Any) -> None:
+        super().__init__(f"{host_name}:{port}")
+        self.host = host_name
+        self.port = port

@@ -1,0 +1,89 @@
+"""The handle of a started operation, as torch's programs and its C++ code see it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Callable, Sequence
+
+import torch
+import torch.distributed as dist
+
+from simmesh import _core
+
+# torch's C++ code passes this where the caller named no time.
+_NO_TIMEOUT = timedelta(0)
+
+
+class RankWork(dist.Work):
+    """A Work whose wait gives the turn to other ranks.
+
+    It keeps the operands of its operations alive until they are complete.
+    """
+
+    def __init__(
+        self,
+        operations: Sequence[_core.Operation],
+        operands: Sequence[Any] = (),
+        results: Sequence[torch.Tensor] = (),
+        source: Callable[[], int] | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        super().__init__()
+        self.operations = tuple(operations)
+        self._operands: Sequence[Any] | None = operands
+        self.results = list(results)
+        self._source = source
+        self._timeout = timeout
+        self._future: torch.futures.Future[list[torch.Tensor]] | None = None
+
+    def wait(self, timeout: timedelta = _NO_TIMEOUT) -> bool:
+        """Blocks until the operation is complete; raises RuntimeError after ``timeout`` of virtual time."""
+        seconds = self._timeout
+        if timeout is not None and timeout > _NO_TIMEOUT:
+            seconds = timeout.total_seconds()
+        for operation in self.operations:
+            if not operation.wait(seconds):
+                raise RuntimeError(f"[torch/work] Timed out: expected the end of {operation} within {seconds} s")
+        self._operands = None
+        return True
+
+    def is_completed(self) -> bool:
+        """Tells whether the operation is complete. This is a point of the schedule: others may run before it."""
+        _core.yield_now()
+        if not all(operation.is_completed() for operation in self.operations):
+            return False
+        self._operands = None
+        return True
+
+    def is_success(self) -> bool:
+        return all(operation.is_completed() for operation in self.operations)
+
+    def exception(self) -> None:
+        return None
+
+    def synchronize(self) -> None:
+        self.wait()
+
+    def block_current_stream(self) -> None:
+        self.wait()
+
+    def result(self) -> list[torch.Tensor]:
+        self.wait()
+        return self.results
+
+    def source_rank(self) -> int:
+        """The rank in the group that a receive got its tensor from."""
+        self.wait()
+        if self._source is None:
+            raise RuntimeError("[torch/work] expected a receive, got an operation without a source")
+        return self._source()
+
+    _source_rank = source_rank
+
+    def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
+        """A future of the results. It is complete: C++ code that waits for one can't give the turn away."""
+        if self._future is None:
+            self.wait()
+            self._future = torch.futures.Future()
+            self._future.set_result(self.results)
+        return self._future

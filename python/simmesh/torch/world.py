@@ -1,0 +1,53 @@
+"""One rank's view of the process groups that exist: what ``torch.distributed`` keeps in module globals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch.distributed.distributed_c10d as c10d
+
+
+class RankWorld(c10d._World):
+    """A ``_World`` with fields of its own, so that each rank can have one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pg_map: dict[Any, Any] = {}
+        self._pg_names: dict[Any, Any] = {}
+        self._pg_group_ranks: dict[Any, dict[int, int]] = {}
+        self._pg_backend_config: dict[Any, str] = {}
+        self._group_count = 0
+        self._tags_to_pg: dict[str, list[Any]] = {}
+        self._pg_to_tag: dict[Any, str] = {}
+
+    @property
+    def pg_map(self) -> dict[Any, Any]:
+        return self._pg_map
+
+    @property
+    def pg_names(self) -> dict[Any, Any]:
+        return self._pg_names
+
+    @property
+    def pg_group_ranks(self) -> dict[Any, dict[int, int]]:
+        return self._pg_group_ranks
+
+    @property
+    def pg_backend_config(self) -> dict[Any, str]:
+        return self._pg_backend_config
+
+    @property
+    def group_count(self) -> int:
+        return self._group_count
+
+    @group_count.setter
+    def group_count(self, value: int) -> None:
+        self._group_count = value
+
+    @property
+    def tags_to_pg(self) -> dict[str, list[Any]]:
+        return self._tags_to_pg
+
+    @property
+    def pg_to_tag(self) -> dict[Any, str]:
+        return self._pg_to_tag

@@ -1,0 +1,22 @@
+"""Runs torch's own distributed test cases, unedited, with simmesh's ranks.
+
+    pytest -p simmesh.torch_tests test/distributed/...
+
+Tests that derive from MultiProcessTestCase (also DTensorTestBase and FSDPTest), MultiThreadedTestCase or
+MultiProcContinuousTest start no process and no thread: every rank of a test runs in this process, under the schedule
+that comes first, and with ``--simmesh-schedules N`` also under N - 1 others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simmesh.torch_tests import continuous, processes, ranks, threads
+
+
+def pytest_configure(config: Any) -> None:
+    """Installs the ranks before tests are collected."""
+    ranks.schedules = getattr(config.option, "simmesh_schedules", None) or 1
+    processes.install()
+    threads.install()
+    continuous.install()

@@ -1,0 +1,84 @@
+"""Runs one of torch's test cases on all ranks, and tells how each rank ended as its process would have."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Callable, Sequence
+
+from simmesh import _core
+from simmesh.torch import run
+from simmesh.torch.schedules import Schedule, schedules_to_try
+from simmesh.torch_tests import profile
+
+#: How many schedules each test runs under.
+schedules = 1
+
+
+@dataclass
+class Ending:
+    """How a rank ended: its exit code, the exception that left it, and what it sent to the host."""
+
+    exit_code: int = 0
+    exception: BaseException | None = None
+    messages: list[Any] = field(default_factory=list)
+
+
+class TestFailed(BaseException):
+    """Ends the other ranks when the harness of a rank's test reports its failure by an exit code."""
+
+    __test__ = False
+
+
+def run_ranks(
+    body: Callable[[int, Ending], object],
+    ranks: int,
+    error_code: int | None = None,
+    isolate: Sequence[Any] = (),
+) -> list[Ending]:
+    """Runs ``body(rank, ending)`` on every rank and under every schedule; returns the endings of the last run.
+
+    A rank that exits with ``error_code`` or by an exception ends the others, and no further schedule is tried. Raises
+    what the core reports if the run fails by itself: a deadlock, a mismatch, a rank that blocks.
+    """
+    endings: list[Ending] = []
+    for schedule in schedules_to_try(schedules):
+        endings = [Ending() for _ in range(ranks)]
+        _run_once(body, endings, schedule, error_code, isolate)
+        if any(ending.exit_code == error_code or ending.exception for ending in endings):
+            break
+    return endings
+
+
+def _run_once(
+    body: Callable[[int, Ending], object],
+    endings: list[Ending],
+    schedule: Schedule,
+    error_code: int | None,
+    isolate: Sequence[Any],
+) -> None:
+    def on_rank(rank: int) -> None:
+        try:
+            body(rank, endings[rank])
+        except SystemExit as exit:
+            endings[rank].exit_code = exit.code if isinstance(exit.code, int) else int(bool(exit.code))
+            if endings[rank].exit_code == error_code:
+                raise TestFailed() from None
+        except _core.RankEnded:
+            raise
+        except BaseException as error:
+            endings[rank].exception = error
+            raise
+
+    with profile.rank_profiles():
+        outcome = run(
+            on_rank, len(endings), schedule=schedule, isolate=isolate, environment=lambda rank: {},
+            program=os.environ.get("PYTEST_CURRENT_TEST", ""),
+        ).outcome  # fmt: skip
+    if outcome.ok or any(ending.exception for ending in endings):
+        return
+    if isinstance(outcome.exception, TestFailed):
+        return
+    sys.stderr.write(outcome.report)
+    raise RuntimeError(outcome.report)

@@ -1,0 +1,206 @@
+"""Each rank has for itself what a process of its own would have, and the host finds its state as it was."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import threading
+import time
+import warnings
+from typing import Any
+
+import numpy
+import pytest
+import torch
+import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d
+import torch.nn.modules.module as module_hooks
+
+import simmesh
+
+COUNTER = [0]
+
+
+def on_ranks(program: Any, **options: Any) -> list[Any]:
+    """What ``program`` returns on each of 4 ranks; fails if the run does."""
+    ran = simmesh.spmd_run(program, **options)
+    assert ran.outcome.ok, ran.outcome.report
+    return ran.results
+
+
+def test_torch_generators_start_equal_and_go_on_alone() -> None:
+    """Would fail if ranks drew from one generator."""
+
+    def program() -> list[float]:
+        first = torch.rand(1).item()
+        for _ in range(dist.get_rank()):
+            torch.rand(1)
+        dist.barrier()
+        return [first, torch.rand(1).item()]
+
+    results = on_ranks(program)
+    assert len({first for first, _ in results}) == 1
+    assert len({second for _, second in results}) == 4
+
+
+def test_seeded_generators_give_what_they_give_on_the_host() -> None:
+    """Would fail if another rank's draws came between two of a rank's own."""
+
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        torch.manual_seed(rank)
+        random.seed(rank)
+        numpy.random.seed(rank)
+        drawn = []
+        for _ in range(3):
+            dist.barrier()
+            drawn.append((torch.rand(1).item(), random.gauss(0, 1), numpy.random.randn()))
+        return drawn
+
+    for rank, drawn in enumerate(on_ranks(program, schedule="seeded:3")):
+        torch.manual_seed(rank)
+        random.seed(rank)
+        numpy.random.seed(rank)
+        for values in drawn:
+            assert values == (torch.rand(1).item(), random.gauss(0, 1), numpy.random.randn())
+
+
+def test_environment_is_each_ranks_own() -> None:
+    """Would fail if a rank saw the variables of another one."""
+
+    def program() -> tuple[str, str]:
+        os.environ["SIMMESH_TEST"] = str(dist.get_rank())
+        dist.barrier()
+        return os.environ["SIMMESH_TEST"], os.environ["RANK"]
+
+    assert on_ranks(program) == [(str(rank), str(rank)) for rank in range(4)]
+
+
+def test_hooks_of_modules_are_each_ranks_own() -> None:
+    """Would fail if a rank's forward called the hook of another rank."""
+
+    def program() -> int:
+        calls: list[int] = []
+        if dist.get_rank() == 1:
+            module_hooks.register_module_forward_hook(lambda *_: calls.append(1))
+        dist.barrier()
+        torch.nn.Linear(2, 2)(torch.ones(2))
+        return len(calls)
+
+    assert on_ranks(program) == [0, 1, 0, 0]
+
+
+def test_replaced_functions_are_each_ranks_own() -> None:
+    """Would fail if a function that one rank put in place were seen by the others."""
+
+    def program() -> bool:
+        original = dist.all_gather
+        if dist.get_rank() == 2:
+            dist.all_gather = lambda *arguments, **options: None
+        dist.barrier()
+        return dist.all_gather is original
+
+    before = dist.all_gather
+    assert on_ranks(program) == [True, True, False, True]
+    assert dist.all_gather is before
+
+
+def test_isolated_attributes_start_as_copies() -> None:
+    """Would fail if a listed attribute were shared, or if the host's changed."""
+
+    def program() -> int:
+        COUNTER[0] += dist.get_rank()
+        dist.barrier()
+        return COUNTER[0]
+
+    assert on_ranks(program, isolate=[f"{__name__}.COUNTER"]) == [0, 1, 2, 3]
+    assert COUNTER == [0]
+
+
+def test_sleeping_takes_virtual_time() -> None:
+    """Would fail if ranks slept on the wall clock, or saw no time pass."""
+
+    def program() -> float:
+        begin = time.monotonic()
+        time.sleep(1000 * (1 + dist.get_rank()))
+        return time.monotonic() - begin
+
+    begin = time.monotonic()
+    assert [round(each) for each in on_ranks(program)] == [1000, 2000, 3000, 4000]
+    assert time.monotonic() - begin < 30
+
+
+def test_profiler_is_refused() -> None:
+    """Would fail if two ranks could start the process's one profiler."""
+
+    def program() -> None:
+        with torch.autograd.profiler.profile():
+            pass
+
+    outcome = simmesh.spmd_run(program).outcome
+    assert outcome.kind == "error"
+    assert "expected no autograd profiler in a rank" in outcome.message
+
+
+def test_grad_mode_and_default_dtype_are_each_ranks_own() -> None:
+    """Would fail if switches of torch leaked to other ranks or later runs."""
+
+    def program() -> tuple[bool, torch.dtype]:
+        if dist.get_rank() == 0:
+            torch.set_grad_enabled(False)
+            torch.set_default_dtype(torch.float64)
+        dist.barrier()
+        return torch.is_grad_enabled(), torch.ones(1).dtype
+
+    for _ in range(2):
+        assert on_ranks(program) == [(False, torch.float64)] + [(True, torch.float32)] * 3
+    assert torch.get_default_dtype() is torch.float32
+
+
+def host_state() -> dict[str, Any]:
+    """What a run could leave behind in the process."""
+    return {
+        "world": c10d._world,
+        "default group": dist.is_initialized(),
+        "groups": dict(c10d._world.pg_map),
+        "environment": dict(os.environ),
+        "excepthook": sys.excepthook,
+        "streams": (sys.stdout, sys.stderr),
+        "filters": list(warnings.filters),
+        "hooks": [(name, list(value)) for name, value in vars(module_hooks).items()
+                  if name.startswith("_global_") and isinstance(value, dict)],
+        "functions": {name: vars(dist)[name] for name in dir(dist) if callable(vars(dist).get(name))},
+        "clocks": (time.sleep, time.time, time.monotonic, time.perf_counter),
+        "generators": (torch.get_rng_state().tolist(), random.getstate(), str(numpy.random.get_state())),
+        "threads of operators": torch.get_num_threads(),
+        "process id": os.getpid(),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", ["returns", "raises", "deadlocks"])
+def test_nothing_is_left_behind(ending: str) -> None:
+    """Would fail if a run, however it ends, changed the process."""
+
+    def program() -> None:
+        dist.new_group([0, 1])
+        os.environ["SIMMESH_TEST"] = "left"
+        torch.manual_seed(5)
+        random.random()
+        numpy.random.rand()
+        warnings.simplefilter("error")
+        module_hooks.register_module_forward_hook(lambda *_: None)
+        sys.excepthook = lambda *_: None
+        if dist.get_rank() == 0 and ending == "raises":
+            raise ValueError("on purpose")
+        if dist.get_rank() != 0 or ending != "deadlocks":
+            dist.barrier()
+
+    simmesh.spmd_run(lambda: None)
+    before, threads = host_state(), threading.active_count()
+    for _ in range(3):
+        outcome = simmesh.spmd_run(program).outcome
+        assert outcome.kind == {"returns": None, "raises": "error", "deadlocks": "deadlock"}[ending]
+    assert host_state() == before
+    assert threading.active_count() == threads
+    assert os.popen("echo $SIMMESH_TEST").read().strip() == ""

@@ -143,18 +143,21 @@ def test_profiler_is_refused() -> None:
     assert "expected no autograd profiler in a rank" in outcome.message
 
 
-def test_grad_mode_and_default_dtype_are_each_ranks_own() -> None:
-    """Would fail if switches of torch leaked to other ranks or later runs."""
+def test_switches_of_torch_are_each_ranks_own() -> None:
+    """Would fail if the switches of one rank leaked to other ranks or later runs."""
 
-    def program() -> tuple[bool, torch.dtype]:
+    def program() -> tuple[bool, torch.dtype, str]:
         if dist.get_rank() == 0:
             torch.set_grad_enabled(False)
             torch.set_default_dtype(torch.float64)
+            dist.set_debug_level(dist.DebugLevel.DETAIL)
+        dist.new_group([0, 1])
         dist.barrier()
-        return torch.is_grad_enabled(), torch.ones(1).dtype
+        return torch.is_grad_enabled(), torch.ones(1).dtype, dist.get_debug_level().name
 
     for _ in range(2):
-        assert on_ranks(program) == [(False, torch.float64)] + [(True, torch.float32)] * 3
+        others = [(True, torch.float32, "OFF")] * 3
+        assert on_ranks(program) == [(False, torch.float64, "DETAIL"), *others]
     assert torch.get_default_dtype() is torch.float32
 
 

@@ -4,8 +4,24 @@
 
 namespace simmesh::python {
 
-// Each function adds one concept to the module, and classes before the functions that take them.
+// Each function adds one concept to the module, and classes before the functions that take them, so
+// that signatures show Python's names.
 void bind_errors(nanobind::module_& module);
+void bind_ranks(nanobind::module_& module);
+void bind_operations(nanobind::module_& module);
 void bind_command(nanobind::module_& module);
+void bind_examination(nanobind::module_& module);
+void bind_placement(nanobind::module_& module);
+void bind_mesh(nanobind::module_& module);
+void bind_tensor(nanobind::module_& module);
+void bind_plan(nanobind::module_& module);
+void bind_verify(nanobind::module_& module);
+void bind_validate(nanobind::module_& module);
+void bind_gate(nanobind::module_& module);
+void bind_dtensor(nanobind::module_& module);
+void bind_arithmetic(nanobind::module_& module);
+void bind_work(nanobind::module_& module);
+void bind_collectives(nanobind::module_& module);
+void bind_record(nanobind::module_& module);
 
 }  // namespace simmesh::python

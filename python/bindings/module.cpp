@@ -8,5 +8,20 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = std::string(simmesh::version());
   module.attr("__revision__") = std::string(simmesh::revision());
   simmesh::python::bind_errors(module);
+  simmesh::python::bind_ranks(module);
+  simmesh::python::bind_operations(module);
   simmesh::python::bind_command(module);
+  simmesh::python::bind_examination(module);
+  simmesh::python::bind_placement(module);
+  simmesh::python::bind_mesh(module);
+  simmesh::python::bind_tensor(module);
+  simmesh::python::bind_plan(module);
+  simmesh::python::bind_verify(module);
+  simmesh::python::bind_validate(module);
+  simmesh::python::bind_gate(module);
+  simmesh::python::bind_dtensor(module);
+  simmesh::python::bind_arithmetic(module);
+  simmesh::python::bind_work(module);
+  simmesh::python::bind_collectives(module);
+  simmesh::python::bind_record(module);
 }

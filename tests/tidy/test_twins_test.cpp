@@ -8,7 +8,7 @@
 #include "tests/tidy/house.h"
 
 // Every concept has a test: x/y.cpp, or x/y.h with functions and no x/y.cpp, has
-// tests/x/y_test.cpp.
+// tests/x/y_test.cpp; python/bindings/bind_y.cpp has tests/python/test_y.py.
 namespace simmesh::tidy {
 namespace {
 
@@ -331,6 +331,21 @@ const std::map<std::string, std::string> shared_tests = {
     {"tools/gate_memory_check", "tests/tools/run_command_test.cpp"},
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
     {"tools/watched_run", "tests/tools/terminal_test.cpp"},
+    {"python/bindings/as_rank", "tests/python/test_world.py"},
+    {"python/bindings/dtype_word", "tests/python/test_tensor.py"},
+    {"python/bindings/foreign_array", "tests/python/test_tensor.py"},
+    {"python/bindings/group_call", "tests/python/test_collectives.py"},
+    {"python/bindings/interruptible", "tests/python/test_validate.py"},
+    {"python/bindings/mesh_dim", "tests/python/test_mesh.py"},
+    {"python/bindings/mesh_shape", "tests/python/test_plan.py"},
+    {"python/bindings/module", "tests/python/test_command.py"},
+    {"python/bindings/path_list", "tests/python/test_verify.py"},
+    {"python/bindings/placement_list", "tests/python/test_plan.py"},
+    {"python/bindings/python_run", "tests/python/test_world.py"},
+    {"python/bindings/python_site", "tests/python/test_world.py"},
+    {"python/bindings/run_words", "tests/python/test_verify.py"},
+    {"python/bindings/bind_operations", "tests/python/test_world.py"},
+    {"python/bindings/bind_ranks", "tests/python/test_world.py"},
     {"core/engine/run_checks", "tests/core/engine/crash_report_test.cpp"},
     {"verify/fsdp/read_plan", "tests/verify/fsdp/verify_fsdp_test.cpp"},
 };
@@ -345,13 +360,19 @@ bool has_functions(const SourceFile& file) {
   return false;
 }
 
+std::string own_test(const std::string& concept_path) {
+  constexpr std::string_view binding = "python/bindings/bind_";
+  if (concept_path.starts_with(binding))
+    return fmt::format("tests/python/test_{}.py", concept_path.substr(binding.size()));
+  return fmt::format("tests/{}_test.cpp", concept_path);
+}
+
 std::vector<Finding> untested(const SourceFile& file) {
   if (!file.is_cpp() || !house_row(file.path())) return {};
   std::string concept_path = file.path().substr(0, file.path().rfind('.'));
   if (file.is_header() && (exists(concept_path + ".cpp") || !has_functions(file))) return {};
   auto shared = shared_tests.find(concept_path);
-  std::string test = shared == shared_tests.end() ? fmt::format("tests/{}_test.cpp", concept_path)
-                                                  : shared->second;
+  std::string test = shared == shared_tests.end() ? own_test(concept_path) : shared->second;
   if (exists(test)) return {};
   return {{file.path(), 0, fmt::format("expected its test in {}", test)}};
 }
@@ -361,7 +382,7 @@ std::vector<Finding> stale_shares() {
   for (const auto& [concept_path, test] : shared_tests) {
     if (!exists(concept_path + ".cpp") && !exists(concept_path + ".h"))
       findings.push_back({concept_path, 0, "shared_tests lists a concept that is gone"});
-    if (exists(fmt::format("tests/{}_test.cpp", concept_path)))
+    if (exists(own_test(concept_path)))
       findings.push_back({concept_path, 0, "shared_tests lists a concept that has its own test"});
   }
   return findings;

@@ -1,0 +1,207 @@
+#include <map>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <unordered_map>
+
+#include "collectives/host_operations.h"
+#include "core/engine/run.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/python_run.h"
+#include "python/bindings/python_site.h"
+
+namespace nb = nanobind;
+
+namespace simmesh::python {
+
+namespace {
+
+// "torch.float32" is the dtype float32. Dtypes are objects that live as long as the process.
+DType dtype_of_array(nb::handle dtype) {
+  static auto* known = new std::unordered_map<PyObject*, DType>();
+  auto found = known->find(dtype.ptr());
+  if (found != known->end()) return found->second;
+  std::string name = nb::cast<std::string>(nb::str(dtype));
+  DType result = dtype_from_string(name.substr(name.rfind('.') + 1));
+  dtype.inc_ref();
+  known->emplace(dtype.ptr(), result);
+  return result;
+}
+
+template <class Numbers>
+Numbers numbers_of(nb::handle sequence) {
+  Numbers numbers;
+  for (nb::handle number : sequence) numbers.push_back(nb::cast<std::int64_t>(number));
+  return numbers;
+}
+
+HostArray array_of(nb::handle tensor) {
+  HostArray array;
+  array.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()));
+  array.dtype = dtype_of_array(tensor.attr("dtype"));
+  array.shape = numbers_of<Shape>(tensor.attr("shape"));
+  array.strides = numbers_of<Strides>(tensor.attr("stride")());
+  return array;
+}
+
+// An array of no dims is one element where pieces are cut or put side by side.
+std::vector<HostArray> arrays_of(const nb::list& tensors, bool have_dims) {
+  std::vector<HostArray> arrays;
+  for (nb::handle tensor : tensors) {
+    arrays.push_back(array_of(tensor));
+    if (!have_dims || !arrays.back().shape.empty()) continue;
+    arrays.back().shape.push_back(1);
+    arrays.back().strides.push_back(1);
+  }
+  return arrays;
+}
+
+// Memory that holds the Python objects which own it. They may be let go on any thread.
+struct OwnedMemory {
+  HostMemory memory;
+  nb::object owners;
+};
+
+std::shared_ptr<const HostMemory> owned(HostMemory memory, nb::object owners) {
+  std::shared_ptr<OwnedMemory> whole(new OwnedMemory{std::move(memory), std::move(owners)},
+                                     [](OwnedMemory* gone) {
+                                       nb::gil_scoped_acquire lock;
+                                       delete gone;
+                                     });
+  return {whole, &whole->memory};
+}
+
+CollectiveOp collective_op(const std::string& name) {
+  for (std::size_t i = 0; i < collective_op_count; ++i)
+    if (name == name_of(CollectiveOp(i))) return CollectiveOp(i);
+  raise(ErrorKind::value_error, "python/collective", "expected the name of a collective, got '{}'",
+        name);
+}
+
+// Operation is a collective or message under way, and the rank that waits for it.
+struct Operation {
+  Work work;
+
+  bool wait(std::optional<double> timeout) {
+    Rank& rank = rank_of_run("Operation.wait");
+    CallSite site = python_site();
+    return without_lock([&] {
+      if (timeout) return work.wait_until(rank.seconds() + *timeout, site);
+      work.wait_all(site);
+      return true;
+    });
+  }
+
+  bool is_completed() {
+    rank_of_run("Operation.is_completed");
+    CallSite site = python_site();
+    return without_lock([&] { return work.is_completed(site); });
+  }
+};
+
+struct CollectiveArguments {
+  const std::string& op;
+  const nb::list& inputs;
+  const nb::list& outputs;
+  const std::string& reduce;
+  double factor;
+  std::int64_t root;
+  const std::vector<std::int64_t>& input_splits;
+  const std::vector<std::int64_t>& output_splits;
+};
+
+Operation start(const ProcessGroup& group, const CollectiveArguments& arguments) {
+  rank_of_run("Group.collective");
+  CollectiveOp op = collective_op(arguments.op);
+  bool have_dims = op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ||
+                   op == CollectiveOp::all_to_all;
+  auto memory = owned(
+      HostMemory(arrays_of(arguments.inputs, have_dims), arrays_of(arguments.outputs, have_dims)),
+      nb::make_tuple(arguments.inputs, arguments.outputs));
+  CollectiveCall call{.op = op,
+                      .reduce = reduce_op_from_string(arguments.reduce),
+                      .factor = arguments.factor,
+                      .root = arguments.root,
+                      .input_splits = arguments.input_splits,
+                      .output_splits = arguments.output_splits,
+                      .site = python_site()};
+  return without_lock(
+      [&] { return Operation{start_collective_on(std::move(memory), group, call)}; });
+}
+
+Operation start_send(const ProcessGroup& group, nb::handle tensor, const SendTo& to) {
+  rank_of_run("Group.send");
+  auto memory = owned(HostMemory({array_of(tensor)}, {}), nb::borrow(tensor));
+  CallSite site = python_site();
+  return without_lock([&] { return Operation{isend_from(std::move(memory), to, group, site)}; });
+}
+
+Operation start_receive(const ProcessGroup& group, nb::handle tensor, const ReceiveFrom& from) {
+  rank_of_run("Group.recv");
+  auto memory = owned(HostMemory({}, {array_of(tensor)}), nb::borrow(tensor));
+  CallSite site = python_site();
+  return without_lock([&] { return Operation{irecv_into(std::move(memory), from, group, site)}; });
+}
+
+void bind_operation(nb::module_& module) {
+  nb::class_<Operation>(module, "Operation", "A collective or message that was started.")
+      .def(
+          "wait", &Operation::wait, nb::arg("timeout").none() = nb::none(),
+          "Blocks the rank until the operation has completed. Returns False where the timeout, in\n"
+          "seconds of virtual time, came first.")
+      .def("is_completed", &Operation::is_completed,
+           "Says whether wait would return at once; the schedule chooses first.")
+      .def_prop_ro(
+          "source", [](const Operation& self) { return self.work.source(); },
+          "After the wait for a receive: the index in the group of who sent it.");
+}
+
+}  // namespace
+
+void bind_operations(nb::module_& module) {
+  bind_operation(module);
+  nb::class_<ProcessGroup>(
+      module, "Group",
+      "Ranks that communicate, as one of them sees them; used by the rank that made it. Operands\n"
+      "and results are objects such as CPU tensors of torch, with data_ptr(), shape, stride() and\n"
+      "dtype. Operations start without blocking. Operands are read when the last member has\n"
+      "arrived, and results written at that moment.")
+      .def(
+          "__init__",
+          [](ProcessGroup* self, std::vector<std::int64_t> members, const std::string& name) {
+            rank_of_run("Group");
+            new (self) ProcessGroup(ProcessGroup::of(RankList::of(members), name));
+          },
+          nb::arg("members"), nb::arg("name") = "group",
+          "Members are ranks of the run. Those who name the same members get the same group.")
+      .def_prop_ro("rank", &ProcessGroup::rank, "This rank's index in the group.")
+      .def_prop_ro("size", &ProcessGroup::size)
+      .def_prop_ro("name", &ProcessGroup::name)
+      .def(
+          "collective",
+          [](const ProcessGroup& self, const std::string& op, nb::list inputs, nb::list outputs,
+             const std::string& reduce, double factor, std::int64_t root,
+             std::vector<std::int64_t> input_splits, std::vector<std::int64_t> output_splits) {
+            return start(self,
+                         {op, inputs, outputs, reduce, factor, root, input_splits, output_splits});
+          },
+          nb::arg("op"), nb::arg("inputs"), nb::arg("outputs"), nb::kw_only(),
+          nb::arg("reduce") = "sum", nb::arg("factor") = 1.0, nb::arg("root") = 0,
+          nb::arg("input_splits") = std::vector<std::int64_t>(),
+          nb::arg("output_splits") = std::vector<std::int64_t>(),
+          "Starts the group's next collective.")
+      .def(
+          "send",
+          [](const ProcessGroup& self, nb::handle tensor, std::int64_t peer, std::int64_t tag) {
+            return start_send(self, tensor, {.peer = peer, .tag = tag});
+          },
+          nb::arg("tensor"), nb::arg("peer"), nb::arg("tag") = 0, "Starts a send to a member.")
+      .def(
+          "recv",
+          [](const ProcessGroup& self, nb::handle tensor, std::optional<std::int64_t> peer,
+             std::int64_t tag) { return start_receive(self, tensor, {.peer = peer, .tag = tag}); },
+          nb::arg("tensor"), nb::arg("peer").none(), nb::arg("tag") = 0,
+          "Starts a receive from a member; from any where there is no peer.");
+}
+
+}  // namespace simmesh::python

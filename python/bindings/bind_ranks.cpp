@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "core/engine/run.h"
+#include "core/engine/world.h"
+#include "gate/shrink_schedule.h"
+#include "python/bindings/bindings.h"
+#include "python/bindings/python_run.h"
+#include "python/bindings/python_site.h"
+
+namespace nb = nanobind;
+
+namespace simmesh::python {
+
+namespace {
+
+// What `run` returns.
+struct RunResult {
+  std::uint64_t data_hash = 0;
+  std::uint64_t schedule_hash = 0;
+  std::uint64_t steps = 0;
+  std::string choices;
+  std::optional<std::string> kind;
+  std::optional<RankId> rank;
+  std::string message, details, report;
+  nb::object exception = nb::none();
+};
+
+std::string name_of(Failure::Kind kind) {
+  switch (kind) {
+    case Failure::Kind::error: return "error";
+    case Failure::Kind::deadlock: return "deadlock";
+    case Failure::Kind::schedule: return "schedule";
+    case Failure::Kind::interrupt: return "interrupt";
+  }
+  return "";
+}
+
+nb::object python_exception(const Failure& failure) {
+  if (!failure.exception) return nb::none();
+  try {
+    std::rethrow_exception(failure.exception);
+  } catch (const PythonFailure& error) {
+    return error.error();
+  } catch (...) {
+    return nb::none();
+  }
+}
+
+RunResult result_of(const Outcome& outcome) {
+  RunResult result{outcome.data_hash, outcome.schedule_hash, outcome.steps,
+                   choices_to_string(outcome.choices)};
+  if (!outcome.failure) return result;
+  const Failure& failure = *outcome.failure;
+  result.kind = name_of(failure.kind);
+  if (failure.rank != no_rank) result.rank = failure.rank;
+  result.message = failure.message;
+  result.details = failure.details;
+  result.report = report(outcome);
+  result.exception = python_exception(failure);
+  return result;
+}
+
+struct RunArguments {
+  nb::callable body;
+  WorldOptions options;
+  nb::object switched;
+};
+
+// Everything that a thread could still use if its run is given up.
+struct Running {
+  PythonRun host;
+  nb::callable body;
+  World world;
+
+  static WorldOptions hosted(WorldOptions options, PythonRun& host) {
+    options.ranks_are_threads = true;
+    options.thread_host = &host;
+    options.record_choices = true;
+    return options;
+  }
+
+  explicit Running(const RunArguments& arguments)
+      : host(arguments.switched, arguments.options.timeout_seconds),
+        body(arguments.body),
+        world(hosted(arguments.options, host)) {}
+};
+
+RunResult blocked_result(const PythonRun& host) {
+  RunResult result;
+  result.kind = "blocked";
+  result.rank = host.blocked_rank();
+  result.report = host.blocked_report();
+  result.message = result.report.substr(0, result.report.find(';'));
+  return result;
+}
+
+RunResult run(const RunArguments& arguments) {
+  auto running = std::make_unique<Running>(arguments);
+  std::optional<Outcome> outcome;
+  try {
+    nb::gil_scoped_release released;
+    outcome = running->world.run(
+        [&running = *running](Rank& rank) { running.host.run_rank(rank, running.body); });
+  } catch (const RunGivenUp&) {
+    return blocked_result(running.release()->host);
+  }
+  if (nb::object interruption = running->host.interruption(); interruption.is_valid()) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(interruption.ptr())), interruption.ptr());
+    throw nb::python_error();
+  }
+  return result_of(*outcome);
+}
+
+// What a rank waits for that parks.
+class Parking final : public Waitable {
+ public:
+  Parking(std::string what, std::vector<RankId> missing)
+      : what_(std::move(what)), missing_(std::move(missing)) {}
+
+  std::string group() const override { return {}; }
+  std::string operand(RankId) const override { return {}; }
+  std::string peer() const override { return what_; }
+  std::vector<RankId> missing_ranks() const override { return missing_; }
+
+ private:
+  std::string what_;
+  std::vector<RankId> missing_;
+};
+
+// A pointer that stays, for reports that outlive a call.
+const char* kept(const std::string& text) { return site_in(text, 0).file; }
+
+bool park(const std::string& operation, const std::string& what, std::vector<RankId> missing,
+          std::optional<double> timeout) {
+  Rank& rank = rank_of_run("park");
+  PythonRun& host = *PythonRun::of_this_thread();
+  CallSite site = python_site();
+  Parking parking(what, std::move(missing));
+  Activity activity{.operation = kept(operation), .waits_for = &parking, .site = site};
+  return without_lock([&] {
+    Run& run = rank.run();
+    run.begin_operation(rank, activity.operation, site);
+    host.parked.push_back(rank.id());
+    if (!timeout) {
+      run.block(rank, activity);
+      return true;
+    }
+    if (run.block_until(rank, activity, run.seconds() + *timeout)) return true;
+    host.parked.erase(std::find(host.parked.begin(), host.parked.end(), rank.id()));
+    return false;
+  });
+}
+
+void unpark(RankId other) {
+  Rank& rank = rank_of_run("unpark");
+  std::vector<RankId>& parked = PythonRun::of_this_thread()->parked;
+  auto found = std::find(parked.begin(), parked.end(), other);
+  if (found == parked.end()) return;
+  Run& run = rank.run();
+  if (!run.wakes(other)) return;
+  parked.erase(found);
+  run.wake(other);
+}
+
+std::optional<std::string> shrink(const std::string& choices, const nb::callable& fails,
+                                  std::uint64_t runs_max) {
+  auto shrunk = shrink_schedule({.choices = choices_from_string(choices), .runs_max = runs_max},
+                                [&](const Schedule& schedule) -> std::optional<Outcome> {
+                                  if (!nb::cast<bool>(fails(schedule.name()))) return std::nullopt;
+                                  return Outcome();
+                                });
+  if (!shrunk) return std::nullopt;
+  return "guided:" + choices_to_string(shrunk->turns);
+}
+
+void bind_rank_ended(nb::module_& module) {
+  static PyObject* rank_ended = PyErr_NewExceptionWithDoc(
+      "simmesh._core.RankEnded", "Raised in a rank whose run has ended because of another rank.",
+      PyExc_BaseException, nullptr);
+  module.attr("RankEnded") = nb::borrow(rank_ended);
+  nb::register_exception_translator([](const std::exception_ptr& exception, void*) {
+    try {
+      std::rethrow_exception(exception);
+    } catch (const RankEnded&) {
+      PyErr_SetString(rank_ended, "the run has ended because of another rank");
+    }
+  });
+}
+
+void bind_result(nb::module_& module) {
+  nb::class_<RunResult>(module, "Outcome", "How a run of `run` ended.")
+      .def_prop_ro("ok", [](const RunResult& self) { return !self.kind; })
+      .def_ro("data_hash", &RunResult::data_hash,
+              "Of what the ranks recorded and the results of their collectives.")
+      .def_ro("schedule_hash", &RunResult::schedule_hash, "Names the interleaving.")
+      .def_ro("steps", &RunResult::steps, "Choices of the schedule.")
+      .def_ro("choices", &RunResult::choices,
+              "The ranks in the order in which they got the turn, as `choices:` takes them.")
+      .def_ro("kind", &RunResult::kind,
+              "None, or why the run failed: error, deadlock, schedule, interrupt or blocked.")
+      .def_ro("rank", &RunResult::rank, "The rank that failed first, in rank order; None for none.")
+      .def_ro("message", &RunResult::message)
+      .def_ro("details", &RunResult::details, "What every other rank was doing, a line each.")
+      .def_ro("report", &RunResult::report,
+              "All of it, and the line that reproduces it; empty for a run that didn't fail.")
+      .def_ro("exception", &RunResult::exception, "What the rank raised; None for nothing.")
+      .def("__repr__", [](const RunResult& self) {
+        return self.kind ? fmt::format("<Outcome: {}: {}>", *self.kind, self.message)
+                         : fmt::format("<Outcome: ok, data hash {:016x}>", self.data_hash);
+      });
+}
+
+void bind_run(nb::module_& module) {
+  module.def(
+      "run",
+      [](nb::callable body, std::size_t ranks, const std::string& schedule, std::uint64_t seed,
+         const std::string& arithmetic, const std::string& release, double timeout,
+         std::string program, nb::object switched) {
+        return run({std::move(body),
+                    {.ranks = ranks,
+                     .seed = seed,
+                     .schedule = Schedule::parse(schedule),
+                     .arithmetic = Arithmetic::parse(arithmetic),
+                     .release = parse_release(release),
+                     .timeout_seconds = timeout,
+                     .program = std::move(program)},
+                    std::move(switched)});
+      },
+      nb::arg("body"), nb::kw_only(), nb::arg("ranks"), nb::arg("schedule") = "fifo",
+      nb::arg("seed") = 0, nb::arg("arithmetic") = "canonical", nb::arg("release") = "2.15",
+      nb::arg("timeout") = 60.0, nb::arg("program") = "simmesh",
+      nb::arg("switched").none() = nb::none(),
+      "Runs body(rank) on every rank, each on a thread of its own of which one runs at a time, "
+      "and\n"
+      "returns the outcome; what a body raises is the outcome's. `switched(rank)` is called on a\n"
+      "rank's thread whenever the turn comes to it from another. A rank that keeps its turn for\n"
+      "`timeout` seconds ends the run as blocked; 0 is for no limit.");
+}
+
+}  // namespace
+
+void bind_ranks(nb::module_& module) {
+  bind_rank_ended(module);
+  bind_result(module);
+  bind_run(module);
+  module.def(
+      "rank",
+      [] { return PythonRun::of_this_thread() ? std::optional(this_rank().id()) : std::nullopt; },
+      "The number of the rank on this thread; None where there is none.");
+  module.def(
+      "yield_now",
+      [] {
+        Rank& rank = rank_of_run("yield_now");
+        CallSite site = python_site();
+        without_lock([&] { rank.yield(site); });
+      },
+      "Lets the schedule choose again between this rank and the others that can run.");
+  module.def(
+      "sleep",
+      [](double seconds) {
+        Rank& rank = rank_of_run("sleep");
+        CallSite site = python_site();
+        without_lock([&] { rank.sleep(seconds, site); });
+      },
+      nb::arg("seconds"),
+      "Suspends the rank for that much virtual time, which passes only when no rank can run.");
+  module.def(
+      "virtual_time", [] { return rank_of_run("virtual_time").seconds(); },
+      "Seconds of virtual time since the run began.");
+  module.def("park", park, nb::arg("operation"), nb::arg("what"),
+             nb::arg("missing") = std::vector<RankId>(), nb::arg("timeout").none() = nb::none(),
+             "Blocks the rank until another one unparks it. Returns False where the timeout, in\n"
+             "seconds of virtual time, came first. The words, and the ranks that could end the\n"
+             "wait, are for reports.");
+  module.def("unpark", unpark, nb::arg("rank"), "Wakes a rank that is parked, if it is.");
+  module.def(
+      "record", [](std::uint64_t word) { rank_of_run("record").record(word); }, nb::arg("word"),
+      "Folds 64 bits into the rank's part of the data hash.");
+  module.def("internal_files", set_internal_files, nb::arg("prefixes"),
+             "Says which files belong to libraries that call on behalf of their user, by the\n"
+             "prefixes of their paths: reports name the line in the user's own file.");
+  module.def("shrink", shrink, nb::arg("choices"), nb::arg("fails"), nb::arg("runs_max") = 200,
+             "Looks for a short schedule that still fails, by delta debugging. `fails` is asked\n"
+             "with schedules in the words of `run`. Returns the shortest that failed, None if the\n"
+             "choices didn't.");
+}
+
+}  // namespace simmesh::python

@@ -1,0 +1,113 @@
+#include "python/bindings/python_run.h"
+
+#include <algorithm>
+#include <nanobind/stl/string.h>
+
+#include "core/engine/reported_run.h"
+#include "core/engine/run.h"
+#include "python/bindings/python_site.h"
+
+namespace nb = nanobind;
+
+namespace simmesh::python {
+
+namespace {
+
+thread_local PythonRun* run_of_thread = nullptr;
+
+// What Python and its libraries keep for a thread stays for its next runs: the pool's threads never
+// end.
+void keep_thread_state() {
+  thread_local bool has_state = false;
+  if (has_state) return;
+  has_state = true;
+  PyGILState_Ensure();
+  PyEval_SaveThread();
+}
+
+nb::object rank_ended_class() { return nb::module_::import_("simmesh._core").attr("RankEnded"); }
+
+}  // namespace
+
+PythonRun* PythonRun::of_this_thread() { return run_of_thread; }
+
+void PythonRun::came_back() {
+  RankId rank = this_rank().id();
+  if (last_ == rank) return;
+  last_ = rank;
+  if (!switched_.is_none()) switched_(rank);
+}
+
+void PythonRun::run_rank(Rank& rank, const nb::callable& body) {
+  keep_thread_state();
+  nb::gil_scoped_acquire lock;
+  if (thread_idents_.size() <= rank.id()) thread_idents_.resize(rank.id() + 1);
+  thread_idents_[rank.id()] = PyThread_get_thread_ident();
+  PythonRun* outer = std::exchange(run_of_thread, this);
+  auto leave = [&] { run_of_thread = outer; };
+  try {
+    came_back();
+    body(rank.id());
+    leave();
+  } catch (nb::python_error& error) {
+    leave();
+    if (error.matches(rank_ended_class())) throw RankEnded();
+    throw PythonFailure(std::move(error));
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+std::string PythonRun::stack_of(RankId rank) const {
+  auto frames = nb::cast<nb::dict>(nb::module_::import_("sys").attr("_current_frames")());
+  nb::int_ ident(thread_idents_.at(rank));
+  if (!frames.contains(ident)) return "  (its Python calls are unknown)\n";
+  auto lines =
+      nb::cast<nb::list>(nb::module_::import_("traceback").attr("format_stack")(frames[ident]));
+  std::string text;
+  for (nb::handle line : lines) text += nb::cast<std::string>(line);
+  return text;
+}
+
+// A rank that computes when the run is interrupted ends where it is in its Python code.
+ThreadHost::Verdict PythonRun::look(const Turn& turn) {
+  nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) {
+    interruption_ = nb::borrow(nb::python_error().value());
+    if (turn.rank != no_rank)
+      PyThreadState_SetAsyncExc(thread_idents_.at(turn.rank), rank_ended_class().ptr());
+    return Verdict::interrupt;
+  }
+  bool is_over = timeout_seconds_ > 0 && turn.kept_for.count() >= timeout_seconds_;
+  if (turn.rank == no_rank || !is_over) return Verdict::go_on;
+  blocked_rank_ = turn.rank;
+  blocked_report_ =
+      fmt::format("rank {} has not given up its turn for {:g} s of wall time; it is in\n{}",
+                  turn.rank, timeout_seconds_, stack_of(turn.rank)) +
+      turn.run.describe_ranks(turn.rank) + turn.run.reproduce_line();
+  return Verdict::give_up;
+}
+
+PythonFailure::PythonFailure(nb::python_error error)
+    : error_(std::make_shared<nb::python_error>(std::move(error))),
+      text_(std::make_shared<std::string>()) {
+  nb::object format = nb::module_::import_("traceback").attr("format_exception_only");
+  auto lines = nb::cast<nb::list>(format(error_->type(), error_->value()));
+  for (nb::handle line : lines) *text_ += nb::cast<std::string>(line);
+  while (!text_->empty() && text_->back() == '\n') text_->pop_back();
+  *text_ += ", at " + to_string(site_of_traceback(error_->traceback()));
+}
+
+PythonFailure::~PythonFailure() = default;
+
+nb::object PythonFailure::error() const { return nb::borrow(error_->value()); }
+
+Rank& rank_of_run(const char* function) {
+  if (!PythonRun::of_this_thread() || !in_rank())
+    raise(ErrorKind::runtime_error, "python",
+          "{}: expected to be called by a rank, on the thread of its body", function);
+  return this_rank();
+}
+
+}  // namespace simmesh::python

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/engine/rank.h"
+#include "core/engine/thread_host.h"
+
+namespace simmesh::python {
+
+// PythonRun is a run whose ranks are Python functions on threads. All of it is used by whoever has
+// both the turn and the interpreter lock, but for look.
+class PythonRun final : public ThreadHost {
+ public:
+  // The callable `switched`, or None, is told of a rank's number, on the rank's thread, when the
+  // turn comes to it and another rank had it before. Without a timeout of more than 0 s a rank may
+  // keep its turn.
+  PythonRun(nanobind::object switched, double timeout_seconds)
+      : switched_(std::move(switched)), timeout_seconds_(timeout_seconds) {}
+
+  // of_this_thread returns the run in which the thread is a rank, null outside any.
+  static PythonRun* of_this_thread();
+
+  // run_rank calls the body on the thread of a rank. Throws a PythonFailure, and RankEnded.
+  void run_rank(Rank& rank, const nanobind::callable& body);
+
+  // came_back says that the rank of this thread goes on, and holds the interpreter lock.
+  void came_back();
+
+  Verdict look(const Turn& turn) override;
+  // What stopped the run: an exception of a signal's handler, such as KeyboardInterrupt; and which
+  // calls the rank was in that never gave up its turn.
+  const nanobind::object& interruption() const { return interruption_; }
+  const std::string& blocked_report() const { return blocked_report_; }
+  RankId blocked_rank() const { return blocked_rank_; }
+
+  // parked says which ranks wait for unpark.
+  std::vector<RankId> parked;
+
+ private:
+  std::string stack_of(RankId rank) const;
+
+  nanobind::object switched_;
+  double timeout_seconds_;
+  RankId last_ = no_rank;
+  std::vector<unsigned long> thread_idents_;  // Python's, by rank
+  nanobind::object interruption_;
+  std::string blocked_report_;
+  RankId blocked_rank_ = no_rank;
+};
+
+// PythonFailure is an exception that a rank's body didn't catch.
+class PythonFailure : public std::exception {
+ public:
+  explicit PythonFailure(nanobind::python_error error);
+  ~PythonFailure() override;
+  PythonFailure(const PythonFailure& other) = default;
+
+  // what returns "ValueError: the text, at train.py:12".
+  const char* what() const noexcept override { return text_->c_str(); }
+  // error returns the exception itself. The caller holds the interpreter lock.
+  nanobind::object error() const;
+
+ private:
+  std::shared_ptr<nanobind::python_error> error_;
+  std::shared_ptr<std::string> text_;
+};
+
+// without_lock releases the interpreter lock while f runs, which may block the rank of this thread:
+// a rank of a PythonRun.
+template <class F>
+auto without_lock(F&& f) {
+  PythonRun& run = *PythonRun::of_this_thread();
+  auto released = [&] {
+    nanobind::gil_scoped_release scope;
+    return f();
+  };
+  try {
+    if constexpr (std::is_void_v<decltype(f())>) {
+      released();
+      run.came_back();
+    } else {
+      auto result = released();
+      run.came_back();
+      return result;
+    }
+  } catch (...) {
+    // Handlers and `finally` blocks are the rank's, too.
+    run.came_back();
+    throw;
+  }
+}
+
+// rank_of_run returns the rank of this thread. Throws a RuntimeError where it is none.
+Rank& rank_of_run(const char* function);
+
+}  // namespace simmesh::python

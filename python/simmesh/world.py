@@ -1,0 +1,90 @@
+"""The ranks of a run, as Python functions: simmesh.World."""
+
+from __future__ import annotations
+
+from typing import Callable, TypeVar
+
+from simmesh import _core
+from simmesh._core import Outcome
+
+Result = TypeVar("Result")
+
+
+class World:
+    """The ranks of a run and the engine that runs them, one at a time, each on a thread.
+
+    It may be run any number of times; each run starts afresh. Equal programs, seeds and arithmetic
+    give equal data hashes under every schedule::
+
+        def body(rank: int) -> None:
+            mesh = init_device_mesh((2, 2), ("dp", "tp"))
+            full = formula((16, 8), seed=1)
+            x = distribute_tensor(full, mesh, [Shard(0), Replicate()])
+            expect_same_bits(x.redistribute("R,S(1)").full_tensor(), full)
+
+        outcome = World(4, schedule="seeded:42").run(body)
+        assert outcome.ok, outcome.report
+    """
+
+    def __init__(
+        self,
+        ranks: int,
+        *,
+        schedule: str = "fifo",
+        seed: int = 0,
+        arithmetic: str = "canonical",
+        release: str = "2.15",
+        timeout: float = 60.0,
+    ) -> None:
+        """Says how the ranks run.
+
+        schedule says which rank runs next: fifo, seeded, seeded:7, pct:3 or choices:0,1,...;
+        arithmetic how sums add up: canonical, exact, rank_order, ...; release which PyTorch is
+        followed. timeout is the seconds of wall time for which a rank may keep its turn; 0: any.
+        """
+        self.ranks = ranks
+        self.schedule = schedule
+        self.seed = seed
+        self.arithmetic = arithmetic
+        self.release = release
+        self.timeout = timeout
+
+    def run(self, body: Callable[[int], object]) -> Outcome:
+        """Runs body(rank) once on every rank and returns when all have ended.
+
+        It doesn't raise what the bodies raise: that is the outcome's failure.
+        """
+        return _core.run(
+            body,
+            ranks=self.ranks,
+            schedule=self.schedule,
+            seed=self.seed,
+            arithmetic=self.arithmetic,
+            release=self.release,
+            timeout=self.timeout,
+        )
+
+    def results(self, body: Callable[[int], Result]) -> list[Result]:
+        """Runs body(rank) on every rank and returns what it returned, by rank.
+
+        Raises what the first failing rank raised, in rank order, with the report as its note; for
+        another failure a RuntimeError with the report.
+        """
+        returned: dict[int, Result] = {}
+
+        def keep(rank: int) -> None:
+            returned[rank] = body(rank)
+
+        raise_failure(self.run(keep))
+        return [returned[rank] for rank in range(self.ranks)]
+
+
+def raise_failure(outcome: Outcome) -> None:
+    """Raises the failure of a run; does nothing if there is none."""
+    if outcome.ok:
+        return
+    if outcome.exception is None:
+        raise RuntimeError(outcome.report)
+    if hasattr(outcome.exception, "add_note"):
+        outcome.exception.add_note(outcome.report)
+    raise outcome.exception

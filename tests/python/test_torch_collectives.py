@@ -1,0 +1,349 @@
+"""Each collective of torch.distributed gives what its documentation says, also in the dtypes that the core doesn't know."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
+
+import simmesh
+
+RANKS = 4
+
+
+def run(program: Callable[[], Any], **options: Any) -> list[Any]:
+    """What ``program`` returns on each rank; fails if the run does."""
+    ran = simmesh.spmd_run(program, world_size=RANKS, **options)
+    assert ran.outcome.ok, ran.outcome.report
+    return ran.results
+
+
+def own(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    """A tensor full of the rank's number plus one."""
+    return torch.full(shape, dist.get_rank() + 1, dtype=dtype)
+
+
+REDUCTIONS = [
+    (dist.ReduceOp.SUM, 10.0),
+    (dist.ReduceOp.AVG, 2.5),
+    (dist.ReduceOp.PRODUCT, 24.0),
+    (dist.ReduceOp.MIN, 1.0),
+    (dist.ReduceOp.MAX, 4.0),
+]
+
+
+@pytest.mark.parametrize(("operator", "expected"), REDUCTIONS)
+def test_all_reduce(operator: Any, expected: float) -> None:
+    def program() -> list[float]:
+        tensor = own(3)
+        dist.all_reduce(tensor, operator)
+        return tensor.tolist()
+
+    assert run(program) == [[expected] * 3] * RANKS
+
+
+def test_all_reduce_of_bits() -> None:
+    def program() -> list[int]:
+        results = []
+        for operator in (dist.ReduceOp.BAND, dist.ReduceOp.BOR, dist.ReduceOp.BXOR):
+            tensor = own(1, dtype=torch.int32)
+            dist.all_reduce(tensor, operator)
+            results.append(int(tensor))
+        return results
+
+    assert run(program) == [[0, 7, 4]] * RANKS
+
+
+def test_premultiplied_sum_uses_its_factor() -> None:
+    """Would fail if the factor, which torch's operators don't tell, were lost or that of another operation."""
+
+    def program() -> list[float]:
+        make = dist._make_nccl_premul_sum
+        half, quarter = make(0.5), make(0.25)
+        one, other = own(1), own(1)
+        dist.all_reduce(one, half)
+        dist.all_reduce(other, quarter)
+        return [one.item(), other.item()]
+
+    assert run(program) == [[5.0, 2.5]] * RANKS
+
+
+def test_strided_tensors_are_reduced_in_place() -> None:
+    def program() -> list[Any]:
+        tensor = torch.zeros(4, 6)
+        view = tensor.t()[1:5:2]
+        view.fill_(dist.get_rank())
+        dist.all_reduce(view)
+        return tensor.tolist()
+
+    expected = torch.zeros(4, 6)
+    expected[:, 1:5:2] = 6
+    assert run(program) == [expected.tolist()] * RANKS
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bfloat16, torch.float16, torch.float64, torch.int64, torch.uint8, torch.complex64]
+)
+def test_sums_of_dtypes(dtype: torch.dtype) -> None:
+    def program() -> tuple[Any, torch.dtype]:
+        tensor = own(2, dtype=dtype)
+        dist.all_reduce(tensor)
+        return tensor[0].item(), tensor.dtype
+
+    assert run(program) == [(10, dtype)] * RANKS
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.complex128, torch.float8_e4m3fn, torch.uint16, torch.uint64]
+)
+def test_moves_of_dtypes(dtype: torch.dtype) -> None:
+    def program() -> bool:
+        tensors = [torch.tensor([rank, rank * 2], dtype=torch.float32).to(dtype) for rank in range(4)]
+        mine = tensors[dist.get_rank()].clone()
+        pieces = [torch.empty_like(mine) for _ in range(RANKS)]
+        dist.all_gather(pieces, mine)
+        whole = torch.empty(2 * RANKS, dtype=dtype)
+        dist.all_gather_into_tensor(whole, mine)
+        stacked = torch.empty(RANKS, 2, dtype=dtype)
+        dist.all_gather_into_tensor(stacked, mine)
+        sent = mine.clone()
+        dist.broadcast(sent, 2)
+        byte = torch.uint8
+        return (
+            all(torch.equal(a.view(byte), b.view(byte)) for a, b in zip(pieces, tensors))
+            and torch.equal(whole.view(byte), torch.cat([t.view(byte) for t in tensors]))
+            and torch.equal(stacked.view(byte).flatten(), whole.view(byte))
+            and torch.equal(sent.view(byte), tensors[2].view(byte))
+        )
+
+    assert run(program) == [True] * RANKS
+
+
+def test_reduce_gather_scatter() -> None:
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        reduced = own(2)
+        dist.reduce(reduced, 1)
+        gathered = [torch.zeros(2) for _ in range(RANKS)] if rank == 3 else None
+        dist.gather(own(2), gathered, 3)
+        piece = torch.zeros(2)
+        dist.scatter(piece, [torch.full((2,), 10.0 * i) for i in range(RANKS)] if rank == 2 else None, 2)
+        return [reduced[0].item() if rank == 1 else None,
+                [t[0].item() for t in gathered] if gathered else None, piece[0].item()]  # fmt: skip
+
+    assert run(program) == [
+        [None, None, 0.0], [10.0, None, 10.0], [None, None, 20.0], [None, [1.0, 2.0, 3.0, 4.0], 30.0],
+    ]  # fmt: skip
+
+
+def test_reduce_scatter() -> None:
+    def program() -> list[float]:
+        rank = dist.get_rank()
+        inputs = [torch.full((2,), float(rank * 10 + i)) for i in range(RANKS)]
+        one, other = torch.zeros(2), torch.zeros(2)
+        dist.reduce_scatter(one, inputs)
+        dist.reduce_scatter_tensor(other, torch.cat(inputs))
+        return [one[0].item(), other[0].item()]
+
+    assert run(program) == [[60.0 + 4 * rank] * 2 for rank in range(RANKS)]
+
+
+def test_all_to_all() -> None:
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        outputs = [torch.zeros(1) for _ in range(RANKS)]
+        dist.all_to_all(outputs, [torch.tensor([10.0 * rank + i]) for i in range(RANKS)])
+        splits = [rank + 1] * RANKS
+        ragged = torch.zeros(sum(range(1, RANKS + 1)))
+        dist.all_to_all_single(ragged, own(sum(splits)), list(range(1, RANKS + 1)), splits)
+        return [[t.item() for t in outputs], ragged.tolist()]
+
+    ragged = [1.0, 2, 2, 3, 3, 3, 4, 4, 4, 4]
+    assert run(program) == [[[10.0 * i + rank for i in range(RANKS)], ragged] for rank in range(RANKS)]
+
+
+def test_coalesced_operations() -> None:
+    """Would fail if a group of operations were waited for by a handle that doesn't know them."""
+
+    def program() -> list[Any]:
+        tensors = [own(2), own(3)]
+        with dist._coalescing_manager(async_ops=True) as manager:
+            for tensor in tensors:
+                dist.all_reduce(tensor)
+        manager.wait()
+        outputs = [torch.zeros(2 * RANKS), torch.zeros(RANKS)]
+        with dist._coalescing_manager():
+            dist.all_gather_into_tensor(outputs[0], own(2))
+            dist.all_gather_into_tensor(outputs[1], own(1))
+        rank = dist.get_rank()
+        received = torch.zeros(1)
+        with dist._coalescing_manager(device=torch.device("cpu"), async_ops=True) as manager:
+            dist.isend(own(1), (rank + 1) % RANKS)
+            dist.irecv(received, (rank - 1) % RANKS)
+        manager.wait()
+        return [t[-1].item() for t in (*tensors, *outputs, received)]
+
+    assert run(program) == [[10.0, 10.0, 4.0, 4.0, float((r - 1) % RANKS + 1)] for r in range(RANKS)]
+
+
+def test_point_to_point() -> None:
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        received, tagged = torch.zeros(2), torch.zeros(1)
+        requests = dist.batch_isend_irecv([
+            dist.P2POp(dist.isend, own(2), (rank + 1) % RANKS),
+            dist.P2POp(dist.irecv, received, (rank - 1) % RANKS),
+        ])  # fmt: skip
+        for request in requests:
+            request.wait()
+        if rank == 0:
+            for request in [dist.isend(torch.tensor([float(tag)]), 1, tag=tag) for tag in (7, 8)]:
+                request.wait()
+        if rank == 1:
+            dist.recv(tagged, 0, tag=8)
+            dist.recv(tagged, 0, tag=7)
+        source = dist.recv(torch.zeros(1)) if rank == 2 else None
+        if rank == 3:
+            dist.send(own(1), 2)
+        return [received[0].item(), tagged.item(), source]
+
+    results = run(program, schedule="seeded:5")
+    assert [each[0] for each in results] == [4.0, 1.0, 2.0, 3.0]
+    assert results[1][1] == 7.0
+    assert results[2][2] == 3
+
+
+def test_objects() -> None:
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        gathered: list[Any] = [None] * RANKS
+        dist.all_gather_object(gathered, {"rank": rank})
+        sent = [f"from {rank}", (rank,)]
+        dist.broadcast_object_list(sent, 1)
+        scattered: list[Any] = [None]
+        dist.scatter_object_list(scattered, list("abcd") if rank == 0 else None, 0)
+        return [[each["rank"] for each in gathered], sent, scattered]
+
+    assert run(program) == [[[0, 1, 2, 3], ["from 1", (1,)], [letter]] for letter in "abcd"]
+
+
+def test_functional_collectives() -> None:
+    """Would fail if C++ code that waits for a Work didn't give the turn away, or found its Python half gone."""
+
+    def program() -> list[float]:
+        group = dist.group.WORLD
+        one = functional.all_reduce(own(2), "sum", group)
+        two = functional.all_gather_tensor(own(2), 0, group)
+        three = functional.reduce_scatter_tensor(own(RANKS), "sum", 0, group)
+        four = functional.all_to_all_single(own(RANKS), None, None, group)
+        return [(one + 0)[0].item(), two.sum().item(), (three + 0).item(), four.sum().item()]
+
+    assert run(program) == [[10.0, 20.0, 10.0, 10.0]] * RANKS
+
+
+def test_sparse_sums_are_coalesced() -> None:
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        tensor = torch.sparse_coo_tensor([[rank, 3]], [1.0, 2.0], (5,))
+        dist.all_reduce(tensor)
+        return [tensor.is_coalesced(), tensor.to_dense().tolist()]
+
+    assert run(program) == [[True, [1.0, 1.0, 1.0, 9.0, 0.0]]] * RANKS
+
+
+def test_groups_are_of_their_members_only() -> None:
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        pairs = [dist.new_group([0, 2]), dist.new_group([3, 1])]
+        mine = pairs[rank % 2]
+        tensor = own(1)
+        dist.all_reduce(tensor, group=mine)
+        split = dist.split_group(split_ranks=[[0, 3], [1, 2]])
+        other = own(1)
+        dist.all_reduce(other, group=split)
+        outside = pairs[1 - rank % 2]
+        return [tensor.item(), other.item(), outside == dist.GroupMember.NON_GROUP_MEMBER,
+                dist.get_process_group_ranks(split), mine.size(), dist.get_backend(mine)]  # fmt: skip
+
+    results = run(program)
+    assert [each[0] for each in results] == [4.0, 6.0, 4.0, 6.0]
+    assert [each[1] for each in results] == [5.0] * RANKS
+    assert [each[3] for each in results] == [[0, 3], [1, 2], [1, 2], [0, 3]]
+    assert all(each[2] and each[4:] == [2, "gloo"] for each in results)
+
+
+def test_groups_can_be_made_again() -> None:
+    """Would fail if a group that was destroyed met one of the same name."""
+
+    def program() -> float:
+        for backend in ("gloo", "nccl", "cpu:gloo,cuda:nccl", None):
+            dist.destroy_process_group()
+            dist.init_process_group(backend)
+        tensor = own(1)
+        dist.all_reduce(tensor)
+        return tensor.item()
+
+    assert run(program) == [10.0] * RANKS
+
+
+def test_stores_are_shared_by_their_place() -> None:
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        store = dist.PrefixStore("mine", dist.TCPStore("localhost", 29501, RANKS, rank == 0))
+        total = store.add("count", rank)
+        if rank == 3:
+            store.set("key", "value")
+        value = store.get("key")
+        swapped = store.compare_set(f"own {rank}", "", "first")
+        kept = store.compare_set(f"own {rank}", "second", "third")
+        store.wait([f"own {other}" for other in range(RANKS)])
+        store.append(f"own {rank}", "+")
+        several = store.multi_get([f"own {rank}", "key"])
+        store.multi_set([f"one {rank}", f"two {rank}"], ["1", "2"])
+        return [total <= 6, value, swapped, kept, store.check(["key", "none"]), store.delete_key("none"),
+                several, store.get(f"two {rank}"), store.num_keys() > 6]  # fmt: skip
+
+    expected = [True, b"value", b"first", b"first", False, False, [b"first+", b"value"], b"2", True]
+    assert run(program, schedule="seeded:9") == [expected] * RANKS
+
+
+def test_ranks_may_be_numbered_differently() -> None:
+    """Would fail if a program's own numbers of ranks were taken for those of the run."""
+
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        dist.destroy_process_group()
+        dist.init_process_group("gloo", "tcp://localhost:29502", rank=RANKS - 1 - rank, world_size=RANKS)
+        tensor = torch.tensor([float(rank)])
+        dist.broadcast(tensor, 0)
+        return [dist.get_rank(), tensor.item()]
+
+    assert run(program) == [[RANKS - 1 - rank, 3.0] for rank in range(RANKS)]
+
+
+def test_other_groups_of_the_process_keep_their_kernels(tmp_path: Any) -> None:
+    """Would fail if simmesh's kernels answered for a real backend outside of ranks."""
+    run(lambda: None)
+    dist.init_process_group("gloo", rank=0, world_size=1, store=dist.HashStore())
+    try:
+        tensor, whole, received = torch.ones(2), torch.zeros(2), [torch.zeros(2)]
+        dist.all_reduce(tensor)
+        dist.all_gather_into_tensor(whole, tensor)
+        dist.all_gather(received, tensor)
+        dist.barrier()
+        dist.reduce_scatter_tensor(torch.zeros(2), tensor)
+        assert torch.equal(whole, torch.ones(2))
+        assert run(program_of_ranks) == [10.0] * RANKS
+        dist.broadcast(tensor, 0)
+    finally:
+        dist.destroy_process_group()
+
+
+def program_of_ranks() -> float:
+    """A sum that is 10 on every rank."""
+    tensor = own(1)
+    dist.all_reduce(tensor)
+    return tensor.item()

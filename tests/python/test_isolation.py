@@ -123,11 +123,11 @@ def test_sleeping_takes_virtual_time() -> None:
 
     def program() -> float:
         begin = time.monotonic()
-        time.sleep(1000 * (1 + dist.get_rank()))
+        time.sleep(800 * (1 + dist.get_rank()))
         return time.monotonic() - begin
 
     begin = time.monotonic()
-    assert [round(each) for each in on_ranks(program)] == [1000, 2000, 3000, 4000]
+    assert [round(each) for each in on_ranks(program)] == [800, 1600, 2400, 3200]
     assert time.monotonic() - begin < 30
 
 

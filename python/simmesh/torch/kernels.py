@@ -54,6 +54,16 @@ def _start(
     return _work(group, [operation], (inputs, outputs), outputs, timeout)
 
 
+def _start_reduction(
+    group: Group, name: str, inputs: Tensors, outputs: Tensors, operator: Any, timeout: int, root: int = 0
+) -> Any:
+    reduction = _reduction(operator)
+    sources = [added(tensor, reduction["reduce"]) for tensor in inputs]
+    targets = [added(tensor, reduction["reduce"]) for tensor in outputs]
+    operation = group.core.collective(name, sources, targets, root=root, **reduction)
+    return _work(group, [operation], (sources, targets), outputs, timeout)
+
+
 def _single(tensors: Sequence[Any], name: str) -> Any:
     if len(tensors) != 1:
         raise ValueError(f"[torch/kernels] {name}: expected one tensor a rank, got {len(tensors)}")
@@ -67,10 +77,7 @@ def _all_gather_base(output: torch.Tensor, input: torch.Tensor, group: Group,
 
 def _reduce_scatter_base(output: torch.Tensor, input: torch.Tensor, group: Group, operator: Any,
                          async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    work = _start(
-        group, "reduce_scatter", [added(input)], [added(output)], timeout, **_reduction(operator)
-    )
-    return output, work
+    return output, _start_reduction(group, "reduce_scatter", [input], [output], operator, timeout)
 
 
 def _all_gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group,
@@ -107,9 +114,7 @@ def _all_reduce(tensors: Tensors, group: Group, operator: Any, sparse_indices: A
 
 def _all_reduce_coalesced(tensors: Tensors, group: Group, operator: Any,
                           async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    values = [added(tensor) for tensor in tensors]
-    operation = group.core.collective("all_reduce", values, values, **_reduction(operator))
-    return _work(group, [operation], values, tensors, timeout)
+    return _start_reduction(group, "all_reduce", tensors, tensors, operator, timeout)
 
 
 def _all_to_all(outputs: Tensors, inputs: Tensors, group: Group,
@@ -150,21 +155,22 @@ def _scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, root: in
 
 def _reduce(tensors: Tensors, group: Group, operator: Any, root: int, root_tensor: int,
             async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    value = added(_single(tensors, "reduce"))
-    outputs = [value] if group.rank == root else []
-    return _start(group, "reduce", [value], outputs, timeout, root=root, **_reduction(operator))
+    _single(tensors, "reduce")
+    outputs = tensors if group.rank == root else []
+    return _start_reduction(group, "reduce", tensors, outputs, operator, timeout, root=root)
 
 
 def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, operator: Any,
                     async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
     """One reduction a member, so that pieces of different shapes need no buffer and are read in place."""
-    output = added(_single(outputs, "reduce_scatter"))
-    pieces = [added(tensor) for tensor in _single(inputs, "reduce_scatter")]
+    reduction = _reduction(operator)
+    output = added(_single(outputs, "reduce_scatter"), reduction["reduce"])
+    pieces = [added(tensor, reduction["reduce"]) for tensor in _single(inputs, "reduce_scatter")]
     if len(pieces) != group.size:
         raise ValueError(f"[torch/kernels] reduce_scatter: expected {group.size} inputs, got {len(pieces)}")
     operations = [
         group.core.collective(
-            "reduce", [piece], [output] if root == group.rank else [], root=root, **_reduction(operator)
+            "reduce", [piece], [output] if root == group.rank else [], root=root, **reduction
         )
         for root, piece in enumerate(pieces)
     ]
@@ -173,10 +179,7 @@ def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, o
 
 def _reduce_scatter_tensor_coalesced(outputs: Tensors, inputs: Tensors, group: Group, operator: Any,
                                      async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    return _start(
-        group, "reduce_scatter", [added(t) for t in inputs], [added(t) for t in outputs], timeout,
-        **_reduction(operator),
-    )  # fmt: skip
+    return _start_reduction(group, "reduce_scatter", inputs, outputs, operator, timeout)
 
 
 def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:

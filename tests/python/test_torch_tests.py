@@ -14,7 +14,8 @@ _HERE = Path(__file__).parent
 def run_pytest(*arguments: str, **variables: str) -> tuple[str, dict[str, str]]:
     """Runs pytest with torch's test cases on ranks; returns its output and each test's outcome."""
     command = [
-        sys.executable, "-m", "pytest", "-p", "simmesh.torch_tests", "-p", "no:cacheprovider", "-vv", "-rN",
+        sys.executable, "-m", "pytest", "-p", "simmesh.torch_tests", "-p", "no:cacheprovider",
+        "-vv", "-rN",
         "--color=no", *arguments,
     ]  # fmt: skip
     environment = {**os.environ, **variables}

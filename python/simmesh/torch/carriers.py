@@ -27,7 +27,9 @@ def moved(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def added(tensor: torch.Tensor, reduce: str) -> torch.Tensor:
-    """A view whose elements can be reduced one by one; raises TypeError for a dtype for which that has no meaning."""
+    """A view whose elements can be reduced one by one; raises TypeError for a dtype for which that
+    has no meaning.
+    """
     if tensor.dtype in _CORE:
         return tensor
     if tensor.is_complex() and reduce in ("sum", "avg"):

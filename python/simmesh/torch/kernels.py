@@ -1,7 +1,8 @@
 """What each collective operator of torch does in a rank: it starts an operation of simmesh's core.
 
-An operation is started and returns; its operands are read when the last member has come and its results are written at
-that moment, so a program that touches a buffer too early can be caught. Waiting is what ``RankWork`` does.
+An operation is started and returns; its operands are read when the last member has come and its
+results are written at that moment, so a program that touches a buffer too early can be caught.
+Waiting is what ``RankWork`` does.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ def _work(
     source: Callable[[], int] | None = None,
 ) -> Any:
     work = RankWork(
-        operations, operands, results, source=source, timeout=None if timeout < 0 else timeout / 1000
+        operations,
+        operands,
+        results,
+        source=source,
+        timeout=None if timeout < 0 else timeout / 1000,
     )
     rank_state.of_rank().keep(group, work)
     return work.boxed()
@@ -55,7 +60,13 @@ def _start(
 
 
 def _start_reduction(
-    group: Group, name: str, inputs: Tensors, outputs: Tensors, operator: Any, timeout: int, root: int = 0
+    group: Group,
+    name: str,
+    inputs: Tensors,
+    outputs: Tensors,
+    operator: Any,
+    timeout: int,
+    root: int = 0,
 ) -> Any:
     reduction = _reduction(operator)
     sources = [added(tensor, reduction["reduce"]) for tensor in inputs]
@@ -83,7 +94,9 @@ def _reduce_scatter_base(output: torch.Tensor, input: torch.Tensor, group: Group
 def _all_gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group,
                 async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
     lists = _single(outputs, "all_gather")
-    return outputs, _start(group, "all_gather_list", [_single(inputs, "all_gather")], lists, timeout)
+    return outputs, _start(
+        group, "all_gather_list", [_single(inputs, "all_gather")], lists, timeout
+    )
 
 
 def _all_gather_coalesced(
@@ -150,7 +163,9 @@ def _gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group, root: int
 def _scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, root: int,
              async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
     pieces = _single(inputs, "scatter") if group.rank == root else []
-    return outputs, _start(group, "scatter", pieces, [_single(outputs, "scatter")], timeout, root=root)
+    return outputs, _start(
+        group, "scatter", pieces, [_single(outputs, "scatter")], timeout, root=root
+    )
 
 
 def _reduce(tensors: Tensors, group: Group, operator: Any, root: int, root_tensor: int,
@@ -162,12 +177,16 @@ def _reduce(tensors: Tensors, group: Group, operator: Any, root: int, root_tenso
 
 def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, operator: Any,
                     async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    """One reduction a member, so that pieces of different shapes need no buffer and are read in place."""
+    """One reduction a member, so that pieces of different shapes need no buffer and are read in
+    place.
+    """
     reduction = _reduction(operator)
     output = added(_single(outputs, "reduce_scatter"), reduction["reduce"])
     pieces = [added(tensor, reduction["reduce"]) for tensor in _single(inputs, "reduce_scatter")]
     if len(pieces) != group.size:
-        raise ValueError(f"[torch/kernels] reduce_scatter: expected {group.size} inputs, got {len(pieces)}")
+        raise ValueError(
+            f"[torch/kernels] reduce_scatter: expected {group.size} inputs, got {len(pieces)}"
+        )
     operations = [
         group.core.collective(
             "reduce", [piece], [output] if root == group.rank else [], root=root, **reduction

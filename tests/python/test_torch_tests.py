@@ -22,7 +22,8 @@ def run_pytest(*arguments: str, **variables: str) -> tuple[str, dict[str, str]]:
     output = subprocess.run(
         command, cwd=_HERE, env=environment, text=True, capture_output=True, check=False
     ).stdout
-    found = re.findall(r"^\S+::(\w+::\w+) (PASSED|FAILED|ERROR|SKIPPED)", output, re.MULTILINE)
+    line = r"^\S+::(\w+::\w+)(?: <- \S+)? (PASSED|FAILED|ERROR|SKIPPED)"
+    found = re.findall(line, output, re.MULTILINE)
     return output, dict(found)
 
 

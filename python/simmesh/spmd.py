@@ -87,6 +87,7 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     @functools.wraps(function)
     def test(*arguments: Any, **keywords: Any) -> None:
+        __tracebackhide__ = True
         check(functools.partial(function, *arguments, **keywords), chosen)
 
     return test
@@ -160,6 +161,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial
 
 
 def _fail(found: Exploration, options: Options, name: str) -> None:
+    __tracebackhide__ = True
     failure = found.failure
     assert failure is not None
     report = _report(found, options, name)

@@ -101,7 +101,7 @@ def test_tests_go_on_after_a_rank_that_blocks(tmp_path: Path) -> None:
         run = run_pytest(tmp_path, "test_blocked.py")
         assert run.returncode == 1
         assert "rank 1" in run.stdout
-        assert "test_blocked.py:10" in run.stdout
+        assert 'test_blocked.py", line 9' in run.stdout
         assert "2 tests go on in a fresh one" in run.stdout
         assert expected in run.stdout
         assert "1 failed, 1 passed" in run.stdout

@@ -1,4 +1,6 @@
-"""Loads the plugin where no wheel brings it, and leaves out what needs torch where that isn't installed."""
+"""Loads the plugin where no wheel brings it, and leaves out what needs torch where that isn't
+installed.
+"""
 
 from __future__ import annotations
 

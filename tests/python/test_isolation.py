@@ -143,19 +143,61 @@ def test_profiler_is_refused() -> None:
     assert "expected no autograd profiler in a rank" in outcome.message
 
 
-def test_grad_mode_and_default_dtype_are_each_ranks_own() -> None:
-    """Would fail if switches of torch leaked to other ranks or later runs."""
+def test_switches_of_torch_are_each_ranks_own() -> None:
+    """Would fail if the switches of one rank leaked to other ranks or later runs."""
 
-    def program() -> tuple[bool, torch.dtype]:
+    def program() -> tuple[bool, torch.dtype, str]:
         if dist.get_rank() == 0:
             torch.set_grad_enabled(False)
             torch.set_default_dtype(torch.float64)
+            dist.set_debug_level(dist.DebugLevel.DETAIL)
+        dist.new_group([0, 1])
         dist.barrier()
-        return torch.is_grad_enabled(), torch.ones(1).dtype
+        return torch.is_grad_enabled(), torch.ones(1).dtype, dist.get_debug_level().name
 
     for _ in range(2):
-        assert on_ranks(program) == [(False, torch.float64)] + [(True, torch.float32)] * 3
+        others = [(True, torch.float32, "OFF")] * 3
+        assert on_ranks(program) == [(False, torch.float64, "DETAIL"), *others]
     assert torch.get_default_dtype() is torch.float32
+
+
+SHARED: list[Any] = [None]
+
+
+def test_a_group_of_another_rank_is_refused() -> None:
+    """Would fail if a group that a module keeps for all ranks computed something."""
+
+    def program() -> None:
+        SHARED[0] = SHARED[0] or dist.new_group([0, 1, 2, 3])
+        SHARED[0].allreduce([torch.ones(1)]).wait()
+
+    outcome = simmesh.spmd_run(program).outcome
+    assert outcome.kind == "error"
+    assert "expected a group that this rank made" in outcome.message
+    SHARED[0] = None
+    assert simmesh.spmd_run(program, isolate=[f"{__name__}.SHARED"]).outcome.ok
+
+
+def test_a_collective_on_another_thread_is_refused() -> None:
+    """Would fail if a thread that a rank started got what no rank computed."""
+
+    def program() -> list[str]:
+        errors: list[str] = []
+
+        def work() -> None:
+            try:
+                dist.all_reduce(torch.ones(1), group=group)
+            except RuntimeError as error:
+                errors.append(str(error))
+
+        group = dist.group.WORLD
+        thread = threading.Thread(target=work, name="another")
+        thread.start()
+        thread.join()
+        return errors
+
+    for errors in on_ranks(program):
+        assert "got the thread another, which is no rank's" in errors[0]
 
 
 def host_state() -> dict[str, Any]:

@@ -7,6 +7,8 @@ in a process of its own; the kernels of simmesh do what the fake backend doesn't
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 from datetime import timedelta
 from typing import Any, Iterator
 from urllib.parse import parse_qs, urlparse
@@ -25,12 +27,30 @@ from simmesh.torch.store import RankStore
 from simmesh.torch.work import RankWork
 
 
+# Those whose backend computes nothing, so that only the rank that made one may use it.
+_made: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
 def group_of(boxed: Any) -> Group | None:
-    """The group behind a process group in an operator's arguments; None if no rank of ours made it."""
+    """The group behind a process group in an operator's arguments; None if no rank made it.
+
+    Raises RuntimeError on a thread that isn't that of the rank which made it.
+    """
     state = rank_state.current()
-    if state is None:
-        return None
-    return state.groups.get(dist.ProcessGroup.unbox(boxed))
+    process_group = dist.ProcessGroup.unbox(boxed)
+    group = None if state is None else state.groups.get(process_group)
+    if group is None and process_group in _made:
+        name = process_group.group_name
+        if state is None:
+            raise RuntimeError(
+                f"[torch/groups] expected the thread of the rank that made group {name}, got the thread "
+                f"{threading.current_thread().name}, which is no rank's"
+            )
+        raise RuntimeError(
+            f"[torch/groups] rank {state.rank}: expected a group that this rank made, got another rank's group {name}; "
+            "where a module or class keeps it, list that attribute under isolate"
+        )
+    return group
 
 
 def rendezvous(
@@ -160,6 +180,7 @@ def _make(
     process_group._set_group_name(name)
     process_group._set_group_desc("undefined" if description is None else description)
     state.make_group(process_group, members, name)
+    _made.add(process_group)
     return process_group
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
 from simmesh import _core
+from simmesh.spmd import settings
 from simmesh.torch import run
 from simmesh.torch.schedules import Schedule, schedules_to_try
 from simmesh.torch_tests import profile
@@ -76,6 +77,8 @@ def _run_once(
             on_rank, len(endings), schedule=schedule, isolate=isolate, environment=lambda rank: {},
             program=os.environ.get("PYTEST_CURRENT_TEST", ""),
         ).outcome  # fmt: skip
+    if outcome.kind == "blocked":
+        settings.spoiled = outcome.message
     if outcome.ok or any(ending.exception for ending in endings):
         return
     if isinstance(outcome.exception, TestFailed):

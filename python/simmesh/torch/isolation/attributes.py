@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import os
 import sys
@@ -13,7 +14,8 @@ from typing import Any, Callable, Iterable
 from simmesh.torch.isolation.namespace_version import version_reader
 
 _MISSING = object()
-_CODE = (type, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property)
+_CODE = {type, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property,
+         functools._lru_cache_wrapper}  # fmt: skip
 
 
 class ModuleAttributes:
@@ -47,7 +49,7 @@ class Patched:
         self._owner = owner
         self._namespace = vars(owner)
         self._version = version_reader(owner)
-        self._names = [name for name, value in self._namespace.items() if _is_code(value)]
+        self._names = [name for name, value in self._namespace.items() if type(value) in _CODE]
         self._values = itemgetter(*self._names)
         self._host = self._values(self._namespace)
         self._loaded = self._host
@@ -153,8 +155,3 @@ def user_attribute(entry: str | tuple[Any, str]) -> ObjectAttribute:
             owner = getattr(owner, part)
         return ObjectAttribute(owner, name)
     raise ValueError(f"[torch/isolation] isolate: expected module.attribute, got {entry!r}")
-
-
-def _is_code(value: Any) -> bool:
-    # By type, because some values of torch.distributed warn when they are asked for their class.
-    return issubclass(type(value), _CODE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 import warnings
 from typing import Any, Callable, Sequence
@@ -24,7 +23,7 @@ from simmesh.torch.isolation.attributes import (
 )
 from simmesh.torch.isolation.part import Part
 from simmesh.torch.isolation.patches import Patches
-from simmesh.torch.isolation.thread import DefaultDtype
+from simmesh.torch.isolation.thread import Switches
 from simmesh.torch.world import RankWorld
 
 #: Modules and classes whose functions programs and tests replace; those that are imported are watched.
@@ -45,7 +44,7 @@ def _same(value: Any, rank: int) -> Any:
 
 
 def _copied(value: Any, rank: int) -> Any:
-    return copy.copy(value)
+    return value.copy() if isinstance(value, (dict, list)) else value
 
 
 def parts(
@@ -65,7 +64,7 @@ def parts(
         ModuleAttributes(vars(sys), ["excepthook", "stdout", "stderr"], _same),
         ModuleAttributes(vars(warnings), ["filters"], _copied),
         ModuleAttributes(vars(warnings), ["showwarning", "_showwarnmsg_impl"], _same),
-        DefaultDtype(),
+        Switches(),
         environment,
         *random_state.parts(seed),
         *(user_attribute(entry) for entry in isolate),

@@ -107,9 +107,8 @@ def spmd_run(
 
 
 def check(program: Callable[[], Any], options: Options) -> None:
-    """Explores the program's schedules, or replays the one that was asked for, and raises what
-    fails.
-    """
+    """Explores the schedules of a program, or replays one, and raises what fails."""
+    __tracebackhide__ = True
     from simmesh.torch import Schedule, schedules_to_try
 
     name = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]

@@ -13,7 +13,7 @@ import simmesh
 from simmesh import _core
 from simmesh.torch import groups, kernels, operators, rank_state
 from simmesh.torch.isolation import catalogue
-from simmesh.torch.isolation.attributes import Environment
+from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.swap import Swap
 from simmesh.torch.isolation.thread import isolated_groups, rank_thread

@@ -1,6 +1,4 @@
-"""Loads the plugin where no wheel brings it, and leaves out what needs torch where that isn't
-installed.
-"""
+"""Loads the plugin where no wheel brings it, and leaves out what needs torch where it is absent."""
 
 from __future__ import annotations
 

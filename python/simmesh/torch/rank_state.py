@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 
 from simmesh import _core
@@ -54,6 +55,7 @@ class RankState:
         self.stores: list[Any] = []
         self.clock_reads = 0
         self.premultiplier = 1.0
+        self.entropy: random.Random | None = None
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
 
     def make_group(self, process_group: Any, members: list[int], name: str) -> Group:

@@ -90,7 +90,7 @@ def _isolation(
     environment = Environment(variables)
     with isolated_groups():
         try:
-            catalogue.install(patches)
+            catalogue.install(patches, seed)
             parts = catalogue.parts(TORCH_SEED + seed, environment, isolate)
             swap = Swap(parts, ranks)
             rank_state.begin(ranks)

@@ -16,7 +16,7 @@ import torch.nn.modules.module
 import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another name)
 
 from simmesh.torch import groups, reduction, store
-from simmesh.torch.isolation import clock, process_id, profiler, random_state
+from simmesh.torch.isolation import clock, entropy, process_id, profiler, random_state
 from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.own_names import OwnNames
 from simmesh.torch.isolation.part import Part
@@ -64,6 +64,10 @@ def _own_names() -> OwnNames:
     if "torch.distributed.tensor._random" in sys.modules:
         tracker = sys.modules["torch.distributed.tensor._random"]
         own.add(vars(tracker), ["_rng_tracker"], lambda value: None)
+    if "torch.distributed.tensor" in sys.modules:
+        # Contexts such as loss_parallel and implicit_replication write these.
+        dispatcher = vars(sys.modules["torch.distributed.tensor"].DTensor._op_dispatcher)
+        own.add(dispatcher, ["_custom_op_handlers", "_allow_implicit_replication"], _copied)
     return own
 
 
@@ -83,7 +87,7 @@ def _watched() -> Watched:
     return Watched(owners)
 
 
-def install(patches: Patches) -> None:
+def install(patches: Patches, seed: int) -> None:
     """Replaces, for ranks, what would block the process or open a file or port."""
     replacements: list[tuple[str, Callable[..., Any]]] = [
         ("rendezvous", groups.rendezvous),
@@ -106,3 +110,4 @@ def install(patches: Patches) -> None:
     clock.install(patches)
     profiler.install(patches)
     process_id.install(patches)
+    entropy.install(patches, seed)

@@ -61,6 +61,7 @@ def _own_names() -> OwnNames:
         hooks = [name for name in vars(module) if name.startswith("_global_")]
         own.add(vars(module), hooks, _copied)
     own.add(vars(warnings), ["filters"], _copied)
+    own.add(sys.modules, ["__main__"], lambda value: value)
     if "torch.distributed.tensor._random" in sys.modules:
         tracker = sys.modules["torch.distributed.tensor._random"]
         own.add(vars(tracker), ["_rng_tracker"], lambda value: None)
@@ -76,7 +77,7 @@ def _copied(value: Any) -> Any:
 
 
 def _watched() -> Watched:
-    owners = [(sys, ["excepthook", "stdout", "stderr"]), (warnings, ["showwarning"])]
+    owners = [(sys, ["argv", "excepthook", "stderr", "stdout"]), (warnings, ["showwarning"])]
     for module, name in _PATCHED:
         if module in sys.modules:
             owner = sys.modules[module] if name is None else getattr(sys.modules[module], name)

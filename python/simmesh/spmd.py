@@ -149,7 +149,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial
             dist.destroy_process_group()
         return result
 
-    release = {} if options.release is None else {"release": options.release}
+    release: dict[str, Any] = {} if options.release is None else {"release": options.release}
     ran = run(
         body, options.world_size, schedule=schedule, seed=options.seed, isolate=options.isolate,
         arithmetic=options.arithmetic, timeout=options.timeout, **release,

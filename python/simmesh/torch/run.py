@@ -62,7 +62,7 @@ def run(
     if _core.rank() is not None:
         raise RuntimeError(f"[torch/run] expected a host thread, got rank {_core.rank()} of a run")
     operators.install(kernels.KERNELS, groups.group_of)
-    _core.internal_files([os.path.dirname(m.__file__) + os.sep for m in (torch, simmesh)])
+    _core.internal_files([os.path.dirname(str(m.__file__)) + os.sep for m in (torch, simmesh)])
     results: list[Any] = [None] * ranks
 
     def program(rank: int) -> None:

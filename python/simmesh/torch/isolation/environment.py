@@ -6,6 +6,11 @@ import os
 from typing import Any, Callable, Iterable, Mapping
 
 
+# The dictionary behind os.environ and os.environb.
+_TEXT: Any = os.environ
+_BYTES: Any = os.environb if os.supports_bytes_environ else os.environ
+
+
 class Environment:
     """The variables of the environment as Python sees them, with each rank's own added.
 
@@ -14,7 +19,7 @@ class Environment:
 
     def __init__(self, of_rank: Callable[[int], Mapping[str, str]]) -> None:
         self._of_rank = of_rank
-        self._host: dict[Any, Any] = os.environ._data
+        self._host: dict[Any, Any] = _TEXT._data
 
     def fresh(self, rank: int) -> dict[Any, Any]:
         own = {
@@ -24,12 +29,10 @@ class Environment:
         return {**self._host, **own}
 
     def save(self) -> dict[Any, Any]:
-        return os.environ._data
+        return _TEXT._data
 
     def load(self, state: dict[Any, Any]) -> None:
-        os.environ._data = state
-        if os.supports_bytes_environ:
-            os.environb._data = state
+        _TEXT._data = _BYTES._data = state
 
     def restore_process(self, states: Iterable[dict[Any, Any]]) -> None:
         """Gives C code the host's variables back, after ranks with these states have ended."""

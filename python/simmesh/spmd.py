@@ -87,7 +87,6 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     @functools.wraps(function)
     def test(*arguments: Any, **keywords: Any) -> None:
-        __tracebackhide__ = True
         check(functools.partial(function, *arguments, **keywords), chosen)
 
     return test

@@ -15,7 +15,7 @@ import torch.distributed.rendezvous
 import torch.nn.modules.module
 import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another name)
 
-from simmesh.torch import groups, reduction, store
+from simmesh.torch import groups, rank_future, reduction, store
 from simmesh.torch.isolation import clock, entropy, process_id, profiler, random_state
 from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.own_names import OwnNames
@@ -108,6 +108,7 @@ def install(patches: Patches, seed: int) -> None:
     groups.install_coalescing(patches)
     groups.install_logging(patches)
     reduction.install(patches)
+    rank_future.install(patches)
     clock.install(patches)
     profiler.install(patches)
     process_id.install(patches)

@@ -5,8 +5,8 @@
 
 NB_MODULE(_core, module) {
   module.doc() = "The C++ side of simmesh.";
-  module.attr("__version__") = std::string(simmesh::version());
-  module.attr("__revision__") = std::string(simmesh::revision());
+  module.attr("version") = std::string(simmesh::version());
+  module.attr("revision") = std::string(simmesh::revision());
   simmesh::python::bind_errors(module);
   simmesh::python::bind_ranks(module);
   simmesh::python::bind_operations(module);

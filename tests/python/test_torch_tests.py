@@ -14,14 +14,16 @@ _HERE = Path(__file__).parent
 def run_pytest(*arguments: str, **variables: str) -> tuple[str, dict[str, str]]:
     """Runs pytest with torch's test cases on ranks; returns its output and each test's outcome."""
     command = [
-        sys.executable, "-m", "pytest", "-p", "simmesh.torch_tests", "-p", "no:cacheprovider", "-vv", "-rN",
+        sys.executable, "-m", "pytest", "-p", "simmesh.torch_tests", "-p", "no:cacheprovider",
+        "-vv", "-rN",
         "--color=no", *arguments,
     ]  # fmt: skip
     environment = {**os.environ, **variables}
     output = subprocess.run(
         command, cwd=_HERE, env=environment, text=True, capture_output=True, check=False
     ).stdout
-    found = re.findall(r"^\S+::(\w+::\w+) (PASSED|FAILED|ERROR|SKIPPED)", output, re.MULTILINE)
+    line = r"^\S+::(\w+::\w+)(?: <- \S+)? (PASSED|FAILED|ERROR|SKIPPED)"
+    found = re.findall(line, output, re.MULTILINE)
     return output, dict(found)
 
 

@@ -2,9 +2,10 @@
 
     pytest -p simmesh.torch_tests test/distributed/...
 
-Tests that derive from MultiProcessTestCase (also DTensorTestBase and FSDPTest), MultiThreadedTestCase or
-MultiProcContinuousTest start no process and no thread: every rank of a test runs in this process, under the schedule
-that comes first, and with ``--simmesh-schedules N`` also under N - 1 others.
+Tests that derive from MultiProcessTestCase (also DTensorTestBase and FSDPTest),
+MultiThreadedTestCase or MultiProcContinuousTest start no process and no thread: every rank of a
+test runs in this process, under the schedule that comes first, and with ``--simmesh-schedules N``
+also under N - 1 others.
 """
 
 from __future__ import annotations

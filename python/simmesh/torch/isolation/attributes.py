@@ -40,9 +40,11 @@ class ModuleAttributes:
 
 
 class Patched:
-    """The functions of one module or class that programs replace, such as ``dist.all_reduce = mine``.
+    """The functions of one module or class that programs replace, such as ``dist.all_reduce =
+    mine``.
 
-    Nothing is read unless the namespace changed, and nothing is written unless a rank replaced one of them.
+    Nothing is read unless the namespace changed, and nothing is written unless a rank replaced one
+    of them.
     """
 
     def __init__(self, owner: Any) -> None:
@@ -65,7 +67,8 @@ class Patched:
             values: tuple[Any, ...] = self._values(self._namespace)
         except KeyError:  # a rank deleted one
             values = tuple(self._namespace.get(name, _MISSING) for name in self._names)
-        # Equal means identical here: tuples compare their elements by identity first, and functions only by that.
+        # Equal means identical here: tuples compare their elements by identity first, and functions
+        # only by that.
         self._loaded = self._loaded if values == self._loaded else values
         return self._loaded
 
@@ -82,12 +85,15 @@ class Patched:
 
 
 class ObjectAttribute:
-    """One attribute of any object: what a user lists under ``isolate``. Each rank starts with a deep copy."""
+    """One attribute of any object: what a user lists under ``isolate``. Each rank starts with a
+    deep copy.
+    """
 
     def __init__(self, owner: Any, name: str) -> None:
         if not hasattr(owner, name):
             raise AttributeError(
-                f"[torch/isolation] isolate: expected an attribute of {owner!r}, got the name {name}"
+                f"[torch/isolation] isolate: expected an attribute of {owner!r}, got the name "
+                f"{name}"
             )
         self._owner = owner
         self._name = name
@@ -116,7 +122,10 @@ class Environment:
         self._host: dict[Any, Any] = os.environ._data
 
     def fresh(self, rank: int) -> dict[Any, Any]:
-        own = {os.environ.encodekey(k): os.environ.encodevalue(v) for k, v in self._of_rank(rank).items()}
+        own = {
+            os.environ.encodekey(k): os.environ.encodevalue(v)
+            for k, v in self._of_rank(rank).items()
+        }
         return {**self._host, **own}
 
     def save(self) -> dict[Any, Any]:
@@ -139,7 +148,9 @@ class Environment:
 
 
 def user_attribute(entry: str | tuple[Any, str]) -> ObjectAttribute:
-    """The attribute that an entry of ``isolate`` names: a dotted name, or an object and an attribute's name."""
+    """The attribute that an entry of ``isolate`` names: a dotted name, or an object and an
+    attribute's name.
+    """
     if not isinstance(entry, str):
         owner, name = entry
         return ObjectAttribute(owner, name)

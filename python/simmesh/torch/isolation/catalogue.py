@@ -1,4 +1,6 @@
-"""Which state of torch, Python and the process is swapped, and which functions are replaced in a run."""
+"""Which state of torch, Python and the process is swapped, and which functions are replaced in a
+run.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.thread import Switches
 from simmesh.torch.world import RankWorld
 
-#: Modules and classes whose functions programs and tests replace; those that are imported are watched.
+#: Modules and classes whose functions programs and tests replace; those that are imported are
+#: watched.
 _PATCHED = (
     ("torch.distributed", None),
     ("torch.distributed.distributed_c10d", None),
@@ -52,7 +55,8 @@ def parts(
 ) -> list[Part]:
     """The state that is swapped at a switch. What a run imports later starts as the host has it.
 
-    Functions come last: attributes that are written to the same namespace don't count as changes then.
+    Functions come last: attributes that are written to the same namespace don't count as changes
+    then.
     """
     hooks = vars(torch.nn.modules.module)
     optimizer = vars(sys.modules["torch.optim.optimizer"])

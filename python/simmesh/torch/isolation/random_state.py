@@ -18,7 +18,9 @@ _fresh_numpy: dict[tuple[int, int, bool], Any] = {}
 
 
 class TorchGenerator:
-    """torch's generator for the CPU. Every rank starts with the seed, as every process starts with the same one."""
+    """torch's generator for the CPU. Every rank starts with the seed, as every process starts with
+    the same one.
+    """
 
     def __init__(self, seed: int) -> None:
         self._fresh = torch.Generator().manual_seed(seed).get_state()
@@ -30,7 +32,9 @@ class TorchGenerator:
 
 
 class PythonGenerator:
-    """The generator behind the functions of the module ``random``. Each rank starts with a seed of its own."""
+    """The generator behind the functions of the module ``random``. Each rank starts with a seed of
+    its own.
+    """
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -70,10 +74,11 @@ def _python_memory(generator: random.Random) -> Any:
 
 
 class NumpyGenerator:
-    """numpy's global generator, if the program has imported numpy. Each rank starts with a seed of its own.
+    """numpy's global generator, if the program has imported numpy. Each rank starts with a seed of
+    its own.
 
-    A state is its words and, if the generator keeps a normal number for its next call, numpy's long form, which takes
-    60 times as long to get and set.
+    A state is its words and, if the generator keeps a normal number for its next call, numpy's long
+    form, which takes 60 times as long to get and set.
     """
 
     def __init__(self, seed: int) -> None:

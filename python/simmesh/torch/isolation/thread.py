@@ -15,11 +15,17 @@ from torch._C._distributed_c10d import (
 
 @contextmanager
 def rank_thread() -> Iterator[None]:
-    """Runs a rank's program: gradients on, one thread for its operators, and its process groups forgotten at the end.
+    """Runs a rank's program: gradients on, one thread for its operators, and its process groups
+    forgotten at the end.
 
-    Operators split their sums by the number of threads, so one thread is what gives the same bits everywhere.
+    Operators split their sums by the number of threads, so one thread is what gives the same bits
+    everywhere.
     """
-    with torch.inference_mode(False), torch.enable_grad(), torch.autograd.set_multithreading_enabled(False):
+    with (
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.autograd.set_multithreading_enabled(False),
+    ):
         if torch.get_num_threads() != 1:
             torch.set_num_threads(1)
         try:
@@ -31,7 +37,9 @@ def rank_thread() -> Iterator[None]:
 
 @contextmanager
 def isolated_groups() -> Iterator[None]:
-    """Lets torch's C++ registry of process groups be one for each thread, and puts the host's threads back."""
+    """Lets torch's C++ registry of process groups be one for each thread, and puts the host's
+    threads back.
+    """
     threads = torch.get_num_threads()
     torch._C._distributed_c10d._set_thread_isolation_mode(True)
     try:

@@ -223,7 +223,9 @@ void bind_result(nb::module_& module) {
       .def_ro("details", &RunResult::details, "What every other rank was doing, a line each.")
       .def_ro("report", &RunResult::report,
               "All of it, and the line that reproduces it; empty for a run that didn't fail.")
-      .def_ro("exception", &RunResult::exception, "What the rank raised; None for nothing.")
+      .def_ro("exception", &RunResult::exception,
+              nb::for_getter(nb::sig("def exception(self, /) -> BaseException | None")),
+              "What the rank raised; None for nothing.")
       .def("__repr__", [](const RunResult& self) {
         return self.kind ? fmt::format("<Outcome: {}: {}>", *self.kind, self.message)
                          : fmt::format("<Outcome: ok, data hash {:016x}>", self.data_hash);

@@ -4,9 +4,11 @@
 #include "python/bindings/bindings.h"
 
 NB_MODULE(_core, module) {
+  // Exceptions of failed tests are often kept until Python ends, with all that their frames hold.
+  nanobind::set_leak_warnings(false);
   module.doc() = "The C++ side of simmesh.";
-  module.attr("__version__") = std::string(simmesh::version());
-  module.attr("__revision__") = std::string(simmesh::revision());
+  module.attr("version") = std::string(simmesh::version());
+  module.attr("revision") = std::string(simmesh::revision());
   simmesh::python::bind_errors(module);
   simmesh::python::bind_ranks(module);
   simmesh::python::bind_operations(module);

@@ -42,7 +42,6 @@ from simmesh._core import (
     Validation,
     Verification,
     Work,
-    __version__,
     all_gather,
     all_gather_async,
     all_gather_list,
@@ -83,6 +82,8 @@ from simmesh._core import (
 )
 from simmesh.spmd import SpmdFailure, spmd, spmd_run
 from simmesh.world import World
+
+__version__ = _core.version
 
 # Reports name the line in the user's own file.
 _core.internal_files([str(Path(__file__).parent)])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
+
+from torch import nn
 
 from simmesh.recording import ranks
 from simmesh.recording.fsdp import nodes, observation, sharding
@@ -13,12 +15,16 @@ ANSWERS = ("totals", "ranks_agree")
 _COUNTED = ("all_gather", "reduce_scatter", "all_reduce")
 
 
-def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings()) -> dict[str, Any]:
+def answer(
+    case: Mapping[str, Any],
+    settings: ranks.Settings = ranks.Settings(),
+    build: Callable[[Mapping[str, Any]], nn.Module] = nodes.build,
+) -> dict[str, Any]:
     """The case with the events of each step and the totals, as the installed PyTorch gives them."""
     steps = [{name: value for name, value in step.items() if name != "events"} for step in case["program"]]
 
     def body(rank: int) -> list[list[list[Any]]]:
-        model = nodes.build(case)
+        model = build(case)
         log = EventLog(model)
         with observation.logged(log):
             sharding.shard(model, case)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping
+from typing import Any, Callable, Mapping, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +10,8 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from simmesh.recording import formula
+
+Module = TypeVar("Module", bound=nn.Module)
 
 _POINTWISE: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": functional.relu,
@@ -112,16 +114,22 @@ class Node(nn.Module):
 
 def build(case: Mapping[str, Any]) -> Node:
     """The model of a case with its parameters' values, its tied and its frozen parameters."""
-    model = Node(case["model"], formula.DTYPES[case.get("dtype", "float32")])
+    model = filled(Node(case["model"], formula.DTYPES[case.get("dtype", "float32")]), case)
+    for name, holder in case.get("tied", ()):
+        set_parameter(model, name, model.get_parameter(holder))
+    for name in case.get("frozen", ()):
+        model.get_parameter(name).requires_grad_(False)
+    return model
+
+
+def filled(model: Module, case: Mapping[str, Any]) -> Module:
+    """The model with the dtype and the parameters' values of a case."""
+    model.to(formula.DTYPES[case.get("dtype", "float32")])
     parameters = dict(model.named_parameters())
     for record in case["params"]:
         parameter = parameters[record["name"]]
         with torch.no_grad():
             parameter.copy_(formula.values(record["shape"], record, formula.name_of(parameter.dtype)))
-    for name, holder in case.get("tied", ()):
-        set_parameter(model, name, model.get_parameter(holder))
-    for name in case.get("frozen", ()):
-        model.get_parameter(name).requires_grad_(False)
     return model
 
 

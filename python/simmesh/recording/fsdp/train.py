@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Mapping
+from typing import Any, Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +16,13 @@ ANSWERS = ("losses", "grad_norms", "final", "final_shape")
 _OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
-def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings()) -> dict[str, Any]:
+def answer(
+    case: Mapping[str, Any],
+    settings: ranks.Settings = ranks.Settings(),
+    build: Callable[[Mapping[str, Any]], nn.Module] = nodes.build,
+) -> dict[str, Any]:
     """The case with its figures, as the installed PyTorch gives them."""
-    results = ranks.on_ranks(lambda rank: _train(case, rank), case["world"], settings)
+    results = ranks.on_ranks(lambda rank: _train(case, build(case), rank), case["world"], settings)
     question = {name: value for name, value in case.items() if name not in ANSWERS}
     steps, parts = case["steps"], case["microbatches"]
     losses = [
@@ -34,8 +38,7 @@ def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings())
     return {**question, **figures, "final": {name: _summary(tensor) for name, tensor in final.items()}}
 
 
-def _train(case: Mapping[str, Any], rank: int) -> dict[str, Any]:
-    model = nodes.build(case)
+def _train(case: Mapping[str, Any], model: nn.Module, rank: int) -> dict[str, Any]:
     names = [name for name, _ in model.named_parameters()]
     sharding.shard(model, case)
     optimizer = _optimizer(model, case["optimizer"])

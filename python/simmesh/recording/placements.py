@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 import torch
 from torch.distributed.device_mesh import DeviceMesh
@@ -42,25 +42,40 @@ def write(placement: Any) -> str:
 
 
 def local_part(
-    shape: Sequence[int], data: Any, placements: Sequence[Placement], mesh: DeviceMesh
+    shape: Sequence[int],
+    data: Mapping[str, Any],
+    placements: Sequence[Placement],
+    mesh: DeviceMesh,
+    order: Sequence[tuple[int, Sequence[int]]] = (),
 ) -> torch.Tensor:
     """This rank's part of the tensor by formula ``data``; Partial mesh dims hold tensors of their own seeds.
 
-    Shards are cut off in the order of the mesh dims: contiguous pieces of ceil(n / size) rows, the last ones
-    shorter or empty.
+    Shards of one tensor dim are cut off in the order of the mesh dims, or in the one that ``order`` gives.
     """
     coordinate = mesh.get_coordinate()
     assert coordinate is not None
     pending = [dim for dim, placement in enumerate(placements) if placement.is_partial()]
-    seed = formula.pending_seed(
-        data["seed"], [coordinate[dim] for dim in pending], [mesh.size(dim) for dim in pending]
-    )
+    sizes = [mesh.size(dim) for dim in pending]
+    seed = formula.pending_seed(data["seed"], [coordinate[dim] for dim in pending], sizes)
     local = formula.values(shape, {**data, "seed": seed})
-    for mesh_dim, placement in enumerate(placements):
-        if isinstance(placement, Shard):
-            dim = placement.dim
-            size, pieces = local.size(dim), mesh.size(mesh_dim)
-            rows = -(-size // pieces)
-            begin = min(rows * coordinate[mesh_dim], size)
-            local = local.narrow(dim, begin, min(rows, size - begin))
+    ordered = [mesh_dim for _, mesh_dims in order for mesh_dim in mesh_dims]
+    for mesh_dim in [*ordered, *(dim for dim in range(mesh.ndim) if dim not in ordered)]:
+        placement = placements[mesh_dim]
+        if hasattr(placement, "dim"):
+            blocks = getattr(placement, "split_factor", 1)
+            local = _cut(local, placement.dim, blocks, mesh.size(mesh_dim), coordinate[mesh_dim])
     return local.contiguous()
+
+
+def _cut(whole: torch.Tensor, dim: int, blocks: int, pieces: int, index: int) -> torch.Tensor:
+    if blocks == 1:
+        return _piece(whole, dim, pieces, index)
+    cut = [_piece(_piece(whole, dim, blocks, block), dim, pieces, index) for block in range(blocks)]
+    return torch.cat(cut, dim)
+
+
+def _piece(whole: torch.Tensor, dim: int, pieces: int, index: int) -> torch.Tensor:
+    size = whole.size(dim)
+    rows = -(-size // pieces)
+    begin = min(rows * index, size)
+    return whole.narrow(dim, begin, min(rows, size - begin))

@@ -62,9 +62,9 @@ std::string to_text(const PlanReport& report, bool quiet) {
   if (!quiet) {
     text = fmt::format("planner: {}\n", report.planner);
     for (const PlanReport::Step& step : report.steps)
-      text += fmt::format("{}  {}  {} bytes per rank, {} bytes per link, {} us  =>  {}\n", step.text,
-                          step.collective, step.bytes_per_rank, step.bytes_per_link, step.cost_us,
-                          step.after);
+      text += fmt::format("{}  {}  {} bytes per rank, {} bytes per link, {} us  =>  {}\n",
+                          step.text, step.collective, step.bytes_per_rank, step.bytes_per_link,
+                          step.cost_us, step.after);
   }
   return text + fmt::format("cost: {}\n", report.cost_us);
 }

@@ -53,6 +53,9 @@ class Run final : public ReportedRun {
   Seats& seats() { return *seating_; }
   Outcome finish();
 
+  // stop_watching lets a run stand that its host has given up.
+  void stop_watching() { watchdog_.reset(); }
+
   // next_seat decides who goes on next on a lane: null for its root. Blocks while, with several
   // threads, there is nothing to do.
   Seat* next_seat(Lane& lane) noexcept;

@@ -23,6 +23,7 @@ Outcome World::run(const std::function<void(Rank&)>& body) {
     running_ = false;
     return outcome;
   } catch (const RunGivenUp&) {
+    run_->stop_watching();
     run_.release();
     throw;
   } catch (...) {

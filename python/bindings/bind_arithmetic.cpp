@@ -32,7 +32,8 @@ Result applied(const Operand& other, OfTensor of_tensor, OfNumber of_number) {
     if (const auto* tensor = std::get_if<Tensor>(&other)) return result_of(of_tensor(*tensor));
     if (const auto* tensor = std::get_if<DTensor>(&other))
       return result_of(of_tensor(tensor->as_tensor()));
-    if (const auto* number = std::get_if<std::int64_t>(&other)) return result_of(of_number(*number));
+    if (const auto* number = std::get_if<std::int64_t>(&other))
+      return result_of(of_number(*number));
     return result_of(of_number(std::get<double>(other)));
   });
 }
@@ -42,35 +43,44 @@ void add_operators(nb::handle type) {
   auto tensor = nb::borrow<nb::class_<Class>>(type);
   auto whole = [](const Class& self) { return Tensor(self); };
   tensor
-      .def("__add__",
-           [whole](const Class& self, const Operand& other) {
-             return applied(other, [&](const Tensor& b) { return add(whole(self), b); },
-                            [&](Number b) { return add(whole(self), b); });
-           },
-           nb::is_operator())
-      .def("__sub__",
-           [whole](const Class& self, const Operand& other) {
-             return applied(other, [&](const Tensor& b) { return sub(whole(self), b); },
-                            [&](Number b) { return sub(whole(self), b); });
-           },
-           nb::is_operator())
-      .def("__mul__",
-           [whole](const Class& self, const Operand& other) {
-             return applied(other, [&](const Tensor& b) { return mul(whole(self), b); },
-                            [&](Number b) { return mul(whole(self), b); });
-           },
-           nb::is_operator())
-      .def("__truediv__",
-           [whole](const Class& self, const Operand& other) {
-             return applied(other, [&](const Tensor& b) { return div(whole(self), b); },
-                            [&](Number b) { return div(whole(self), b); });
-           },
-           nb::is_operator())
-      .def("__matmul__",
-           [whole](const Class& self, const Class& other) {
-             return computed([&] { return result_of(matmul(whole(self), whole(other))); });
-           },
-           nb::is_operator())
+      .def(
+          "__add__",
+          [whole](const Class& self, const Operand& other) {
+            return applied(
+                other, [&](const Tensor& b) { return add(whole(self), b); },
+                [&](Number b) { return add(whole(self), b); });
+          },
+          nb::is_operator())
+      .def(
+          "__sub__",
+          [whole](const Class& self, const Operand& other) {
+            return applied(
+                other, [&](const Tensor& b) { return sub(whole(self), b); },
+                [&](Number b) { return sub(whole(self), b); });
+          },
+          nb::is_operator())
+      .def(
+          "__mul__",
+          [whole](const Class& self, const Operand& other) {
+            return applied(
+                other, [&](const Tensor& b) { return mul(whole(self), b); },
+                [&](Number b) { return mul(whole(self), b); });
+          },
+          nb::is_operator())
+      .def(
+          "__truediv__",
+          [whole](const Class& self, const Operand& other) {
+            return applied(
+                other, [&](const Tensor& b) { return div(whole(self), b); },
+                [&](Number b) { return div(whole(self), b); });
+          },
+          nb::is_operator())
+      .def(
+          "__matmul__",
+          [whole](const Class& self, const Class& other) {
+            return computed([&] { return result_of(matmul(whole(self), whole(other))); });
+          },
+          nb::is_operator())
       .def("__neg__",
            [whole](const Class& self) {
              return computed([&] { return result_of(neg(whole(self))); });

@@ -64,9 +64,10 @@ void bind_description(nb::class_<DTensor>& tensor) {
 }  // namespace
 
 void bind_dtensor(nb::module_& module) {
-  nb::class_<DTensor> tensor(module, "DTensor",
-                             "A logical array spread over a mesh, as one rank holds it. Used by that "
-                             "rank, in World.run.");
+  nb::class_<DTensor> tensor(
+      module, "DTensor",
+      "A logical array spread over a mesh, as one rank holds it. Used by that "
+      "rank, in World.run.");
   bind_description(tensor);
   tensor
       .def(
@@ -75,11 +76,12 @@ void bind_dtensor(nb::module_& module) {
             return as_rank("DTensor.to_local", [&](const CallSite&) { return self.to_local(); });
           },
           "This rank's piece. Waits for a redistribution that is under way.")
-      .def("redistribute", &redistributed, "placements"_a, nb::kw_only(), "async_op"_a = false,
-           "planner"_a = "automatic",
-           "The same logical tensor with other placements: collectives among the ranks of the mesh. "
-           "With\nasync_op the last one is left under way, and the first use of the result waits. "
-           "Raises PyTorch's\nexceptions for what it refuses.")
+      .def(
+          "redistribute", &redistributed, "placements"_a, nb::kw_only(), "async_op"_a = false,
+          "planner"_a = "automatic",
+          "The same logical tensor with other placements: collectives among the ranks of the mesh. "
+          "With\nasync_op the last one is left under way, and the first use of the result waits. "
+          "Raises PyTorch's\nexceptions for what it refuses.")
       .def(
           "full_tensor",
           [](const DTensor& self) {
@@ -93,10 +95,11 @@ void bind_dtensor(nb::module_& module) {
             return self.redistribute_cost_us(placements_of(to));
           },
           "placements"_a, "What the planner says such a redistribution costs, in microseconds.")
-      .def_static("from_local", &of_pieces, "local_tensor"_a, "device_mesh"_a, "placements"_a,
-                  nb::kw_only(), "run_check"_a = true, "shape"_a = nb::none(),
-                  "A DTensor of the ranks' own pieces. Without a shape each local size counts once a "
-                  "rank that\nshards it; with run_check the ranks compare the shapes they infer.");
+      .def_static(
+          "from_local", &of_pieces, "local_tensor"_a, "device_mesh"_a, "placements"_a,
+          nb::kw_only(), "run_check"_a = true, "shape"_a = nb::none(),
+          "A DTensor of the ranks' own pieces. Without a shape each local size counts once a "
+          "rank that\nshards it; with run_check the ranks compare the shapes they infer.");
   module.def("distribute_tensor", &distributed, "tensor"_a, "device_mesh"_a, "placements"_a,
              nb::kw_only(), "src_data_rank"_a = 0,
              "Cuts a tensor that a rank holds whole into pieces. The first rank of every mesh dim "

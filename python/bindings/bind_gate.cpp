@@ -60,10 +60,9 @@ void bind_result(nb::module_& module) {
       .def_ro("failure", &GateResult::failure,
               "The report of the first run that failed; empty if none did.")
       .def_ro("reproduce", &GateResult::reproduce, "The command line that reproduces a failure.")
-      .def("__str__",
-           [](const GateResult& result) {
-             return to_text(gsl::span<const GateResult>(&result, 1));
-           })
+      .def(
+          "__str__",
+          [](const GateResult& result) { return to_text(gsl::span<const GateResult>(&result, 1)); })
       .def("__repr__", [](const GateResult& result) {
         return fmt::format("<{}: {} passed, {} failed>", result.file, result.passed(),
                            result.failed());

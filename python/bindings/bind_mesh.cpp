@@ -26,8 +26,8 @@ DeviceMesh mesh_of(const Dims& shape, const Names& names, std::int64_t rank,
   if (!ranks) return DeviceMesh::init({.rank = rank, .world_size = size}, shape, names);
   std::int64_t world_size = size;
   for (std::int64_t member : *ranks) world_size = std::max(world_size, member + 1);
-  return DeviceMesh::from_ranks({.rank = rank, .world_size = world_size}, RankList::of(*ranks), shape,
-                                names);
+  return DeviceMesh::from_ranks({.rank = rank, .world_size = world_size}, RankList::of(*ranks),
+                                shape, names);
 }
 
 std::int64_t size_of(const DeviceMesh& mesh, const std::optional<MeshDimWord>& dim) {

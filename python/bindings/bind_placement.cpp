@@ -35,10 +35,11 @@ bool is_partial(const Placement& placement, const std::optional<std::string>& re
 }
 
 void bind_class(nb::module_& module) {
-  nb::class_<Placement>(module, "Placement",
-                        "What the ranks along one mesh dim hold of a logical tensor. A sharding is a "
-                        "list with one\nplacement a mesh dim, outermost first. Immutable, and equal "
-                        "to others that say the same.")
+  nb::class_<Placement>(
+      module, "Placement",
+      "What the ranks along one mesh dim hold of a logical tensor. A sharding is a "
+      "list with one\nplacement a mesh dim, outermost first. Immutable, and equal "
+      "to others that say the same.")
       .def(
           "__init__",
           [](Placement* self, const std::string& text) {
@@ -86,9 +87,8 @@ void bind_placement(nb::module_& module) {
       [](const std::string& reduce_op) { return Partial(reduce_op_from_string(reduce_op)); },
       "reduce_op"_a = "sum", "Every rank holds an operand of a reduction that is pending.");
   module.def(
-      "parse_placements",
-      [](const std::string& text) { return tuple_of(parse_placements(text)); }, "text"_a,
-      "Reads a list of placements: \"S(0),R\".");
+      "parse_placements", [](const std::string& text) { return tuple_of(parse_placements(text)); },
+      "text"_a, "Reads a list of placements: \"S(0),R\".");
 }
 
 }  // namespace simmesh::python

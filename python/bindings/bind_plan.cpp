@@ -105,9 +105,8 @@ void bind_class(nb::module_& module) {
              return plan_svg_picture(route.request.shape, route.request.mesh_shape, route.plan);
            })
       .def("__str__", [](const PlannedRoute& route) { return to_text(route.report); })
-      .def("__repr__", [](const PlannedRoute& route) {
-        return "<plan of " + to_string(route.request) + ">";
-      });
+      .def("__repr__",
+           [](const PlannedRoute& route) { return "<plan of " + to_string(route.request) + ">"; });
 }
 
 }  // namespace

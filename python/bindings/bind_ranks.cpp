@@ -191,8 +191,24 @@ void bind_rank_ended(nb::module_& module) {
   });
 }
 
+// An exception refers to the frames that it came through, and these may refer to the outcome:
+// Python's collector has to see the reference.
+int visit_exception(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<RunResult>(self)->exception.ptr());
+  return 0;
+}
+
+int clear_exception(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<RunResult>(self)->exception = nb::none();
+  return 0;
+}
+
 void bind_result(nb::module_& module) {
-  nb::class_<RunResult>(module, "Outcome", "How a run of `run` ended.")
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_exception)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear_exception)},
+                                {0, nullptr}};
+  nb::class_<RunResult>(module, "Outcome", nb::type_slots(slots), "How a run of `run` ended.")
       .def_prop_ro("ok", [](const RunResult& self) { return !self.kind; })
       .def_ro("data_hash", &RunResult::data_hash,
               "Of what the ranks recorded and the results of their collectives.")

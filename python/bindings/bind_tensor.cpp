@@ -29,13 +29,12 @@ void bind_description(nb::class_<Tensor>& tensor) {
       .def("size", &Tensor::size, "dim"_a, "The extent of a dim, which may count from the end.")
       .def("stride", &Tensor::strides, "How far apart neighbours along each dim lie, in elements.")
       .def("is_contiguous", &Tensor::is_contiguous, "Whether elements lie in row-major order.")
-      .def(
-          "__len__",
-          [](const Tensor& self) {
-            if (self.dim() == 0)
-              raise(ErrorKind::type_error, "python/tensor", "expected a dim, got a scalar");
-            return self.size(0);
-          })
+      .def("__len__",
+           [](const Tensor& self) {
+             if (self.dim() == 0)
+               raise(ErrorKind::type_error, "python/tensor", "expected a dim, got a scalar");
+             return self.size(0);
+           })
       .def("__repr__", [](const Tensor& self) { return to_string(self); });
 }
 
@@ -61,7 +60,8 @@ void bind_views(nb::class_<Tensor>& tensor) {
            "A tensor of its own; the bytes are shared until one of the two is written to.")
       .def("detach", &Tensor::detach, "The same elements, apart from the tape of gradients.")
       .def(
-          "to", [](const Tensor& self, const DTypeWord& dtype) {
+          "to",
+          [](const Tensor& self, const DTypeWord& dtype) {
             return converted(self, dtype_of_word(dtype));
           },
           "dtype"_a, "The elements in another dtype, each rounded once, to nearest even.");
@@ -69,10 +69,11 @@ void bind_views(nb::class_<Tensor>& tensor) {
 
 void bind_exchange(nb::class_<Tensor>& tensor) {
   tensor
-      .def("numpy", &to_numpy, nb::sig("def numpy(self) -> numpy.ndarray"),
-           "The elements as an array of NumPy, without a copy and read-only: what is written to the "
-           "tensor\nlater doesn't change the array. bfloat16 needs the package ml_dtypes; without "
-           "it, TypeError.")
+      .def(
+          "numpy", &to_numpy, nb::sig("def numpy(self) -> numpy.ndarray"),
+          "The elements as an array of NumPy, without a copy and read-only: what is written to the "
+          "tensor\nlater doesn't change the array. bfloat16 needs the package ml_dtypes; without "
+          "it, TypeError.")
       .def(
           "__array__",
           [](const Tensor& self, const nb::object& dtype, const nb::object& copy) {
@@ -84,20 +85,23 @@ void bind_exchange(nb::class_<Tensor>& tensor) {
       .def(
           "__dlpack__",
           [](const Tensor& self, const nb::object&, const nb::object& max_version,
-             const nb::object& dl_device, std::optional<bool> copy) {
-            return to_dlpack(self, max_version, dl_device, copy);
-          },
+             const nb::object& dl_device,
+             std::optional<bool> copy) { return to_dlpack(self, max_version, dl_device, copy); },
           nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
           "dl_device"_a = nb::none(), "copy"_a = nb::none(),
-          "A copy of the elements by DLPack, which its consumer may write to. With copy=False there "
+          "A copy of the elements by DLPack, which its consumer may write to. With copy=False "
+          "there "
           "is no\ncopy, and the consumer must not write, since other ranks may share the bytes; it "
           "has to understand\nDLPack 1.0.")
-      .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(1, 0); },
-           "The CPU: (1, 0).")
-      .def("item", [](const Tensor& self) { return listed(self).attr("item")(); },
-           "The only element as a number of Python.")
-      .def("tolist", [](const Tensor& self) { return listed(self).attr("tolist")(); },
-           "All elements as nested lists.");
+      .def(
+          "__dlpack_device__", [](const Tensor&) { return nb::make_tuple(1, 0); },
+          "The CPU: (1, 0).")
+      .def(
+          "item", [](const Tensor& self) { return listed(self).attr("item")(); },
+          "The only element as a number of Python.")
+      .def(
+          "tolist", [](const Tensor& self) { return listed(self).attr("tolist")(); },
+          "All elements as nested lists.");
 }
 
 void bind_factories(nb::module_& module) {
@@ -106,21 +110,25 @@ void bind_factories(nb::module_& module) {
              "A tensor with the elements of anything that offers DLPack or a buffer, such as "
              "PyTorch's tensors\nand NumPy's arrays; always a copy, of any strides, from the CPU's "
              "memory.");
-  module.def("tensor", &tensor_of_data, "data"_a, nb::kw_only(), "dtype"_a = nb::none(),
-             "A tensor of nested lists of numbers, or of an array, which is copied. Floats of lists "
-             "become\nfloat32, as in PyTorch, unless a dtype is given.");
   module.def(
-      "empty", [](const Dims& shape, const DTypeWord& dtype) {
+      "tensor", &tensor_of_data, "data"_a, nb::kw_only(), "dtype"_a = nb::none(),
+      "A tensor of nested lists of numbers, or of an array, which is copied. Floats of lists "
+      "become\nfloat32, as in PyTorch, unless a dtype is given.");
+  module.def(
+      "empty",
+      [](const Dims& shape, const DTypeWord& dtype) {
         return empty(DimSpan(shape), dtype_of_word(dtype));
       },
       "shape"_a, nb::kw_only(), "dtype"_a = "float32", "A tensor of whatever elements.");
   module.def(
-      "zeros", [](const Dims& shape, const DTypeWord& dtype) {
+      "zeros",
+      [](const Dims& shape, const DTypeWord& dtype) {
         return zeros(DimSpan(shape), dtype_of_word(dtype));
       },
       "shape"_a, nb::kw_only(), "dtype"_a = "float32", "A tensor of zeros.");
   module.def(
-      "full", [](const Dims& shape, double fill_value, const DTypeWord& dtype) {
+      "full",
+      [](const Dims& shape, double fill_value, const DTypeWord& dtype) {
         return full(DimSpan(shape), dtype_of_word(dtype), fill_value);
       },
       "shape"_a, "fill_value"_a, nb::kw_only(), "dtype"_a = "float32",
@@ -144,10 +152,11 @@ void bind_factories(nb::module_& module) {
 }  // namespace
 
 void bind_tensor(nb::module_& module) {
-  nb::class_<Tensor> tensor(module, "Tensor",
-                            "An array of one rank: a strided view of a storage. Copies view the same "
-                            "storage, as in\nPyTorch; what other ranks share is never changed by a "
-                            "write.");
+  nb::class_<Tensor> tensor(
+      module, "Tensor",
+      "An array of one rank: a strided view of a storage. Copies view the same "
+      "storage, as in\nPyTorch; what other ranks share is never changed by a "
+      "write.");
   bind_description(tensor);
   bind_views(tensor);
   bind_exchange(tensor);

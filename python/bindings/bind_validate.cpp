@@ -74,12 +74,10 @@ void bind_ops_validation(nb::module_& module) {
           "The number of rules that hold and that nobody claims.")
       .def_prop_ro(
           "ok", [](const OpsValidation& of) { return of.result.ok(); }, "Whether none is wrong.")
-      .def("__str__",
-           [](const OpsValidation& of) { return to_text(of.result, of.request, false); })
-      .def("__repr__",
-           [](const OpsValidation& of) {
-             return in_brackets(to_text(of.result, of.request, true));
-           });
+      .def("__str__", [](const OpsValidation& of) { return to_text(of.result, of.request, false); })
+      .def("__repr__", [](const OpsValidation& of) {
+        return in_brackets(to_text(of.result, of.request, true));
+      });
 }
 
 void bind_tables_validation(nb::module_& module) {
@@ -108,10 +106,8 @@ void bind_tables_validation(nb::module_& module) {
           "wrong", [](const TablesValidation& of) { return of.result.refuted_count(); },
           "The number of those that don't hold.")
       .def_prop_ro(
-          "ok", [](const TablesValidation& of) { return of.result.ok(); },
-          "Whether none is wrong.")
-      .def("__str__",
-           [](const TablesValidation& of) { return to_text(of.result, of.request, {}); })
+          "ok", [](const TablesValidation& of) { return of.result.ok(); }, "Whether none is wrong.")
+      .def("__str__", [](const TablesValidation& of) { return to_text(of.result, of.request, {}); })
       .def("__repr__", [](const TablesValidation& of) {
         return in_brackets(to_text(of.result, of.request, {.quiet = true}));
       });
@@ -134,8 +130,7 @@ OpsValidation validate_ops(const std::optional<NameList>& ops, std::uint64_t see
 
 TablesValidation validate_tables(const PathList& paths, std::uint64_t seed, std::size_t jobs) {
   TablesValidation of{
-      .request = {.paths = texts_of(paths), .seed = seed, .jobs = threads_for(jobs)},
-      .result = {}};
+      .request = {.paths = texts_of(paths), .seed = seed, .jobs = threads_for(jobs)}, .result = {}};
   of.result = interruptible([&] { return judge_rule_files(of.request); });
   return of;
 }

@@ -85,19 +85,19 @@ void bind_verify(nb::module_& module) {
         request.filter.where = conditions_of(where);
         request.filter.id = id;
         if (limit) request.limit = *limit;
-        request.options =
-            words_of({seed, schedule, threads, arithmetic, release, timeout, trace});
+        request.options = words_of({seed, schedule, threads, arithmetic, release, timeout, trace});
         return interruptible([&] { return verify(request); });
       },
       "paths"_a, nb::kw_only(), "kind"_a = nb::none(), "where"_a = nb::dict(), "id"_a = "",
       "limit"_a = nb::none(), "fail_fast"_a = false, "jobs"_a = 1, "seed"_a = 0,
-      "schedule"_a = "fifo", "threads"_a = 1, "arithmetic"_a = nb::none(),
-      "release"_a = nb::none(), "timeout"_a = 60.0, "trace"_a = "",
+      "schedule"_a = "fifo", "threads"_a = 1, "arithmetic"_a = nb::none(), "release"_a = nb::none(),
+      "timeout"_a = 60.0, "trace"_a = "",
       "Runs recorded cases in files and folders and compares the results.\n\n"
       "    verify(\"tests/cases/pytorch\", kind=\"redistribute\", where={\"tensor.dtype\": "
       "\"float32\"})\n\n"
       "kind is one kind or several; where has the values that fields at dotted paths must have; id "
-      "is a\nglob; limit is the number of cases, at most. Raises ValueError for input that can't be "
+      "is a\nglob; limit is the number of cases, at most. Raises ValueError for input that can't "
+      "be "
       "read. Other\nthreads run meanwhile, and Ctrl-C ends it.");
 }
 

@@ -136,7 +136,8 @@ nb::object to_dlpack(const Tensor& tensor, const nb::object& max_version,
   bool is_shared = copy.has_value() && !*copy;
   if (is_shared && max_version.is_none())
     throw nb::buffer_error(
-        "[python/tensor] expected a consumer of DLPack 1.0, which knows read-only arrays, or a copy");
+        "[python/tensor] expected a consumer of DLPack 1.0, which knows read-only arrays, or a "
+        "copy");
   nb::object array = is_shared ? array_over<nb::array_api, nb::ro>(tensor, type)
                                : array_over<nb::array_api>(copied(tensor), type);
   return array.attr("__dlpack__")("max_version"_a = max_version, "dl_device"_a = dl_device);

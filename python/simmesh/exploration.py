@@ -1,4 +1,4 @@
-"""Runs a program under many schedules, compares what they compute, and shortens the one that fails."""
+"""Runs a program under many schedules, compares their bits, and shortens the one that fails."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ class Trial:
 
 @dataclass
 class Exploration:
-    """What was found: the first trial, how many there were, and the shortest one that failed or differs from the first."""
+    """What was found: the first trial, how many there were, and the shortest one that failed or
+    differs from the first.
+    """
 
     first: Trial
     schedules: int
@@ -39,8 +41,8 @@ def explore(
 ) -> Exploration:
     """Runs the schedules in their order until one fails or computes other bits than the first one.
 
-    A failure that needs its schedule is then run again under shorter ones, at most ``runs_max`` times. One that the
-    first schedule shows already is kept as it is.
+    A failure that needs its schedule is then run again under shorter ones, at most ``runs_max``
+    times. One that the first schedule shows already is kept as it is.
     """
     first: Trial | None = None
     count = 0
@@ -65,11 +67,12 @@ def fails(first: Trial, trial: Trial) -> bool:
 
 
 def shrink(run: Callable[[Any], Trial], first: Trial, failing: Trial, runs_max: int) -> Trial:
-    """The failing run under the shortest schedule that was found; as it was if no other one fails."""
+    """The failing run under the shortest schedule that was found; as it was if no other fails."""
 
     def still_fails(schedule: str) -> bool:
         trial = run(schedule)
-        # Another kind of failure would be another bug: the shortest schedule of this one is looked for.
+        # Another kind of failure would be another bug: the shortest schedule of this one is looked
+        # for.
         return trial.outcome.kind == failing.outcome.kind and fails(first, trial)
 
     shortest = _core.shrink(failing.outcome.choices, still_fails, runs_max)

@@ -6,9 +6,9 @@
     def test_on_the_host(spmd):
         results = spmd(program, world_size=4)
 
-``--simmesh-schedules N`` runs every such test under N schedules; ``--simmesh-replay FILE`` runs the test that the file
-names under the file's schedule. After a rank that blocked outside of simmesh, whose thread can't be ended, the tests
-that are left go on in a fresh process.
+``--simmesh-schedules N`` runs every such test under N schedules; ``--simmesh-replay FILE`` runs the
+test that the file names under the file's schedule. After a rank that blocked outside of simmesh,
+whose thread can't be ended, the tests that are left go on in a fresh process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Reads the options and makes the marker known."""
     config.addinivalue_line(
-        "markers", "simmesh(world_size=4, schedules=20, ...): run the test on every rank of a simulated job"
+        "markers",
+        "simmesh(world_size=4, schedules=20, ...): run the test on every rank of a simulated job",
     )
     schedules = config.getoption("--simmesh-schedules")
     if schedules is not None and schedules < 1:
@@ -77,7 +78,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 @pytest.fixture
 def spmd() -> Callable[..., Result]:
-    """Runs a program on every rank and under many schedules; returns the results of a run first come first served."""
+    """Runs a program on every rank and under many schedules; returns the results of a run first
+    come first served.
+    """
 
     def run(program: Callable[..., Any], *arguments: Any, **options: Any) -> Result:
         check(functools.partial(program, *arguments), Options(**options))
@@ -103,11 +106,15 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
         return
     files = set(session.config.getoption("file_or_dir"))
     options = [each for each in session.config.invocation_params.args if each not in files]
-    print(f"\n[python/pytest_plugin] a rank blocks in this process; {len(_left)} tests go on in a fresh one")
+    print(
+        f"\n[python/pytest_plugin] a rank blocks in this process; {len(_left)} tests go on in a "
+        "fresh one"
+    )
     sys.stdout.flush()
     tests, _left[:] = list(_left), []
     status = subprocess.call(
-        [sys.executable, "-m", "pytest", *map(str, options), *tests], cwd=session.config.invocation_params.dir
+        [sys.executable, "-m", "pytest", *map(str, options), *tests],
+        cwd=session.config.invocation_params.dir,
     )
     if status not in (0, 5):
         session.testsfailed += 1

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Replay:
-    """One test's failing schedule, in the words of the core, with all else that its run depends on."""
+    """One test's failing schedule, in the core's words, with all else that its run depends on."""
 
     test: str
     schedule: str
@@ -35,7 +35,9 @@ def read(path: Path) -> Replay:
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ValueError(f"[python/replay_file] {path}: expected a JSON file, got {error}") from None
+        raise ValueError(
+            f"[python/replay_file] {path}: expected a JSON file, got {error}"
+        ) from None
     if not isinstance(content, dict) or set(content) != set(expected):
         got = sorted(content) if isinstance(content, dict) else type(content).__name__
         raise ValueError(

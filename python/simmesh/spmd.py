@@ -15,12 +15,16 @@ from simmesh.replay_file import Replay
 
 
 class SpmdFailure(AssertionError):
-    """A program failed on its ranks: the text is the report, which ends with the line that reproduces it."""
+    """A program failed on its ranks: the text is the report, which ends with the line that
+    reproduces it.
+    """
 
 
 @dataclass
 class Settings:
-    """What the test runner asks for: how many schedules, one test to replay, and where replays are written."""
+    """What the test runner asks for: how many schedules, one test to replay, and where replays are
+    written.
+    """
 
     schedules: int | None = None
     replay: Replay | None = None
@@ -62,7 +66,8 @@ def spmd(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
 
 def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Makes a test function run on every rank, under many schedules, with the default process group made.
+    """Makes a test function run on every rank, under many schedules, with the default process group
+    made.
 
         @simmesh.spmd(world_size=4, schedules=20)
         def test_all_reduce():
@@ -70,10 +75,11 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
             dist.all_reduce(tensor)
             assert tensor[0] == 4
 
-    The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``, ``isolate``, ``timeout`` (in
-    seconds of wall time for which a rank keeps the turn) and ``backend``. All schedules must give equal bits: those of
-    the collectives' results and of what the ranks return. The first failure is shortened and raised: what a rank raised
-    as itself with the report as a note, everything else as SpmdFailure.
+    The options are ``world_size``, ``schedules``, ``arithmetic``, ``release``, ``seed``,
+    ``isolate``, ``timeout`` (in seconds of wall time for which a rank keeps the turn) and
+    ``backend``. All schedules must give equal bits: those of the collectives' results and of what
+    the ranks return. The first failure is shortened and raised: what a rank raised as itself with
+    the report as a note, everything else as SpmdFailure.
     """
     if function is None:
         return lambda test: spmd(test, **options)
@@ -81,6 +87,7 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     @functools.wraps(function)
     def test(*arguments: Any, **keywords: Any) -> None:
+        __tracebackhide__ = True
         check(functools.partial(function, *arguments, **keywords), chosen)
 
     return test
@@ -89,7 +96,8 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 def spmd_run(
     function: Callable[..., Any], *arguments: Any, schedule: str = "fifo", **options: Any
 ) -> Result:
-    """Runs ``function(*arguments)`` on every rank under one schedule; returns the results and the outcome.
+    """Runs ``function(*arguments)`` on every rank under one schedule; returns the results and the
+    outcome.
 
     The options are those of ``spmd``. A failure doesn't raise: the outcome tells it.
     """
@@ -99,7 +107,9 @@ def spmd_run(
 
 
 def check(program: Callable[[], Any], options: Options) -> None:
-    """Explores the program's schedules, or replays the one that was asked for, and raises what fails."""
+    """Explores the program's schedules, or replays the one that was asked for, and raises what
+    fails.
+    """
     from simmesh.torch import Schedule, schedules_to_try
 
     name = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
@@ -111,7 +121,9 @@ def check(program: Callable[[], Any], options: Options) -> None:
         lambda schedule: _trial(program, options, schedule),
         schedules,
         runs_max=0 if replay is not None else 200,
-        shrinkable=lambda trial: replay is None and trial.outcome.kind not in ("blocked", "interrupt"),
+        shrinkable=lambda trial: (
+            replay is None and trial.outcome.kind not in ("blocked", "interrupt")
+        ),
     )
     if found.failure is not None:
         _fail(found, options, name)
@@ -125,7 +137,8 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial
 
     if settings.spoiled is not None:
         raise RuntimeError(
-            f"[python/spmd] expected a process whose ranks all ended, got one in which a rank still blocks: "
+            "[python/spmd] expected a process whose ranks all ended, got one in which a rank "
+            "still blocks: "
             f"{settings.spoiled}"
         )
 
@@ -148,6 +161,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial
 
 
 def _fail(found: Exploration, options: Options, name: str) -> None:
+    __tracebackhide__ = True
     failure = found.failure
     assert failure is not None
     report = _report(found, options, name)

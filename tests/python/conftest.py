@@ -1,11 +1,11 @@
-"""Loads the plugin where no wheel brings it, and leaves out what needs torch where that isn't installed."""
+"""Loads the plugin where no wheel brings it, and leaves out what needs torch where it is absent."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
+from pathlib import Path
 from typing import Any
-
-_WITHOUT_TORCH = {"test_command.py"}
 
 
 def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
@@ -14,8 +14,9 @@ def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
         pluginmanager.import_plugin("simmesh.pytest_plugin")
 
 
-def pytest_ignore_collect(collection_path: Any) -> bool | None:
-    """Skips the files that need torch."""
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Skips the files that import torch."""
     if importlib.util.find_spec("torch") is not None or collection_path.suffix != ".py":
         return None
-    return None if collection_path.name in _WITHOUT_TORCH else True
+    imports = re.search(r"^(import|from) torch\b", collection_path.read_text(), re.MULTILINE)
+    return True if imports else None

@@ -51,7 +51,8 @@ def test_all_gather() -> None:
     check(lambda rank: simmesh.all_gather(piece(rank)), [np.concatenate(PIECES)] * RANKS)
     check(lambda rank: simmesh.all_gather(piece(rank), dim=1), [np.hstack(PIECES)] * RANKS)
     lists = World(RANKS).results(lambda rank: simmesh.all_gather_list(piece(rank)))
-    assert all(np.array_equal(got.numpy(), PIECES[i]) for got_of in lists for i, got in enumerate(got_of))
+    for gathered in lists:
+        assert all(np.array_equal(got.numpy(), piece) for got, piece in zip(gathered, PIECES))
 
 
 def test_rooted_collectives() -> None:

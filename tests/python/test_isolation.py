@@ -1,4 +1,6 @@
-"""Each rank has for itself what a process of its own would have, and the host finds its state as it was."""
+"""Each rank has for itself what a process of its own would have, and the host finds its state as it
+was.
+"""
 
 from __future__ import annotations
 
@@ -123,11 +125,11 @@ def test_sleeping_takes_virtual_time() -> None:
 
     def program() -> float:
         begin = time.monotonic()
-        time.sleep(1000 * (1 + dist.get_rank()))
+        time.sleep(800 * (1 + dist.get_rank()))
         return time.monotonic() - begin
 
     begin = time.monotonic()
-    assert [round(each) for each in on_ranks(program)] == [1000, 2000, 3000, 4000]
+    assert [round(each) for each in on_ranks(program)] == [800, 1600, 2400, 3200]
     assert time.monotonic() - begin < 30
 
 
@@ -143,19 +145,61 @@ def test_profiler_is_refused() -> None:
     assert "expected no autograd profiler in a rank" in outcome.message
 
 
-def test_grad_mode_and_default_dtype_are_each_ranks_own() -> None:
-    """Would fail if switches of torch leaked to other ranks or later runs."""
+def test_switches_of_torch_are_each_ranks_own() -> None:
+    """Would fail if the switches of one rank leaked to other ranks or later runs."""
 
-    def program() -> tuple[bool, torch.dtype]:
+    def program() -> tuple[bool, torch.dtype, str]:
         if dist.get_rank() == 0:
             torch.set_grad_enabled(False)
             torch.set_default_dtype(torch.float64)
+            dist.set_debug_level(dist.DebugLevel.DETAIL)
+        dist.new_group([0, 1])
         dist.barrier()
-        return torch.is_grad_enabled(), torch.ones(1).dtype
+        return torch.is_grad_enabled(), torch.ones(1).dtype, dist.get_debug_level().name
 
     for _ in range(2):
-        assert on_ranks(program) == [(False, torch.float64)] + [(True, torch.float32)] * 3
+        others = [(True, torch.float32, "OFF")] * 3
+        assert on_ranks(program) == [(False, torch.float64, "DETAIL"), *others]
     assert torch.get_default_dtype() is torch.float32
+
+
+SHARED: list[Any] = [None]
+
+
+def test_a_group_of_another_rank_is_refused() -> None:
+    """Would fail if a group that a module keeps for all ranks computed something."""
+
+    def program() -> None:
+        SHARED[0] = SHARED[0] or dist.new_group([0, 1, 2, 3])
+        SHARED[0].allreduce([torch.ones(1)]).wait()
+
+    outcome = simmesh.spmd_run(program).outcome
+    assert outcome.kind == "error"
+    assert "expected a group that this rank made" in outcome.message
+    SHARED[0] = None
+    assert simmesh.spmd_run(program, isolate=[f"{__name__}.SHARED"]).outcome.ok
+
+
+def test_a_collective_on_another_thread_is_refused() -> None:
+    """Would fail if a thread that a rank started got what no rank computed."""
+
+    def program() -> list[str]:
+        errors: list[str] = []
+
+        def work() -> None:
+            try:
+                dist.all_reduce(torch.ones(1), group=group)
+            except RuntimeError as error:
+                errors.append(str(error))
+
+        group = dist.group.WORLD
+        thread = threading.Thread(target=work, name="another")
+        thread.start()
+        thread.join()
+        return errors
+
+    for errors in on_ranks(program):
+        assert "got the thread another, which is no rank's" in errors[0]
 
 
 def host_state() -> dict[str, Any]:
@@ -170,9 +214,10 @@ def host_state() -> dict[str, Any]:
         "filters": list(warnings.filters),
         "hooks": [(name, list(value)) for name, value in vars(module_hooks).items()
                   if name.startswith("_global_") and isinstance(value, dict)],
-        "functions": {name: vars(dist)[name] for name in dir(dist) if callable(vars(dist).get(name))},
+        "functions": {name: vars(dist)[name] for name in vars(dist) if callable(vars(dist)[name])},
         "clocks": (time.sleep, time.time, time.monotonic, time.perf_counter),
-        "generators": (torch.get_rng_state().tolist(), random.getstate(), str(numpy.random.get_state())),
+        "torch's generator": torch.get_rng_state().tolist(),
+        "other generators": (random.getstate(), str(numpy.random.get_state())),
         "threads of operators": torch.get_num_threads(),
         "process id": os.getpid(),
     }  # fmt: skip

@@ -1,4 +1,6 @@
-"""Tests that run on every rank: they pass, fail with their own error, and are told apart by their bits."""
+"""Tests that run on every rank: they pass, fail with their own error, and are told apart by their
+bits.
+"""
 
 from __future__ import annotations
 

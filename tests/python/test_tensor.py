@@ -1,4 +1,4 @@
-"""Tensors and the arrays of NumPy and PyTorch: the same bits both ways, and no writing past a copy."""
+"""Tensors and the arrays of NumPy and PyTorch: the same bits, and no writing past a copy."""
 
 from __future__ import annotations
 

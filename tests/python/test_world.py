@@ -18,7 +18,8 @@ def test_returns_what_bodies_return() -> None:
 
 
 def test_schedules_change_no_data() -> None:
-    outcomes = [World(4, schedule=s, seed=3).run(sum_of_ranks) for s in ("fifo", "seeded:7", "pct:2")]
+    schedules = ("fifo", "seeded:7", "pct:2")
+    outcomes = [World(4, schedule=one, seed=3).run(sum_of_ranks) for one in schedules]
     assert all(outcome.ok for outcome in outcomes)
     assert len({outcome.data_hash for outcome in outcomes}) == 1
     assert len({outcome.schedule_hash for outcome in outcomes}) > 1

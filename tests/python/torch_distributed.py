@@ -1,6 +1,6 @@
 """torch's own tests of its collectives, as its test suite defines them for gloo.
 
-    BACKEND=gloo WORLD_SIZE=3 pytest -p simmesh.torch_tests tests/python/torch_distributed.py
+BACKEND=gloo WORLD_SIZE=3 pytest -p simmesh.torch_tests tests/python/torch_distributed.py
 """
 
 from __future__ import annotations

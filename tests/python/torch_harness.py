@@ -1,6 +1,6 @@
 """One small test for each of torch's distributed test cases, as a program's own suite has them.
 
-    pytest -p simmesh.torch_tests tests/python/torch_harness.py
+pytest -p simmesh.torch_tests tests/python/torch_harness.py
 """
 
 from __future__ import annotations

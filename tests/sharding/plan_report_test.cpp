@@ -68,7 +68,8 @@ TEST(PlanReport, SpeaksOfMergedSteps) {
 TEST(PlanReport, IsPrinted) {
   PlanRequest request{.shape = {4}, .mesh_shape = {2}, .from = {Shard(0)}, .to = {Replicate()}};
   std::string text = to_text(reported(request));
-  EXPECT_EQ(text.rfind("planner: greedy\nS(0)->R on mesh dim 0  all_gather  8 bytes per rank", 0), 0u)
+  EXPECT_EQ(text.rfind("planner: greedy\nS(0)->R on mesh dim 0  all_gather  8 bytes per rank", 0),
+            0u)
       << text;
   std::string last = to_text(reported(request), true);
   EXPECT_EQ(last.rfind("cost: ", 0), 0u) << last;

@@ -332,6 +332,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"tools/run_options", "tests/tools/verify_command_test.cpp"},
     {"tools/watched_run", "tests/tools/terminal_test.cpp"},
     {"python/bindings/as_rank", "tests/python/test_world.py"},
+    {"python/bindings/dims_caster", "tests/python/test_mesh.py"},
     {"python/bindings/dtype_word", "tests/python/test_tensor.py"},
     {"python/bindings/foreign_array", "tests/python/test_tensor.py"},
     {"python/bindings/group_call", "tests/python/test_collectives.py"},

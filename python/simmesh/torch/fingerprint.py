@@ -10,7 +10,8 @@ import torch
 
 
 def fingerprint(value: Any) -> int:
-    """64 bits of a value's bits: tensors (also sharded ones), numbers, text, and containers of them.
+    """64 bits of a value's bits: tensors (also sharded ones), numbers, text, and containers of
+    them.
 
     Other values count by their class only, because what they print may differ from run to run.
     """

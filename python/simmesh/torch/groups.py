@@ -1,12 +1,14 @@
 """Process groups of ranks: ordinary ProcessGroups whose backend is torch's fake one.
 
-Programs hold torch's own class, so everything that asks a group for its type, name, size or backend works as it does
-in a process of its own; the kernels of simmesh do what the fake backend doesn't.
+Programs hold torch's own class, so everything that asks a group for its type, name, size or backend
+works as it does in a process of its own; the kernels of simmesh do what the fake backend doesn't.
 """
 
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 from datetime import timedelta
 from typing import Any, Iterator
 from urllib.parse import parse_qs, urlparse
@@ -24,13 +26,32 @@ from simmesh.torch.rank_state import Group, RankState
 from simmesh.torch.store import RankStore
 from simmesh.torch.work import RankWork
 
+# Those whose backend computes nothing, so that only the rank that made one may use it.
+_made: weakref.WeakSet[Any] = weakref.WeakSet()
+
 
 def group_of(boxed: Any) -> Group | None:
-    """The group behind a process group in an operator's arguments; None if no rank of ours made it."""
+    """The group behind a process group in an operator's arguments; None if no rank made it.
+
+    Raises RuntimeError on a thread that isn't that of the rank which made it.
+    """
     state = rank_state.current()
-    if state is None:
-        return None
-    return state.groups.get(dist.ProcessGroup.unbox(boxed))
+    process_group = dist.ProcessGroup.unbox(boxed)
+    group = None if state is None else state.groups.get(process_group)
+    if group is None and process_group in _made:
+        name = process_group.group_name
+        if state is None:
+            raise RuntimeError(
+                f"[torch/groups] expected the thread of the rank that made group {name}, got the "
+                "thread "
+                f"{threading.current_thread().name}, which is no rank's"
+            )
+        raise RuntimeError(
+            f"[torch/groups] rank {state.rank}: expected a group that this rank made, got another "
+            f"rank's group {name}; "
+            "where a module or class keeps it, list that attribute under isolate"
+        )
+    return group
 
 
 def rendezvous(
@@ -73,7 +94,8 @@ def new_process_group(
     world = c10d._world
     if group_name in world.pg_names.values():
         raise ValueError(
-            f"[torch/groups] The specified group name has already been created: expected a new one, got {group_name}"
+            "[torch/groups] The specified group name has already been created: expected a new "
+            f"one, got {group_name}"
         )
     c10d._check_valid_timeout(timeout)
     if pg_tag not in (None, ""):
@@ -117,7 +139,8 @@ def split_group(
     for ranks in split_ranks:
         if not ranks or len(set(ranks)) != len(ranks) or len(ranks) > parent.size:
             raise ValueError(
-                f"[torch/groups] split_ranks: expected between 1 and {parent.size} different ranks, got {ranks}"
+                f"[torch/groups] split_ranks: expected between 1 and {parent.size} different "
+                f"ranks, got {ranks}"
             )
     mine = next((list(ranks) for ranks in split_ranks if parent.rank in ranks), None)
     group_name = c10d._process_group_name(mine or list(split_ranks[0]), use_hashed_name=True)
@@ -130,7 +153,9 @@ def split_group(
     if parent_pg.bound_device_id is not None:
         child.bound_device_id = parent_pg.bound_device_id
     _register(child, backend, dist.PrefixStore(f"{group_name}/", store), group_name, None)
-    to_default = {group: default for default, group in c10d._world.pg_group_ranks[parent_pg].items()}
+    to_default = {
+        group: default for default, group in c10d._world.pg_group_ranks[parent_pg].items()
+    }
     c10d._world.pg_group_ranks[child] = {to_default[rank]: index for index, rank in enumerate(mine)}
     return child
 
@@ -141,7 +166,8 @@ def _default_members(state: RankState, size: int, rank: int, store: Any) -> list
         return list(range(size))
     if size > state.shared.ranks:
         raise ValueError(
-            f"[torch/groups] world_size: expected at most the {state.shared.ranks} ranks of the run, got {size}"
+            f"[torch/groups] world_size: expected at most the {state.shared.ranks} ranks of the "
+            f"run, got {size}"
         )
     store.set(f"member/{rank}", str(state.rank))
     return [int(store.get(f"member/{other}")) for other in range(size)]
@@ -160,6 +186,7 @@ def _make(
     process_group._set_group_name(name)
     process_group._set_group_desc("undefined" if description is None else description)
     state.make_group(process_group, members, name)
+    _made.add(process_group)
     return process_group
 
 
@@ -177,17 +204,24 @@ def _register(process_group: Any, backend: str, store: Any, name: str, tag: str 
 
 
 def install_logging(patches: Patches) -> None:
-    """Lets DDP's logging data name the backend that the program asked for."""
+    """Lets DDP's logging data name the backend that the program asked for, with gloo's settings."""
     original = DistributedDataParallel._get_ddp_logging_data
 
     def with_backend(module: Any) -> Any:
-        return {**original(module), "backend_name": dist.get_backend(module.process_group)}
+        data = {**original(module), "backend_name": dist.get_backend(module.process_group)}
+        if data["backend_name"] == "gloo":
+            for name in ("gloo_socket_ifname", "gloo_device_transport"):
+                data[name] = os.environ.get(name.upper(), "N/A")
+            data["gloo_num_threads"] = 2
+        return data
 
     patches.in_ranks(DistributedDataParallel, "_get_ddp_logging_data", with_backend)
 
 
 def install_coalescing(patches: Patches) -> None:
-    """Lets the operations between ``_start_coalescing`` and ``_end_coalescing`` of a rank's group be one Work."""
+    """Lets the operations between ``_start_coalescing`` and ``_end_coalescing`` of a rank's group
+    be one Work.
+    """
     patches.in_ranks(dist.ProcessGroup, "_start_coalescing", _start_coalescing)
     patches.in_ranks(dist.ProcessGroup, "_end_coalescing", _end_coalescing)
 

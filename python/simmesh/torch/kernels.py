@@ -1,7 +1,8 @@
 """What each collective operator of torch does in a rank: it starts an operation of simmesh's core.
 
-An operation is started and returns; its operands are read when the last member has come and its results are written at
-that moment, so a program that touches a buffer too early can be caught. Waiting is what ``RankWork`` does.
+An operation is started and returns; its operands are read when the last member has come and its
+results are written at that moment, so a program that touches a buffer too early can be caught.
+Waiting is what ``RankWork`` does.
 """
 
 from __future__ import annotations
@@ -40,7 +41,11 @@ def _work(
     source: Callable[[], int] | None = None,
 ) -> Any:
     work = RankWork(
-        operations, operands, results, source=source, timeout=None if timeout < 0 else timeout / 1000
+        operations,
+        operands,
+        results,
+        source=source,
+        timeout=None if timeout < 0 else timeout / 1000,
     )
     rank_state.of_rank().keep(group, work)
     return work.boxed()
@@ -52,6 +57,22 @@ def _start(
     inputs, outputs = [moved(t) for t in inputs], [moved(t) for t in outputs]
     operation = group.core.collective(name, inputs, outputs, **options)
     return _work(group, [operation], (inputs, outputs), outputs, timeout)
+
+
+def _start_reduction(
+    group: Group,
+    name: str,
+    inputs: Tensors,
+    outputs: Tensors,
+    operator: Any,
+    timeout: int,
+    root: int = 0,
+) -> Any:
+    reduction = _reduction(operator)
+    sources = [added(tensor, reduction["reduce"]) for tensor in inputs]
+    targets = [added(tensor, reduction["reduce"]) for tensor in outputs]
+    operation = group.core.collective(name, sources, targets, root=root, **reduction)
+    return _work(group, [operation], (sources, targets), outputs, timeout)
 
 
 def _single(tensors: Sequence[Any], name: str) -> Any:
@@ -67,16 +88,15 @@ def _all_gather_base(output: torch.Tensor, input: torch.Tensor, group: Group,
 
 def _reduce_scatter_base(output: torch.Tensor, input: torch.Tensor, group: Group, operator: Any,
                          async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    work = _start(
-        group, "reduce_scatter", [added(input)], [added(output)], timeout, **_reduction(operator)
-    )
-    return output, work
+    return output, _start_reduction(group, "reduce_scatter", [input], [output], operator, timeout)
 
 
 def _all_gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group,
                 async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
     lists = _single(outputs, "all_gather")
-    return outputs, _start(group, "all_gather_list", [_single(inputs, "all_gather")], lists, timeout)
+    return outputs, _start(
+        group, "all_gather_list", [_single(inputs, "all_gather")], lists, timeout
+    )
 
 
 def _all_gather_coalesced(
@@ -107,9 +127,7 @@ def _all_reduce(tensors: Tensors, group: Group, operator: Any, sparse_indices: A
 
 def _all_reduce_coalesced(tensors: Tensors, group: Group, operator: Any,
                           async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    values = [added(tensor) for tensor in tensors]
-    operation = group.core.collective("all_reduce", values, values, **_reduction(operator))
-    return _work(group, [operation], values, tensors, timeout)
+    return _start_reduction(group, "all_reduce", tensors, tensors, operator, timeout)
 
 
 def _all_to_all(outputs: Tensors, inputs: Tensors, group: Group,
@@ -145,26 +163,33 @@ def _gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group, root: int
 def _scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, root: int,
              async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
     pieces = _single(inputs, "scatter") if group.rank == root else []
-    return outputs, _start(group, "scatter", pieces, [_single(outputs, "scatter")], timeout, root=root)
+    return outputs, _start(
+        group, "scatter", pieces, [_single(outputs, "scatter")], timeout, root=root
+    )
 
 
 def _reduce(tensors: Tensors, group: Group, operator: Any, root: int, root_tensor: int,
             async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    value = added(_single(tensors, "reduce"))
-    outputs = [value] if group.rank == root else []
-    return _start(group, "reduce", [value], outputs, timeout, root=root, **_reduction(operator))
+    _single(tensors, "reduce")
+    outputs = tensors if group.rank == root else []
+    return _start_reduction(group, "reduce", tensors, outputs, operator, timeout, root=root)
 
 
 def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, operator: Any,
                     async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    """One reduction a member, so that pieces of different shapes need no buffer and are read in place."""
-    output = added(_single(outputs, "reduce_scatter"))
-    pieces = [added(tensor) for tensor in _single(inputs, "reduce_scatter")]
+    """One reduction a member, so that pieces of different shapes need no buffer and are read in
+    place.
+    """
+    reduction = _reduction(operator)
+    output = added(_single(outputs, "reduce_scatter"), reduction["reduce"])
+    pieces = [added(tensor, reduction["reduce"]) for tensor in _single(inputs, "reduce_scatter")]
     if len(pieces) != group.size:
-        raise ValueError(f"[torch/kernels] reduce_scatter: expected {group.size} inputs, got {len(pieces)}")
+        raise ValueError(
+            f"[torch/kernels] reduce_scatter: expected {group.size} inputs, got {len(pieces)}"
+        )
     operations = [
         group.core.collective(
-            "reduce", [piece], [output] if root == group.rank else [], root=root, **_reduction(operator)
+            "reduce", [piece], [output] if root == group.rank else [], root=root, **reduction
         )
         for root, piece in enumerate(pieces)
     ]
@@ -173,10 +198,7 @@ def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, o
 
 def _reduce_scatter_tensor_coalesced(outputs: Tensors, inputs: Tensors, group: Group, operator: Any,
                                      async_op: bool = True, timeout: int = -1) -> Any:  # fmt: skip
-    return _start(
-        group, "reduce_scatter", [added(t) for t in inputs], [added(t) for t in outputs], timeout,
-        **_reduction(operator),
-    )  # fmt: skip
+    return _start_reduction(group, "reduce_scatter", inputs, outputs, operator, timeout)
 
 
 def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:

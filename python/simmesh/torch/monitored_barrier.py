@@ -8,7 +8,8 @@ from simmesh import _core
 from simmesh.torch import rank_state
 from simmesh.torch.rank_state import Group
 
-# What torch passes where the caller named no time (30 minutes): a deadlock is then reported at once instead.
+# What torch passes where the caller named no time (30 minutes): a deadlock is then reported at once
+# instead.
 _DEFAULT_MS = 1_800_000
 
 
@@ -23,10 +24,11 @@ class _Gathering:
 def monitored_barrier(
     tensor: Any, group: Group, device_ids: Sequence[int], timeout: int, wait_all_ranks: bool
 ) -> None:
-    """Blocks until the whole group has come; after ``timeout`` ms of virtual time rank 0 names who is missing.
+    """Blocks until the whole group has come; after ``timeout`` ms of virtual time rank 0 names who
+    is missing.
 
-    The other ranks learn from rank 0 how it ended. With ``wait_all_ranks`` rank 0 names all that are missing, otherwise
-    the first.
+    The other ranks learn from rank 0 how it ended. With ``wait_all_ranks`` rank 0 names all that
+    are missing, otherwise the first.
     """
     state = rank_state.of_rank()
     group.monitored_barriers += 1
@@ -56,12 +58,14 @@ def _await_all(
         return
     if timeout == 0:
         raise RuntimeError(
-            f"[torch/monitored_barrier] Rank 0 timed out in monitoredBarrier after 0 ms: expected ranks {missing}"
+            "[torch/monitored_barrier] Rank 0 timed out in monitoredBarrier after 0 ms: expected "
+            f"ranks {missing}"
         )
     named = ", ".join(map(str, missing)) if wait_all_ranks else str(missing[0])
     word = "Ranks" if wait_all_ranks and len(missing) > 1 else "Rank"
     raise RuntimeError(
-        f"[torch/monitored_barrier] {word} {named} failed to pass monitoredBarrier in {timeout} ms: expected "
+        f"[torch/monitored_barrier] {word} {named} failed to pass monitoredBarrier in {timeout} "
+        "ms: expected "
         f"{group.size} ranks of group {group.name}, got {sorted(gathering.arrived)}"
     )
 
@@ -75,8 +79,10 @@ def _await_verdict(group: Group, gathering: Any, end: float | None, timeout: int
             break
     if not gathering.passed:
         raise RuntimeError(
-            f"[torch/monitored_barrier] Rank {group.rank} successfully reached monitoredBarrier, but received errors "
-            f"while waiting for send/recv from rank 0 within {timeout} ms. Please check rank 0 logs for faulty rank."
+            f"[torch/monitored_barrier] Rank {group.rank} successfully reached monitoredBarrier, "
+            "but received errors "
+            f"while waiting for send/recv from rank 0 within {timeout} ms. Please check rank 0 "
+            "logs for faulty rank."
         )
 
 

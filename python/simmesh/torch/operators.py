@@ -1,9 +1,10 @@
 """The operators of torch's collectives, and how simmesh stands in for them on the CPU.
 
-Every Python and C++ call of a collective ends in an operator of torch's namespace ``c10d``. A kernel of ours takes its
-place for CPU tensors; where it is called outside of a rank, or with a group that no rank of ours made, it calls the
-kernel that was there before. The schemas are compared with the expected ones first, so that a torch which changed an
-operator is refused by name and doesn't compute something else.
+Every Python and C++ call of a collective ends in an operator of torch's namespace ``c10d``. A
+kernel of ours takes its place for CPU tensors; where it is called outside of a rank, or with a
+group that no rank of ours made, it calls the kernel that was there before. The schemas are compared
+with the expected ones first, so that a torch which changed an operator is refused by name and
+doesn't compute something else.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ _TIMED = f"{_ASYNC}, int timeout=-1"
 
 #: What follows an operator's name in its schema.
 SCHEMAS: dict[str, str] = {
-    "_allgather_base_": f"(Tensor output_tensor, Tensor input_tensor, {_GROUP}, {_TIMED}) -> (Tensor, {_WORK})",
+    "_allgather_base_": (
+        f"(Tensor output_tensor, Tensor input_tensor, {_GROUP}, {_TIMED}) -> (Tensor, {_WORK})"
+    ),
     "_reduce_scatter_base_": (
-        f"(Tensor output_tensor, Tensor input_tensor, {_GROUP}, {_REDUCE}, {_TIMED}) -> (Tensor, {_WORK})"
+        f"(Tensor output_tensor, Tensor input_tensor, {_GROUP}, {_REDUCE}, {_TIMED}) -> (Tensor, "
+        f"{_WORK})"
     ),
     "allgather_": (
-        f"(Tensor[][] output_tensors, Tensor[] input_tensors, {_GROUP}, {_TIMED}) -> (Tensor[][], {_WORK})"
+        f"(Tensor[][] output_tensors, Tensor[] input_tensors, {_GROUP}, {_TIMED}) -> (Tensor[][], "
+        f"{_WORK})"
     ),
     "allgather_coalesced_": (
         f"(Tensor[][] output_lists, Tensor[] input_list, {_GROUP}, {_ASYNC}) -> {_WORK}"
@@ -35,22 +40,27 @@ SCHEMAS: dict[str, str] = {
         f"(Tensor[] outputs, Tensor[] inputs, {_GROUP}, {_ASYNC}) -> {_WORK}"
     ),
     "allreduce_": (
-        f"(Tensor[] tensors, {_GROUP}, {_REDUCE}, Tensor? sparse_indices, {_TIMED}) -> (Tensor[], {_WORK})"
+        f"(Tensor[] tensors, {_GROUP}, {_REDUCE}, Tensor? sparse_indices, {_TIMED}) -> (Tensor[], "
+        f"{_WORK})"
     ),
     "allreduce_coalesced_": f"(Tensor[] tensors, {_GROUP}, {_REDUCE}, {_TIMED}) -> {_WORK}",
     "alltoall_": (
-        f"(Tensor[] output_tensors, Tensor[] input_tensors, {_GROUP}, {_TIMED}) -> (Tensor[], {_WORK})"
+        f"(Tensor[] output_tensors, Tensor[] input_tensors, {_GROUP}, {_TIMED}) -> (Tensor[], "
+        f"{_WORK})"
     ),
     "alltoall_base_": (
-        f"(Tensor output, Tensor input, {_GROUP}, int[] output_split_sizes, int[] input_split_sizes, {_TIMED})"
+        f"(Tensor output, Tensor input, {_GROUP}, int[] output_split_sizes, int[] "
+        f"input_split_sizes, {_TIMED})"
         f" -> {_WORK}"
     ),
     "barrier": f"(Tensor tensor, {_GROUP}, int[] device_ids, {_TIMED}) -> {_WORK}",
     "broadcast_": (
-        f"(Tensor[] tensors, {_GROUP}, int root_rank, int root_tensor, {_TIMED}) -> (Tensor[], {_WORK})"
+        f"(Tensor[] tensors, {_GROUP}, int root_rank, int root_tensor, {_TIMED}) -> (Tensor[], "
+        f"{_WORK})"
     ),
     "gather_": (
-        f"(Tensor[][] output_tensors, Tensor[] input_tensors, {_GROUP}, int root_rank, {_TIMED}) -> {_WORK}"
+        f"(Tensor[][] output_tensors, Tensor[] input_tensors, {_GROUP}, int root_rank, {_TIMED}) "
+        f"-> {_WORK}"
     ),
     "monitored_barrier_": (
         f"(Tensor tensor, {_GROUP}, int[] device_ids, int timeout, bool wait_all_ranks) -> ()"
@@ -58,7 +68,8 @@ SCHEMAS: dict[str, str] = {
     "recv_": f"(Tensor[] tensors, {_GROUP}, int src, int tag) -> {_WORK}",
     "recv_any_source_": f"(Tensor[] tensors, {_GROUP}, int tag) -> {_WORK}",
     "reduce_": (
-        f"(Tensor[] tensors, {_GROUP}, {_REDUCE}, int root_rank, int root_tensor, {_TIMED}) -> {_WORK}"
+        f"(Tensor[] tensors, {_GROUP}, {_REDUCE}, int root_rank, int root_tensor, {_TIMED}) -> "
+        f"{_WORK}"
     ),
     "reduce_scatter_": (
         f"(Tensor[] output_tensors, Tensor[][] input_tensors, {_GROUP}, {_REDUCE}, {_TIMED})"
@@ -86,12 +97,15 @@ _library: torch.library.Library | None = None
 
 
 def check_schemas() -> None:
-    """Raises RuntimeError if an operator of the installed torch is missing or has another schema than expected."""
+    """Raises RuntimeError if an operator of the installed torch is missing or has another schema
+    than expected.
+    """
     installed = set(torch._C._dispatch_get_all_op_names())
     for name, expected in SCHEMAS.items():
         if f"c10d::{name}" not in installed:
             raise RuntimeError(
-                f"[torch/operators] expected the operator c10d::{name}, got torch {torch.__version__} without it"
+                f"[torch/operators] expected the operator c10d::{name}, got torch "
+                f"{torch.__version__} without it"
             )
         schema = str(getattr(torch.ops.c10d, name).default._schema)
         if schema != f"c10d::{name}{expected}":
@@ -104,8 +118,8 @@ def check_schemas() -> None:
 def install(kernels: dict[str, Kernel], group_of: Callable[[Any], Any]) -> None:
     """Registers the kernels, once for the life of the process.
 
-    ``group_of`` gets an operator's process group as it stands in the arguments and returns what the kernel gets in its
-    place, or None, which means that the kernel that was there before is called.
+    ``group_of`` gets an operator's process group as it stands in the arguments and returns what the
+    kernel gets in its place, or None, which means that the kernel that was there before is called.
     """
     global _library
     if _library is not None:
@@ -115,7 +129,9 @@ def install(kernels: dict[str, Kernel], group_of: Callable[[Any], Any]) -> None:
     assert not missing, missing
     library = torch.library.Library("c10d", "IMPL")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch warns that kernels are replaced, which is the purpose
+        warnings.simplefilter(
+            "ignore"
+        )  # torch warns that kernels are replaced, which is the purpose
         for name, kernel in kernels.items():
             keys = ("CPU", "SparseCPU") if name in _SPARSE else ("CPU",)
             for key in keys:
@@ -125,7 +141,9 @@ def install(kernels: dict[str, Kernel], group_of: Callable[[Any], Any]) -> None:
 
 def _entry(name: str, key: str, kernel: Kernel, group_of: Callable[[Any], Any]) -> Kernel:
     original = torch.library.get_kernel(f"c10d::{name}", key)
-    position = [a.name for a in getattr(torch.ops.c10d, name).default._schema.arguments].index("process_group")
+    position = [a.name for a in getattr(torch.ops.c10d, name).default._schema.arguments].index(
+        "process_group"
+    )
 
     def entry(keyset: Any, *arguments: Any) -> Any:
         group = group_of(arguments[position])

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Group:
     """A process group as one rank sees it.
 
-    ``members`` are ranks of the run, in the order of the group; ``core`` starts the group's operations.
+    ``members`` are ranks of the run, in the order of the group; ``core`` starts the group's
+    operations.
     """
 
     def __init__(self, members: list[int], name: str) -> None:
@@ -27,7 +28,9 @@ class Group:
 
 
 class SharedState:
-    """What the ranks of one run share outside of their tensors: the keys of stores, and who is in which barrier."""
+    """What the ranks of one run share outside of their tensors: the keys of stores, and who is in
+    which barrier.
+    """
 
     def __init__(self, ranks: int) -> None:
         self.ranks = ranks
@@ -39,7 +42,8 @@ class SharedState:
 class RankState:
     """One rank's groups, stores and handles of operations, which live until the run ends.
 
-    torch's C++ code can hold a Work or Store whose Python object would otherwise be gone, and can't use it then.
+    torch's C++ code can hold a Work or Store whose Python object would otherwise be gone, and can't
+    use it then.
     """
 
     def __init__(self, rank: int, shared: SharedState) -> None:
@@ -53,7 +57,9 @@ class RankState:
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
 
     def make_group(self, process_group: Any, members: list[int], name: str) -> Group:
-        """Makes the group behind ``process_group``. One that has the members and name of an earlier one is a new one."""
+        """Makes the group behind ``process_group``. One that has the members and name of an earlier
+        one is a new one.
+        """
         key = (tuple(members), name)
         generation = self._generations.get(key, 0)
         self._generations[key] = generation + 1
@@ -62,7 +68,9 @@ class RankState:
         return group
 
     def keep(self, group: Group, work: RankWork) -> None:
-        """Keeps a work until the run ends, and for the end of a coalesced group of operations if one is open."""
+        """Keeps a work until the run ends, and for the end of a coalesced group of operations if
+        one is open.
+        """
         self.works.append(work)
         if group.coalesced is not None:
             group.coalesced.append(work)
@@ -92,5 +100,8 @@ def of_rank() -> RankState:
     """The state of the rank that this thread runs, where there must be one."""
     state = current()
     if state is None:
-        raise RuntimeError("[torch/rank_state] expected the thread of a rank of a run of torch programs, got another")
+        raise RuntimeError(
+            "[torch/rank_state] expected the thread of a rank of a run of torch programs, got "
+            "another"
+        )
     return state

@@ -1,7 +1,7 @@
 """The factor of a pre-multiplied sum.
 
-torch's operators get a reduction as an object that tells its kind and not its factor, so the factor is noted where a
-program sets the options of the collective that it calls next.
+torch's operators get a reduction as an object that tells its kind and not its factor, so the factor
+is noted where a program sets the options of the collective that it calls next.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ import torch.distributed as dist
 from simmesh.torch import rank_state
 from simmesh.torch.isolation.patches import Patches
 
-_OPTIONS = ("AllreduceOptions", "AllreduceCoalescedOptions", "ReduceOptions", "ReduceScatterOptions")
+_OPTIONS = (
+    "AllreduceOptions",
+    "AllreduceCoalescedOptions",
+    "ReduceOptions",
+    "ReduceScatterOptions",
+)
 
 
 def install(patches: Patches) -> None:

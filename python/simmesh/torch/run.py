@@ -50,12 +50,14 @@ def run(
     environment: Callable[[int], Mapping[str, str]] | None = None,
     **options: Any,
 ) -> Run:
-    """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release, timeout, program.
+    """Runs ``body(rank)`` on every rank. ``options`` are those of the core: arithmetic, release,
+    timeout, program.
 
-    ``seed`` is added to the seed that torch's generator has in a new process, the same on every rank, and gives Python's
-    and numpy's generators a different one on each.
-    ``environment`` gives the variables that a rank has in addition to the host's; torchrun's by default. ``isolate``
-    names further state that each rank has for itself: dotted names, or pairs of an object and an attribute's name.
+    ``seed`` is added to the seed that torch's generator has in a new process, the same on every
+    rank, and gives Python's and numpy's generators a different one on each. ``environment`` gives
+    the variables that a rank has in addition to the host's; torchrun's by default. ``isolate``
+    names further state that each rank has for itself: dotted names, or pairs of an object and an
+    attribute's name.
     """
     if _core.rank() is not None:
         raise RuntimeError(f"[torch/run] expected a host thread, got rank {_core.rank()} of a run")
@@ -71,8 +73,8 @@ def run(
     variables = environment or (lambda rank: torchrun_environment(rank, ranks))
     with _isolation(ranks, seed, variables, isolate) as swap:
         outcome = _core.run(
-            program, ranks=ranks, schedule=schedule.text, seed=schedule.seed, switched=swap.switched,
-            **options,
+            program, ranks=ranks, schedule=schedule.text, seed=schedule.seed,
+            switched=swap.switched, **options,
         )  # fmt: skip
     return Run(outcome, results)
 

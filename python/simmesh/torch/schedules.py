@@ -16,9 +16,11 @@ FIFO = Schedule("fifo")
 
 
 def schedules_to_try(count: int) -> Iterator[Schedule]:
-    """First come first served, and then random ones, every fourth of which changes priorities at few points.
+    """First come first served, and then random ones, every fourth of which changes priorities at
+    few points.
 
-    A few changes of priority reach orders that uniform choices hardly ever make, and the other way round.
+    A few changes of priority reach orders that uniform choices hardly ever make, and the other way
+    round.
     """
     for index in range(count):
         if index == 0:

@@ -11,7 +11,8 @@ from simmesh.torch.work import RankWork
 
 
 def all_reduce_sparse(tensor: torch.Tensor, group: Group, reduction: dict[str, Any]) -> RankWork:
-    """Sums a sparse COO tensor over the group, in place, and leaves it coalesced. Only sums are defined.
+    """Sums a sparse COO tensor over the group, in place, and leaves it coalesced. Only sums are
+    defined.
 
     The sum of an element adds the ranks' values in the order of the group, under any arithmetic.
     """
@@ -25,7 +26,8 @@ def all_reduce_sparse(tensor: torch.Tensor, group: Group, reduction: dict[str, A
         shapes = _gather(group, torch.tensor([list(own.values().shape)]), None)
         if any(shape[0, 1:].tolist() != list(own.values().shape[1:]) for shape in shapes):
             raise RuntimeError(
-                f"[torch/sparse] all_reduce: expected dense parts of one shape, got those of {shapes}"
+                "[torch/sparse] all_reduce: expected dense parts of one shape, got those of "
+                f"{shapes}"
             )
         counts = [int(shape[0, 0]) for shape in shapes]
         indices = _gather(group, own.indices().t().contiguous(), counts)
@@ -37,9 +39,7 @@ def all_reduce_sparse(tensor: torch.Tensor, group: Group, reduction: dict[str, A
     return RankWork([], (), [tensor])
 
 
-def _gather(
-    group: Group, part: torch.Tensor, counts: list[int] | None
-) -> list[torch.Tensor]:
+def _gather(group: Group, part: torch.Tensor, counts: list[int] | None) -> list[torch.Tensor]:
     lengths = counts or [part.shape[0]] * group.size
     parts = [part.new_empty((length, *part.shape[1:])) for length in lengths]
     group.core.collective("all_gather_list", [part], parts).wait()

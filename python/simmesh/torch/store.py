@@ -18,8 +18,9 @@ def _bytes(value: str | bytes | Sequence[int]) -> bytes:
 class RankStore(dist.Store):
     """A store that all ranks of a run share if they name the same ``place``.
 
-    Every operation is a point of the schedule. Waiting gives the turn away; it ends by a timeout of virtual time only
-    if the caller names one, otherwise the report of a deadlock names the missing keys.
+    Every operation is a point of the schedule. Waiting gives the turn away; it ends by a timeout of
+    virtual time only if the caller names one, otherwise the report of a deadlock names the missing
+    keys.
     """
 
     def __init__(self, place: str = "default") -> None:
@@ -58,7 +59,9 @@ class RankStore(dist.Store):
     def compare_set(
         self, key: str, expected_value: str | bytes, desired_value: str | bytes
     ) -> bytes:
-        """Writes if the key has the expected value, or is missing and nothing is expected; returns what is there."""
+        """Writes if the key has the expected value, or is missing and nothing is expected; returns
+        what is there.
+        """
         _core.yield_now()
         expected, desired = _bytes(expected_value), _bytes(desired_value)
         found = self._values.get(key)
@@ -136,7 +139,8 @@ class RankStore(dist.Store):
                 self._shared.store_waiters.discard(rank)
             if not woken and not ready():
                 raise dist.DistStoreError(
-                    f"[torch/store] wait timeout after {timeout}, keys: expected them in {self._place}, got none "
+                    f"[torch/store] wait timeout after {timeout}, keys: expected them in "
+                    f"{self._place}, got none "
                     f"{what()}"
                 )
 

@@ -37,18 +37,24 @@ class RankWork(dist.Work):
         self._future: torch.futures.Future[list[torch.Tensor]] | None = None
 
     def wait(self, timeout: timedelta = _NO_TIMEOUT) -> bool:
-        """Blocks until the operation is complete; raises RuntimeError after ``timeout`` of virtual time."""
+        """Blocks until the operation is complete; raises RuntimeError after ``timeout`` of virtual
+        time.
+        """
         seconds = self._timeout
         if timeout is not None and timeout > _NO_TIMEOUT:
             seconds = timeout.total_seconds()
         for operation in self.operations:
             if not operation.wait(seconds):
-                raise RuntimeError(f"[torch/work] Timed out: expected the end of {operation} within {seconds} s")
+                raise RuntimeError(
+                    f"[torch/work] Timed out: expected the end of {operation} within {seconds} s"
+                )
         self._operands = None
         return True
 
     def is_completed(self) -> bool:
-        """Tells whether the operation is complete. This is a point of the schedule: others may run before it."""
+        """Tells whether the operation is complete. This is a point of the schedule: others may run
+        before it.
+        """
         _core.yield_now()
         if not all(operation.is_completed() for operation in self.operations):
             return False
@@ -81,7 +87,9 @@ class RankWork(dist.Work):
     _source_rank = source_rank
 
     def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
-        """A future of the results. It is complete: C++ code that waits for one can't give the turn away."""
+        """A future of the results. It is complete: C++ code that waits for one can't give the turn
+        away.
+        """
         if self._future is None:
             self.wait()
             self._future = torch.futures.Future()

@@ -1,4 +1,6 @@
-"""One rank's view of the process groups that exist: what ``torch.distributed`` keeps in module globals."""
+"""One rank's view of the process groups that exist: what ``torch.distributed`` keeps in module
+globals.
+"""
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 
     pytest -p simmesh.torch_tests test/distributed/...
 
-Tests that derive from MultiProcessTestCase (also DTensorTestBase and FSDPTest), MultiThreadedTestCase or
-MultiProcContinuousTest start no process and no thread: every rank of a test runs in this process, under the schedule
-that comes first, and with ``--simmesh-schedules N`` also under N - 1 others.
+Tests that derive from MultiProcessTestCase (also DTensorTestBase and FSDPTest),
+MultiThreadedTestCase or MultiProcContinuousTest start no process and no thread: every rank of a
+test runs in this process, under the schedule that comes first, and with ``--simmesh-schedules N``
+also under N - 1 others.
 """
 
 from __future__ import annotations
@@ -14,9 +15,15 @@ from typing import Any
 from simmesh.torch_tests import continuous, processes, ranks, threads
 
 
+def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
+    """Registers simmesh's own plugin where no wheel does."""
+    if not pluginmanager.has_plugin("simmesh"):
+        pluginmanager.import_plugin("simmesh.pytest_plugin")
+
+
 def pytest_configure(config: Any) -> None:
     """Installs the ranks before tests are collected."""
-    ranks.schedules = getattr(config.option, "simmesh_schedules", None) or 1
+    ranks.schedules = config.option.simmesh_schedules or 1
     processes.install()
     threads.install()
     continuous.install()

@@ -1,4 +1,6 @@
-"""Ranks in place of the lasting processes of MultiProcContinuousTest: each test makes its ranks and groups anew."""
+"""Ranks in place of the lasting processes of MultiProcContinuousTest: each test makes its ranks and
+groups anew.
+"""
 
 from __future__ import annotations
 

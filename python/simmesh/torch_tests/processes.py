@@ -60,7 +60,9 @@ def _join_processes(self: Any, function: Any) -> None:
     def body(rank: int, ending: Ending) -> None:
         type(self)._run(rank, name, self.file_name, _Pipe(ending), **options)
 
-    endings = run_ranks(body, int(self.world_size), MultiProcessTestCase.TEST_ERROR_EXIT_CODE, _class_state(self))
+    endings = run_ranks(
+        body, int(self.world_size), MultiProcessTestCase.TEST_ERROR_EXIT_CODE, _class_state(self)
+    )
     for ending in endings:
         if ending.exception is not None:
             ending.exit_code = MultiProcessTestCase.TEST_ERROR_EXIT_CODE

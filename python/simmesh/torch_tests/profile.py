@@ -1,6 +1,7 @@
 """What torch's tests see of the autograd profiler in a rank: the collectives that the rank started.
 
-The real profiler is one for the process and can't run in two ranks; these tests look in it for their collectives only.
+The real profiler is one for the process and can't run in two ranks; these tests look in it for
+their collectives only.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from simmesh.torch.isolation.patches import Patches
 _TITLES = {
     "allreduce_": "all_reduce", "allreduce_coalesced_": "all_reduce", "allgather_": "all_gather",
     "allgather_coalesced_": "all_gather",
-    "_allgather_base_": "_all_gather_base", "alltoall_": "all_to_all", "alltoall_base_": "all_to_all",
+    "_allgather_base_": "_all_gather_base",
+    "alltoall_": "all_to_all", "alltoall_base_": "all_to_all",
     "_reduce_scatter_base_": "_reduce_scatter_base", "recv_any_source_": "recvAnySource",
 }  # fmt: skip
 
@@ -68,9 +70,13 @@ def _note(name: str, process_group: Any, arguments: Any) -> None:
     for each in _profiles():
         title = _TITLES.get(name, name.strip("_"))
         event = SimpleNamespace(
-            name=f"{torch.distributed.get_backend(process_group)}:{title}", is_async=True, count=1, cpu_time=0.0,
-            input_shapes=[list(tensor.shape) for tensor in _tensors(name, arguments)], device_type=DeviceType.CPU,
-        )  # fmt: skip
+            name=f"{torch.distributed.get_backend(process_group)}:{title}",
+            is_async=True,
+            count=1,
+            cpu_time=0.0,
+            input_shapes=[list(tensor.shape) for tensor in _tensors(name, arguments)],
+            device_type=DeviceType.CPU,
+        )
         each._function_events.append(event)
 
 

@@ -1,4 +1,6 @@
-"""Runs one of torch's test cases on all ranks, and tells how each rank ended as its process would have."""
+"""Runs one of torch's test cases on all ranks, and tells how each rank ended as its process would
+have.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
 from simmesh import _core
+from simmesh.spmd import settings
 from simmesh.torch import run
 from simmesh.torch.schedules import Schedule, schedules_to_try
 from simmesh.torch_tests import profile
@@ -26,7 +29,7 @@ class Ending:
 
 
 class TestFailed(BaseException):
-    """Ends the other ranks when the harness of a rank's test reports its failure by an exit code."""
+    """Ends the other ranks when the harness of a test reports a failure by an exit code."""
 
     __test__ = False
 
@@ -37,10 +40,12 @@ def run_ranks(
     error_code: int | None = None,
     isolate: Sequence[Any] = (),
 ) -> list[Ending]:
-    """Runs ``body(rank, ending)`` on every rank and under every schedule; returns the endings of the last run.
+    """Runs ``body(rank, ending)`` on every rank and under every schedule; returns the endings of
+    the last run.
 
-    A rank that exits with ``error_code`` or by an exception ends the others, and no further schedule is tried. Raises
-    what the core reports if the run fails by itself: a deadlock, a mismatch, a rank that blocks.
+    A rank that exits with ``error_code`` or by an exception ends the others, and no further
+    schedule is tried. Raises what the core reports if the run fails by itself: a deadlock, a
+    mismatch, a rank that blocks.
     """
     endings: list[Ending] = []
     for schedule in schedules_to_try(schedules):
@@ -62,7 +67,9 @@ def _run_once(
         try:
             body(rank, endings[rank])
         except SystemExit as exit:
-            endings[rank].exit_code = exit.code if isinstance(exit.code, int) else int(bool(exit.code))
+            endings[rank].exit_code = (
+                exit.code if isinstance(exit.code, int) else int(bool(exit.code))
+            )
             if endings[rank].exit_code == error_code:
                 raise TestFailed() from None
         except _core.RankEnded:
@@ -76,6 +83,8 @@ def _run_once(
             on_rank, len(endings), schedule=schedule, isolate=isolate, environment=lambda rank: {},
             program=os.environ.get("PYTEST_CURRENT_TEST", ""),
         ).outcome  # fmt: skip
+    if outcome.kind == "blocked":
+        settings.spoiled = outcome.message
     if outcome.ok or any(ending.exception for ending in endings):
         return
     if isinstance(outcome.exception, TestFailed):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import importlib
 import os
 import sys
@@ -13,7 +14,8 @@ from typing import Any, Callable, Iterable
 from simmesh.torch.isolation.namespace_version import version_reader
 
 _MISSING = object()
-_CODE = (type, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property)
+_CODE = {type, FunctionType, BuiltinFunctionType, staticmethod, classmethod, property,
+         functools._lru_cache_wrapper}  # fmt: skip
 
 
 class ModuleAttributes:
@@ -38,16 +40,18 @@ class ModuleAttributes:
 
 
 class Patched:
-    """The functions of one module or class that programs replace, such as ``dist.all_reduce = mine``.
+    """The functions of one module or class that programs replace, such as ``dist.all_reduce =
+    mine``.
 
-    Nothing is read unless the namespace changed, and nothing is written unless a rank replaced one of them.
+    Nothing is read unless the namespace changed, and nothing is written unless a rank replaced one
+    of them.
     """
 
     def __init__(self, owner: Any) -> None:
         self._owner = owner
         self._namespace = vars(owner)
         self._version = version_reader(owner)
-        self._names = [name for name, value in self._namespace.items() if _is_code(value)]
+        self._names = [name for name, value in self._namespace.items() if type(value) in _CODE]
         self._values = itemgetter(*self._names)
         self._host = self._values(self._namespace)
         self._loaded = self._host
@@ -63,7 +67,8 @@ class Patched:
             values: tuple[Any, ...] = self._values(self._namespace)
         except KeyError:  # a rank deleted one
             values = tuple(self._namespace.get(name, _MISSING) for name in self._names)
-        # Equal means identical here: tuples compare their elements by identity first, and functions only by that.
+        # Equal means identical here: tuples compare their elements by identity first, and functions
+        # only by that.
         self._loaded = self._loaded if values == self._loaded else values
         return self._loaded
 
@@ -80,12 +85,15 @@ class Patched:
 
 
 class ObjectAttribute:
-    """One attribute of any object: what a user lists under ``isolate``. Each rank starts with a deep copy."""
+    """One attribute of any object: what a user lists under ``isolate``. Each rank starts with a
+    deep copy.
+    """
 
     def __init__(self, owner: Any, name: str) -> None:
         if not hasattr(owner, name):
             raise AttributeError(
-                f"[torch/isolation] isolate: expected an attribute of {owner!r}, got the name {name}"
+                f"[torch/isolation] isolate: expected an attribute of {owner!r}, got the name "
+                f"{name}"
             )
         self._owner = owner
         self._name = name
@@ -114,7 +122,10 @@ class Environment:
         self._host: dict[Any, Any] = os.environ._data
 
     def fresh(self, rank: int) -> dict[Any, Any]:
-        own = {os.environ.encodekey(k): os.environ.encodevalue(v) for k, v in self._of_rank(rank).items()}
+        own = {
+            os.environ.encodekey(k): os.environ.encodevalue(v)
+            for k, v in self._of_rank(rank).items()
+        }
         return {**self._host, **own}
 
     def save(self) -> dict[Any, Any]:
@@ -137,7 +148,9 @@ class Environment:
 
 
 def user_attribute(entry: str | tuple[Any, str]) -> ObjectAttribute:
-    """The attribute that an entry of ``isolate`` names: a dotted name, or an object and an attribute's name."""
+    """The attribute that an entry of ``isolate`` names: a dotted name, or an object and an
+    attribute's name.
+    """
     if not isinstance(entry, str):
         owner, name = entry
         return ObjectAttribute(owner, name)
@@ -153,8 +166,3 @@ def user_attribute(entry: str | tuple[Any, str]) -> ObjectAttribute:
             owner = getattr(owner, part)
         return ObjectAttribute(owner, name)
     raise ValueError(f"[torch/isolation] isolate: expected module.attribute, got {entry!r}")
-
-
-def _is_code(value: Any) -> bool:
-    # By type, because some values of torch.distributed warn when they are asked for their class.
-    return issubclass(type(value), _CODE)

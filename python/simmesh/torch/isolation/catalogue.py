@@ -1,8 +1,9 @@
-"""Which state of torch, Python and the process is swapped, and which functions are replaced in a run."""
+"""Which state of torch, Python and the process is swapped, and which functions are replaced in a
+run.
+"""
 
 from __future__ import annotations
 
-import copy
 import sys
 import warnings
 from typing import Any, Callable, Sequence
@@ -24,10 +25,11 @@ from simmesh.torch.isolation.attributes import (
 )
 from simmesh.torch.isolation.part import Part
 from simmesh.torch.isolation.patches import Patches
-from simmesh.torch.isolation.thread import DefaultDtype
+from simmesh.torch.isolation.thread import Switches
 from simmesh.torch.world import RankWorld
 
-#: Modules and classes whose functions programs and tests replace; those that are imported are watched.
+#: Modules and classes whose functions programs and tests replace; those that are imported are
+#: watched.
 _PATCHED = (
     ("torch.distributed", None),
     ("torch.distributed.distributed_c10d", None),
@@ -45,7 +47,7 @@ def _same(value: Any, rank: int) -> Any:
 
 
 def _copied(value: Any, rank: int) -> Any:
-    return copy.copy(value)
+    return value.copy() if isinstance(value, (dict, list)) else value
 
 
 def parts(
@@ -53,7 +55,8 @@ def parts(
 ) -> list[Part]:
     """The state that is swapped at a switch. What a run imports later starts as the host has it.
 
-    Functions come last: attributes that are written to the same namespace don't count as changes then.
+    Functions come last: attributes that are written to the same namespace don't count as changes
+    then.
     """
     hooks = vars(torch.nn.modules.module)
     optimizer = vars(sys.modules["torch.optim.optimizer"])
@@ -65,7 +68,7 @@ def parts(
         ModuleAttributes(vars(sys), ["excepthook", "stdout", "stderr"], _same),
         ModuleAttributes(vars(warnings), ["filters"], _copied),
         ModuleAttributes(vars(warnings), ["showwarning", "_showwarnmsg_impl"], _same),
-        DefaultDtype(),
+        Switches(),
         environment,
         *random_state.parts(seed),
         *(user_attribute(entry) for entry in isolate),

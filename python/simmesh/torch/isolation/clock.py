@@ -1,4 +1,6 @@
-"""The time of ranks: it passes when no rank can run, so sleeping costs nothing and is the same in every run."""
+"""The time of ranks: it passes when no rank can run, so sleeping costs nothing and is the same in
+every run.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from simmesh.torch.isolation.patches import Patches
 
 # Seconds since 1970 at the begin of every run: 1 January 2026.
 _BEGIN = 1_767_225_600.0
-# Each look at a clock takes so long (in seconds), so that durations are never zero and waiting loops end.
+# Each look at a clock takes so long (in seconds), so that durations are never zero and waiting
+# loops end.
 _READ = 1e-6
 
 

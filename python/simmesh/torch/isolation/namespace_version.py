@@ -13,9 +13,11 @@ _OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
 
 
 def version_reader(owner: Any) -> Callable[[], int] | None:
-    """A function that returns another number after every change; None if this Python doesn't count changes.
+    """A function that returns another number after every change; None if this Python doesn't count
+    changes.
 
-    It takes a tenth of the time of looking at a module's functions. The namespace must live as long as the reader.
+    It takes a tenth of the time of looking at a module's functions. The namespace must live as long
+    as the reader.
     """
     if not _counts_changes():
         return None

@@ -13,7 +13,8 @@ _MISSING = object()
 class Patches:
     """Replacements of attributes, undone in reverse order.
 
-    ``in_ranks`` replaces a function only for the threads of ranks; all others go on with the function that was there.
+    ``in_ranks`` replaces a function only for the threads of ranks; all others go on with the
+    function that was there.
     """
 
     def __init__(self) -> None:

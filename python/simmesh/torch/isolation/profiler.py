@@ -22,6 +22,7 @@ def install(patches: Patches) -> None:
 
 def _refuse(*arguments: Any, **options: Any) -> None:
     raise RuntimeError(
-        f"[torch/profiler] rank {_core.rank()}: expected no autograd profiler in a rank, because the process has only "
+        f"[torch/profiler] rank {_core.rank()}: expected no autograd profiler in a rank, because "
+        "the process has only "
         "one for all of them, got a profiler that starts; profile outside of the run"
     )

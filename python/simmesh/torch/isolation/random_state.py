@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import random
 import sys
 from typing import Any
@@ -12,9 +13,14 @@ import torch
 # The state of random's and numpy's Mersenne twister: an index and 624 words of 32 bits.
 _STATE_BYTES = 625 * 4
 
+# First states, which take longer to make than a small run.
+_fresh_numpy: dict[tuple[int, int, bool], Any] = {}
+
 
 class TorchGenerator:
-    """torch's generator for the CPU. Every rank starts with the seed, as every process starts with the same one."""
+    """torch's generator for the CPU. Every rank starts with the seed, as every process starts with
+    the same one.
+    """
 
     def __init__(self, seed: int) -> None:
         self._fresh = torch.Generator().manual_seed(seed).get_state()
@@ -26,7 +32,9 @@ class TorchGenerator:
 
 
 class PythonGenerator:
-    """The generator behind the functions of the module ``random``. Each rank starts with a seed of its own."""
+    """The generator behind the functions of the module ``random``. Each rank starts with a seed of
+    its own.
+    """
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -34,9 +42,7 @@ class PythonGenerator:
         self._memory = _python_memory(self._generator)
 
     def fresh(self, rank: int) -> Any:
-        generator = random.Random(f"{self._seed}/{rank}")
-        memory = _python_memory(generator)
-        return generator.getstate() if memory is None else (memory.raw, generator.gauss_next)
+        return _fresh_python(self._seed, rank)
 
     def save(self) -> Any:
         if self._memory is None:
@@ -50,6 +56,13 @@ class PythonGenerator:
             self._memory.raw, self._generator.gauss_next = state
 
 
+@functools.lru_cache(maxsize=1024)
+def _fresh_python(seed: int, rank: int) -> Any:
+    generator = random.Random(f"{seed}/{rank}")
+    memory = _python_memory(generator)
+    return generator.getstate() if memory is None else (memory.raw, generator.gauss_next)
+
+
 def _python_memory(generator: random.Random) -> Any:
     # getstate makes a tuple of 625 integers, which takes longer than all the rest of a switch.
     if sys.implementation.name != "cpython":
@@ -61,10 +74,11 @@ def _python_memory(generator: random.Random) -> Any:
 
 
 class NumpyGenerator:
-    """numpy's global generator, if the program has imported numpy. Each rank starts with a seed of its own.
+    """numpy's global generator, if the program has imported numpy. Each rank starts with a seed of
+    its own.
 
-    A state is its words and, if the generator keeps a normal number for its next call, numpy's long form, which takes
-    60 times as long to get and set.
+    A state is its words and, if the generator keeps a normal number for its next call, numpy's long
+    form, which takes 60 times as long to get and set.
     """
 
     def __init__(self, seed: int) -> None:
@@ -78,7 +92,11 @@ class NumpyGenerator:
         self._loaded: tuple[bytes | None, Any] = (None, None)
 
     def fresh(self, rank: int) -> tuple[bytes | None, Any]:
-        return self._state_of(self._numpy.random.RandomState([self._seed % 2**32, rank]))
+        key = (self._seed, rank, self._memory is None)
+        if key not in _fresh_numpy:
+            generator = self._numpy.random.RandomState([self._seed % 2**32, rank])
+            _fresh_numpy[key] = self._state_of(generator)
+        return _fresh_numpy[key]
 
     def save(self) -> tuple[bytes | None, Any]:
         words, long = self._loaded

@@ -10,7 +10,9 @@ _HOST = -1
 
 
 class Swap:
-    """The states of the host and of each rank of one run. ``switched`` is what the core calls with the turn's rank."""
+    """The states of the host and of each rank of one run. ``switched`` is what the core calls with
+    the turn's rank.
+    """
 
     def __init__(self, parts: Sequence[Part], ranks: int) -> None:
         self._parts = list(parts)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Iterator
+from typing import Any, Iterator
 
 import torch
-from torch._C._distributed_c10d import _unregister_all_process_groups
+from torch._C._distributed_c10d import (
+    _unregister_all_process_groups,
+    get_debug_level,
+    set_debug_level,
+)
 
 
 @contextmanager
 def rank_thread() -> Iterator[None]:
-    """Runs a rank's program: gradients on, one thread for its operators, and its process groups forgotten at the end.
+    """Runs a rank's program: gradients on, one thread for its operators, and its process groups
+    forgotten at the end.
 
-    Operators split their sums by the number of threads, so one thread is what gives the same bits everywhere.
+    Operators split their sums by the number of threads, so one thread is what gives the same bits
+    everywhere.
     """
-    with torch.inference_mode(False), torch.enable_grad(), torch.autograd.set_multithreading_enabled(False):
+    with (
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.autograd.set_multithreading_enabled(False),
+    ):
         if torch.get_num_threads() != 1:
             torch.set_num_threads(1)
         try:
@@ -27,27 +37,30 @@ def rank_thread() -> Iterator[None]:
 
 @contextmanager
 def isolated_groups() -> Iterator[None]:
-    """Lets torch's C++ registry of process groups be one for each thread, and puts the host's threads back."""
+    """Lets torch's C++ registry of process groups be one for each thread, and puts the host's
+    threads back.
+    """
     threads = torch.get_num_threads()
-    default_dtype = torch.get_default_dtype()
     torch._C._distributed_c10d._set_thread_isolation_mode(True)
     try:
         yield
     finally:
         torch._C._distributed_c10d._set_thread_isolation_mode(False)
         torch.set_num_threads(threads)
-        torch.set_default_dtype(default_dtype)
 
 
-class DefaultDtype:
-    """The dtype of new tensors."""
+class Switches:
+    """The dtype of new tensors, and how much torch.distributed checks and logs."""
 
-    def fresh(self, rank: int) -> torch.dtype:
-        return torch.get_default_dtype()
+    def fresh(self, rank: int) -> tuple[torch.dtype, Any]:
+        return self.save()
 
-    def save(self) -> torch.dtype:
-        return torch.get_default_dtype()
+    def save(self) -> tuple[torch.dtype, Any]:
+        return torch.get_default_dtype(), get_debug_level()
 
-    def load(self, state: torch.dtype) -> None:
-        if state is not torch.get_default_dtype():
-            torch.set_default_dtype(state)
+    def load(self, state: tuple[torch.dtype, Any]) -> None:
+        dtype, level = state
+        if dtype is not torch.get_default_dtype():
+            torch.set_default_dtype(dtype)
+        if level != get_debug_level():
+            set_debug_level(level)

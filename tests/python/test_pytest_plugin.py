@@ -1,0 +1,107 @@
+"""The plugin: schedules by option, a failure that a file replays, and tests that outlive a blocked
+rank.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+RACE = """
+import torch, torch.distributed as dist, simmesh
+
+@simmesh.spmd(world_size=3, schedules=30)
+def test_race():
+    tensor = torch.ones(2)
+    work = dist.all_reduce(tensor, async_op=True)
+    early = tensor.clone()
+    work.wait()
+    return early
+"""
+
+BLOCKED = """
+import threading, pytest, torch, torch.distributed as dist, simmesh
+
+def test_before(): pass
+
+@simmesh.spmd(world_size=2, schedules=2, timeout=1)
+def test_blocks():
+    if dist.get_rank() == 1:
+        threading.Event().wait()
+    dist.barrier()
+
+@simmesh.spmd(world_size=2, schedules=2)
+def test_after():
+    dist.barrier()
+
+def test_last(): assert {last}
+"""
+
+
+def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs pytest in ``folder`` with the plugin."""
+    probe = [sys.executable, "-c", "import importlib.metadata as m; m.distribution('simmesh')"]
+    loaded = subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    plugin = [] if loaded else ["-p", "simmesh.pytest_plugin"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--color=no",
+        "--rootdir",
+        str(folder),
+        *plugin,
+        *arguments,
+    ]
+    return subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
+
+
+def test_a_failure_is_replayed_from_its_file(tmp_path: Path) -> None:
+    """Would fail if the line that a failure ends with didn't fail in the same way."""
+    (tmp_path / "test_race.py").write_text(RACE)
+    first = run_pytest(tmp_path, "test_race.py")
+    assert first.returncode == 1
+    line = re.search(
+        r"^E +reproduce: pytest '(.*)' --simmesh-replay '(.*)'$", first.stdout, re.MULTILINE
+    )
+    assert line is not None, first.stdout
+    test, file = line.groups()
+    assert test == "test_race.py::test_race"
+    assert json.loads(Path(file).read_text())["schedule"].startswith("guided:")
+    again = run_pytest(tmp_path, test, "--simmesh-replay", file)
+    assert again.returncode == 1
+    hashes = [
+        re.findall(r"got data hash (\w+) after (\w+)", run.stdout)[-1] for run in (first, again)
+    ]
+    assert hashes[0] == hashes[1]
+
+
+def test_one_schedule_hides_a_race(tmp_path: Path) -> None:
+    """Would fail if the option for the number of schedules were ignored."""
+    (tmp_path / "test_race.py").write_text(RACE)
+    assert run_pytest(tmp_path, "--simmesh-schedules", "1").returncode == 0
+
+
+def test_a_file_that_is_no_replay_is_refused(tmp_path: Path) -> None:
+    """Would fail if a wrong file ran something."""
+    (tmp_path / "test_race.py").write_text(RACE)
+    (tmp_path / "file.json").write_text('{"test": 1}')
+    refused = run_pytest(tmp_path, "--simmesh-replay", "file.json")
+    assert refused.returncode == 4
+    assert "[python/replay_file] file.json: expected the fields" in refused.stderr
+
+
+def test_tests_go_on_after_a_rank_that_blocks(tmp_path: Path) -> None:
+    """Would fail if a rank that waits outside of simmesh hung the suite, or ended it."""
+    for last, expected in (("True", "2 passed"), ("False", "1 failed, 1 passed")):
+        (tmp_path / "test_blocked.py").write_text(BLOCKED.replace("{last}", last))
+        run = run_pytest(tmp_path, "test_blocked.py")
+        assert run.returncode == 1
+        assert "rank 1" in run.stdout
+        assert 'test_blocked.py", line 9' in run.stdout
+        assert "2 tests go on in a fresh one" in run.stdout
+        assert expected in run.stdout
+        assert "1 failed, 1 passed" in run.stdout

@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterable, Iterator, Sequence
 
 from simmesh.recording import ranks
 from simmesh.recording.cases import Case
+from simmesh.recording.dtensor import local_shape, op, op_questions, redistribute
 from simmesh.recording.fsdp import events, layout, questions, train
 
 
@@ -19,6 +20,10 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
+    "local_shape": Kind(local_shape.question, local_shape.answer),
+    "redistribute": Kind(redistribute.question, redistribute.answer),
+    "op": Kind(op_questions.op, op.answer),
+    "op_grad": Kind(op_questions.op_grad, op.answer),
     "fsdp_events": Kind(questions.events, events.answer),
     "fsdp_layout": Kind(questions.layout, layout.answer),
     "train_exact": Kind(questions.train, train.answer),
@@ -26,7 +31,10 @@ KINDS: dict[str, Kind] = {
 }
 
 #: Words for several kinds.
-FAMILIES: dict[str, tuple[str, ...]] = {"fsdp": ("fsdp_events", "fsdp_layout", "train_exact")}
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "dtensor": ("local_shape", "redistribute", "op", "op_grad"),
+    "fsdp": ("fsdp_events", "fsdp_layout", "train_exact"),
+}
 
 
 def kinds_of(words: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from simmesh import _core
 from simmesh.recording import placements
 
 _plans: dict[int, list[Any]] = {}
-_NAMES = ("_optimize_transform_infos", "_gen_transform_infos", "_gen_transform_infos_non_cached")
+_NAMES = ("_optimize_transform_infos", "use_min_cost_redistribution_plan")
 _COLLECTIVES = {"PR": "all_reduce", "PS": "reduce_scatter", "SR": "all_gather", "SS": "all_to_all"}
 
 
@@ -24,24 +24,21 @@ def planned_by(planner: str) -> Iterator[None]:
         raise RuntimeError(
             f"[recording/planning] expected a PyTorch whose redistribution has {', '.join(missing)}, got one without"
         )
-    kept = {name: getattr(_redistribute, name) for name in _NAMES[:2]}
+    original = _redistribute._optimize_transform_infos
 
     def noting(*arguments: Any, **keywords: Any) -> Any:
-        plan = kept["_optimize_transform_infos"](*arguments, **keywords)
+        plan = original(*arguments, **keywords)
         rank = _core.rank()
         if rank in _plans:
             _plans[rank].append(list(plan))
         return plan
 
-    # Plans are cached by their tensors alone, so that of another planner could be found.
-    _redistribute._gen_transform_infos = _redistribute._gen_transform_infos_non_cached
     _redistribute._optimize_transform_infos = noting
     try:
         with _redistribute.use_min_cost_redistribution_plan(planner == "graph"):
             yield
     finally:
-        for name, function in kept.items():
-            setattr(_redistribute, name, function)
+        _redistribute._optimize_transform_infos = original
 
 
 @contextmanager

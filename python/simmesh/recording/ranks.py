@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Sequence
 
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.tensor import _redistribute
 
 from simmesh.world import raise_failure
-
-
-_CACHED = ("_gen_transform_infos", "get_redistribute_planner")
 
 
 @dataclass(frozen=True)
@@ -31,25 +26,6 @@ class Settings:
 def source() -> str:
     """Which PyTorch the cases are recorded from: the text of their field ``source``."""
     return f"pytorch {torch.__version__.partition('+')[0]}"
-
-
-@contextmanager
-def own_plans() -> Iterator[None]:
-    """Keeps ranks from finding the redistributions that another rank planned.
-
-    PyTorch caches them in the process by meshes that are equal on all ranks, but a plan holds sizes that depend on the
-    rank's coordinate.
-    """
-    kept = {name: getattr(_redistribute, name) for name in _CACHED if hasattr(_redistribute, name)}
-    if "_gen_transform_infos" in kept:
-        _redistribute._gen_transform_infos = _redistribute._gen_transform_infos_non_cached
-    if "get_redistribute_planner" in kept:
-        _redistribute.get_redistribute_planner = _redistribute.DTensorRedistributePlanner
-    try:
-        yield
-    finally:
-        for name, function in kept.items():
-            setattr(_redistribute, name, function)
 
 
 def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settings()) -> list[Any]:
@@ -68,8 +44,7 @@ def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settin
 
     name, _, word = settings.schedule.partition(":")
     schedule = Schedule(settings.schedule, int(word) if word.isdigit() else settings.seed)
-    with own_plans():
-        ran = run(program, ranks, schedule=schedule, arithmetic=settings.arithmetic, timeout=settings.timeout)
+    ran = run(program, ranks, schedule=schedule, arithmetic=settings.arithmetic, timeout=settings.timeout)
     raise_failure(ran.outcome)
     return ran.results
 

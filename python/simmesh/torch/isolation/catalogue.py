@@ -16,7 +16,7 @@ import torch.nn.modules.module
 import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another name)
 
 from simmesh.torch import groups, reduction, store
-from simmesh.torch.isolation import clock, process_id, profiler, random_state
+from simmesh.torch.isolation import clock, plans, process_id, profiler, random_state
 from simmesh.torch.isolation.attributes import (
     Environment,
     ModuleAttributes,
@@ -106,3 +106,4 @@ def install(patches: Patches) -> None:
     clock.install(patches)
     profiler.install(patches)
     process_id.install(patches)
+    plans.install(patches)

@@ -16,7 +16,7 @@ import torch.nn.modules.module
 import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another name)
 
 from simmesh.torch import groups, rank_future, reduction, store
-from simmesh.torch.isolation import clock, entropy, process_id, profiler, random_state
+from simmesh.torch.isolation import clock, entropy, plans, process_id, profiler, random_state
 from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.own_names import OwnNames
 from simmesh.torch.isolation.part import Part
@@ -113,3 +113,4 @@ def install(patches: Patches, seed: int) -> None:
     profiler.install(patches)
     process_id.install(patches)
     entropy.install(patches, seed)
+    plans.install(patches)

@@ -1,4 +1,4 @@
-"""The command `simmesh`, which the C++ program of that name runs too."""
+"""The command `simmesh`, which the C++ program of that name runs too; `record` needs Python's PyTorch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from simmesh._core import command
 
 def main() -> int:
     """Runs the command that sys.argv names and returns its exit status."""
+    if sys.argv[1:2] == ["record"]:
+        from simmesh.recording_command import run
+
+        return run(sys.argv[2:])
     sys.stdout.flush()
     return command(sys.argv[1:])
 

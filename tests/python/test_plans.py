@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import simmesh
 import torch
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 from torch.distributed.tensor._redistribute import use_min_cost_redistribution_plan
-
-import simmesh
 
 
 @pytest.mark.parametrize("is_graph", [False, True])
@@ -18,7 +17,9 @@ def test_uneven_shards_of_one_dim(is_graph: bool) -> None:
     def program() -> tuple[torch.Tensor, torch.Tensor]:
         mesh = init_device_mesh("cpu", (2, 2))
         nested = distribute_tensor(whole, mesh, [Shard(0), Shard(0)])
-        return nested.redistribute(placements=[Shard(1), Shard(0)]).full_tensor(), nested.full_tensor()
+        return nested.redistribute(
+            placements=[Shard(1), Shard(0)]
+        ).full_tensor(), nested.full_tensor()
 
     with use_min_cost_redistribution_plan(is_graph):
         ran = simmesh.spmd_run(program, world_size=4)

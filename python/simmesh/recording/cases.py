@@ -18,9 +18,13 @@ def read(path: str | os.PathLike[str]) -> Iterator[Case]:
         try:
             case = json.loads(line)
         except json.JSONDecodeError as error:
-            raise ValueError(f"[recording/cases] {path}:{number}: expected a JSON object, got {error}") from None
+            raise ValueError(
+                f"[recording/cases] {path}:{number}: expected a JSON object, got {error}"
+            ) from None
         if not isinstance(case, dict) or "kind" not in case:
-            raise ValueError(f"[recording/cases] {path}:{number}: expected an object with a kind, got {line[:60]}")
+            raise ValueError(
+                f"[recording/cases] {path}:{number}: expected an object with a kind, got {line[:60]}"
+            )
         yield case
 
 

@@ -13,9 +13,18 @@ _OFFSET, _PRIME, _ALL = 0xCBF29CE484222325, 0x100000001B3, 2**64 - 1
 DTYPES: dict[str, torch.dtype] = {
     name: getattr(torch, name)
     for name in (
-        "float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool", "complex64", "complex128",
+        "float64",
+        "float32",
+        "float16",
+        "bfloat16",
+        "int64",
+        "int32",
+        "uint8",
+        "bool",
+        "complex64",
+        "complex128",
     )
-}  # fmt: skip
+}
 
 
 def name_of(dtype: torch.dtype) -> str:
@@ -87,7 +96,9 @@ def _numbers(count: int, data: Mapping[str, Any], floating: bool) -> numpy.ndarr
         raise ValueError(f"[recording/formula] expected a rule of the recorded cases, got {rule!r}")
     if not floating:
         return whole
-    return whole.astype(numpy.float64) * unit * float(data.get("scale", 1.0)) + float(data.get("offset", 0.0))
+    return whole.astype(numpy.float64) * unit * float(data.get("scale", 1.0)) + float(
+        data.get("offset", 0.0)
+    )
 
 
 def _rounded(numbers: numpy.ndarray, dtype: str) -> torch.Tensor:
@@ -104,4 +115,8 @@ def _to_odd(numbers: numpy.ndarray) -> numpy.ndarray:
     words = near.view(numpy.int32)
     inexact = (near.astype(numpy.float64) != numbers) & (words & 1 == 0)
     away = numpy.abs(near.astype(numpy.float64)) < numpy.abs(numbers)
-    return numpy.where(inexact, words + numpy.where(away, 1, -1), words).astype(numpy.int32).view(numpy.float32)
+    return (
+        numpy.where(inexact, words + numpy.where(away, 1, -1), words)
+        .astype(numpy.int32)
+        .view(numpy.float32)
+    )

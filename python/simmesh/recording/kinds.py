@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable, Iterable, Iterator, Sequence
+from typing import Callable, Iterable, Iterator, Sequence
 
 from simmesh.recording import ranks
 from simmesh.recording.cases import Case
@@ -52,12 +52,18 @@ def answered(case: Case, settings: ranks.Settings = ranks.Settings()) -> Case:
     """The case with the answers of the installed PyTorch, which its ``source`` then names."""
     if case["kind"] not in KINDS:
         known = ", ".join(sorted(KINDS))
-        raise ValueError(f"[recording/kinds] expected a case of one of the kinds {known}, got {case['kind']!r}")
-    return {**KINDS[case["kind"]].answer(case, settings), "source": ranks.source()}
+        raise ValueError(
+            f"[recording/kinds] expected a case of one of the kinds {known}, got {case['kind']!r}"
+        )
+    named = {"kind": case["kind"], "id": case["id"], "source": ranks.source()}
+    return {**named, **KINDS[case["kind"]].answer({**case, **named}, settings)}
 
 
 def recorded(
-    words: Iterable[str], seeds: Iterable[int], mesh: Sequence[int], settings: ranks.Settings = ranks.Settings()
+    words: Iterable[str],
+    seeds: Iterable[int],
+    mesh: Sequence[int],
+    settings: ranks.Settings = ranks.Settings(),
 ) -> Iterator[Case]:
     """Random cases of the kinds, one for each seed."""
     kinds = [KINDS[name] for name in kinds_of(words)]

@@ -44,12 +44,16 @@ def fsdp(
     recorded = []
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(f"[recording/own_model] expected one of the kinds {', '.join(KINDS)}, got {kind!r}")
+            raise ValueError(
+                f"[recording/own_model] expected one of the kinds {', '.join(KINDS)}, got {kind!r}"
+            )
         if kind != "fsdp_layout" and not input_shape:
             raise ValueError(f"[recording/own_model] expected an input_shape for {kind}, got none")
         if kind == "fsdp_layout":
             skeleton = description.skeleton_of(model)
-            case = layout.answer(questions.layout_case(f"{kind}/{name}", skeleton, mesh, wraps, seed), settings)
+            case = layout.answer(
+                questions.layout_case(f"{kind}/{name}", skeleton, mesh, wraps, seed), settings
+            )
         else:
             node = description.nodes_of(model)
             case = questions.case_of(f"{kind}/{name}", mesh, node, wraps, "unit", scale=0.5)
@@ -60,7 +64,8 @@ def fsdp(
                 case |= _training(model_builder, x, seed, steps)
             answer = events.answer if kind == "fsdp_events" else train.answer
             case = answer(case, settings, lambda asked: nodes.filled(model_builder(), asked))
-        recorded.append({**case, "source": ranks.source()})
+        named = {"kind": case["kind"], "id": case["id"], "source": ranks.source()}
+        recorded.append({**named, **case})
     if out is not None:
         cases.write(recorded, out)
     return recorded
@@ -75,7 +80,11 @@ def _wraps(
     chosen: list[Wrap]
     if callable(wrap):
         # Submodules first: parameters belong to the innermost call.
-        chosen = [name for name, module in reversed(list(model.named_modules())) if name and wrap(name, module)]
+        chosen = [
+            name
+            for name, module in reversed(list(model.named_modules()))
+            if name and wrap(name, module)
+        ]
     else:
         chosen = list(wrap)
     common: dict[str, Any] = {}
@@ -83,7 +92,10 @@ def _wraps(
         common["reshard_after_forward"] = reshard_after_forward
     if mp_policy is not None:
         common["mp_policy"] = dict(mp_policy)
-    calls = [dict(entry) if isinstance(entry, Mapping) else {"modules": [entry]} for entry in [*chosen, ""]]
+    calls = [
+        dict(entry) if isinstance(entry, Mapping) else {"modules": [entry]}
+        for entry in [*chosen, ""]
+    ]
     return [{**common, **call} for call in calls]
 
 
@@ -92,7 +104,13 @@ def _input(node: Mapping[str, Any], shape: Sequence[int], seed: int) -> dict[str
     while first.get("children"):
         first = first["children"][0]
     if first["kind"] == "embedding":
-        return {"shape": list(shape), "dtype": "int64", "rule": "index", "below": first["num"], "seed": 5 + seed}
+        return {
+            "shape": list(shape),
+            "dtype": "int64",
+            "rule": "index",
+            "below": first["num"],
+            "seed": 5 + seed,
+        }
     return {"shape": list(shape), "rule": "unit", "seed": 5 + seed}
 
 
@@ -101,6 +119,13 @@ def _training(
 ) -> dict[str, Any]:
     output = model_builder().double()(formula.values(x["shape"], x, x.get("dtype", "float64")))
     run = questions.training(1, 1, 1, seed, rule="unit", steps=steps, dtype="float64")
-    optimizer = {"name": "sgd", "lr": 0.125, "momentum": 0.0, "dampening": 0.0, "weight_decay": 0.0, "nesterov": False}
+    optimizer = {
+        "name": "sgd",
+        "lr": 0.125,
+        "momentum": 0.0,
+        "dampening": 0.0,
+        "weight_decay": 0.0,
+        "nesterov": False,
+    }
     target = {**run["target"], "shape": list(output.shape)}
     return {**run, "input": x, "target": target, "optimizer": optimizer}

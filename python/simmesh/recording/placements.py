@@ -38,7 +38,9 @@ def write(placement: Any) -> str:
         return f"P({placement.reduce_op})"
     if type(placement).__name__ == "_NormPartial":
         return f"_NormP({placement.norm_type:g})"
-    raise ValueError(f"[recording/placements] expected a placement that cases have a word for, got {placement}")
+    raise ValueError(
+        f"[recording/placements] expected a placement that cases have a word for, got {placement}"
+    )
 
 
 def local_part(

@@ -44,7 +44,9 @@ def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settin
 
     name, _, word = settings.schedule.partition(":")
     schedule = Schedule(settings.schedule, int(word) if word.isdigit() else settings.seed)
-    ran = run(program, ranks, schedule=schedule, arithmetic=settings.arithmetic, timeout=settings.timeout)
+    ran = run(
+        program, ranks, schedule=schedule, arithmetic=settings.arithmetic, timeout=settings.timeout
+    )
     raise_failure(ran.outcome)
     return ran.results
 

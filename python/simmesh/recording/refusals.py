@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 _CLASSES = (
-    "AssertionError", "AttributeError", "IndexError", "KeyError", "NotImplementedError", "RuntimeError", "TypeError",
-    "ValueError", "ZeroDivisionError",
-)  # fmt: skip
+    "AssertionError",
+    "AttributeError",
+    "IndexError",
+    "KeyError",
+    "NotImplementedError",
+    "RuntimeError",
+    "TypeError",
+    "ValueError",
+    "ZeroDivisionError",
+)
 
 # What is the same in the messages of one refusal, whatever tensor and mesh it is about.
 _PHRASES = (

@@ -21,11 +21,15 @@ def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings())
         if coordinate is None:
             return None
         words = [placements.read(word) for word in case["placements"]]
-        shape, offset = compute_local_shape_and_global_offset(tuple(case["tensor"]["shape"]), mesh, words)
+        shape, offset = compute_local_shape_and_global_offset(
+            tuple(case["tensor"]["shape"]), mesh, words
+        )
         return {"coordinate": coordinate, "part": {"shape": list(shape), "offset": list(offset)}}
 
     results = ranks.on_ranks(body, ranks.world_of(dict(case)), settings)
-    parts = sorted((result for result in results if result is not None), key=lambda part: part["coordinate"])
+    parts = sorted(
+        (result for result in results if result is not None), key=lambda part: part["coordinate"]
+    )
     question = {name: value for name, value in case.items() if name not in ANSWERS}
     return {**question, "local": [part["part"] for part in parts]}
 

@@ -12,11 +12,26 @@ from torch.distributed.tensor.debug import CommDebugMode
 from simmesh import _core
 from simmesh.recording import formula, placements, ranks, refusals
 
-ANSWERS = ("outputs", "comm", "error", "message_contains", "grads", "comm_backward", "error_in", "used", "steps", "aten")
+ANSWERS = (
+    "outputs",
+    "comm",
+    "error",
+    "message_contains",
+    "grads",
+    "comm_backward",
+    "error_in",
+    "used",
+    "steps",
+    "aten",
+)
 _NAMES = {
-    "all_reduce": "all_reduce", "all_gather": "all_gather", "reduce_scatter": "reduce_scatter",
-    "all_to_all": "all_to_all", "broadcast": "broadcast", "scatter": "scatter",
-}  # fmt: skip
+    "all_reduce": "all_reduce",
+    "all_gather": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "all_to_all": "all_to_all",
+    "broadcast": "broadcast",
+    "scatter": "scatter",
+}
 _exchanges: dict[int, int] = {}
 
 
@@ -74,7 +89,9 @@ def _call(case: Mapping[str, Any]) -> dict[str, Any]:
     mesh = ranks.mesh_of(case["mesh"])
     has_backward = case["kind"] == "op_grad"
     inputs = [_input(record, mesh) for record in case["inputs"]]
-    asked = {entry["input"] for entry in case.get("grads", ()) if entry is not None} or range(len(inputs))
+    asked = {entry["input"] for entry in case.get("grads", ()) if entry is not None} or range(
+        len(inputs)
+    )
     if has_backward:
         for index in asked:
             if inputs[index].is_floating_point():
@@ -96,8 +113,9 @@ def _call(case: Mapping[str, Any]) -> dict[str, Any]:
             return {**_refused(case, error), "error_in": "backward"}
         described["grads"] = [
             None if tensor.grad is None else {**_output(tensor.grad, case), "input": index}
-            for index, tensor in enumerate(inputs) if tensor.requires_grad
-        ]  # fmt: skip
+            for index, tensor in enumerate(inputs)
+            if tensor.requires_grad
+        ]
     return {**described, "outputs": [_output(output, case) for output in outputs]}
 
 
@@ -136,7 +154,11 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def _flat(value: Any) -> list[Any]:
-    return [part for item in value for part in _flat(item)] if isinstance(value, (list, tuple)) else [value]
+    return (
+        [part for item in value for part in _flat(item)]
+        if isinstance(value, (list, tuple))
+        else [value]
+    )
 
 
 def _output(output: Any, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,8 +166,15 @@ def _output(output: Any, case: Mapping[str, Any]) -> dict[str, Any]:
         return {"value": output}
     entry = {"shape": list(output.shape), "dtype": formula.name_of(output.dtype)}
     if not isinstance(output, DTensor):
-        return {**entry, "plain_tensor": True, "local_shape": list(output.shape), **_bits("", output, case)}
-    whole = output.detach().redistribute(placements=[Replicate()] * output.device_mesh.ndim).to_local()
+        return {
+            **entry,
+            "plain_tensor": True,
+            "local_shape": list(output.shape),
+            **_bits("", output, case),
+        }
+    whole = (
+        output.detach().redistribute(placements=[Replicate()] * output.device_mesh.ndim).to_local()
+    )
     local = output.to_local()
     return {
         **entry,
@@ -178,6 +207,10 @@ def _joined(of_rank: Sequence[Sequence[dict[str, Any] | None]]) -> list[dict[str
             joined.append(first)
             continue
         parts = [entries[index] or {} for entries in of_rank]
-        each = {name: [part[name] for part in parts] for name in ("local_shape", "hash", "values") if name in first}
+        each = {
+            name: [part[name] for part in parts]
+            for name in ("local_shape", "hash", "values")
+            if name in first
+        }
         joined.append({**first, **each})
     return joined

@@ -61,11 +61,14 @@ def _question(kind: str, seed: int, mesh: Sequence[int]) -> dict[str, Any]:
     shapes, rest = inputs_of(random)
     inputs = [
         {
-            "shape": shape, "dtype": "float32", "rule": "small", "seed": 1000 * seed + index,
+            "shape": shape,
+            "dtype": "float32",
+            "rule": "small",
+            "seed": 1000 * seed + index,
             "placements": [_placement(random, len(shape), kind) for _ in mesh],
         }
         for index, shape in enumerate(shapes)
-    ]  # fmt: skip
+    ]
     case: dict[str, Any] = {
         "kind": kind,
         "id": f"recorded/{'x'.join(map(str, mesh))}/{kind}/{name}/{seed}",
@@ -78,9 +81,12 @@ def _question(kind: str, seed: int, mesh: Sequence[int]) -> dict[str, Any]:
     }
     if kind == "op_grad":
         case["grad_output"] = {
-            "shape": _result(name, shapes, rest), "dtype": "float32", "rule": "small", "seed": 1000 * seed + 9,
+            "shape": _result(name, shapes, rest),
+            "dtype": "float32",
+            "rule": "small",
+            "seed": 1000 * seed + 9,
             "placements": ["R" for _ in mesh],
-        }  # fmt: skip
+        }
     return case
 
 
@@ -98,4 +104,11 @@ def _shape(random: Random) -> list[int]:
 
 def _placement(random: Random, dims: int, kind: str) -> str:
     pending = [] if kind == "op_grad" else ["P(sum)"]
-    return random.choice(["R", *pending, *(f"S({dim})" for dim in range(dims)), *(f"S({dim})" for dim in range(dims))])
+    return random.choice(
+        [
+            "R",
+            *pending,
+            *(f"S({dim})" for dim in range(dims)),
+            *(f"S({dim})" for dim in range(dims)),
+        ]
+    )

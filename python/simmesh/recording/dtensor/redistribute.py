@@ -70,7 +70,11 @@ def _redistribute(case: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _moved(
-    case: Mapping[str, Any], mesh: DeviceMesh, local: torch.Tensor, source: list[Any], target: list[Any]
+    case: Mapping[str, Any],
+    mesh: DeviceMesh,
+    local: torch.Tensor,
+    source: list[Any],
+    target: list[Any],
 ) -> torch.Tensor:
     shape = torch.Size(case["tensor"]["shape"])
     whole = torch.empty(shape, device="meta")
@@ -81,19 +85,27 @@ def _moved(
             for ends, name in ((source, "from_order"), (target, "to_order"))
         ]
         return redistribute_local_tensor(local, *specs)
-    tensor = DTensor.from_local(local, mesh, source, run_check=False, shape=shape, stride=whole.stride())
+    tensor = DTensor.from_local(
+        local, mesh, source, run_check=False, shape=shape, stride=whole.stride()
+    )
     return tensor.redistribute(placements=target).to_local()
 
 
 def _order(order: Sequence[Any] | None) -> dict[str, Any]:
     if order is None:
         return {}
-    return {"shard_order": tuple(ShardOrderEntry(dim, tuple(mesh_dims)) for dim, mesh_dims in order)}
+    return {
+        "shard_order": tuple(ShardOrderEntry(dim, tuple(mesh_dims)) for dim, mesh_dims in order)
+    }
 
 
 def _plain(source: Sequence[Any]) -> list[Any]:
-    return [placements.read(placements.write(p).split(",")[0].lstrip("_").rstrip(")") + ")")
-            if placements.write(p).startswith("_S") else p for p in source]  # fmt: skip
+    return [
+        placements.read(placements.write(p).split(",")[0].lstrip("_").rstrip(")") + ")")
+        if placements.write(p).startswith("_S")
+        else p
+        for p in source
+    ]
 
 
 def entry_of(tensor: torch.Tensor, dtype: str) -> dict[str, Any]:
@@ -108,7 +120,9 @@ def question(seed: int, shape: Sequence[int]) -> dict[str, Any]:
     random = Random(f"redistribute {seed}")
     sizes = [random.choice([1, 2, 3, 4, 5, 8]) for _ in range(random.randint(1, 3))]
     dtype = random.choice(["float32", "float32", "float64", "bfloat16", "int64"])
-    reduction = random.choice(["sum", "max", "min"] if dtype == "int64" else ["sum", "avg", "max", "min"])
+    reduction = random.choice(
+        ["sum", "max", "min"] if dtype == "int64" else ["sum", "avg", "max", "min"]
+    )
     source = [_placement(random, len(sizes), f"P({reduction})") for _ in shape]
     target = [_placement(random, len(sizes), "R") for _ in shape]
     return {

@@ -8,7 +8,10 @@ from torch import nn
 
 _KINDS: dict[type, Callable[[Any], dict[str, Any]]] = {
     nn.Linear: lambda m: {
-        "kind": "linear", "in": m.in_features, "out": m.out_features, "bias": m.bias is not None,
+        "kind": "linear",
+        "in": m.in_features,
+        "out": m.out_features,
+        "bias": m.bias is not None,
     },
     nn.Embedding: lambda m: {"kind": "embedding", "num": m.num_embeddings, "dim": m.embedding_dim},
     nn.ReLU: lambda m: {"kind": "relu"},
@@ -16,7 +19,7 @@ _KINDS: dict[type, Callable[[Any], dict[str, Any]]] = {
     nn.SiLU: lambda m: {"kind": "silu"},
     nn.GELU: lambda m: {"kind": "gelu" if m.approximate == "none" else "gelu_tanh"},
     nn.LayerNorm: lambda m: {"kind": "layer_norm", "dim": m.normalized_shape[0], "eps": m.eps},
-}  # fmt: skip
+}
 
 
 def nodes_of(module: nn.Module, name: str = "") -> dict[str, Any]:
@@ -28,7 +31,9 @@ def nodes_of(module: nn.Module, name: str = "") -> dict[str, Any]:
         children = [nodes_of(child, path) for path, child in module.named_children()]
         return {"name": name, "kind": "sequential", "children": children}
     describe = _KINDS.get(type(module))
-    is_odd = isinstance(module, nn.LayerNorm) and (len(module.normalized_shape) != 1 or module.bias is None)
+    is_odd = isinstance(module, nn.LayerNorm) and (
+        len(module.normalized_shape) != 1 or module.bias is None
+    )
     if describe is None or is_odd:
         raise ValueError(
             f"[recording/description] expected nn.Sequential or one of "
@@ -43,8 +48,12 @@ def skeleton_of(module: nn.Module, name: str = "") -> dict[str, Any]:
 
     Raises ValueError for a module that has parameters of its own and submodules with parameters.
     """
-    children = [(path, child) for path, child in module.named_children() if list(child.parameters())]
-    own = [[path, list(parameter.shape)] for path, parameter in module.named_parameters(recurse=False)]
+    children = [
+        (path, child) for path, child in module.named_children() if list(child.parameters())
+    ]
+    own = [
+        [path, list(parameter.shape)] for path, parameter in module.named_parameters(recurse=False)
+    ]
     if own and children:
         raise ValueError(
             f"[recording/description] expected parameters in modules without submodules, got "
@@ -52,7 +61,11 @@ def skeleton_of(module: nn.Module, name: str = "") -> dict[str, Any]:
         )
     if own:
         return {"name": name, "kind": "params", "params": own}
-    return {"name": name, "kind": "sequential", "children": [skeleton_of(child, path) for path, child in children]}
+    return {
+        "name": name,
+        "kind": "sequential",
+        "children": [skeleton_of(child, path) for path, child in children],
+    }
 
 
 def parameters_of(module: nn.Module, seed: int, **data: Any) -> list[dict[str, Any]]:

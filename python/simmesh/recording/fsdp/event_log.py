@@ -76,9 +76,16 @@ class EventLog:
         self.add("prefetch", self.group(target), direction, by)
 
     def collective(
-        self, op: str, source: torch.Tensor, output_numel: int, group: dist.ProcessGroup, call: Callable[[], Any],
-        *, reduction: Any = None, output: torch.Tensor | None = None,
-    ) -> Any:  # fmt: skip
+        self,
+        op: str,
+        source: torch.Tensor,
+        output_numel: int,
+        group: dist.ProcessGroup,
+        call: Callable[[], Any],
+        *,
+        reduction: Any = None,
+        output: torch.Tensor | None = None,
+    ) -> Any:
         """Notes a collective of the group in which this happens, and runs it."""
         if not self._groups:
             return call()
@@ -89,9 +96,13 @@ class EventLog:
         if not self._watches:
             return call()
         entry = {
-            "op": op, "group": self.group(of), "dtype": dtype, "input_numel": source.numel(),
-            "output_numel": output_numel, "input_hash": formula.bits(source),
-        }  # fmt: skip
+            "op": op,
+            "group": self.group(of),
+            "dtype": dtype,
+            "input_numel": source.numel(),
+            "output_numel": output_numel,
+            "input_hash": formula.bits(source),
+        }
         self.collectives.append(entry)
         result = call()
         if output is None:

@@ -21,7 +21,10 @@ def answer(
     build: Callable[[Mapping[str, Any]], nn.Module] = nodes.build,
 ) -> dict[str, Any]:
     """The case with the events of each step and the totals, as the installed PyTorch gives them."""
-    steps = [{name: value for name, value in step.items() if name != "events"} for step in case["program"]]
+    steps = [
+        {name: value for name, value in step.items() if name != "events"}
+        for step in case["program"]
+    ]
 
     def body(rank: int) -> list[list[list[Any]]]:
         model = build(case)

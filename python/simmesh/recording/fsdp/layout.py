@@ -14,7 +14,14 @@ from simmesh.recording.fsdp import nodes, observation, sharding
 from simmesh.recording.fsdp.event_log import EventLog, groups_of
 from simmesh.recording.fsdp.program import Program, set_on
 
-ANSWERS = ("stages", "groups", "state_after_forward", "state_after_backward", "grads", "collectives")
+ANSWERS = (
+    "stages",
+    "groups",
+    "state_after_forward",
+    "state_after_backward",
+    "grads",
+    "collectives",
+)
 
 
 def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings()) -> dict[str, Any]:
@@ -37,7 +44,9 @@ def answer(case: Mapping[str, Any], settings: ranks.Settings = ranks.Settings())
     return {**question, **ranks.merge(results)}
 
 
-def _run(model: nodes.Node, case: Mapping[str, Any], log: EventLog, slots: list[str]) -> dict[str, Any]:
+def _run(
+    model: nodes.Node, case: Mapping[str, Any], log: EventLog, slots: list[str]
+) -> dict[str, Any]:
     stages = {"after_fully_shard": _stage(model, slots)}
     groups = [_group(group, log) for group in groups_of(model)]
     loss = model(Program(model, case.get("dtype", "float32")).input_of(case["forward_input"])).sum()
@@ -55,14 +64,18 @@ def _run(model: nodes.Node, case: Mapping[str, Any], log: EventLog, slots: list[
     }
 
 
-def _give_gradients(model: nodes.Node, case: Mapping[str, Any], meshes: sharding.Meshes, rank: int) -> None:
+def _give_gradients(
+    model: nodes.Node, case: Mapping[str, Any], meshes: sharding.Meshes, rank: int
+) -> None:
     mesh = meshes.whole(case["mesh"])
     replica = rank
     if case.get("tp"):
         coordinate = dict(zip(mesh.mesh_dim_names or (), mesh.get_coordinate() or ()))
         replica = coordinate["dp"]
     cuts = {name: dim for name, dim in case.get("tp", ())}
-    policies = {module: wrap.get("mp_policy") or {} for wrap in case["wraps"] for module in wrap["modules"]}
+    policies = {
+        module: wrap.get("mp_policy") or {} for wrap in case["wraps"] for module in wrap["modules"]
+    }
     dtype = case.get("dtype", "float32")
     for path, given in case["given_grads"].items():
         node = model.get_submodule(path)
@@ -96,7 +109,11 @@ def _tensor(tensor: torch.Tensor, *, is_gradient: bool) -> dict[str, Any]:
         }
     fields |= {"dtype": formula.name_of(local.dtype), "requires_grad": tensor.requires_grad}
     if is_gradient:
-        dropped = ("requires_grad", "mesh_shape", *(["shape"] if isinstance(tensor, DTensor) else []))
+        dropped = (
+            "requires_grad",
+            "mesh_shape",
+            *(["shape"] if isinstance(tensor, DTensor) else []),
+        )
         fields = {name: value for name, value in fields.items() if name not in dropped}
     return {**fields, "hash": formula.bits(local)}
 
@@ -116,7 +133,9 @@ def _gradients(model: nn.Module, slots: list[str]) -> dict[str, Any]:
     for name, tensor in _registered(model, slots):
         if id(tensor) not in seen:
             seen.add(id(tensor))
-            gradients[name] = None if tensor.grad is None else _tensor(tensor.grad, is_gradient=True)
+            gradients[name] = (
+                None if tensor.grad is None else _tensor(tensor.grad, is_gradient=True)
+            )
     return gradients
 
 
@@ -141,4 +160,3 @@ def _group(group: Any, log: EventLog) -> dict[str, Any]:
         entries.append({**entry, "shared_with": shared} if shared else entry)
         offset += math.prod(padded)
     return {"group": log.group(group), "gather_input_numel": offset, "params": entries}
-

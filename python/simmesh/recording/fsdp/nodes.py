@@ -47,7 +47,9 @@ class Node(nn.Module):
             return _POINTWISE[kind](x)
         body = getattr(self, f"_{kind}", None)
         if body is None:
-            raise NotImplementedError(f"[recording/nodes] expected a node that can be called, got {kind!r}")
+            raise NotImplementedError(
+                f"[recording/nodes] expected a node that can be called, got {kind!r}"
+            )
         return body(x)
 
     def _called(self) -> list[nn.Module]:
@@ -64,7 +66,9 @@ class Node(nn.Module):
         return x + self.weight[: x.size(1)]
 
     def _layer_norm(self, x: Tensor) -> Tensor:
-        return functional.layer_norm(x, (self.node["dim"],), self.weight, self.bias, self.node["eps"])
+        return functional.layer_norm(
+            x, (self.node["dim"],), self.weight, self.bias, self.node["eps"]
+        )
 
     def _rms_norm(self, x: Tensor) -> Tensor:
         return x / torch.sqrt(x.square().mean(-1, keepdim=True) + self.node["eps"]) * self.weight
@@ -129,7 +133,9 @@ def filled(model: Module, case: Mapping[str, Any]) -> Module:
     for record in case["params"]:
         parameter = parameters[record["name"]]
         with torch.no_grad():
-            parameter.copy_(formula.values(record["shape"], record, formula.name_of(parameter.dtype)))
+            parameter.copy_(
+                formula.values(record["shape"], record, formula.name_of(parameter.dtype))
+            )
     return model
 
 

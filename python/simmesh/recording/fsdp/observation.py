@@ -53,7 +53,9 @@ def _put(owner: Any, name: str, observer: Callable[..., Any]) -> Callable[[], No
         log = None if rank is None else _logs.get(rank)
         if log is None:
             return original(*arguments, **keywords)
-        return observer(log, functools.partial(original, *arguments, **keywords), *arguments, **keywords)
+        return observer(
+            log, functools.partial(original, *arguments, **keywords), *arguments, **keywords
+        )
 
     setattr(owner, name, staticmethod(observing) if isinstance(kept, staticmethod) else observing)
     return lambda: setattr(owner, name, kept)
@@ -114,21 +116,49 @@ def _copy_out(log: EventLog, call: Any, result: Any, *rest: Any) -> Any:
 
 
 def _all_gather(
-    log: EventLog, call: Any, comm: Any, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False
+    log: EventLog,
+    call: Any,
+    comm: Any,
+    output_tensor: Any,
+    input_tensor: Any,
+    group: Any,
+    async_op: bool = False,
 ) -> Any:
     return log.collective("all_gather", input_tensor, output_tensor.numel(), group, call)
 
 
 def _reduce_scatter(
-    log: EventLog, call: Any, comm: Any, output_tensor: Any, input_tensor: Any, group: Any, op: Any,
+    log: EventLog,
+    call: Any,
+    comm: Any,
+    output_tensor: Any,
+    input_tensor: Any,
+    group: Any,
+    op: Any,
     async_op: bool = False,
-) -> Any:  # fmt: skip
-    return log.collective("reduce_scatter", input_tensor, output_tensor.numel(), group, call,
-                          reduction=op, output=output_tensor)  # fmt: skip
+) -> Any:
+    return log.collective(
+        "reduce_scatter",
+        input_tensor,
+        output_tensor.numel(),
+        group,
+        call,
+        reduction=op,
+        output=output_tensor,
+    )
 
 
-def _all_reduce(log: EventLog, call: Any, tensor: Any, op: Any = dist.ReduceOp.SUM, group: Any = None, *rest: Any) -> Any:
-    return log.collective("all_reduce", tensor, tensor.numel(), group, call, reduction=op, output=tensor)
+def _all_reduce(
+    log: EventLog,
+    call: Any,
+    tensor: Any,
+    op: Any = dist.ReduceOp.SUM,
+    group: Any = None,
+    *rest: Any,
+) -> Any:
+    return log.collective(
+        "all_reduce", tensor, tensor.numel(), group, call, reduction=op, output=tensor
+    )
 
 
 def _prefetch(log: EventLog, call: Any, target: FSDPParamGroup, direction: str) -> Any:

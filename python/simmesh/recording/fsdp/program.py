@@ -25,14 +25,18 @@ class Program:
         """Runs one step, which must raise if the case says so."""
         act = getattr(self, f"_{step['do']}", None)
         if act is None:
-            raise ValueError(f"[recording/program] expected a step that can be recorded, got {step['do']!r}")
+            raise ValueError(
+                f"[recording/program] expected a step that can be recorded, got {step['do']!r}"
+            )
         if not step.get("expect_error"):
             return act(step)
         try:
             act(step)
         except Exception:
             return None
-        raise RuntimeError(f"[recording/program] expected the step {step['do']} to raise, got its end")
+        raise RuntimeError(
+            f"[recording/program] expected the step {step['do']} to raise, got its end"
+        )
 
     def _module(self, step: Mapping[str, Any]) -> Any:
         return self.model.get_submodule(step.get("module", ""))
@@ -50,7 +54,9 @@ class Program:
                 value = value.chunk(x["chunk"][1], 0)[x["chunk"][0]]
             return value.detach().requires_grad_() if x.get("detach") else value
         integer = x["rule"] in ("index", "bool")
-        value = formula.values(x["shape"], x, x.get("dtype") or ("int64" if integer else self._dtype))
+        value = formula.values(
+            x["shape"], x, x.get("dtype") or ("int64" if integer else self._dtype)
+        )
         return value.requires_grad_() if x.get("requires_grad") else value
 
     def _backward(self, step: Mapping[str, Any]) -> None:

@@ -14,7 +14,9 @@ Mesh = Sequence[int]
 def mesh_of(shape: Mesh) -> dict[str, Any]:
     """The mesh that ``fully_shard`` gets: one dim shards; of two, the first replicates."""
     if len(shape) not in (1, 2):
-        raise ValueError(f"[recording/questions] expected a mesh of one or two dims for fsdp, got {list(shape)}")
+        raise ValueError(
+            f"[recording/questions] expected a mesh of one or two dims for fsdp, got {list(shape)}"
+        )
     names = {"names": ["dp_replicate", "dp_shard"]} if len(shape) == 2 else {}
     return {"shape": list(shape), **names}
 
@@ -46,7 +48,10 @@ def layout(seed: int, shape: Mesh) -> dict[str, Any]:
     policy = _policy(random)
     if policy is not None:
         wraps = [{**wrap, "mp_policy": policy} for wrap in wraps]
-    return {**layout_case(f"layout/{seed}", model, shape, wraps, seed), "settings": _divisions(random)}
+    return {
+        **layout_case(f"layout/{seed}", model, shape, wraps, seed),
+        "settings": _divisions(random),
+    }
 
 
 def layout_case(
@@ -81,14 +86,20 @@ def train(seed: int, shape: Mesh) -> dict[str, Any]:
     rule = "small" if is_exact else "unit"
     return {
         **case_of(f"train/{seed}", shape, model, wraps, rule),
-        **training(2 * world, sizes[0], sizes[-1], seed, rule=rule, steps=random.randint(1, 2), dtype=dtype),
+        **training(
+            2 * world, sizes[0], sizes[-1], seed, rule=rule, steps=random.randint(1, 2), dtype=dtype
+        ),
         "microbatches": parts,
         "sync": random.choice(["every", "last"]) if parts > 1 else "every",
         "optimizer": {
-            "name": "sgd", "lr": random.choice([1.0, 0.5]), "momentum": random.choice([0.0, 0.5]),
-            "dampening": 0.0, "weight_decay": random.choice([0.0, 0.5]), "nesterov": False,
+            "name": "sgd",
+            "lr": random.choice([1.0, 0.5]),
+            "momentum": random.choice([0.0, 0.5]),
+            "dampening": 0.0,
+            "weight_decay": random.choice([0.0, 0.5]),
+            "nesterov": False,
         },
-    }  # fmt: skip
+    }
 
 
 def training(
@@ -113,7 +124,12 @@ def training(
 
 
 def case_of(
-    name: str, shape: Mesh, model: dict[str, Any], wraps: list[dict[str, Any]], rule: str, **data: Any
+    name: str,
+    shape: Mesh,
+    model: dict[str, Any],
+    wraps: list[dict[str, Any]],
+    rule: str,
+    **data: Any,
 ) -> dict[str, Any]:
     """The fields that all kinds have; the parameters get values by ``rule``."""
     built = nodes.Node(model, nodes.formula.DTYPES["float32"])
@@ -135,15 +151,22 @@ def _blocks(random: Random, width: int, depth: int) -> dict[str, Any]:
     blocks = []
     for index in range(depth):
         inner = random.randint(2, 7)
-        layers = [_linear("up", width, inner, random.random() < 0.7), {"name": "act", "kind": "relu"},
-                  _linear("down", inner, width, random.random() < 0.7)]  # fmt: skip
+        layers = [
+            _linear("up", width, inner, random.random() < 0.7),
+            {"name": "act", "kind": "relu"},
+            _linear("down", inner, width, random.random() < 0.7),
+        ]
         kind = random.choice(["sequential", "residual"])
         block = {"name": str(index), "kind": kind, "children": layers}
         blocks.append({**block, "ac": True} if random.random() < 0.15 else block)
     return {
-        "name": "", "kind": "sequential",
-        "children": [_linear("in", width, width, True), {"name": "layers", "kind": "sequential", "children": blocks}],
-    }  # fmt: skip
+        "name": "",
+        "kind": "sequential",
+        "children": [
+            _linear("in", width, width, True),
+            {"name": "layers", "kind": "sequential", "children": blocks},
+        ],
+    }
 
 
 def _wraps(random: Random, model: dict[str, Any], shards: int) -> list[dict[str, Any]]:
@@ -172,17 +195,28 @@ def _reshard(random: Random, shards: int) -> dict[str, Any]:
 
 
 def _policy(random: Random) -> dict[str, Any] | None:
-    return random.choice([
-        None, None, {"param_dtype": "bfloat16", "reduce_dtype": "float32"}, {"param_dtype": "bfloat16"},
-        {"reduce_dtype": "bfloat16"}, {"reduce_dtype": "float64"}, {"param_dtype": "float16", "reduce_dtype": "float32"},
-    ])  # fmt: skip
+    return random.choice(
+        [
+            None,
+            None,
+            {"param_dtype": "bfloat16", "reduce_dtype": "float32"},
+            {"param_dtype": "bfloat16"},
+            {"reduce_dtype": "bfloat16"},
+            {"reduce_dtype": "float64"},
+            {"param_dtype": "float16", "reduce_dtype": "float32"},
+        ]
+    )
 
 
 def _divisions(random: Random) -> list[dict[str, Any]]:
-    return random.choice([
-        [], [], [{"do": "set", "module": "", "what": "gradient_divide_factor", "value": 3.0}],
-        [{"do": "set", "module": "", "what": "force_sum_reduction_for_comms", "value": True}],
-    ])  # fmt: skip
+    return random.choice(
+        [
+            [],
+            [],
+            [{"do": "set", "module": "", "what": "gradient_divide_factor", "value": 3.0}],
+            [{"do": "set", "module": "", "what": "force_sum_reduction_for_comms", "value": True}],
+        ]
+    )
 
 
 def _make_even(children: list[dict[str, Any]], shards: int) -> None:

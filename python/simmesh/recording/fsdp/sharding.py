@@ -57,7 +57,9 @@ def shard(model: nn.Module, case: Mapping[str, Any]) -> Meshes:
     return meshes
 
 
-def _wrap(model: nn.Module, wrap: Mapping[str, Any], meshes: Meshes, mesh: Mapping[str, Any]) -> None:
+def _wrap(
+    model: nn.Module, wrap: Mapping[str, Any], meshes: Meshes, mesh: Mapping[str, Any]
+) -> None:
     modules = [model.get_submodule(name) for name in wrap["modules"]]
     options: dict[str, Any] = {"mesh": meshes.used(mesh)}
     if "reshard_after_forward" in wrap:
@@ -71,8 +73,10 @@ def _wrap(model: nn.Module, wrap: Mapping[str, Any], meshes: Meshes, mesh: Mappi
     if wrap.get("dp_mesh_dims"):
         from torch.distributed.fsdp import DataParallelMeshDims
 
-        dims = {key: tuple(value) if isinstance(value, list) else value
-                for key, value in wrap["dp_mesh_dims"].items()}  # fmt: skip
+        dims = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in wrap["dp_mesh_dims"].items()
+        }
         options["dp_mesh_dims"] = DataParallelMeshDims(**dims)
     is_list = len(modules) > 1 or wrap.get("as_list", False)
     fully_shard(modules if is_list else modules[0], **options)
@@ -80,9 +84,12 @@ def _wrap(model: nn.Module, wrap: Mapping[str, Any], meshes: Meshes, mesh: Mappi
 
 def policy(fields: Mapping[str, Any]) -> MixedPrecisionPolicy:
     """The mixed precision policy that a case's fields mean."""
-    return MixedPrecisionPolicy(**{
-        name: formula.DTYPES[value] if isinstance(value, str) else value for name, value in fields.items()
-    })  # fmt: skip
+    return MixedPrecisionPolicy(
+        **{
+            name: formula.DTYPES[value] if isinstance(value, str) else value
+            for name, value in fields.items()
+        }
+    )
 
 
 def _placement_of(

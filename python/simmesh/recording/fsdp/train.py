@@ -26,7 +26,10 @@ def answer(
     question = {name: value for name, value in case.items() if name not in ANSWERS}
     steps, parts = case["steps"], case["microbatches"]
     losses = [
-        sum(sum(result["losses"][step * parts + part] for result in results) / len(results) for part in range(parts))
+        sum(
+            sum(result["losses"][step * parts + part] for result in results) / len(results)
+            for part in range(parts)
+        )
         for step in range(steps)
     ]
     figures = {"losses": losses, "grad_norms": results[0]["norms"]}
@@ -35,7 +38,11 @@ def answer(
         shapes = {name: list(tensor.shape) for name, tensor in final.items()}
         hashes = {name: formula.bits(tensor) for name, tensor in final.items()}
         return {**question, "losses": losses, "final": hashes, "final_shape": shapes}
-    return {**question, **figures, "final": {name: _summary(tensor) for name, tensor in final.items()}}
+    return {
+        **question,
+        **figures,
+        "final": {name: _summary(tensor) for name, tensor in final.items()},
+    }
 
 
 def _train(case: Mapping[str, Any], model: nn.Module, rank: int) -> dict[str, Any]:
@@ -60,7 +67,9 @@ def _train(case: Mapping[str, Any], model: nn.Module, rank: int) -> dict[str, An
 
 
 def _optimizer(model: nn.Module, fields: Mapping[str, Any]) -> torch.optim.Optimizer:
-    options = {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
+    options = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
+    }
     return _OPTIMIZERS[options.pop("name")](model.parameters(), **options)
 
 
@@ -74,9 +83,13 @@ def _synchronize(model: Any, case: Mapping[str, Any], *, is_last: bool) -> None:
     model.set_is_last_backward(is_last)
 
 
-def _share(case: Mapping[str, Any], data: Mapping[str, Any], rank: int, step: int, part: int) -> Tensor:
+def _share(
+    case: Mapping[str, Any], data: Mapping[str, Any], rank: int, step: int, part: int
+) -> Tensor:
     seed = data["seed"] + case["step_seed"] * step + case["microbatch_seed"] * part
-    dtype = data.get("dtype") or ("int64" if data["rule"] == "index" else case.get("dtype", "float32"))
+    dtype = data.get("dtype") or (
+        "int64" if data["rule"] == "index" else case.get("dtype", "float32")
+    )
     batch = formula.values(data["shape"], {**data, "seed": seed % 2**64}, dtype)
     rows = batch.size(0) // case["world"]
     return batch[rank * rows : (rank + 1) * rows]

@@ -1,22 +1,11 @@
 #include "collectives/exchange.h"
 
-#include <fmt/format.h>
-
 #include "collectives/host_memory.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/engine/followed_release.h"
 
 namespace simmesh {
-
-Tensor ResultPart::to_tensor() const {
-  std::size_t bytes = std::size_t(element_count(shape)) * bytes_per_element(dtype);
-  return Tensor(Storage::share(buffer, offset, bytes), dtype, DimSpan(shape));
-}
-
-std::string describe_operand(DType dtype, DimSpan shape) {
-  return fmt::format("{}{}", to_string(dtype), to_string(shape));
-}
 
 void Exchange::start(std::uint64_t sequence) {
   std::size_t members = group_.size();

@@ -11,27 +11,12 @@
 
 #include "collectives/collective_call.h"
 #include "collectives/membership.h"
+#include "collectives/result_part.h"
 #include "core/check/error.h"
 #include "core/engine/activity.h"
 #include "core/engine/rank.h"
-#include "core/memory/buffer.h"
 
 namespace simmesh {
-
-// ResultPart is one tensor of a member's result: a contiguous range of a buffer that other members
-// may share.
-struct ResultPart {
-  BufferPtr buffer;  // null in a world of shapes only
-  std::size_t offset = 0;
-  Shape shape;
-  DType dtype = DType::float32;
-  std::uint64_t hash = 0;  // of the bytes
-
-  // to_tensor makes the part a tensor of the active rank, charged to it.
-  Tensor to_tensor() const;
-};
-// describe_operand returns "float32[4, 2]".
-std::string describe_operand(DType dtype, DimSpan shape);
 
 using ResultParts = boost::container::small_vector<ResultPart, 1>;
 

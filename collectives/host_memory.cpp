@@ -8,8 +8,7 @@ namespace simmesh {
 
 std::vector<Tensor> HostMemory::placeholders() const {
   std::vector<Tensor> tensors;
-  for (const HostArray& array : operands_)
-    tensors.push_back(empty_meta(array.shape, array.dtype));
+  for (const HostArray& array : operands_) tensors.push_back(empty_meta(array.shape, array.dtype));
   return tensors;
 }
 

@@ -3,8 +3,7 @@
 #include <gsl/span>
 #include <vector>
 
-#include "collectives/exchange.h"
-#include "core/tensor/tensor.h"
+#include "collectives/result_part.h"
 
 namespace simmesh {
 

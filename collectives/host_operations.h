@@ -9,17 +9,17 @@
 namespace simmesh {
 
 // Operations on memory of the program around a World, for programs whose tensors aren't ours. They
-// start without blocking, as PyTorch's do with async_op=True; Work::wait_until waits, and returns no
-// tensor.
+// start without blocking, as PyTorch's do with async_op=True, and let the schedule choose again.
+// The Work returns no tensor.
 
-// start_collective_on joins the group's next collective with the operands of the memory; the
-// inputs of the call are not looked at. Results lie in the memory, in the order in which the blocking
-// form returns them, and may be fewer.
+// start_collective_on joins the group's next collective with the operands of the memory; the inputs
+// of the call are not looked at. Results lie in the memory, in the order in which the blocking form
+// returns them, and may be fewer.
 Work start_collective_on(std::shared_ptr<const HostMemory> memory, const ProcessGroup& group,
                          const CollectiveCall& call);
 
 // isend_from sends the only operand of the memory, and irecv_into receives into the only result.
-// Sizes must agree, shapes needn't. Both schedule as isend and irecv do.
+// Sizes must agree, shapes needn't.
 Work isend_from(std::shared_ptr<const HostMemory> memory, const SendTo& to,
                 const ProcessGroup& group, CallSite site = CallSite::here());
 Work irecv_into(std::shared_ptr<const HostMemory> memory, const ReceiveFrom& from,

@@ -19,8 +19,8 @@ ResultPart payload_of(const HostMemory& host) {
   Tensor elements;
   host.load({&elements, 1});
   return {elements.storage()->buffer(), elements.storage()->buffer_offset(),
-          Shape{elements.element_count()},
-          elements.dtype(), elements_hash({elements.data(), elements.bytes()}, elements.dtype())};
+          Shape{elements.element_count()}, elements.dtype(),
+          elements_hash({elements.data(), elements.bytes()}, elements.dtype())};
 }
 
 }  // namespace
@@ -139,9 +139,9 @@ bool Mailbox::wait_received(std::uint64_t message, Rank& rank, const CallSite& s
                             std::optional<double> deadline_seconds) {
   if (was_received(message)) return true;
   Waiter waiter(*this, rank, message);
-  return sleep(
-      waiter, {.operation = "send", .waits_for = &waiter, .sequence = message, .site = site},
-      deadline_seconds);
+  return sleep(waiter,
+               {.operation = "send", .waits_for = &waiter, .sequence = message, .site = site},
+               deadline_seconds);
 }
 
 bool Mailbox::wait_message(Receive& receive, Rank& rank, std::optional<double> deadline_seconds) {

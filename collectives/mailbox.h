@@ -35,8 +35,8 @@ struct Receive {
   Shape shape;
   CallSite site;
   std::shared_ptr<const HostMemory> host = nullptr;  // where the payload is written to
-  RankEvent ready = {};            // on the receiver's device, where there is one
-  std::optional<Message> message;  // once found
+  RankEvent ready = {};                              // on the receiver's device, where there is one
+  std::optional<Message> message;                    // once found
 };
 
 class Mailbox;

@@ -1,24 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
+#include "collectives/message_peer.h"
 #include "collectives/process_group.h"
 #include "collectives/work.h"
 
 namespace simmesh {
-
-// SendTo names who gets a message, and its tag.
-struct SendTo {
-  std::int64_t peer = 0;  // index within the group
-  std::int64_t tag = 0;
-};
-// ReceiveFrom names whose message is taken, and with which tag.
-struct ReceiveFrom {
-  // No peer: from any member that sends with the tag, the earliest message first.
-  std::optional<std::int64_t> peer;
-  std::int64_t tag = 0;
-};
 
 // send blocks until the peer has received the tensor: two ranks that both send first never return,
 // and are reported. The message holds the bytes as they are now. Throws an IndexError for a peer

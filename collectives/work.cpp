@@ -3,7 +3,6 @@
 #include "collectives/comm_event.h"
 #include "collectives/device_launch.h"
 #include "collectives/group.h"
-#include "collectives/host_operations.h"
 #include "collectives/work_state.h"
 #include "core/check/error.h"
 
@@ -222,16 +221,6 @@ void run_collective_for_none(const ProcessGroup& group, const CollectiveCall& as
 
 void run_collective_into(Tensor& target, const ProcessGroup& group, const CollectiveCall& asked) {
   run(Into{target}, group, asked);
-}
-
-Work start_collective_on(std::shared_ptr<const HostMemory> memory, const ProcessGroup& group,
-                         const CollectiveCall& call) {
-  CollectiveCall asked = call;
-  std::vector<Tensor> placeholders = memory->placeholders();
-  asked.inputs = placeholders;
-  Work work = start_collective(group, asked, {.host = std::move(memory)});
-  group.owner().yield(call.site);
-  return work;
 }
 
 Work start_collective(const ProcessGroup& group, const CollectiveCall& asked,

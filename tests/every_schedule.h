@@ -8,9 +8,9 @@
 
 namespace simmesh {
 
-// run_every_schedule runs a body under FIFO, seeded and PCT schedules, with ranks that are fibers of
-// one and of two threads, and with ranks that are threads. All must succeed, give one data hash, and
-// leave nothing alive; schedules with the same name must give one schedule hash on all seats.
+// run_every_schedule runs a body under FIFO, seeded and PCT schedules, with ranks that are fibers
+// of one and of two threads, and with ranks that are threads. All must succeed, give one data hash,
+// and leave nothing alive; schedules with the same name must give one schedule hash on all seats.
 inline std::uint64_t run_every_schedule(std::size_t ranks, const std::function<void(Rank&)>& body,
                                         std::size_t deputies = 0) {
   struct Seating {
@@ -31,9 +31,12 @@ inline std::uint64_t run_every_schedule(std::size_t ranks, const std::function<v
       EXPECT_EQ(outcome.live_storages, 0);
       if (!data_hash) data_hash = outcome.data_hash;
       if (!schedule_hash) schedule_hash = outcome.schedule_hash;
-      EXPECT_EQ(*data_hash, outcome.data_hash) << schedule << " with " << threads << " threads, ranks are threads: " << ranks_are_threads;
+      EXPECT_EQ(*data_hash, outcome.data_hash)
+          << schedule << " with " << threads
+          << " threads, ranks are threads: " << ranks_are_threads;
       EXPECT_EQ(*schedule_hash, outcome.schedule_hash)
-          << schedule << " with " << threads << " threads, ranks are threads: " << ranks_are_threads;
+          << schedule << " with " << threads
+          << " threads, ranks are threads: " << ranks_are_threads;
     }
   }
   return *data_hash;

@@ -8,11 +8,9 @@
 #include "core/check/error.h"
 #include "core/clock/clock.h"
 #include "core/engine/deputy_work.h"
-#include "core/engine/fiber_seats.h"
 #include "core/engine/interrupt.h"
 #include "core/engine/lane.h"
 #include "core/engine/run_trace.h"
-#include "core/engine/thread_seats.h"
 
 namespace simmesh {
 
@@ -39,20 +37,17 @@ void Rank::sleep(double seconds, CallSite site) { run_->sleep(*this, seconds, si
 double Rank::seconds() const { return run_->seconds(); }
 void Rank::heartbeat(CallSite site) { run_->heartbeat(*this, site); }
 
-Run::Run(World& world, const WorldOptions& options)
+Run::Run(World& world, const WorldOptions& options, std::unique_ptr<Seats> seats)
     : world_(world),
       options_(options),
       trace_(trace_events_max(options)),
       memory_(new PhysicalMemory({.poison = options.poison})),
+      seating_(std::move(seats)),
       reproduce_line_(to_string(Repro{options.program, options.seed, options.schedule.name()})) {
-  if (options.ranks_are_threads) {
-    seating_ = std::make_unique<ThreadSeats>(options.thread_host);
-  } else {
-    seating_ = std::make_unique<FiberSeats>();
+  if (!options.ranks_are_threads)
     stacks_ = std::make_unique<StackArena>(StackArena::Options{.stacks = fibers(options),
                                                                .stack_bytes = options.stack_bytes,
                                                                .guarded = options.guard_pages});
-  }
   std::size_t threads = std::min(options.threads, options.ranks);
   for (std::size_t i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
   has_one_thread_ = threads == 1;

@@ -43,7 +43,7 @@ std::string message_of(const std::exception_ptr& exception);
 class Run final : public ReportedRun {
  public:
   // The options are those of the World, which has checked them.
-  Run(World& world, const WorldOptions& options);
+  Run(World& world, const WorldOptions& options, std::unique_ptr<Seats> seats);
   ~Run() override;
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;

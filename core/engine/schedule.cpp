@@ -243,7 +243,9 @@ Schedule Schedule::parse(std::string_view text) {
     return result;
   }
   raise(ErrorKind::value_error, "engine/schedule",
-        "expected fifo, seeded, seeded:SEED, pct:D, replay:FILE, choices:LIST or guided:LIST, got '{}'", text);
+        "expected fifo, seeded, seeded:SEED, pct:D, replay:FILE, choices:LIST or guided:LIST, got "
+        "'{}'",
+        text);
 }
 
 std::string choices_to_string(gsl::span<const RankId> choices) {

@@ -40,8 +40,8 @@ class ThreadSeats final : public Seats {
   std::vector<SeatThread*> threads_;  // by seat
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool root_has_turn_ = false;         // under the mutex
-  std::size_t leaving_ = 0;            // threads whose rank hasn't ended, under the mutex
+  bool root_has_turn_ = false;  // under the mutex
+  std::size_t leaving_ = 0;     // threads whose rank hasn't ended, under the mutex
   std::atomic<bool> given_up_ = false;
   std::uint64_t progress_seen_ = 0;
   std::chrono::duration<double> stands_for_{0};

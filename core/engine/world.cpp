@@ -1,10 +1,20 @@
 #include "core/engine/world.h"
 
 #include "core/check/error.h"
+#include "core/engine/fiber_seats.h"
 #include "core/engine/run.h"
-#include "core/engine/thread_host.h"
+#include "core/engine/thread_seats.h"
 
 namespace simmesh {
+
+namespace {
+
+std::unique_ptr<Seats> make_seats(const WorldOptions& options) {
+  if (options.ranks_are_threads) return std::make_unique<ThreadSeats>(options.thread_host);
+  return std::make_unique<FiberSeats>();
+}
+
+}  // namespace
 
 World::World(WorldOptions options) : options_(checked(std::move(options))) {}
 
@@ -16,7 +26,7 @@ Outcome World::run(const std::function<void(Rank&)>& body) {
           "expected a World that isn't running; a rank may run other Worlds, but not its own");
   running_ = true;
   try {
-    if (!run_) run_ = std::make_unique<Run>(*this, options_);
+    if (!run_) run_ = std::make_unique<Run>(*this, options_, make_seats(options_));
     run_->start();
     run_->seats().run_all(*run_, body);
     Outcome outcome = run_->finish();

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 #include <unordered_map>
 
+#include "collectives/collective_call.h"
 #include "collectives/host_operations.h"
 #include "core/engine/run.h"
 #include "python/bindings/bindings.h"

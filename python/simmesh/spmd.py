@@ -87,7 +87,6 @@ def spmd(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     @functools.wraps(function)
     def test(*arguments: Any, **keywords: Any) -> None:
-        __tracebackhide__ = True
         check(functools.partial(function, *arguments, **keywords), chosen)
 
     return test
@@ -107,9 +106,8 @@ def spmd_run(
 
 
 def check(program: Callable[[], Any], options: Options) -> None:
-    """Explores the program's schedules, or replays the one that was asked for, and raises what
-    fails.
-    """
+    """Explores the schedules of a program, or replays one, and raises what fails."""
+    __tracebackhide__ = True
     from simmesh.torch import Schedule, schedules_to_try
 
     name = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
@@ -150,7 +148,7 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial
             dist.destroy_process_group()
         return result
 
-    release = {} if options.release is None else {"release": options.release}
+    release: dict[str, Any] = {} if options.release is None else {"release": options.release}
     ran = run(
         body, options.world_size, schedule=schedule, seed=options.seed, isolate=options.isolate,
         arithmetic=options.arithmetic, timeout=options.timeout, **release,

@@ -86,9 +86,8 @@ TEST(HostOperations, WhatRacesHasDifferentBitsUnderDifferentSchedules) {
       World world({.ranks = 4, .schedule = Schedule::seeded(seed), .ranks_are_threads = true});
       Outcome outcome = world.run([&](Rank& rank) {
         Floats values{float(rank.id() + 1)};
-        Work work =
-            start_collective_on(memory({array_of(values)}, {array_of(values)}),
-                                ProcessGroup::world(), {.op = CollectiveOp::all_reduce});
+        Work work = start_collective_on(memory({array_of(values)}, {array_of(values)}),
+                                        ProcessGroup::world(), {.op = CollectiveOp::all_reduce});
         if (waits_first) work.wait_all();
         values[0] *= 100;
         work.wait_all();
@@ -118,9 +117,8 @@ TEST(HostOperations, AWaitWithADeadlineCanBeRepeated) {
     EXPECT_TRUE(work.wait_until(9));
     EXPECT_TRUE(work.wait_until(0));
     EXPECT_EQ(values[0], 2);
-    Work message = rank.id() == 0
-                       ? irecv_into(memory({}, {array_of(theirs)}), {.peer = 1}, group)
-                       : isend_from(memory({array_of(values)}, {}), {.peer = 0}, group);
+    Work message = rank.id() == 0 ? irecv_into(memory({}, {array_of(theirs)}), {.peer = 1}, group)
+                                  : isend_from(memory({array_of(values)}, {}), {.peer = 0}, group);
     EXPECT_TRUE(message.wait_until(rank.seconds() + 1));
   });
 }
@@ -155,8 +153,7 @@ TEST(HostOperations, RefuseResultsOfAnotherSize) {
 TEST(HostOperations, AMismatchNamesBothSides) {
   Outcome outcome = World({.ranks = 2}).run([](Rank& rank) {
     Floats values(2 + rank.id());
-    wait(start_collective_on(memory({array_of(values)}, {array_of(values)}),
-                             ProcessGroup::world(),
+    wait(start_collective_on(memory({array_of(values)}, {array_of(values)}), ProcessGroup::world(),
                              {.op = CollectiveOp::all_reduce,
                               .site = site_in("/home/user/train.py", 3 + int(rank.id()))}));
   });

@@ -9,6 +9,7 @@ import random
 import sys
 import threading
 import time
+import uuid
 import warnings
 from typing import Any
 
@@ -18,6 +19,10 @@ import torch
 import torch.distributed as dist
 import torch.distributed.distributed_c10d as c10d
 import torch.nn.modules.module as module_hooks
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Shard, distribute_tensor
+from torch.distributed.tensor.experimental import implicit_replication
+from torch.distributed.tensor.parallel import loss_parallel
 
 import simmesh
 
@@ -77,6 +82,33 @@ def test_environment_is_each_ranks_own() -> None:
         return os.environ["SIMMESH_TEST"], os.environ["RANK"]
 
     assert on_ranks(program) == [(str(rank), str(rank)) for rank in range(4)]
+
+
+def test_random_ids_are_the_same_in_every_run() -> None:
+    """Would fail if ids that ranks exchange changed a run's bits."""
+
+    def program() -> str:
+        return str(uuid.uuid4())
+
+    first, second = on_ranks(program), on_ranks(program, schedule="seeded:4")
+    assert first == second
+    assert len(set(first)) == 4
+
+
+def test_contexts_of_distributed_tensors_are_each_ranks_own() -> None:
+    """Would fail if the first rank that leaves a context ended it for the others."""
+
+    def program() -> bool:
+        mesh = init_device_mesh("cpu", (4,))
+        tensor = distribute_tensor(torch.ones(4, 8), mesh, [Shard(1)]).detach().requires_grad_()
+        with loss_parallel():
+            torch.nn.functional.cross_entropy(tensor, torch.arange(4)).backward()
+        with implicit_replication():
+            dist.barrier()
+            total = tensor.detach() + torch.ones(4, 8)
+        return bool((total.full_tensor() == 2).all()) and tensor.grad is not None
+
+    assert on_ranks(program) == [True] * 4
 
 
 def test_hooks_of_modules_are_each_ranks_own() -> None:

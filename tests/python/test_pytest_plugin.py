@@ -65,7 +65,7 @@ def test_a_failure_is_replayed_from_its_file(tmp_path: Path) -> None:
     first = run_pytest(tmp_path, "test_race.py")
     assert first.returncode == 1
     line = re.search(
-        r"^E +reproduce: pytest '(.*)' --simmesh-replay '(.*)'$", first.stdout, re.MULTILINE
+        r"^E? +reproduce: pytest '(.*)' --simmesh-replay '(.*)'$", first.stdout, re.MULTILINE
     )
     assert line is not None, first.stdout
     test, file = line.groups()

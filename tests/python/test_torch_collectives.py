@@ -260,6 +260,31 @@ def test_functional_collectives() -> None:
     assert run(program) == [[10.0, 20.0, 10.0, 10.0]] * RANKS
 
 
+def test_futures_complete_with_their_operations() -> None:
+    """Would fail if asking for a future waited for the other ranks, or callbacks never ran."""
+
+    def program() -> list[Any]:
+        rank = dist.get_rank()
+        called: list[float] = []
+        if rank == 1:
+            dist.recv(torch.zeros(1), 0)
+        future = dist.all_reduce(own(1), async_op=True).get_future()
+        doubled = future.then(lambda each: each.value()[0] * 2)
+        doubled.add_done_callback(lambda each: called.append(each.value().item()))
+        failing = future.then(lambda each: 1 // 0)
+        if rank == 0:
+            dist.send(torch.zeros(1), 1)
+        results = [each.wait() for each in (doubled, torch.futures.collect_all([future, doubled]))]
+        dist.barrier()
+        try:
+            failing.wait()
+        except Exception as error:
+            called.append(float("division" in str(error)))
+        return [results[0].item(), len(results[1]), called]
+
+    assert run(program) == [[20.0, 2, [20.0, 1.0]]] * RANKS
+
+
 def test_sparse_sums_are_coalesced() -> None:
     def program() -> list[Any]:
         rank = dist.get_rank()

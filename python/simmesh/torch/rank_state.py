@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 
 from simmesh import _core
 
 if TYPE_CHECKING:
+    from simmesh.torch.rank_future import RankFuture
     from simmesh.torch.work import RankWork
 
 
@@ -52,8 +54,10 @@ class RankState:
         self.groups: dict[Any, Group] = {}
         self.works: list[RankWork] = []
         self.stores: list[Any] = []
+        self.futures: list[RankFuture] = []
         self.clock_reads = 0
         self.premultiplier = 1.0
+        self.entropy: random.Random | None = None
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
 
     def make_group(self, process_group: Any, members: list[int], name: str) -> Group:
@@ -67,11 +71,21 @@ class RankState:
         self.groups[process_group] = group
         return group
 
+    def poll_futures(self) -> None:
+        """Completes the futures whose operations are complete, which runs their callbacks."""
+        if not self.futures:
+            return
+        for future in list(self.futures):
+            future.poll()
+        # Callbacks may have added others.
+        self.futures = [future for future in self.futures if not future.has_begun]
+
     def keep(self, group: Group, work: RankWork) -> None:
         """Keeps a work until the run ends, and for the end of a coalesced group of operations if
         one is open.
         """
         self.works.append(work)
+        self.poll_futures()
         if group.coalesced is not None:
             group.coalesced.append(work)
 

@@ -13,7 +13,7 @@ import simmesh
 from simmesh import _core
 from simmesh.torch import groups, kernels, operators, rank_state
 from simmesh.torch.isolation import catalogue
-from simmesh.torch.isolation.attributes import Environment
+from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.swap import Swap
 from simmesh.torch.isolation.thread import isolated_groups, rank_thread
@@ -62,7 +62,7 @@ def run(
     if _core.rank() is not None:
         raise RuntimeError(f"[torch/run] expected a host thread, got rank {_core.rank()} of a run")
     operators.install(kernels.KERNELS, groups.group_of)
-    _core.internal_files([os.path.dirname(m.__file__) + os.sep for m in (torch, simmesh)])
+    _core.internal_files([os.path.dirname(str(m.__file__)) + os.sep for m in (torch, simmesh)])
     results: list[Any] = [None] * ranks
 
     def program(rank: int) -> None:
@@ -90,7 +90,7 @@ def _isolation(
     environment = Environment(variables)
     with isolated_groups():
         try:
-            catalogue.install(patches)
+            catalogue.install(patches, seed)
             parts = catalogue.parts(TORCH_SEED + seed, environment, isolate)
             swap = Swap(parts, ranks)
             rank_state.begin(ranks)

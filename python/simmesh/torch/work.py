@@ -9,6 +9,8 @@ import torch
 import torch.distributed as dist
 
 from simmesh import _core
+from simmesh.torch import rank_state
+from simmesh.torch.rank_future import RankFuture
 
 # torch's C++ code passes this where the caller named no time.
 _NO_TIMEOUT = timedelta(0)
@@ -34,7 +36,7 @@ class RankWork(dist.Work):
         self.results = list(results)
         self._source = source
         self._timeout = timeout
-        self._future: torch.futures.Future[list[torch.Tensor]] | None = None
+        self._future: RankFuture | None = None
 
     def wait(self, timeout: timedelta = _NO_TIMEOUT) -> bool:
         """Blocks until the operation is complete; raises RuntimeError after ``timeout`` of virtual
@@ -49,6 +51,7 @@ class RankWork(dist.Work):
                     f"[torch/work] Timed out: expected the end of {operation} within {seconds} s"
                 )
         self._operands = None
+        rank_state.of_rank().poll_futures()
         return True
 
     def is_completed(self) -> bool:
@@ -56,13 +59,13 @@ class RankWork(dist.Work):
         before it.
         """
         _core.yield_now()
-        if not all(operation.is_completed() for operation in self.operations):
+        if not self._has_ended():
             return False
         self._operands = None
         return True
 
     def is_success(self) -> bool:
-        return all(operation.is_completed() for operation in self.operations)
+        return self._has_ended()
 
     def exception(self) -> None:
         return None
@@ -87,11 +90,16 @@ class RankWork(dist.Work):
     _source_rank = source_rank
 
     def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
-        """A future of the results. It is complete: C++ code that waits for one can't give the turn
-        away.
+        """A future of the results.
+
+        In a backward it is complete: the caller may be torch's C++ code, which can't give the turn
+        away while it waits for one.
         """
         if self._future is None:
-            self.wait()
-            self._future = torch.futures.Future()
-            self._future.set_result(self.results)
+            self._future = RankFuture(self._has_ended, self.wait, lambda: self.results)
+        if torch._C._current_graph_task_id() != -1:
+            self._future.complete()
         return self._future
+
+    def _has_ended(self) -> bool:
+        return all(operation.is_completed() for operation in self.operations)

@@ -60,12 +60,16 @@ def _join_processes(self: Any, function: Any) -> None:
     def body(rank: int, ending: Ending) -> None:
         type(self)._run(rank, name, self.file_name, _Pipe(ending), **options)
 
-    endings = run_ranks(
-        body, int(self.world_size), MultiProcessTestCase.TEST_ERROR_EXIT_CODE, _class_state(self)
-    )
+    def between() -> None:
+        # The test may leave files, which setUp makes anew.
+        self.tearDown()
+        self.setUp()
+
+    error_code = MultiProcessTestCase.TEST_ERROR_EXIT_CODE
+    endings = run_ranks(body, int(self.world_size), error_code, _class_state(self), between)
     for ending in endings:
         if ending.exception is not None:
-            ending.exit_code = MultiProcessTestCase.TEST_ERROR_EXIT_CODE
+            ending.exit_code = error_code
             ending.messages.append("".join(traceback.format_exception(ending.exception)))
     self.processes = [_Process(ending.exit_code) for ending in endings]
     self.pid_to_pipe = {

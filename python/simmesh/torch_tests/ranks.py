@@ -39,16 +39,19 @@ def run_ranks(
     ranks: int,
     error_code: int | None = None,
     isolate: Sequence[Any] = (),
+    between: Callable[[], object] = lambda: None,
 ) -> list[Ending]:
     """Runs ``body(rank, ending)`` on every rank and under every schedule; returns the endings of
-    the last run.
+    the last run. ``between`` is called on the host before every run but the first.
 
     A rank that exits with ``error_code`` or by an exception ends the others, and no further
     schedule is tried. Raises what the core reports if the run fails by itself: a deadlock, a
     mismatch, a rank that blocks.
     """
     endings: list[Ending] = []
-    for schedule in schedules_to_try(schedules):
+    for index, schedule in enumerate(schedules_to_try(schedules)):
+        if index > 0:
+            between()
         endings = [Ending() for _ in range(ranks)]
         _run_once(body, endings, schedule, error_code, isolate)
         if any(ending.exit_code == error_code or ending.exception for ending in endings):

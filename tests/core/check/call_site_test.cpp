@@ -31,5 +31,17 @@ TEST(CallSite, ALabelSaysWhatTheCallIsFor) {
   EXPECT_EQ(to_string(labelled(first, "")), "train.cpp:42");
 }
 
+// Places in a Python program: the name must stay when the text that it came in is gone.
+TEST(CallSite, FilesOfOtherLanguagesAreKept) {
+  CallSite site, again;
+  {
+    std::string file = "/home/user/train.py";
+    site = site_in(file, 12);
+    again = site_in(file, 13);
+  }
+  EXPECT_EQ(to_string(site), "train.py:12");
+  EXPECT_EQ(site.file, again.file);
+}
+
 }  // namespace
 }  // namespace simmesh

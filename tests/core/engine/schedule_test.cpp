@@ -90,5 +90,19 @@ TEST(Schedule, BadWordsAreRefused) {
     EXPECT_THROW(choices_from_string(text), Error) << text;
 }
 
+TEST(Schedule, GuidedTurnsComeFirstAndThenFifo) {
+  auto order_of = [](const char* schedule) {
+    std::vector<RankId> order;
+    World({.ranks = 4, .schedule = Schedule::parse(schedule)}).run([&](Rank& rank) {
+      order.push_back(rank.id());
+    });
+    return order;
+  };
+  EXPECT_EQ(order_of("guided:"), (std::vector<RankId>{0, 1, 2, 3}));
+  EXPECT_EQ(order_of("guided:2,2,9,1"), (std::vector<RankId>{2, 1, 0, 3}));
+  EXPECT_EQ(Schedule::parse("guided:3*2,1").name(), "guided:3*2,1");
+  EXPECT_THROW(Schedule::parse("guided:x"), Error);
+}
+
 }  // namespace
 }  // namespace simmesh

@@ -15,17 +15,15 @@ import torch.distributed.rendezvous
 import torch.nn.modules.module
 import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another name)
 
-from simmesh.torch import groups, reduction, store
-from simmesh.torch.isolation import clock, process_id, profiler, random_state
-from simmesh.torch.isolation.attributes import (
-    Environment,
-    ModuleAttributes,
-    Patched,
-    user_attribute,
-)
+from simmesh.torch import groups, rank_future, reduction, store
+from simmesh.torch.isolation import clock, entropy, plans, process_id, profiler, random_state
+from simmesh.torch.isolation.environment import Environment
+from simmesh.torch.isolation.own_names import OwnNames
 from simmesh.torch.isolation.part import Part
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.thread import Switches
+from simmesh.torch.isolation.user_attributes import user_attribute
+from simmesh.torch.isolation.watched import Watched, functions
 from simmesh.torch.world import RankWorld
 
 #: Modules and classes whose functions programs and tests replace; those that are imported are
@@ -42,48 +40,55 @@ _PATCHED = (
 )
 
 
-def _same(value: Any, rank: int) -> Any:
-    return value
-
-
-def _copied(value: Any, rank: int) -> Any:
-    return value.copy() if isinstance(value, (dict, list)) else value
-
-
 def parts(
     seed: int, environment: Environment, isolate: Sequence[str | tuple[Any, str]]
 ) -> list[Part]:
-    """The state that is swapped at a switch. What a run imports later starts as the host has it.
-
-    Functions come last: attributes that are written to the same namespace don't count as changes
-    then.
-    """
-    hooks = vars(torch.nn.modules.module)
-    optimizer = vars(sys.modules["torch.optim.optimizer"])
-    found: list[Part] = [
-        ModuleAttributes(vars(c10d), ["_world"], lambda value, rank: RankWorld()),
-        ModuleAttributes(vars(c10d), ["_backend", "_default_pg_init_method"], _same),
-        ModuleAttributes(hooks, [name for name in hooks if name.startswith("_global_")], _copied),
-        ModuleAttributes(optimizer, [n for n in optimizer if n.startswith("_global_")], _copied),
-        ModuleAttributes(vars(sys), ["excepthook", "stdout", "stderr"], _same),
-        ModuleAttributes(vars(warnings), ["filters"], _copied),
-        ModuleAttributes(vars(warnings), ["showwarning", "_showwarnmsg_impl"], _same),
+    """The state that is swapped at a switch. What a run imports later starts as the host has it."""
+    return [
+        _own_names(),
         Switches(),
         environment,
         *random_state.parts(seed),
         *(user_attribute(entry) for entry in isolate),
+        _watched(),
     ]
-    tracker = sys.modules.get("torch.distributed.tensor._random")
-    if tracker is not None:
-        found.append(ModuleAttributes(vars(tracker), ["_rng_tracker"], lambda value, rank: None))
+
+
+def _own_names() -> OwnNames:
+    own = OwnNames()
+    own.add(vars(c10d), ["_world"], lambda value: RankWorld())
+    for module in (torch.nn.modules.module, sys.modules["torch.optim.optimizer"]):
+        hooks = [name for name in vars(module) if name.startswith("_global_")]
+        own.add(vars(module), hooks, _copied)
+    own.add(vars(warnings), ["filters"], _copied)
+    own.add(sys.modules, ["__main__"], lambda value: value)
+    if "torch.distributed.tensor._random" in sys.modules:
+        tracker = sys.modules["torch.distributed.tensor._random"]
+        own.add(vars(tracker), ["_rng_tracker"], lambda value: None)
+    if "torch.distributed.tensor" in sys.modules:
+        # Contexts such as loss_parallel and implicit_replication write these.
+        dispatcher = vars(sys.modules["torch.distributed.tensor"].DTensor._op_dispatcher)
+        own.add(dispatcher, ["_custom_op_handlers", "_allow_implicit_replication"], _copied)
+    return own
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, (dict, list)) else value
+
+
+def _watched() -> Watched:
+    owners = [(sys, ["argv", "excepthook", "stderr", "stdout"]), (warnings, ["showwarning"])]
     for module, name in _PATCHED:
         if module in sys.modules:
-            owner = sys.modules[module]
-            found.append(Patched(owner if name is None else getattr(owner, name)))
-    return found
+            owner = sys.modules[module] if name is None else getattr(sys.modules[module], name)
+            names = functions(owner)
+            if owner is c10d:
+                names += ["_backend", "_default_pg_init_method"]
+            owners.append((owner, names))
+    return Watched(owners)
 
 
-def install(patches: Patches) -> None:
+def install(patches: Patches, seed: int) -> None:
     """Replaces, for ranks, what would block the process or open a file or port."""
     replacements: list[tuple[str, Callable[..., Any]]] = [
         ("rendezvous", groups.rendezvous),
@@ -103,6 +108,9 @@ def install(patches: Patches) -> None:
     groups.install_coalescing(patches)
     groups.install_logging(patches)
     reduction.install(patches)
+    rank_future.install(patches)
     clock.install(patches)
     profiler.install(patches)
     process_id.install(patches)
+    entropy.install(patches, seed)
+    plans.install(patches)

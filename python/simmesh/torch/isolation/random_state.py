@@ -38,7 +38,7 @@ class PythonGenerator:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._generator = random._inst  # type: ignore[attr-defined]
+        self._generator: Any = random._inst  # type: ignore[attr-defined]
         self._memory = _python_memory(self._generator)
 
     def fresh(self, rank: int) -> Any:
@@ -58,7 +58,7 @@ class PythonGenerator:
 
 @functools.lru_cache(maxsize=1024)
 def _fresh_python(seed: int, rank: int) -> Any:
-    generator = random.Random(f"{seed}/{rank}")
+    generator: Any = random.Random(f"{seed}/{rank}")
     memory = _python_memory(generator)
     return generator.getstate() if memory is None else (memory.raw, generator.gauss_next)
 
@@ -88,7 +88,7 @@ class NumpyGenerator:
         self._seed = seed
         self._generator = numpy.random.mtrand._rand
         bits = self._generator._bit_generator
-        self._memory = _numpy_memory(bits) if isinstance(bits, numpy.random.MT19937) else None
+        self._memory: Any = _numpy_memory(bits) if isinstance(bits, numpy.random.MT19937) else None
         self._loaded: tuple[bytes | None, Any] = (None, None)
 
     def fresh(self, rank: int) -> tuple[bytes | None, Any]:

@@ -16,6 +16,8 @@ class Swap:
 
     def __init__(self, parts: Sequence[Part], ranks: int) -> None:
         self._parts = list(parts)
+        self._save = [part.save for part in self._parts]
+        self._load = [part.load for part in self._parts]
         self._states: dict[int, list[Any]] = {
             rank: [part.fresh(rank) for part in self._parts] for rank in range(ranks)
         }
@@ -25,10 +27,10 @@ class Swap:
         """Saves the state of whoever had the turn and loads that of ``rank``."""
         if rank == self._current:
             return
-        self._states[self._current] = [part.save() for part in self._parts]
+        self._states[self._current] = [save() for save in self._save]
         self._current = rank
-        for part, state in zip(self._parts, self._states[rank]):
-            part.load(state)
+        for load, state in zip(self._load, self._states[rank]):
+            load(state)
 
     def restore_host(self) -> None:
         """Loads what the host had before the first rank got the turn."""

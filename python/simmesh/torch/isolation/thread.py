@@ -52,15 +52,21 @@ def isolated_groups() -> Iterator[None]:
 class Switches:
     """The dtype of new tensors, and how much torch.distributed checks and logs."""
 
+    def __init__(self) -> None:
+        self._loaded = (torch.get_default_dtype(), get_debug_level())
+
     def fresh(self, rank: int) -> tuple[torch.dtype, Any]:
-        return self.save()
+        return self._loaded
 
     def save(self) -> tuple[torch.dtype, Any]:
-        return torch.get_default_dtype(), get_debug_level()
+        current = (torch.get_default_dtype(), get_debug_level())
+        if current != self._loaded:
+            self._loaded = current
+        return self._loaded
 
     def load(self, state: tuple[torch.dtype, Any]) -> None:
-        dtype, level = state
-        if dtype is not torch.get_default_dtype():
-            torch.set_default_dtype(dtype)
-        if level != get_debug_level():
-            set_debug_level(level)
+        if state is self._loaded:
+            return
+        torch.set_default_dtype(state[0])
+        set_debug_level(state[1])
+        self._loaded = state

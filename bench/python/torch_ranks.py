@@ -1,0 +1,168 @@
+"""How fast do PyTorch programs run as ranks, beside processes of gloo and PyTorch's threads?
+
+Prints a table: what was measured, ours, the peer's or the limit, the ratio, and what is asked. All are wall times of one
+run on this machine, the least of several, so that noise counts for little. The peers' times are those of whole tests:
+processes start and import PyTorch, which is what a test on them costs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from typing import Any, Callable
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+import simmesh
+from simmesh import _core
+
+RANKS = 4
+
+
+def step() -> list[torch.Tensor]:
+    """A step of AdamW on three linear layers, each sharded by FSDP2, and the whole parameters."""
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(*(torch.nn.Linear(16, 16) for _ in range(3)))
+    for layer in model:
+        fully_shard(layer)
+    fully_shard(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    model(torch.randn(4, 16)).sum().backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return [parameter.full_tensor() for parameter in model.parameters()]
+
+
+def redistribution() -> torch.Tensor:
+    """A tensor on a 2 x 2 mesh goes to other placements and becomes whole."""
+    mesh = init_device_mesh("cpu", (2, 2))
+    tensor = distribute_tensor(torch.arange(64.0).reshape(8, 8), mesh, [Shard(0), Replicate()])
+    return tensor.redistribute(mesh, [Replicate(), Shard(1)]).full_tensor()
+
+
+def least_seconds(work: Callable[[], Any], times: int) -> float:
+    """The least wall time of several runs."""
+    seconds = []
+    for _ in range(times):
+        begin = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - begin)
+    return min(seconds)
+
+
+def on_ranks(program: Callable[[], Any], times: int = 30) -> float:
+    """Seconds of one warm run, under a schedule of its own each time."""
+    seeds = iter(range(times + 3))
+
+    def run() -> None:
+        result = simmesh.spmd_run(program, world_size=RANKS, schedule=f"seeded:{next(seeds)}")
+        assert result.outcome.ok, result.outcome.report
+
+    least_seconds(run, 3)
+    return least_seconds(run, times)
+
+
+def on_threads(program: Callable[[], Any]) -> float:
+    """Seconds of one warm run on the threads of PyTorch's MultiThreadedTestCase."""
+    from torch.testing._internal.common_distributed import MultiThreadedTestCase
+
+    class Threads(MultiThreadedTestCase):
+        world_size = RANKS
+
+        def test(self) -> None:
+            program()
+
+    def run() -> None:
+        case = Threads("test")
+        case.setUp()
+        case._spawn_threads()
+        case.test()
+        case.tearDown()
+
+    least_seconds(run, 2)
+    return least_seconds(run, 5)
+
+
+def on_processes() -> float:
+    """Seconds from the start of the gloo processes of one step to the end of the last one."""
+
+    def run() -> None:
+        with tempfile.NamedTemporaryFile() as store:
+            processes = [
+                subprocess.Popen([sys.executable, __file__, str(rank), store.name + ".store"])
+                for rank in range(RANKS)
+            ]
+            assert [process.wait() for process in processes] == [0] * RANKS
+
+    return least_seconds(run, 2)
+
+
+def gloo_rank(rank: int, store: str) -> None:
+    """One of the gloo processes."""
+    dist.init_process_group("gloo", store=dist.FileStore(store, RANKS), rank=rank, world_size=RANKS)
+    step()
+    dist.destroy_process_group()
+
+
+def turn_seconds(turns: int = 4000) -> float:
+    """Seconds in which the turn passes from one rank to the next."""
+
+    def body(rank: int) -> None:
+        for _ in range(turns // RANKS):
+            _core.yield_now()
+
+    return least_seconds(lambda: _core.run(body, ranks=RANKS), 10) / turns
+
+
+def event_seconds(turns: int = 4000) -> float:
+    """Seconds in which a thread of Python wakes the next one and waits: the peer of a turn."""
+
+    def run() -> None:
+        events = [threading.Event() for _ in range(RANKS)]
+
+        def go(place: int) -> None:
+            for _ in range(turns // RANKS):
+                events[place].wait()
+                events[place].clear()
+                events[(place + 1) % RANKS].set()
+
+        threads = [threading.Thread(target=go, args=(place,)) for place in range(RANKS)]
+        for thread in threads:
+            thread.start()
+        events[0].set()
+        for thread in threads:
+            thread.join()
+
+    return least_seconds(run, 3) / turns
+
+
+def main() -> None:
+    """Prints the table."""
+    turn, event = turn_seconds(), event_seconds()
+    sharded, redistributed = on_ranks(step), on_ranks(redistribution)
+    threads, processes = on_threads(step), on_processes()
+    rows = [
+        ("a turn, beside Python's events (us)", turn * 1e6, event * 1e6, "at most 15 us"),
+        ("FSDP2 step, beside gloo processes (ms)", sharded * 1e3, processes * 1e3, "below 50 ms, ratio 300"),
+        ("FSDP2 step, beside PyTorch's threads (ms)", sharded * 1e3, threads * 1e3, ""),
+    ]
+    print(f"{'':44}{'ours':>10}{'peer':>12}{'ratio':>8}  asked")
+    for name, ours, peer, asked in rows:
+        print(f"{name:44}{ours:10.2f}{peer:12.2f}{peer / ours:8.1f}  {asked}")
+    print(f"{'FSDP2 steps, schedules a second':44}{1 / sharded:10.1f}{'':20}  24")
+    print(f"{'redistributions, schedules a second':44}{1 / redistributed:10.1f}{'':20}  150")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    if len(sys.argv) == 3:
+        gloo_rank(int(sys.argv[1]), sys.argv[2])
+    else:
+        main()

@@ -1,0 +1,45 @@
+"""The variables of the environment, which each rank has for itself."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Iterable, Mapping
+
+
+# The dictionary behind os.environ and os.environb.
+_TEXT: Any = os.environ
+_BYTES: Any = os.environb if os.supports_bytes_environ else os.environ
+
+
+class Environment:
+    """The variables of the environment as Python sees them, with each rank's own added.
+
+    C code sees the variables of the rank that set one last, and the host's again after the run.
+    """
+
+    def __init__(self, of_rank: Callable[[int], Mapping[str, str]]) -> None:
+        self._of_rank = of_rank
+        self._host: dict[Any, Any] = _TEXT._data
+
+    def fresh(self, rank: int) -> dict[Any, Any]:
+        own = {
+            os.environ.encodekey(k): os.environ.encodevalue(v)
+            for k, v in self._of_rank(rank).items()
+        }
+        return {**self._host, **own}
+
+    def save(self) -> dict[Any, Any]:
+        return _TEXT._data
+
+    def load(self, state: dict[Any, Any]) -> None:
+        _TEXT._data = _BYTES._data = state
+
+    def restore_process(self, states: Iterable[dict[Any, Any]]) -> None:
+        """Gives C code the host's variables back, after ranks with these states have ended."""
+        changed = {key for state in states for key in state.keys() | self._host.keys()
+                   if state.get(key) != self._host.get(key)}  # fmt: skip
+        for key in changed:
+            if key in self._host:
+                os.putenv(key, self._host[key])
+            else:
+                os.unsetenv(key)

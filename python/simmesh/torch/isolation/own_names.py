@@ -1,0 +1,32 @@
+"""Global names of modules whose values each rank has for itself."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterable
+
+
+class OwnNames:
+    """Names whose values are always swapped. Each rank's first value is made from the host's."""
+
+    def __init__(self) -> None:
+        self._names: list[tuple[dict[str, Any], str]] = []
+        self._makers: list[Callable[[Any], Any]] = []
+
+    def add(
+        self, namespace: dict[str, Any], names: Iterable[str], make: Callable[[Any], Any]
+    ) -> None:
+        """Adds those of the names that the namespace has. ``make`` gives a rank's first value."""
+        for name in names:
+            if name in namespace:
+                self._names.append((namespace, name))
+                self._makers.append(make)
+
+    def fresh(self, rank: int) -> list[Any]:
+        return [make(value) for make, value in zip(self._makers, self.save())]
+
+    def save(self) -> list[Any]:
+        return [namespace[name] for namespace, name in self._names]
+
+    def load(self, state: list[Any]) -> None:
+        for (namespace, name), value in zip(self._names, state):
+            namespace[name] = value

@@ -1,0 +1,82 @@
+"""Futures of operations, for Python code: they complete when the operation does, not before."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+import torch
+
+from simmesh.torch import rank_state
+from simmesh.torch.isolation.patches import Patches
+
+
+class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
+    """A Future whose wait gives the turn to other ranks.
+
+    ``is_ready`` says whether ``value`` may be called, and ``block`` waits until it may. Callbacks
+    run on the rank's thread, when it next starts or ends an operation or looks at the future.
+    """
+
+    def __init__(
+        self, is_ready: Callable[[], bool], block: Callable[[], Any], value: Callable[[], Any]
+    ) -> None:
+        super().__init__()
+        self._is_ready = is_ready
+        self._block = block
+        self._value = value
+        self.has_begun = False
+        rank_state.of_rank().futures.append(self)
+
+    def poll(self) -> bool:
+        """Completes the future if it is ready; says whether it is complete."""
+        if not self.has_begun and self._is_ready():
+            self._finish()
+        return bool(super().done())
+
+    def done(self) -> bool:
+        return self.poll()
+
+    def wait(self) -> Any:
+        self.complete()
+        return super().wait()
+
+    def value(self) -> Any:
+        self.poll()
+        return super().value()
+
+    def then(self, callback: Callable[[Any], Any]) -> RankFuture:  # type: ignore[override]
+        child = RankFuture(self.poll, self.complete, lambda: callback(self))
+        child.poll()
+        return child
+
+    def add_done_callback(self, callback: Callable[[Any], None]) -> None:
+        self.then(callback)
+
+    def complete(self) -> None:
+        """Blocks until the future is complete. What its value raised is kept for ``wait``."""
+        if not self.has_begun:
+            self._block()
+            self.poll()
+
+    def _finish(self) -> None:
+        self.has_begun = True
+        try:
+            result = self._value()
+        except Exception as error:
+            self.set_exception(error)
+        else:
+            self.set_result(result)
+
+
+def install(patches: Patches) -> None:
+    """Lets torch's functions that wait for several futures wait for those of ranks first."""
+    for name in ("collect_all", "wait_all"):
+        original = getattr(torch.futures, name)
+
+        def after_ranks(futures: Any, original: Any = original) -> Any:
+            for future in futures:
+                if isinstance(future, RankFuture):
+                    future.complete()
+            return original(futures)
+
+        patches.in_ranks(torch.futures, name, after_ranks)

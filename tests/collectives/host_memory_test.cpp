@@ -1,0 +1,66 @@
+#include "collectives/host_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <numeric>
+
+#include "core/check/error.h"
+
+namespace simmesh {
+namespace {
+
+using ::testing::ElementsAre;
+
+HostArray array_of(std::vector<float>& values, Shape shape, Strides strides) {
+  return {reinterpret_cast<std::byte*>(values.data()), DType::float32, std::move(shape),
+          std::move(strides)};
+}
+
+ResultPart part_of(const Tensor& tensor) {
+  return {tensor.storage()->buffer(), tensor.storage()->buffer_offset(), tensor.shape(),
+          tensor.dtype()};
+}
+
+TEST(HostMemory, LoadsAndStoresThroughAnyStrides) {
+  std::vector<float> values(12);
+  std::iota(values.begin(), values.end(), 0.0f);
+  HostArray columns = array_of(values, {2, 3}, {1, 4});
+  HostMemory memory({columns}, {columns});
+  ASSERT_EQ(memory.placeholders().size(), 1u);
+  EXPECT_FALSE(memory.placeholders()[0].has_elements());
+  EXPECT_THAT(memory.placeholders()[0].shape(), ElementsAre(2, 3));
+  Tensor loaded;
+  memory.load({&loaded, 1});
+  EXPECT_THAT(loaded.values<float>(), ElementsAre(0, 4, 8, 1, 5, 9));
+  memory.store(std::vector{part_of(full({2, 3}, DType::float32, -1))});
+  EXPECT_THAT(values, ElementsAre(-1, -1, 2, 3, -1, -1, 6, 7, -1, -1, 10, 11));
+}
+
+// What is loaded is a copy: a later write to the memory must not reach it.
+TEST(HostMemory, LoadsCopies) {
+  std::vector<float> values{1};
+  HostMemory memory({array_of(values, {1}, {1})}, {});
+  Tensor loaded;
+  memory.load({&loaded, 1});
+  values[0] = 2;
+  EXPECT_EQ(loaded.values<float>()[0], 1);
+}
+
+TEST(HostMemory, TakesArraysWithoutElements) {
+  HostArray nothing{nullptr, DType::float32, {0, 4}, {4, 1}};
+  HostMemory memory({nothing}, {nothing});
+  Tensor loaded;
+  memory.load({&loaded, 1});
+  EXPECT_EQ(loaded.element_count(), 0);
+  memory.store(std::vector{part_of(empty({0, 4}, DType::float32))});
+}
+
+TEST(HostMemory, RefusesPartsOfAnotherSizeOrDtype) {
+  std::vector<float> values(4);
+  HostMemory memory({}, {array_of(values, {4}, {1})});
+  EXPECT_THROW(memory.store(std::vector{part_of(zeros({3}, DType::float32))}), Error);
+  EXPECT_THROW(memory.store(std::vector{part_of(zeros({4}, DType::int32))}), Error);
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/group.h"
+#include "core/engine/run.h"
 #include "tests/every_schedule.h"
 
 namespace simmesh {
@@ -21,6 +22,7 @@ TEST(Posting, AMessageWaitsForItsReceive) {
       PostedMessage message = post_message({value}, {.peer = 1, .tag = 3}, group, {});
       value.mutable_values<std::int32_t>()[0] = 6;
       mailbox.wait_received(message.number, rank, {});
+      rank.run().take_turn(rank);
       EXPECT_TRUE(mailbox.was_received(message.number));
       return;
     }

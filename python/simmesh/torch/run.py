@@ -12,7 +12,7 @@ import torch
 import simmesh
 from simmesh import _core
 from simmesh.torch import groups, kernels, operators, rank_state
-from simmesh.torch.isolation import catalogue
+from simmesh.torch.isolation import catalogue, sharding_caches
 from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.swap import Swap
@@ -88,7 +88,7 @@ def _isolation(
 ) -> Iterator[Swap]:
     patches = Patches()
     environment = Environment(variables)
-    with isolated_groups():
+    with isolated_groups(), sharding_caches.own_strategies():
         try:
             catalogue.install(patches, seed)
             parts = catalogue.parts(TORCH_SEED + seed, environment, isolate)

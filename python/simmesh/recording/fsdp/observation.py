@@ -109,7 +109,7 @@ def _wait(log: EventLog, call: Any, group: FSDPParamGroup) -> Any:
         return call()
 
 
-def _copy_out(log: EventLog, call: Any, result: Any, *rest: Any) -> Any:
+def _copy_out(log: EventLog, call: Any, result: Any, *rest: Any, **options: Any) -> Any:
     returned = call()
     log.gathered(log.current_group, result.all_gather_output)
     return returned

@@ -10,13 +10,24 @@ from typing import Any, Callable, Sequence
 
 import torch
 import torch.distributed as dist
+import torch.distributed.device_mesh
 import torch.distributed.distributed_c10d as c10d
+import torch.distributed.fsdp  # noqa: F401  (what it consists of is watched)
 import torch.distributed.rendezvous
+import torch.distributed.tensor._random
 import torch.nn.modules.module
 import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another name)
 
 from simmesh.torch import groups, rank_future, reduction, store
-from simmesh.torch.isolation import clock, entropy, plans, process_id, profiler, random_state
+from simmesh.torch.isolation import (
+    clock,
+    entropy,
+    plans,
+    process_id,
+    profiler,
+    random_state,
+    sharding_caches,
+)
 from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.own_names import OwnNames
 from simmesh.torch.isolation.part import Part
@@ -62,13 +73,10 @@ def _own_names() -> OwnNames:
         own.add(vars(module), hooks, _copied)
     own.add(vars(warnings), ["filters"], _copied)
     own.add(sys.modules, ["__main__"], lambda value: value)
-    if "torch.distributed.tensor._random" in sys.modules:
-        tracker = sys.modules["torch.distributed.tensor._random"]
-        own.add(vars(tracker), ["_rng_tracker"], lambda value: None)
-    if "torch.distributed.tensor" in sys.modules:
-        # Contexts such as loss_parallel and implicit_replication write these.
-        dispatcher = vars(sys.modules["torch.distributed.tensor"].DTensor._op_dispatcher)
-        own.add(dispatcher, ["_custom_op_handlers", "_allow_implicit_replication"], _copied)
+    own.add(vars(torch.distributed.tensor._random), ["_rng_tracker"], lambda value: None)
+    # Contexts such as loss_parallel and implicit_replication write these.
+    dispatcher = vars(torch.distributed.tensor.DTensor._op_dispatcher)
+    own.add(dispatcher, ["_custom_op_handlers", "_allow_implicit_replication"], _copied)
     return own
 
 
@@ -95,9 +103,7 @@ def install(patches: Patches, seed: int) -> None:
         ("_new_process_group_helper", groups.new_process_group),
         ("split_group", groups.split_group),
     ]
-    namespaces = [c10d, dist, torch.distributed.rendezvous]
-    if "torch.distributed.device_mesh" in sys.modules:
-        namespaces.append(sys.modules["torch.distributed.device_mesh"])
+    namespaces = [c10d, dist, torch.distributed.rendezvous, torch.distributed.device_mesh]
     for namespace in namespaces:
         for name, function in replacements:
             if name in vars(namespace):
@@ -114,3 +120,4 @@ def install(patches: Patches, seed: int) -> None:
     process_id.install(patches)
     entropy.install(patches, seed)
     plans.install(patches)
+    sharding_caches.install(patches)

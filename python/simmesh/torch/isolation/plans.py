@@ -7,8 +7,9 @@ rank's coordinate, so that of another rank would cut uneven shards in the wrong 
 from __future__ import annotations
 
 import functools
-import sys
 from typing import Any, Callable
+
+import torch.distributed.tensor._redistribute
 
 from simmesh import _core
 from simmesh.torch.isolation.patches import Patches
@@ -21,8 +22,8 @@ _CACHED = (
 
 
 def install(patches: Patches) -> None:
-    """Gives each rank of a run caches of its own, if DTensor is imported."""
-    planning = sys.modules.get("torch.distributed.tensor._redistribute")
+    """Gives each rank of a run caches of its own."""
+    planning = torch.distributed.tensor._redistribute
     for name, maker in _CACHED:
         if hasattr(planning, name) and hasattr(planning, maker):
             patches.replace(planning, name, _cached_by_rank(getattr(planning, maker)))

@@ -12,6 +12,8 @@ from torch._C._distributed_c10d import (
     set_debug_level,
 )
 
+from simmesh.torch.isolation import sharding_caches
+
 
 @contextmanager
 def rank_thread() -> Iterator[None]:
@@ -28,6 +30,7 @@ def rank_thread() -> Iterator[None]:
     ):
         if torch.get_num_threads() != 1:
             torch.set_num_threads(1)
+        sharding_caches.begin_run()
         try:
             yield
         finally:

@@ -1,0 +1,180 @@
+"""What DTensor has derived from sharding strategies, which a thread keeps from run to run.
+
+Deriving it anew takes longer than all the rest of a small run. It refers to the meshes of the run that derived it. A rank
+that makes an equal mesh therefore gets the same object again, as if what was derived were its own.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator
+
+import torch
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor
+
+from simmesh import _core
+from simmesh.torch.isolation.patches import Patches
+
+_propagator: Any = DTensor._op_dispatcher.sharding_propagator
+
+# The registered strategies at the last look, and how often they have changed.
+_registered: list[dict[Any, Any]] = []
+_registrations = 0
+
+
+class _Made:
+    """A mesh that a rank made, while something refers to it."""
+
+    def __init__(self, mesh: DeviceMesh, arguments: Any) -> None:
+        self.mesh = weakref.ref(mesh)
+        self.arguments = arguments
+        self.hash = hash(mesh)
+        self.coordinate = getattr(mesh, "_coordinate_on_dim", None)
+        self.is_present = True
+
+
+class _Derived(threading.local):
+    """The meshes that this thread's caches may refer to, in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self.registrations = -1
+        self.present: list[_Made] = []
+        self.earlier: list[_Made] = []
+        self.taken: dict[int, _Made] = {}
+
+    def begin_run(self) -> None:
+        self.earlier = [made for made in (*self.present, *self.earlier) if made.mesh() is not None]
+        self.present = []
+        for made in self.earlier:
+            made.is_present = False
+        if self.registrations != _registrations:
+            self.registrations = _registrations
+            self.forget()
+
+    def again(self, arguments: Any) -> DeviceMesh | None:
+        """The object of an earlier run that was made with these arguments, if there is one."""
+        for made in self.earlier:
+            mesh = made.mesh()
+            if made.arguments == arguments and mesh is not None:
+                self.earlier.remove(made)
+                self.taken[id(mesh)] = made
+                mesh.__dict__ = {}
+                return mesh
+        return None
+
+    def add(self, mesh: DeviceMesh, arguments: Any) -> None:
+        """Lets the equal meshes of earlier runs be this one until they are made again."""
+        new = _Made(mesh, arguments)
+        self.present.append(new)
+        taken = self.taken.pop(id(mesh), new)
+        equal = [
+            made for made in self.earlier
+            if not made.is_present and made.hash == new.hash and made.mesh() == mesh
+        ]  # fmt: skip
+        # With another coordinate, uneven shards have other sizes.
+        if taken.hash != new.hash or any(m.coordinate != new.coordinate for m in (taken, *equal)):
+            return self.forget()
+        for made in equal:
+            made.is_present = True
+            made.mesh().__dict__ = mesh.__dict__  # type: ignore[union-attr]
+
+    def forget(self) -> None:
+        """Empties the caches."""
+        self.earlier = []
+        self.taken = {}
+        _propagator.propagate_op_sharding.cache.cache_clear()
+        torch._C._clear_DTensor_sharding_propagator_cache()
+
+
+_derived = _Derived()
+
+
+def begin_run() -> None:
+    """Prepares the caches of this thread for the next run. Called on a rank's thread."""
+    _derived.begin_run()
+
+
+def install(patches: Patches) -> None:
+    """Watches which meshes ranks make, and which strategies they register."""
+    if "__new__" not in vars(DeviceMesh):
+        # Stays, because Python doesn't give a class back the __new__ that it had inherited.
+        DeviceMesh.__new__ = _new  # type: ignore[assignment]
+    for name in ("__init__", "__setstate__"):
+        patches.replace(DeviceMesh, name, _adding(getattr(DeviceMesh, name)))
+    kind = type(_propagator)
+    for name in [name for name in vars(kind) if name.startswith("register_")]:
+        patches.replace(kind, name, _registering(getattr(kind, name)))
+
+
+@contextmanager
+def own_strategies() -> Iterator[None]:
+    """Lets a run's ranks register strategies for operators; after the run they are forgotten."""
+    _look()
+    before = _registered
+    try:
+        yield
+    finally:
+        if _look():
+            for registered, earlier in zip(_registries(), before):
+                registered.clear()
+                registered.update(earlier)
+            _look()
+
+
+def _new(kind: type[DeviceMesh], *arguments: Any, **options: Any) -> DeviceMesh:
+    again = None
+    if _core.rank() is not None and (arguments or options):
+        again = _derived.again(_comparable(kind, arguments, options))
+    return again if again is not None else object.__new__(kind)
+
+
+def _adding(original: Callable[..., None]) -> Callable[..., None]:
+    def adding(self: DeviceMesh, *arguments: Any, **options: Any) -> None:
+        try:
+            original(self, *arguments, **options)
+        except BaseException:
+            _derived.forget()
+            raise
+        if _core.rank() is not None:
+            _derived.add(self, _comparable(type(self), arguments, options))
+
+    return adding
+
+
+def _registering(original: Callable[..., Any]) -> Callable[..., Any]:
+    def registering(*arguments: Any, **options: Any) -> Any:
+        _derived.forget()
+        return original(*arguments, **options)
+
+    return registering
+
+
+def _comparable(kind: type[DeviceMesh], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    named = {name: _plain(value) for name, value in options.items() if name != "_root_mesh"}
+    return kind, [_plain(value) for value in arguments], named
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _registries() -> list[dict[Any, Any]]:
+    return [
+        value
+        for name, value in vars(_propagator).items()
+        if name.startswith("op_") and isinstance(value, dict)
+    ]
+
+
+def _look() -> bool:
+    """Whether the registered strategies are others than at the last look."""
+    global _registered, _registrations
+    registries = _registries()
+    if registries == _registered:
+        return False
+    _registered = [registered.copy() for registered in registries]
+    _registrations += 1
+    return True

@@ -1,0 +1,117 @@
+"""What DTensor has derived in one run never shows in the next, whatever that does differently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.experimental import register_sharding
+
+import simmesh
+from simmesh.torch import run
+
+
+def on_ranks(program: Any, *arguments: Any) -> list[Any]:
+    """What ``program`` returns on each of 4 ranks; fails if the run does."""
+    ran = simmesh.spmd_run(program, *arguments)
+    assert ran.outcome.ok, ran.outcome.report
+    return ran.results
+
+
+def derive(mesh: DeviceMesh) -> DTensor:
+    """The result of an operator, which DTensor caches."""
+    tensor = distribute_tensor(torch.arange(16.0).reshape(4, 4), mesh, [Shard(0), Shard(1)])
+    return tensor + 1
+
+
+@pytest.mark.parametrize("meshes", [1, 2, 3])
+def test_results_are_on_the_mesh_of_their_own_run(meshes: int) -> None:
+    """Would fail if a result were on the mesh of an earlier run, whose groups are gone."""
+
+    def program(other_groups: int) -> None:
+        for _ in range(other_groups):
+            dist.new_group([0, 1])
+        made = [init_device_mesh("cpu", (2, 2)) for _ in range(meshes)]
+        result = derive(made[-1])
+        assert result.device_mesh is made[-1] or meshes > 1
+        assert result.device_mesh in made
+        ones = torch.ones(1)
+        dist.all_reduce(ones, group=result.device_mesh.get_group(0))
+        assert ones.item() == 2
+        assert (result @ result).full_tensor()[0, 0].item() == 90
+
+    for other_groups in (0, 0, 1, 0, 2):
+        on_ranks(program, other_groups)
+
+
+def test_a_mesh_that_is_not_made_again_is_the_equal_one() -> None:
+    """Would fail if only meshes that are made by the same call were found."""
+
+    def by_init() -> None:
+        derive(init_device_mesh("cpu", (2, 2)))
+
+    def by_class() -> None:
+        mesh = DeviceMesh("cpu", torch.arange(4).reshape(2, 2))
+        result = derive(mesh)
+        assert result.device_mesh == mesh
+        dist.barrier(group=result.device_mesh.get_group(1))
+
+    for program in (by_init, by_class, by_init, by_class):
+        on_ranks(program)
+
+
+def test_a_mesh_that_fails_to_be_made_leaves_nothing() -> None:
+    """Would fail if a mesh that was begun stayed in the caches."""
+
+    def whole() -> None:
+        assert derive(init_device_mesh("cpu", (2, 2))).full_tensor().sum().item() == 136
+
+    def half() -> None:
+        with pytest.raises(RuntimeError):
+            init_device_mesh("cpu", (2, 4))
+        whole()
+
+    for program in (whole, half, whole):
+        on_ranks(program)
+
+
+def test_a_rank_with_another_coordinate_cuts_its_own_shards() -> None:
+    """Would fail if a thread used the sizes of the rank that it was in an earlier run."""
+
+    def body(rank: int, reverse: bool) -> list[int]:
+        own = 3 - rank if reverse else rank
+        dist.init_process_group("gloo", rank=own, world_size=4)
+        mesh = init_device_mesh("cpu", (4,))
+        tensor = distribute_tensor(torch.arange(6.0), mesh, [Shard(0)])
+        sizes = [tensor.to_local().numel(), tensor.new_zeros((6,)).to_local().numel()]
+        whole = tensor.redistribute(mesh, [Replicate()]).view(3, 2).full_tensor()
+        assert whole.flatten().tolist() == list(range(6))
+        return sizes
+
+    for reverse in (False, True, False):
+        ran = run(lambda rank: body(rank, reverse), 4)
+        assert ran.outcome.ok, ran.outcome.report
+        sizes = [[2, 2], [2, 2], [2, 2], [0, 0]]
+        assert ran.results == (sizes[::-1] if reverse else sizes)
+
+
+def test_registered_strategies_end_with_the_run() -> None:
+    """Would fail if a strategy that one test registers were used by the next."""
+
+    def result() -> Any:
+        mesh = init_device_mesh("cpu", (4,))
+        return distribute_tensor(torch.ones(4, 4), mesh, [Shard(0)]).unsqueeze(1).placements[0]
+
+    def replicated() -> Any:
+        register_sharding(torch.ops.aten.unsqueeze.default)(
+            lambda x, dim: [([Replicate()], [Replicate(), None])]
+        )
+        return result()
+
+    assert on_ranks(result) == [Shard(0)] * 4
+    assert on_ranks(replicated) == [Replicate()] * 4
+    assert on_ranks(result) == [Shard(0)] * 4

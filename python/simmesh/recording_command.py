@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Sequence
+from typing import Any, Sequence
 
 SUMMARY = "records cases from the installed PyTorch, for simmesh verify; last line: N recorded"
+# Of one case, as in the reports of simmesh verify.
+_SHOWN = 5
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -34,8 +36,27 @@ def run(arguments: Sequence[str]) -> int:
     except (ValueError, OSError) as error:
         return _refuse(str(error))
     print(f"source: {recording.source()}")
-    print(f"{len(found)} recorded")
+    if options.again is None:
+        print(f"{len(found)} recorded")
+    else:
+        differing = _print_differences(options.again, found)
+        print(f"{len(found)} recorded, {differing} differ from {options.again}")
     return 0
+
+
+def _print_differences(path: str, found: Sequence[dict[str, Any]]) -> int:
+    from simmesh import recording
+
+    earlier = {(case["kind"], case["id"]): case for case in recording.cases.read(path)}
+    differing = 0
+    for case in found:
+        lines = recording.differences(earlier[case["kind"], case["id"]], case)
+        differing += 1 if lines else 0
+        for line in lines[:_SHOWN]:
+            print(f"differs: {case['id']}: {line}")
+        if len(lines) > _SHOWN:
+            print(f"differs: {case['id']}: and {len(lines) - _SHOWN} more")
+    return differing
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -51,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--again",
         metavar="FILE.jsonl",
-        help="asks what the cases of this file ask, not random cases",
+        help="asks what the cases of this file ask, not random cases, and prints which answers differ",
     )
     parser.add_argument(
         "--mesh",

@@ -13,6 +13,7 @@ import torch
 from repository import CASES
 from simmesh import recording
 from simmesh.recording import cases, formula
+from simmesh.recording_command import run
 from torch import nn
 
 SEEDS = range(20)
@@ -103,6 +104,27 @@ def test_own_cases_again(tmp_path: Path) -> None:
     recording.random_cases(["dtensor", "fsdp"], seeds=[1, 2], mesh=(2,), out=first)
     recording.again(first, out=second)
     assert first.read_bytes() == second.read_bytes()
+
+
+def test_differences_between_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Would fail if another answer, or a field that only one version has, were not named."""
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    found = recording.random_cases(["redistribute"], seeds=range(3), mesh=(2, 2), out=first)
+    assert run(["--again", str(first), "--out", str(second)]) == 0
+    assert capsys.readouterr().out.endswith(f"3 recorded, 0 differ from {first}\n")
+    other = json.loads(json.dumps(found[1]))
+    other |= {"source": "pytorch 1.0", "from": ["R", "R"], "extra": 1}
+    assert recording.differences(found[1], other) == [
+        *(
+            f"from[{i}]: {word!r}, then 'R'"
+            for i, word in enumerate(found[1]["from"])
+            if word != "R"
+        ),
+        "extra: nothing, then 1",
+    ]
+    assert recording.differences(other, other) == []
+    assert recording.differences({"a": [1]}, {"a": [1, 2]}) == ["a: [1], then [1, 2]"]
+    assert recording.differences({"a": 1}, {"a": True}) == ["a: 1, then True"]
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "uint8"])

@@ -1,4 +1,4 @@
-"""The test files on the page about Python print what the page shows."""
+"""The files and commands on the pages about Python and about recording print what the pages show."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import torch  # noqa: F401
 from repository import ROOT
 
 PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+RECORDING = (ROOT / "docs" / "record_cases.md").read_text(encoding="utf-8")
 SESSIONS = re.findall(r"```python\n# (\S+)\n(.*?)```\n\n```text\n\$ (.*?)\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -41,13 +42,31 @@ def test_a_file_prints_what_the_page_shows(
     """Would fail if the page promised what a reader doesn't see."""
     (tmp_path / name).write_text(f"# {name}\n{program}", encoding="utf-8")
     (tmp_path / "conftest.py").write_text((ROOT / "tests/python/conftest.py").read_text("utf-8"), "utf-8")
-    words = command.split()
-    assert words[0] == "pytest"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    output = subprocess.run(
-        [sys.executable, "-m", *words], cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
-    ).stdout
+    output = printed(command, tmp_path)
     assert holds_in_order(output, shown) is None, output
+
+
+def printed(command: str, folder: Path) -> str:
+    """What a command prints in a folder. Raises KeyError for a command of another name than those of the pages."""
+    name, *words = command.split()
+    words = {"python": [], "pytest": ["-m", "pytest"], "simmesh": ["-m", "simmesh"]}[name] + words
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, text=True, capture_output=True, check=False
+    ).stdout
+
+
+def test_the_page_about_recording_prints_what_it_shows(tmp_path: Path) -> None:
+    """Would fail if the page promised what a reader doesn't see. Its blocks build on each other."""
+    files = re.findall(r"```python\n# (\S+)\n(.*?)```", RECORDING, re.DOTALL)
+    commands = re.findall(r"```text\n\$ (.*?)\n(.*?)```", RECORDING, re.DOTALL)
+    assert len(files) == RECORDING.count("```python") == 1
+    assert len(commands) == RECORDING.count("```text") >= 5
+    for name, program in files:
+        (tmp_path / name).write_text(program, encoding="utf-8")
+    for command, shown in commands:
+        output = printed(command, tmp_path)
+        assert holds_in_order(output, shown) is None, output
 
 
 def test_a_line_that_is_missing_is_found() -> None:

@@ -15,6 +15,7 @@ from typing import Iterable, Sequence
 
 from simmesh.recording import cases
 from simmesh.recording.cases import Case
+from simmesh.recording.comparison import differences
 from simmesh.recording.kinds import FAMILIES, KINDS, answered, kinds_of, recorded
 from simmesh.recording.own_model import fsdp
 from simmesh.recording.ranks import Settings, source
@@ -26,6 +27,7 @@ __all__ = [
     "Settings",
     "again",
     "answered",
+    "differences",
     "fsdp",
     "kinds_of",
     "random_cases",

@@ -17,6 +17,9 @@ namespace {
 
 constexpr int cannot_run = 2;
 
+constexpr const char* about_record =
+    "Cases are recorded from PyTorch by the Python package: python -m simmesh record";
+
 // Prints the text on one line.
 int refuse(std::string text) {
   for (char& letter : text)
@@ -42,7 +45,10 @@ std::string problem_of(const CLI::App& program, const CLI::ParseError& error, in
   int depth = 1;
   for (; !app->get_subcommands().empty(); ++depth) app = app->get_subcommands().front();
   if (app->get_require_subcommand_min() == 0 || depth >= argc) return error.what();
-  return fmt::format("expected a subcommand ({}), got {}", names_of_subcommands(*app), argv[depth]);
+  std::string text =
+      fmt::format("expected a subcommand ({}), got {}", names_of_subcommands(*app), argv[depth]);
+  if (depth == 1 && std::string(argv[depth]) == "record") text += fmt::format(". {}", about_record);
+  return text;
 }
 
 }  // namespace
@@ -54,6 +60,7 @@ int run_command(int argc, char** argv) {
         "simmesh runs every rank of a device mesh in one process and compares results bit for bit.",
         "simmesh");
     program.require_subcommand(1);
+    program.footer(about_record);
     program.set_version_flag("--version", fmt::format("simmesh {}", version()));
     add_run_command(program, status);
     add_explore_command(program, status);

@@ -49,7 +49,7 @@ def test_a_file_prints_what_the_page_shows(
 def printed(command: str, folder: Path) -> str:
     """What a command prints in a folder. Raises KeyError for a command of another name than those of the pages."""
     name, *words = command.split()
-    words = {"python": [], "pytest": ["-m", "pytest"], "simmesh": ["-m", "simmesh"]}[name] + words
+    words = {"python": [], "pytest": ["-m", "pytest"]}[name] + words
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.run(
         [sys.executable, *words], cwd=folder, env=environment, text=True, capture_output=True, check=False

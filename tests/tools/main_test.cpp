@@ -13,6 +13,7 @@ TEST(Main, RefusesInOneLine) {
                  "expected a subcommand (run, explore, verify, releases, validate, plan, "
                  "replay, checkpoint or doctor), "
                  "got fly");
+  expect_refused("record", "got record. Cases are recorded from PyTorch by the Python package");
   expect_refused("doctor --colour", "--colour");
   expect_refused("verify", "PATH is required");
   expect_refused("verify $'no\\nsuch\\nfile'", "expected a file or a folder");

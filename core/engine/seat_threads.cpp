@@ -38,7 +38,8 @@ SeatThread& SeatThreads::make() {
   std::thread thread([&made] {
     for (;;) {
       made.turn.acquire();
-      std::function<void()> job = std::move(made.job);
+      std::function<void()> job;
+      job.swap(made.job);
       job();
     }
   });

@@ -34,7 +34,7 @@ Outcome World::run(const std::function<void(Rank&)>& body) {
     return outcome;
   } catch (const RunGivenUp&) {
     run_->stop_watching();
-    run_.release();
+    static_cast<void>(run_.release());
     throw;
   } catch (...) {
     running_ = false;

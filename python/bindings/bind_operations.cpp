@@ -1,4 +1,4 @@
-#include <map>
+#include <bit>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -38,7 +38,7 @@ Numbers numbers_of(nb::handle sequence) {
 
 HostArray array_of(nb::handle tensor) {
   HostArray array;
-  array.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()));
+  array.data = std::bit_cast<std::byte*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()));
   array.dtype = dtype_of_array(tensor.attr("dtype"));
   array.shape = numbers_of<Shape>(tensor.attr("shape"));
   array.strides = numbers_of<Strides>(tensor.attr("stride")());
@@ -180,9 +180,10 @@ void bind_operations(nb::module_& module) {
       .def_prop_ro("name", &ProcessGroup::name)
       .def(
           "collective",
-          [](const ProcessGroup& self, const std::string& op, nb::list inputs, nb::list outputs,
-             const std::string& reduce, double factor, std::int64_t root,
-             std::vector<std::int64_t> input_splits, std::vector<std::int64_t> output_splits) {
+          [](const ProcessGroup& self, const std::string& op, const nb::list& inputs,
+             const nb::list& outputs, const std::string& reduce, double factor, std::int64_t root,
+             const std::vector<std::int64_t>& input_splits,
+             const std::vector<std::int64_t>& output_splits) {
             return start(self,
                          {op, inputs, outputs, reduce, factor, root, input_splits, output_splits});
           },

@@ -43,7 +43,7 @@ nb::capsule owner_of(const Tensor& tensor) {
   auto owner = std::make_unique<BufferPtr>(tensor.storage()->buffer());
   nb::capsule capsule(owner.get(),
                       [](void* pointer) noexcept { delete static_cast<BufferPtr*>(pointer); });
-  owner.release();
+  static_cast<void>(owner.release());
   return capsule;
 }
 

@@ -87,16 +87,23 @@ RECORDED = [
 def test_answers_as_processes_did(file: str, every: int, source: str) -> None:
     if not recording.source().startswith(source):
         pytest.skip(f"the cases are of {source}, PyTorch is {torch.__version__}")
-    chosen = list(cases.read(CASES / file))[::every]
+    # Functions that the recorder of a case brought along can't be asked.
+    chosen = [
+        case
+        for case in list(cases.read(CASES / file))[::every]
+        if not case.get("torch", "").startswith("recorder.")
+    ]
+    assert len(chosen) > 5
     for case in chosen:
         # Of these fields simmesh compares nothing, or they say how an answer was checked.
-        unasked = (
-            ("source", "oracle", "used", "steps", "aten") if "op" in case else ("source", "oracle")
-        )
+        unasked = ["oracle", "used", "steps", "aten"] if "op" in case else ["oracle"]
+        # That recorder counted their gathers twice: docs/differences.md.
+        unasked += ["comm"] if case.get("op") in ("argmax", "argmin") else []
         again = recording.answered(case)
         for name in unasked:
             case.pop(name, None), again.pop(name, None)
-        assert again == case, case["id"]
+        found = recording.differences(case, again)
+        assert [line for line in found if ": nothing, then" not in line] == [], case["id"]
 
 
 def test_own_cases_again(tmp_path: Path) -> None:

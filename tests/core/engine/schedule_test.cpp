@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/check/error.h"
+#include "core/engine/world.h"
 
 namespace simmesh {
 namespace {

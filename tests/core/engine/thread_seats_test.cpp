@@ -16,9 +16,7 @@ namespace simmesh {
 namespace {
 
 using ::testing::Each;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsSupersetOf;
 
 WorldOptions threads(std::size_t ranks, const char* schedule = "fifo") {
   return {.ranks = ranks, .schedule = Schedule::parse(schedule), .ranks_are_threads = true};

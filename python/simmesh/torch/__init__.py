@@ -10,7 +10,11 @@ goes on with DTensor, FSDP2, DDP, pipelining or plain collectives. Tensors are o
 
 from __future__ import annotations
 
+from simmesh.torch.operators import check_schemas
 from simmesh.torch.run import Run, run, torchrun_environment
 from simmesh.torch.schedules import Schedule, schedules_to_try
 
 __all__ = ["Run", "Schedule", "run", "schedules_to_try", "torchrun_environment"]
+
+# A torch that doesn't fit is refused here, before a program runs on it.
+check_schemas()

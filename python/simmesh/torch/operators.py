@@ -124,7 +124,6 @@ def install(kernels: dict[str, Kernel], group_of: Callable[[Any], Any]) -> None:
     global _library
     if _library is not None:
         return
-    check_schemas()
     missing = set(SCHEMAS) - set(kernels)
     assert not missing, missing
     library = torch.library.Library("c10d", "IMPL")

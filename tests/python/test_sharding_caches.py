@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -115,3 +116,17 @@ def test_registered_strategies_end_with_the_run() -> None:
     assert on_ranks(result) == [Shard(0)] * 4
     assert on_ranks(replicated) == [Replicate()] * 4
     assert on_ranks(result) == [Shard(0)] * 4
+
+
+def test_a_mesh_that_is_unpickled_is_its_run_s() -> None:
+    """Would fail if only meshes that programs construct were found."""
+
+    def program() -> None:
+        mesh = init_device_mesh("cpu", (2, 2))
+        copies = [pickle.loads(pickle.dumps(mesh)) for _ in range(2)]
+        result = derive(copies[1])
+        assert result.device_mesh == mesh
+        dist.barrier(group=result.device_mesh.get_group(0))
+
+    for _ in range(3):
+        on_ranks(program)

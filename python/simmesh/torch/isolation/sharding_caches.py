@@ -102,8 +102,8 @@ def install(patches: Patches) -> None:
     if "__new__" not in vars(DeviceMesh):
         # Stays, because Python doesn't give a class back the __new__ that it had inherited.
         DeviceMesh.__new__ = _new  # type: ignore[assignment]
-    for name in ("__init__", "__setstate__"):
-        patches.replace(DeviceMesh, name, _adding(getattr(DeviceMesh, name)))
+    patches.replace(DeviceMesh, "__init__", _adding(DeviceMesh.__init__, _comparable))
+    patches.replace(DeviceMesh, "__setstate__", _adding(DeviceMesh.__setstate__, _never_equal))
     kind = type(_propagator)
     for name in [name for name in vars(kind) if name.startswith("register_")]:
         patches.replace(kind, name, _registering(getattr(kind, name)))
@@ -131,15 +131,16 @@ def _new(kind: type[DeviceMesh], *arguments: Any, **options: Any) -> DeviceMesh:
     return again if again is not None else object.__new__(kind)
 
 
-def _adding(original: Callable[..., None]) -> Callable[..., None]:
+def _adding(original: Callable[..., None], words: Callable[..., Any]) -> Callable[..., None]:
     def adding(self: DeviceMesh, *arguments: Any, **options: Any) -> None:
+        if _core.rank() is None:
+            return original(self, *arguments, **options)
         try:
             original(self, *arguments, **options)
         except BaseException:
             _derived.forget()
             raise
-        if _core.rank() is not None:
-            _derived.add(self, _comparable(type(self), arguments, options))
+        _derived.add(self, words(type(self), arguments, options))
 
     return adding
 
@@ -155,6 +156,10 @@ def _registering(original: Callable[..., Any]) -> Callable[..., Any]:
 def _comparable(kind: type[DeviceMesh], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
     named = {name: _plain(value) for name, value in options.items() if name != "_root_mesh"}
     return kind, [_plain(value) for value in arguments], named
+
+
+def _never_equal(kind: type[DeviceMesh], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    return object()
 
 
 def _plain(value: Any) -> Any:

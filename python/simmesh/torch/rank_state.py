@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from simmesh import _core
 
-if TYPE_CHECKING:
-    from simmesh.torch.rank_future import RankFuture
-    from simmesh.torch.work import RankWork
+
+class StartedWork(Protocol):
+    """The operations that one call started, and the tensors that they write."""
+
+    operations: tuple[_core.Operation, ...]
+    results: list[Any]
+
+
+class PolledFuture(Protocol):
+    """A future that completes when it is looked at after its operation."""
+
+    has_begun: bool
+
+    def poll(self) -> bool: ...
 
 
 class Group:
@@ -25,7 +36,7 @@ class Group:
         self.core = _core.Group(members, name)
         self.rank: int = self.core.rank
         self.size: int = self.core.size
-        self.coalesced: list[RankWork] | None = None
+        self.coalesced: list[StartedWork] | None = None
         self.monitored_barriers = 0
 
 
@@ -52,9 +63,9 @@ class RankState:
         self.rank = rank
         self.shared = shared
         self.groups: dict[Any, Group] = {}
-        self.works: list[RankWork] = []
+        self.works: list[StartedWork] = []
         self.stores: list[Any] = []
-        self.futures: list[RankFuture] = []
+        self.futures: list[PolledFuture] = []
         self.clock_reads = 0
         self.premultiplier = 1.0
         self.entropy: random.Random | None = None
@@ -80,7 +91,7 @@ class RankState:
         # Callbacks may have added others.
         self.futures = [future for future in self.futures if not future.has_begun]
 
-    def keep(self, group: Group, work: RankWork) -> None:
+    def keep(self, group: Group, work: StartedWork) -> None:
         """Keeps a work until the run ends, and for the end of a coalesced group of operations if
         one is open.
         """

@@ -11,11 +11,6 @@ namespace simmesh {
 
 namespace {
 
-bool reduces(CollectiveOp op) {
-  return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce_scatter ||
-         op == CollectiveOp::reduce;
-}
-
 bool has_root(CollectiveOp op) {
   return op == CollectiveOp::broadcast || op == CollectiveOp::broadcast_object ||
          op == CollectiveOp::reduce || op == CollectiveOp::scatter || op == CollectiveOp::gather;
@@ -58,6 +53,8 @@ std::string operands_of(const CollectiveCall& call) {
   return text;
 }
 
+std::string_view words(const char* text) { return text ? text : ""; }
+
 void check_dim(const CollectiveCall& call, std::int64_t dim, const Tensor& input) {
   if (dim >= 0 && dim < input.dim()) return;
   raise(ErrorKind::index_error, "collectives",
@@ -89,6 +86,15 @@ void check_splits(const CollectiveCall& call, DimSpan splits, std::int64_t membe
 
 }  // namespace
 
+bool reduces(CollectiveOp op) {
+  return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce_scatter ||
+         op == CollectiveOp::reduce;
+}
+
+std::string host_dtypes_of(const CollectiveCall& call) {
+  return call.host_dtypes ? fmt::format(" ({})", call.host_dtypes) : "";
+}
+
 std::string to_string(const CollectiveCall& call) {
   std::string text = name_of(call.op);
   if (reduces(call.op)) text += fmt::format("({})", to_string(call.reduce));
@@ -96,7 +102,8 @@ std::string to_string(const CollectiveCall& call) {
   if (takes_dim(call.op)) text += fmt::format(" along dim {}", call.dim);
   if (call.op == CollectiveOp::all_to_all)
     text += fmt::format(" cut along dim {}", call.scatter_dim);
-  return text + fmt::format(" of {} at {}", operands_of(call), to_string(call.site));
+  return text + fmt::format(" of {}{} at {}", operands_of(call), host_dtypes_of(call),
+                            to_string(call.site));
 }
 
 void check_call(const CollectiveCall& call, std::int64_t members) {
@@ -133,6 +140,7 @@ std::string_view disagreement(const CollectiveCall& first, const CollectiveCall&
     return "the dims differ";
   if (first.op == CollectiveOp::scatter || first.op == CollectiveOp::broadcast_object) return {};
   if (first.inputs.size() != second.inputs.size()) return "the numbers of operands differ";
+  if (words(first.host_dtypes) != words(second.host_dtypes)) return "the dtypes differ";
   for (std::size_t i = 0; i < first.inputs.size(); ++i) {
     const Tensor& a = first.inputs[i];
     const Tensor& b = second.inputs[i];

@@ -40,6 +40,9 @@ inline const char* name_of(CollectiveOp op) {
   return names[std::size_t(op)];
 }
 
+// reduces says whether the operation combines elements of several ranks.
+bool reduces(CollectiveOp op);
+
 // CollectiveCall is one rank's side of a collective. All members must agree on everything but sizes
 // that the operation lets differ; the second to arrive is told where it doesn't.
 struct CollectiveCall {
@@ -56,6 +59,9 @@ struct CollectiveCall {
   bool keeps_unrounded = false;
   // The operands: one tensor, or several where the call is coalesced or takes a list.
   gsl::span<const Tensor> inputs;
+  // The operands' dtypes in the words of the program around the World, where simmesh doesn't have
+  // them: "int8". They outlive the call.
+  const char* host_dtypes = nullptr;
   // Rows that go to and come from each member (all_to_all only); empty for equal parts.
   DimSpan input_splits;
   DimSpan output_splits;
@@ -64,6 +70,9 @@ struct CollectiveCall {
 
 // to_string returns the call in words: "all_reduce(max) of float32[4, 2] at train.cpp:42".
 std::string to_string(const CollectiveCall& call);
+
+// host_dtypes_of returns " (int8)" where the call has such words, and nothing elsewhere.
+std::string host_dtypes_of(const CollectiveCall& call);
 
 // check_call throws where a call can't be right whatever the other members do: a root or dim out of
 // range (IndexError), sizes that don't divide (AssertionError), splits that don't add up

@@ -12,11 +12,6 @@ struct CommScopes {
   std::vector<CommDebugMode*> open;
 };
 
-bool is_reduction(CollectiveOp op) {
-  return op == CollectiveOp::all_reduce || op == CollectiveOp::reduce_scatter ||
-         op == CollectiveOp::reduce;
-}
-
 }  // namespace
 
 CommDebugMode::CommDebugMode(Observer observer)
@@ -43,7 +38,7 @@ void CommDebugMode::see_in_scopes(Rank& rank, const CollectiveCall& call) {
     ++count.calls;
     count.bytes += bytes;
     if (scope->observer_) scope->observer_(call);
-    if (is_reduction(call.op) && !call.inputs.empty())
+    if (reduces(call.op) && !call.inputs.empty())
       ++scope->reductions_[{call.op, call.reduce, call.inputs[0].dtype()}];
   }
 }

@@ -90,7 +90,7 @@ std::string Exchange::operand(RankId rank) const {
   const Arrival* arrival = member ? arrivals_[std::size_t(*member)] : nullptr;
   if (!arrival || arrival->call->inputs.empty()) return {};
   const Tensor& input = arrival->call->inputs[0];
-  return describe_operand(input.dtype(), input.shape());
+  return describe_operand(input.dtype(), input.shape()) + host_dtypes_of(*arrival->call);
 }
 
 std::vector<RankId> Exchange::missing_ranks() const {

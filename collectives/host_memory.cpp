@@ -6,6 +6,15 @@
 
 namespace simmesh {
 
+namespace {
+
+void invert(std::byte* bytes, std::size_t count, std::byte bits) {
+  if (bits == std::byte{0}) return;
+  for (std::size_t i = 0; i < count; ++i) bytes[i] ^= bits;
+}
+
+}  // namespace
+
 std::vector<Tensor> HostMemory::placeholders() const {
   std::vector<Tensor> tensors;
   for (const HostArray& array : operands_) tensors.push_back(empty_meta(array.shape, array.dtype));
@@ -21,6 +30,7 @@ void HostMemory::load(gsl::span<Tensor> tensors) const {
     if (tensors[i].bytes() == 0) continue;
     strided_copy({tensors[i].mutable_data(), tensors[i].strides()}, {array.data, array.strides},
                  array.shape, bytes_per_element(array.dtype));
+    invert(tensors[i].mutable_data(), tensors[i].bytes(), array.inverted_bits);
   }
 }
 
@@ -34,9 +44,15 @@ void HostMemory::store(gsl::span<const ResultPart> parts) const {
             "expected a result of {} elements of {} to write to, got one of {} of {}",
             element_count(part.shape), to_string(part.dtype), count, to_string(array.dtype));
     if (count == 0) continue;
-    strided_copy({array.data, array.strides},
-                 {part.buffer->data() + part.offset, contiguous_strides(array.shape)}, array.shape,
-                 bytes_per_element(array.dtype));
+    const std::byte* source = part.buffer->data() + part.offset;
+    std::vector<std::byte> inverted;
+    if (array.inverted_bits != std::byte{0}) {
+      inverted.assign(source, source + std::size_t(count) * bytes_per_element(array.dtype));
+      invert(inverted.data(), inverted.size(), array.inverted_bits);
+      source = inverted.data();
+    }
+    strided_copy({array.data, array.strides}, {source, contiguous_strides(array.shape)},
+                 array.shape, bytes_per_element(array.dtype));
   }
 }
 

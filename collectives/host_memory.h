@@ -13,6 +13,9 @@ struct HostArray {
   DType dtype = DType::float32;
   Shape shape;
   Strides strides;  // in elements
+  // Of every byte, those that are inverted on the way in and out: the highest lets uint8 have the
+  // order of int8.
+  std::byte inverted_bits{0};
 };
 
 // HostMemory is what an operation reads and writes in such memory, in place of tensors. Operands

@@ -1,8 +1,6 @@
-#include <bit>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <unordered_map>
 
 #include "collectives/collective_call.h"
 #include "collectives/host_operations.h"
@@ -10,6 +8,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/python_run.h"
 #include "python/bindings/python_site.h"
+#include "python/bindings/torch_array.h"
 
 namespace nb = nanobind;
 
@@ -17,40 +16,14 @@ namespace simmesh::python {
 
 namespace {
 
-// "torch.float32" is the dtype float32. Dtypes are objects that live as long as the process.
-DType dtype_of_array(nb::handle dtype) {
-  static auto* known = new std::unordered_map<PyObject*, DType>();
-  auto found = known->find(dtype.ptr());
-  if (found != known->end()) return found->second;
-  std::string name = nb::cast<std::string>(nb::str(dtype));
-  DType result = dtype_from_string(name.substr(name.rfind('.') + 1));
-  dtype.inc_ref();
-  known->emplace(dtype.ptr(), result);
-  return result;
-}
-
-template <class Numbers>
-Numbers numbers_of(nb::handle sequence) {
-  Numbers numbers;
-  for (nb::handle number : sequence) numbers.push_back(nb::cast<std::int64_t>(number));
-  return numbers;
-}
-
-HostArray array_of(nb::handle tensor) {
-  HostArray array;
-  array.data = std::bit_cast<std::byte*>(nb::cast<std::uintptr_t>(tensor.attr("data_ptr")()));
-  array.dtype = dtype_of_array(tensor.attr("dtype"));
-  array.shape = numbers_of<Shape>(tensor.attr("shape"));
-  array.strides = numbers_of<Strides>(tensor.attr("stride")());
-  return array;
-}
-
 // An array of no dims is one element where pieces are cut or put side by side.
-std::vector<HostArray> arrays_of(const nb::list& tensors, bool have_dims) {
+std::vector<HostArray> arrays_of(const nb::list& tensors, const CollectiveCall& call) {
+  bool has_dims = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter ||
+                  call.op == CollectiveOp::all_to_all;
   std::vector<HostArray> arrays;
   for (nb::handle tensor : tensors) {
-    arrays.push_back(array_of(tensor));
-    if (!have_dims || !arrays.back().shape.empty()) continue;
+    arrays.push_back(reduces(call.op) ? torch_array(tensor, call.reduce) : torch_array(tensor));
+    if (!has_dims || !arrays.back().shape.empty()) continue;
     arrays.back().shape.push_back(1);
     arrays.back().strides.push_back(1);
   }
@@ -113,33 +86,31 @@ struct CollectiveArguments {
 
 Operation start(const ProcessGroup& group, const CollectiveArguments& arguments) {
   rank_of_run("Group.collective");
-  CollectiveOp op = collective_op(arguments.op);
-  bool have_dims = op == CollectiveOp::all_gather || op == CollectiveOp::reduce_scatter ||
-                   op == CollectiveOp::all_to_all;
-  auto memory = owned(
-      HostMemory(arrays_of(arguments.inputs, have_dims), arrays_of(arguments.outputs, have_dims)),
-      nb::make_tuple(arguments.inputs, arguments.outputs));
-  CollectiveCall call{.op = op,
+  CollectiveCall call{.op = collective_op(arguments.op),
                       .reduce = reduce_op_from_string(arguments.reduce),
                       .factor = arguments.factor,
                       .root = arguments.root,
+                      .host_dtypes = torch_dtypes(arguments.inputs),
                       .input_splits = arguments.input_splits,
                       .output_splits = arguments.output_splits,
                       .site = python_site()};
+  auto memory =
+      owned(HostMemory(arrays_of(arguments.inputs, call), arrays_of(arguments.outputs, call)),
+            nb::make_tuple(arguments.inputs, arguments.outputs));
   return without_lock(
       [&] { return Operation{start_collective_on(std::move(memory), group, call)}; });
 }
 
 Operation start_send(const ProcessGroup& group, nb::handle tensor, const SendTo& to) {
   rank_of_run("Group.send");
-  auto memory = owned(HostMemory({array_of(tensor)}, {}), nb::borrow(tensor));
+  auto memory = owned(HostMemory({torch_array(tensor)}, {}), nb::borrow(tensor));
   CallSite site = python_site();
   return without_lock([&] { return Operation{isend_from(std::move(memory), to, group, site)}; });
 }
 
 Operation start_receive(const ProcessGroup& group, nb::handle tensor, const ReceiveFrom& from) {
   rank_of_run("Group.recv");
-  auto memory = owned(HostMemory({}, {array_of(tensor)}), nb::borrow(tensor));
+  auto memory = owned(HostMemory({}, {torch_array(tensor)}), nb::borrow(tensor));
   CallSite site = python_site();
   return without_lock([&] { return Operation{irecv_into(std::move(memory), from, group, site)}; });
 }

@@ -3,6 +3,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/group.h"
+#include "collectives/work.h"
 #include "core/check/error.h"
 #include "core/engine/world.h"
 
@@ -43,6 +44,11 @@ TEST(CollectiveCall, MismatchesNameBothSides) {
   expect_mismatch("the dtypes differ", [](Rank& rank, const ProcessGroup& group) {
     all_reduce(zeros({4}, rank.id() ? DType::int32 : DType::float32), ReduceOp::sum, group);
   });
+  expect_mismatch("the dtypes differ", [=](Rank& rank, const ProcessGroup& group) {
+    start_collective(group, {.op = CollectiveOp::all_reduce,
+                             .inputs = {&four, 1},
+                             .host_dtypes = rank.id() ? "int16" : nullptr});
+  });
   expect_mismatch("the reduce operations differ", [=](Rank& rank, const ProcessGroup& group) {
     all_reduce(four, rank.id() ? ReduceOp::sum : ReduceOp::max, group);
   });
@@ -70,6 +76,14 @@ TEST(CollectiveCall, AnotherOrderIsAMismatch) {
       barrier(group);
     }
   });
+}
+
+// Dtypes of the program around the World that the same dtype of a tensor stands for.
+TEST(CollectiveCall, WordsOfTheHostAreShown) {
+  EXPECT_EQ(host_dtypes_of({}), "");
+  Tensor four = zeros({4}, DType::uint8);
+  CollectiveCall call{.op = CollectiveOp::broadcast, .inputs = {&four, 1}, .host_dtypes = "int8"};
+  EXPECT_THAT(to_string(call), HasSubstr("broadcast from root 0 of uint8[4] (int8) at "));
 }
 
 TEST(CollectiveCall, SplitsMustAgreeBetweenSenderAndReceiver) {

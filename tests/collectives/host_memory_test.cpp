@@ -36,6 +36,21 @@ TEST(HostMemory, LoadsAndStoresThroughAnyStrides) {
   EXPECT_THAT(values, ElementsAre(-1, -1, 2, 3, -1, -1, 6, 7, -1, -1, 10, 11));
 }
 
+// As uint8 with its highest bit inverted, int8 has its order.
+TEST(HostMemory, InvertsBitsOnTheWayInAndOut) {
+  std::vector<std::int8_t> values{-128, 0, 0, 127};
+  HostArray ends{reinterpret_cast<std::byte*>(values.data()), DType::uint8, {2}, {3}};
+  ends.inverted_bits = std::byte(0x80);
+  HostMemory memory({ends}, {ends});
+  Tensor loaded;
+  memory.load({&loaded, 1});
+  EXPECT_THAT(loaded.values<std::uint8_t>(), ElementsAre(0, 255));
+  Tensor ones = full({2}, DType::uint8, 1);
+  memory.store(std::vector{part_of(ones)});
+  EXPECT_THAT(values, ElementsAre(-127, 0, 0, -127));
+  EXPECT_THAT(ones.values<std::uint8_t>(), ElementsAre(1, 1));
+}
+
 // What is loaded is a copy: a later write to the memory must not reach it.
 TEST(HostMemory, LoadsCopies) {
   std::vector<float> values{1};

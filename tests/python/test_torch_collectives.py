@@ -4,6 +4,8 @@ the core doesn't know.
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any, Callable
 
 import pytest
@@ -12,6 +14,7 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 
 import simmesh
+from simmesh.torch.rank_state import of_rank
 
 RANKS = 4
 
@@ -99,6 +102,59 @@ def test_sums_of_dtypes(dtype: torch.dtype) -> None:
         return tensor[0].item(), tensor.dtype
 
     assert run(program) == [(10, dtype)] * RANKS
+
+
+def test_int8_has_its_order() -> None:
+    """Would fail if its bits were compared as those of unsigned numbers."""
+
+    def program() -> list[int]:
+        results = []
+        for operator in (dist.ReduceOp.MIN, dist.ReduceOp.MAX, dist.ReduceOp.PRODUCT):
+            tensor = torch.tensor([-128, 3, 1, 127], dtype=torch.int8)[dist.get_rank()].clone()
+            dist.all_reduce(tensor, operator)
+            results.append(tensor.item())
+        return results
+
+    assert run(program) == [[-128, 127, -128]] * RANKS
+
+
+@pytest.mark.parametrize(
+    ("dtype", "operator"),
+    [
+        (torch.int16, dist.ReduceOp.SUM),
+        (torch.int8, dist.ReduceOp.AVG),
+        (torch.float8_e4m3fn, dist.ReduceOp.MAX),
+        (torch.float32, dist.ReduceOp.BAND),
+    ],
+)
+def test_reductions_without_meaning_are_refused(dtype: torch.dtype, operator: Any) -> None:
+    def program() -> None:
+        with pytest.raises(TypeError, match=str(dtype).removeprefix("torch.")):
+            dist.all_reduce(torch.zeros(2).to(dtype), operator)
+
+    run(program)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (torch.int8, torch.uint8),
+        (torch.int16, torch.float16),
+        (torch.complex64, torch.float64),
+        (torch.float8_e4m3fn, torch.float8_e5m2),
+    ],
+)
+def test_dtypes_that_differ_are_reported(one: torch.dtype, other: torch.dtype) -> None:
+    """Would fail if dtypes that simmesh carries in the same one of its own counted as equal."""
+
+    def program() -> None:
+        tensor = torch.zeros(2).to(one if dist.get_rank() == 0 else other)
+        dist.all_gather([torch.empty_like(tensor) for _ in range(RANKS)], tensor)
+
+    report = simmesh.spmd_run(program, world_size=RANKS).outcome.report
+    assert "the dtypes differ" in report
+    for dtype in (one, other):
+        assert str(dtype).removeprefix("torch.") in report
 
 
 @pytest.mark.parametrize(
@@ -283,6 +339,45 @@ def test_futures_complete_with_their_operations() -> None:
         return [results[0].item(), len(results[1]), called]
 
     assert run(program) == [[20.0, 2, [20.0, 1.0]]] * RANKS
+
+
+def test_tensors_are_let_go() -> None:
+    """Would fail if a long program kept every tensor that it ever communicated, or left those to
+    Python's collector.
+    """
+
+    def program() -> int:
+        group = dist.group.WORLD
+        seen: list[list[Any]] = [[], [], []]
+        for _ in range(300):
+            tensor, other = own(2), own(2)
+            dist.all_reduce(tensor)
+            dist.all_reduce(other, async_op=True).get_future().wait()
+            gathered = functional.all_gather_tensor(own(2), 0, group) + 0
+            for references, each in zip(seen, (tensor, other, gathered)):
+                references.append(weakref.ref(each))
+        kept = [sum(each() is not None for each in references) for references in seen]
+        return max(*kept, len(of_rank().works))
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert max(run(program)) <= 16
+    finally:
+        gc.enable()
+
+
+def test_works_that_only_torch_refers_to_are_kept() -> None:
+    """Would fail if the Python half of a Work were gone while C++ code still waits for it."""
+
+    def program() -> list[float]:
+        group = dist.group.WORLD
+        early = [functional.all_reduce(own(1), "sum", group) for _ in range(300)]
+        gc.collect()
+        assert len(of_rank().works) >= 300
+        return [tensor.item() for tensor in early]
+
+    assert run(program) == [[10.0] * 300] * RANKS
 
 
 def test_sparse_sums_are_coalesced() -> None:

@@ -238,6 +238,6 @@ def _end_coalescing(process_group: Any, device: Any) -> RankWork:
     group = _own_group(process_group)
     works, group.coalesced = group.coalesced or [], None
     operations = [operation for work in works for operation in work.operations]
-    joined = RankWork(operations, works, [tensor for work in works for tensor in work.results])
+    joined = RankWork(operations, [tensor for work in works for tensor in work.results])
     rank_state.of_rank().keep(group, joined)
     return joined

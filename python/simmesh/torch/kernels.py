@@ -13,7 +13,6 @@ import torch
 
 from simmesh import _core
 from simmesh.torch import rank_state
-from simmesh.torch.carriers import added, moved
 from simmesh.torch.monitored_barrier import monitored_barrier
 from simmesh.torch.rank_state import Group
 from simmesh.torch.sparse import all_reduce_sparse
@@ -35,14 +34,12 @@ def _reduction(operator: Any) -> dict[str, Any]:
 def _work(
     group: Group,
     operations: Sequence[_core.Operation],
-    operands: Sequence[Any],
     results: Tensors,
     timeout: int = -1,
     source: Callable[[], int] | None = None,
 ) -> Any:
     work = RankWork(
         operations,
-        operands,
         results,
         source=source,
         timeout=None if timeout < 0 else timeout / 1000,
@@ -54,9 +51,8 @@ def _work(
 def _start(
     group: Group, name: str, inputs: Tensors, outputs: Tensors, timeout: int = -1, **options: Any
 ) -> Any:
-    inputs, outputs = [moved(t) for t in inputs], [moved(t) for t in outputs]
     operation = group.core.collective(name, inputs, outputs, **options)
-    return _work(group, [operation], (inputs, outputs), outputs, timeout)
+    return _work(group, [operation], outputs, timeout)
 
 
 def _start_reduction(
@@ -68,11 +64,8 @@ def _start_reduction(
     timeout: int,
     root: int = 0,
 ) -> Any:
-    reduction = _reduction(operator)
-    sources = [added(tensor, reduction["reduce"]) for tensor in inputs]
-    targets = [added(tensor, reduction["reduce"]) for tensor in outputs]
-    operation = group.core.collective(name, sources, targets, root=root, **reduction)
-    return _work(group, [operation], (sources, targets), outputs, timeout)
+    operation = group.core.collective(name, inputs, outputs, root=root, **_reduction(operator))
+    return _work(group, [operation], outputs, timeout)
 
 
 def _single(tensors: Sequence[Any], name: str) -> Any:
@@ -102,12 +95,11 @@ def _all_gather(outputs: Sequence[Tensors], inputs: Tensors, group: Group,
 def _all_gather_coalesced(
     outputs: Sequence[Tensors], inputs: Tensors, group: Group, async_op: bool = True
 ) -> Any:
-    operations, operands = [], []
-    for index, tensor in enumerate(inputs):
-        source, pieces = moved(tensor), [moved(row[index]) for row in outputs]
-        operations.append(group.core.collective("all_gather_list", [source], pieces))
-        operands.append((source, pieces))
-    return _work(group, operations, operands, [tensor for row in outputs for tensor in row])
+    operations = [
+        group.core.collective("all_gather_list", [tensor], [row[index] for row in outputs])
+        for index, tensor in enumerate(inputs)
+    ]
+    return _work(group, operations, [tensor for row in outputs for tensor in row])
 
 
 def _all_gather_into_tensor_coalesced(
@@ -181,8 +173,7 @@ def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, o
     place.
     """
     reduction = _reduction(operator)
-    output = added(_single(outputs, "reduce_scatter"), reduction["reduce"])
-    pieces = [added(tensor, reduction["reduce"]) for tensor in _single(inputs, "reduce_scatter")]
+    output, pieces = _single(outputs, "reduce_scatter"), _single(inputs, "reduce_scatter")
     if len(pieces) != group.size:
         raise ValueError(
             f"[torch/kernels] reduce_scatter: expected {group.size} inputs, got {len(pieces)}"
@@ -193,7 +184,7 @@ def _reduce_scatter(outputs: Tensors, inputs: Sequence[Tensors], group: Group, o
         )
         for root, piece in enumerate(pieces)
     ]
-    return outputs, _work(group, operations, (pieces, output), outputs, timeout)
+    return outputs, _work(group, operations, outputs, timeout)
 
 
 def _reduce_scatter_tensor_coalesced(outputs: Tensors, inputs: Tensors, group: Group, operator: Any,
@@ -202,14 +193,12 @@ def _reduce_scatter_tensor_coalesced(outputs: Tensors, inputs: Tensors, group: G
 
 
 def _send(tensors: Tensors, group: Group, peer: int, tag: int) -> Any:
-    tensor = moved(_single(tensors, "send"))
-    return _work(group, [group.core.send(tensor, peer, tag)], [tensor], tensors)
+    return _work(group, [group.core.send(_single(tensors, "send"), peer, tag)], tensors)
 
 
 def _receive(tensors: Tensors, group: Group, peer: int | None, tag: int) -> Any:
-    tensor = moved(_single(tensors, "recv"))
-    operation = group.core.recv(tensor, peer, tag)
-    return _work(group, [operation], [tensor], tensors, source=lambda: operation.source)
+    operation = group.core.recv(_single(tensors, "recv"), peer, tag)
+    return _work(group, [operation], tensors, source=lambda: operation.source)
 
 
 def _receive_any(tensors: Tensors, group: Group, tag: int) -> Any:

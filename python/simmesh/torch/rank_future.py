@@ -60,8 +60,11 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
 
     def _finish(self) -> None:
         self.has_begun = True
+        value = self._value
+        # They may refer to a work that refers to this future.
+        del self._is_ready, self._block, self._value
         try:
-            result = self._value()
+            result = value()
         except Exception as error:
             self.set_exception(error)
         else:

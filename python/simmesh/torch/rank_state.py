@@ -6,6 +6,7 @@ import random
 from typing import Any, Protocol
 
 from simmesh import _core
+from simmesh.torch.held_works import HeldWorks
 
 
 class StartedWork(Protocol):
@@ -53,17 +54,17 @@ class SharedState:
 
 
 class RankState:
-    """One rank's groups, stores and handles of operations, which live until the run ends.
+    """One rank's groups, stores and handles of operations.
 
-    torch's C++ code can hold a Work or Store whose Python object would otherwise be gone, and can't
-    use it then.
+    torch's C++ code can hold a Store whose Python object would otherwise be gone, and can't use it
+    then, so stores live until the run ends.
     """
 
     def __init__(self, rank: int, shared: SharedState) -> None:
         self.rank = rank
         self.shared = shared
         self.groups: dict[Any, Group] = {}
-        self.works: list[StartedWork] = []
+        self.works = HeldWorks()
         self.stores: list[Any] = []
         self.futures: list[PolledFuture] = []
         self.clock_reads = 0
@@ -92,10 +93,10 @@ class RankState:
         self.futures = [future for future in self.futures if not future.has_begun]
 
     def keep(self, group: Group, work: StartedWork) -> None:
-        """Keeps a work until the run ends, and for the end of a coalesced group of operations if
-        one is open.
+        """Keeps a work while torch's C++ code may call it, and for the end of a coalesced group of
+        operations if one is open.
         """
-        self.works.append(work)
+        self.works.add(work)
         self.poll_futures()
         if group.coalesced is not None:
             group.coalesced.append(work)

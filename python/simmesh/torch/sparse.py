@@ -36,7 +36,7 @@ def all_reduce_sparse(tensor: torch.Tensor, group: Group, reduction: dict[str, A
             torch.cat(indices).t(), torch.cat(values), tensor.shape, is_coalesced=False
         ).coalesce()
         tensor.copy_(total)
-    return RankWork([], (), [tensor])
+    return RankWork([], [tensor])
 
 
 def _gather(group: Group, part: torch.Tensor, counts: list[int] | None) -> list[torch.Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, Callable, Sequence
+from typing import Callable, Sequence
 
 import torch
 import torch.distributed as dist
@@ -17,22 +17,17 @@ _NO_TIMEOUT = timedelta(0)
 
 
 class RankWork(dist.Work):
-    """A Work whose wait gives the turn to other ranks.
-
-    It keeps the operands of its operations alive until they are complete.
-    """
+    """A Work whose wait gives the turn to other ranks."""
 
     def __init__(
         self,
         operations: Sequence[_core.Operation],
-        operands: Sequence[Any] = (),
         results: Sequence[torch.Tensor] = (),
         source: Callable[[], int] | None = None,
         timeout: float | None = None,
     ) -> None:
         super().__init__()
         self.operations = tuple(operations)
-        self._operands: Sequence[Any] | None = operands
         self.results = list(results)
         self._source = source
         self._timeout = timeout
@@ -50,7 +45,6 @@ class RankWork(dist.Work):
                 raise RuntimeError(
                     f"[torch/work] Timed out: expected the end of {operation} within {seconds} s"
                 )
-        self._operands = None
         rank_state.of_rank().poll_futures()
         return True
 
@@ -59,10 +53,7 @@ class RankWork(dist.Work):
         before it.
         """
         _core.yield_now()
-        if not self._has_ended():
-            return False
-        self._operands = None
-        return True
+        return self._has_ended()
 
     def is_success(self) -> bool:
         return self._has_ended()

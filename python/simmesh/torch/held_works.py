@@ -1,4 +1,4 @@
-"""Handles of operations whose Python objects must live as long as torch's C++ code refers to them."""
+"""Handles of operations that torch's C++ code refers to."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _references(work: Any) -> int:
 
 @functools.lru_cache(maxsize=None)
 def _can_count() -> bool:
-    """Whether the references are where they are looked for. If not, works live until the run ends."""
+    """Whether the references are where they are looked for. If not, all works are kept."""
     if sys.implementation.name != "cpython":
         return False
 

@@ -72,14 +72,15 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
 
 
 def install(patches: Patches) -> None:
-    """Lets torch's functions that wait for several futures wait for those of ranks first."""
-    for name in ("collect_all", "wait_all"):
-        original = getattr(torch.futures, name)
+    """Lets ranks that wait for any other future, such as one of C++ code, give the turn away."""
+    original = torch._C.Future.wait
 
-        def after_ranks(futures: Any, original: Any = original) -> Any:
-            for future in futures:
-                if isinstance(future, RankFuture):
-                    future.complete()
-            return original(futures)
+    def wait(future: Any) -> Any:
+        while not future.done():
+            pending = rank_state.of_rank().pending_futures()
+            if not pending:
+                break
+            pending[0].complete()
+        return original(future)
 
-        patches.in_ranks(torch.futures, name, after_ranks)
+    patches.in_ranks(torch._C.Future, "wait", wait)

@@ -17,11 +17,13 @@ class StartedWork(Protocol):
 
 
 class PolledFuture(Protocol):
-    """A future that completes when it is looked at after its operation."""
+    """A future that completes when it is looked at after its operation, or when it is waited for."""
 
     has_begun: bool
 
     def poll(self) -> bool: ...
+
+    def complete(self) -> None: ...
 
 
 class Group:
@@ -89,8 +91,11 @@ class RankState:
             return
         for future in list(self.futures):
             future.poll()
-        # Callbacks may have added others.
-        self.futures = [future for future in self.futures if not future.has_begun]
+        self.futures = self.pending_futures()  # callbacks may have added others
+
+    def pending_futures(self) -> list[PolledFuture]:
+        """The futures that aren't complete, in the order in which they were made."""
+        return [future for future in self.futures if not future.has_begun]
 
     def keep(self, group: Group, work: StartedWork) -> None:
         """Keeps a work while torch's C++ code may call it, and for the end of a coalesced group of

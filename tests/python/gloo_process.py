@@ -13,7 +13,8 @@ from parallel_programs import PROGRAMS
 
 
 def main(rank: int, world_size: int, folder: str) -> None:
-    """Runs each program with a default group of its own."""
+    """Runs each program with a default group of its own, on one thread as torchrun's processes do."""
+    torch.set_num_threads(1)
     for program in PROGRAMS:
         store = dist.FileStore(f"{folder}/store_{program.__name__}", world_size)
         dist.init_process_group("gloo", store=store, rank=rank, world_size=world_size)

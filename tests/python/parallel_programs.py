@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as distributed_checkpoint
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.distributed.algorithms.join import Join
+from torch.distributed.checkpoint.state_dict import get_model_state_dict, set_model_state_dict
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
-from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+from torch.distributed.fsdp import FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.pipelining import (
+    PipelineStage,
+    ScheduleGPipe,
+    ScheduleInterleavedZeroBubble,
+)
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
+    SequenceParallel,
+    loss_parallel,
     parallelize_module,
 )
 from torch.nn.parallel import DistributedDataParallel
@@ -121,4 +135,109 @@ def fully_sharded_step() -> Any:
     return train(module, dist.get_rank(), steps=1)
 
 
-PROGRAMS = [redistribute, data_parallel, fully_sharded_and_tensor_parallel, hybrid_sharded, pipeline, fully_sharded_step]
+def mixed_precision() -> Any:
+    """FSDP2 that computes in bfloat16 and reduces gradients in float32."""
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    module = model()
+    for block in module:
+        fully_shard(block, mp_policy=policy)
+    fully_shard(module, mp_policy=policy)
+    return train(module, dist.get_rank())
+
+
+def fully_sharded_by_wrapping() -> Any:
+    """The first FSDP, which wraps modules and flattens their parameters."""
+    module = FullyShardedDataParallel(
+        model(), auto_wrap_policy=ModuleWrapPolicy({Block}), device_id=torch.device("cpu")
+    )
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    torch.manual_seed(dist.get_rank())
+    module(torch.randn(4, 8)).square().mean().backward()
+    optimizer.step()
+    with FullyShardedDataParallel.summon_full_params(module):
+        return [parameter.detach().clone() for parameter in module.parameters()]
+
+
+def sharded_optimizer() -> Any:
+    """DDP whose ranks each keep a part of the optimizer's state."""
+    module = DistributedDataParallel(model(), static_graph=True)
+    optimizer = ZeroRedundancyOptimizer(module.parameters(), torch.optim.Adam, lr=0.1)
+    for step in range(2):
+        torch.manual_seed(100 * step + dist.get_rank())
+        module(torch.randn(4, 8)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return [parameter.detach() for parameter in module.parameters()]
+
+
+def compressed_gradients() -> Any:
+    """DDP whose hook sends gradients as float16 and goes on in a callback."""
+    module = DistributedDataParallel(model())
+    module.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    return train(module, dist.get_rank())
+
+
+def uneven_inputs() -> Any:
+    """DDP whose ranks have different numbers of batches."""
+    module = DistributedDataParallel(model())
+    with Join([module]):
+        for step in range(1 + dist.get_rank()):
+            torch.manual_seed(100 * step + dist.get_rank())
+            module(torch.randn(4, 8)).square().mean().backward()
+    return [parameter.grad for parameter in module.parameters()]
+
+
+def zero_bubble_pipeline() -> Any:
+    """A pipeline of eight stages, two a rank, that splits the backward."""
+    rank, cpu = dist.get_rank(), torch.device("cpu")
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(4, 4) for _ in range(8)]
+    stages = [PipelineStage(layers[index], index, 8, cpu) for index in (rank, rank + 4)]
+    schedule = ScheduleInterleavedZeroBubble(stages, 4, loss_fn=torch.nn.functional.mse_loss)
+    batch, target = torch.randn(8, 4), torch.randn(8, 4)
+    schedule.step(*([batch] if rank == 0 else []), target=target if rank == 3 else None)
+    return [each.grad for stage in stages for each in stage.submod.parameters()]
+
+
+def sequence_parallel() -> Any:
+    """Tensor parallelism that shards activations between its layers, and the loss."""
+    mesh = init_device_mesh("cpu", (4,))
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.Linear(16, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 12)
+    )
+    plan = {
+        "0": ColwiseParallel(),
+        "1": RowwiseParallel(output_layouts=Shard(0)),
+        "2": SequenceParallel(sequence_dim=0),
+        "3": ColwiseParallel(input_layouts=Shard(0), use_local_output=False),
+    }
+    parallelize_module(module, mesh, plan)
+    target = distribute_tensor(torch.randint(0, 12, (8,)), mesh, [Replicate()])
+    with loss_parallel():
+        loss = torch.nn.functional.cross_entropy(module(torch.randn(8, 8)), target)
+        loss.backward()
+    return [parameter.grad.full_tensor() for parameter in module.parameters()]
+
+
+def checkpoint() -> Any:
+    """Parameters that were saved by all ranks and loaded into another model."""
+    folder = [tempfile.mkdtemp() if dist.get_rank() == 0 else None]
+    dist.broadcast_object_list(folder)
+    saved, loaded = fully_shard(model()), fully_shard(model())
+    train(saved, dist.get_rank(), steps=1)
+    distributed_checkpoint.save(get_model_state_dict(saved), checkpoint_id=folder[0])
+    state = get_model_state_dict(loaded)
+    distributed_checkpoint.load(state, checkpoint_id=folder[0])
+    set_model_state_dict(loaded, state)
+    dist.barrier()
+    if dist.get_rank() == 0:
+        shutil.rmtree(folder[0])
+    return [parameter.full_tensor() for parameter in loaded.parameters()]
+
+
+PROGRAMS = [
+    redistribute, data_parallel, fully_sharded_and_tensor_parallel, hybrid_sharded, pipeline,
+    fully_sharded_step, mixed_precision, fully_sharded_by_wrapping, sharded_optimizer,
+    compressed_gradients, uneven_inputs, zero_bubble_pipeline, sequence_parallel, checkpoint,
+]  # fmt: skip

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import os
 import random
+import secrets
 import sys
+import tempfile
 import threading
 import time
 import uuid
@@ -87,12 +89,26 @@ def test_environment_is_each_ranks_own() -> None:
 def test_random_ids_are_the_same_in_every_run() -> None:
     """Would fail if ids that ranks exchange changed a run's bits."""
 
-    def program() -> str:
-        return str(uuid.uuid4())
+    def program() -> tuple[Any, ...]:
+        results: list[Any] = [uuid.uuid4(), secrets.token_hex(), random.Random().random()]
+        dist.barrier()
+        results += [numpy.random.default_rng().random(), random.SystemRandom().random()]
+        with tempfile.TemporaryDirectory() as folder, tempfile.NamedTemporaryFile() as file:
+            return (*results, folder, file.name)
 
     first, second = on_ranks(program), on_ranks(program, schedule="seeded:4")
     assert first == second
-    assert len(set(first)) == 4
+    for ids in zip(*first):
+        assert len(set(ids)) == 4
+
+
+def test_random_ids_of_the_host_are_random() -> None:
+    """Would fail if what makes ids for ranks stayed after the run."""
+    on_ranks(lambda: None)
+    for make in (uuid.uuid4, secrets.token_hex, lambda: random.Random().random()):
+        assert make() != make()
+    assert random.Random.__init__.__qualname__ == "Random.__init__"
+    assert "simmesh" not in random.Random.__init__.__code__.co_filename
 
 
 def test_contexts_of_distributed_tensors_are_each_ranks_own() -> None:

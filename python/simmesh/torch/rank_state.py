@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Protocol
+from typing import Any, Iterator, Protocol
 
 from simmesh import _core
 from simmesh.torch.held_works import HeldWorks
@@ -72,6 +72,7 @@ class RankState:
         self.clock_reads = 0
         self.premultiplier = 1.0
         self.entropy: random.Random | None = None
+        self.temporary_names: Iterator[str] | None = None
         self._generations: dict[tuple[tuple[int, ...], str], int] = {}
 
     def make_group(self, process_group: Any, members: list[int], name: str) -> Group:

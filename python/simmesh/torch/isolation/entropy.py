@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import os
 import random
+import string
+import tempfile
+from typing import Any, Iterator
 
 from simmesh.torch import rank_state
 from simmesh.torch.isolation.patches import Patches
 
+_LETTERS = string.ascii_lowercase + string.digits + "_"
+
 
 def install(patches: Patches, seed: int) -> None:
-    """Lets ``os.urandom``, and so ``uuid.uuid4``, give each rank a sequence of its own."""
+    """Gives each rank random bytes of its own: those of ``os.urandom``, on which ``uuid.uuid4``,
+    ``secrets`` and numpy's generators without a seed depend, of ``random.Random`` without a seed,
+    and of the names of temporary files.
+    """
 
     def urandom(size: int) -> bytes:
         state = rank_state.of_rank()
@@ -21,4 +29,23 @@ def install(patches: Patches, seed: int) -> None:
             state.entropy = random.Random(f"{seed}/{state.rank}/entropy")
         return state.entropy.randbytes(size)
 
+    def candidate_names() -> Iterator[str]:
+        state = rank_state.of_rank()
+        if state.temporary_names is None:
+            state.temporary_names = _names(random.Random(f"{seed}/{state.rank}/names"))
+        return state.temporary_names
+
+    initialize = random.Random.__init__
+
+    def initialize_in_rank(self: random.Random, x: Any = None) -> None:
+        initialize(self, urandom(32) if x is None else x)
+
     patches.in_ranks(os, "urandom", urandom)
+    patches.in_ranks(random, "_urandom", urandom)
+    patches.in_ranks(random.Random, "__init__", initialize_in_rank)
+    patches.in_ranks(tempfile, "_get_candidate_names", candidate_names)
+
+
+def _names(generator: random.Random) -> Iterator[str]:
+    while True:
+        yield "".join(generator.choices(_LETTERS, k=8))

@@ -345,6 +345,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"python/bindings/python_run", "tests/python/test_world.py"},
     {"python/bindings/python_site", "tests/python/test_world.py"},
     {"python/bindings/run_words", "tests/python/test_verify.py"},
+    {"python/bindings/torch_array", "tests/python/test_torch_collectives.py"},
     {"python/bindings/bind_operations", "tests/python/test_world.py"},
     {"python/bindings/bind_ranks", "tests/python/test_world.py"},
     {"core/engine/run_checks", "tests/core/engine/crash_report_test.cpp"},

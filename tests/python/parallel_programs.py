@@ -236,8 +236,13 @@ def checkpoint() -> Any:
     return [parameter.full_tensor() for parameter in loaded.parameters()]
 
 
-PROGRAMS = [
+PARALLELISMS = [
     redistribute, data_parallel, fully_sharded_and_tensor_parallel, hybrid_sharded, pipeline,
-    fully_sharded_step, mixed_precision, fully_sharded_by_wrapping, sharded_optimizer,
+    fully_sharded_step,
+]  # fmt: skip
+
+# And what is built from them.
+PROGRAMS = [
+    *PARALLELISMS, mixed_precision, fully_sharded_by_wrapping, sharded_optimizer,
     compressed_gradients, uneven_inputs, zero_bubble_pipeline, sequence_parallel, checkpoint,
 ]  # fmt: skip

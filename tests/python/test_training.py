@@ -6,12 +6,12 @@ from typing import Any, Callable
 
 import pytest
 import torch  # noqa: F401
-from parallel_programs import PROGRAMS
+from parallel_programs import PARALLELISMS, PROGRAMS
 
 import simmesh
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_equal_bits_under_100_schedules(program: Callable[[], Any]) -> None:
+def test_equal_bits_under_many_schedules(program: Callable[[], Any]) -> None:
     """Would fail if the result of a parallelism depended on the order in which ranks run."""
-    simmesh.spmd(schedules=100)(program)()
+    simmesh.spmd(schedules=100 if program in PARALLELISMS else 20)(program)()

@@ -21,6 +21,7 @@ constexpr std::chrono::duration<double> look_interval(0.02);
 
 void ThreadSeats::run_all(Run& run, const std::function<void(Rank&)>& body) {
   run_ = &run;
+  processor_.emplace();
   run.lanes_.front()->thread = pthread_self();
   progress_seen_ = 0;
   stands_for_ = {};
@@ -54,6 +55,7 @@ std::size_t ThreadSeats::count_run() const {
 }
 
 void ThreadSeats::sit(Seat& seat, const std::function<void(Rank&)>& body) {
+  processor_->let_go();
   {
     DataModeScope data(run_->options().shapes_only);
     make_active(&seat.rank);
@@ -70,7 +72,9 @@ void ThreadSeats::sit(Seat& seat, const std::function<void(Rank&)>& body) {
 // Null for the root.
 void ThreadSeats::pass_turn(Seat* next) {
   if (next) {
-    threads_[next->rank.id()]->turn.release();
+    SeatThread& thread = *threads_[next->rank.id()];
+    processor_->hold(thread.thread);
+    thread.turn.release();
     return;
   }
   std::lock_guard lock(mutex_);
@@ -84,6 +88,7 @@ void ThreadSeats::suspend(Seat& seat) {
   if (next == &seat) return;
   pass_turn(next);
   threads_[seat.rank.id()]->turn.acquire();
+  processor_->let_go();
 }
 
 pthread_t ThreadSeats::thread_of(const Seat& seat) const {

@@ -4,11 +4,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/engine/seat_threads.h"
 #include "core/engine/seats.h"
 #include "core/engine/thread_host.h"
+#include "core/engine/turn_processor.h"
 
 namespace simmesh {
 
@@ -37,7 +39,8 @@ class ThreadSeats final : public Seats {
   // The bodies, which outlive a run that is given up.
   std::function<void(Rank&)> body_, serve_;
   Run* run_ = nullptr;
-  std::vector<SeatThread*> threads_;  // by seat
+  std::optional<TurnProcessor> processor_;  // of the run
+  std::vector<SeatThread*> threads_;        // by seat
   std::mutex mutex_;
   std::condition_variable changed_;
   bool root_has_turn_ = false;  // under the mutex

@@ -44,16 +44,16 @@ const CodeFile& file_of(PyCodeObject* code) {
 
 CallSite python_site() {
   auto frame = nb::borrow<nb::object>(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
-  CallSite site;
   while (frame.is_valid()) {
     auto* at = reinterpret_cast<PyFrameObject*>(frame.ptr());
     auto code = nb::steal<nb::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
     const CodeFile& file = file_of(reinterpret_cast<PyCodeObject*>(code.ptr()));
-    site = {file.name, PyFrame_GetLineNumber(at)};
-    if (!file.is_internal) return site;
-    frame = nb::steal<nb::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
+    auto outer = nb::steal<nb::object>(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
+    // Python derives a frame's line from a table, so only that of the frame which is named.
+    if (!file.is_internal || !outer.is_valid()) return {file.name, PyFrame_GetLineNumber(at)};
+    frame = std::move(outer);
   }
-  return site;
+  return {};
 }
 
 CallSite site_of_traceback(nb::handle traceback) {

@@ -4,6 +4,7 @@ was.
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import secrets
@@ -154,6 +155,28 @@ def test_replaced_functions_are_each_ranks_own() -> None:
     before = dist.all_gather
     assert on_ranks(program) == [True, True, False, True]
     assert dist.all_gather is before
+
+
+def test_arguments_and_streams_are_each_ranks_own() -> None:
+    """Would fail if a rank saw what another one did to a list, or a list that equals its own."""
+    before = list(sys.argv)
+
+    def program() -> tuple[list[str], str]:
+        name = f"rank {dist.get_rank()}"
+        sys.argv = list(sys.argv)
+        sys.stdout = io.StringIO()
+        dist.barrier()
+        sys.argv.append(name)
+        print(name)
+        dist.barrier()
+        return sys.argv, sys.stdout.getvalue()
+
+    names = [f"rank {rank}" for rank in range(4)]
+    assert on_ranks(program) == [([*before, name], f"{name}\n") for name in names]
+    assert sys.argv == before and not isinstance(sys.stdout, io.StringIO)
+
+    on_ranks(lambda: sys.argv.append("in place"))
+    assert sys.argv == before
 
 
 def test_isolated_attributes_start_as_copies() -> None:

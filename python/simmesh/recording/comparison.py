@@ -12,7 +12,9 @@ _SAID_BY = ("source",)
 
 def differences(old: Case, new: Case) -> list[str]:
     """One line for each place at which the answers differ, such as ``collectives.all_gather: 2, then 1``."""
-    fields = [{name: value for name, value in case.items() if name not in _SAID_BY} for case in (old, new)]
+    fields = [
+        {name: value for name, value in case.items() if name not in _SAID_BY} for case in (old, new)
+    ]
     return list(_differences("", *fields))
 
 

@@ -205,17 +205,22 @@ def _register(process_group: Any, backend: str, store: Any, name: str, tag: str 
 
 def install_logging(patches: Patches) -> None:
     """Lets DDP's logging data name the backend that the program asked for, with gloo's settings."""
-    original = DistributedDataParallel._get_ddp_logging_data
+    patches.in_ranks(DistributedDataParallel, "_get_ddp_logging_data", _logging_data)
 
-    def with_backend(module: Any) -> Any:
-        data = {**original(module), "backend_name": dist.get_backend(module.process_group)}
-        if data["backend_name"] == "gloo":
-            for name in ("gloo_socket_ifname", "gloo_device_transport"):
-                data[name] = os.environ.get(name.upper(), "N/A")
-            data["gloo_num_threads"] = 2
-        return data
 
-    patches.in_ranks(DistributedDataParallel, "_get_ddp_logging_data", with_backend)
+_logging_data_of_torch = DistributedDataParallel._get_ddp_logging_data
+
+
+def _logging_data(module: Any) -> Any:
+    data = {
+        **_logging_data_of_torch(module),
+        "backend_name": dist.get_backend(module.process_group),
+    }
+    if data["backend_name"] == "gloo":
+        for name in ("gloo_socket_ifname", "gloo_device_transport"):
+            data[name] = os.environ.get(name.upper(), "N/A")
+        data["gloo_num_threads"] = 2
+    return data
 
 
 def install_coalescing(patches: Patches) -> None:

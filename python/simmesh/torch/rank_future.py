@@ -73,14 +73,16 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
 
 def install(patches: Patches) -> None:
     """Lets ranks that wait for any other future, such as one of C++ code, give the turn away."""
-    original = torch._C.Future.wait
+    patches.in_ranks(torch._C.Future, "wait", _wait)
 
-    def wait(future: Any) -> Any:
-        while not future.done():
-            pending = rank_state.of_rank().pending_futures()
-            if not pending:
-                break
-            pending[0].complete()
-        return original(future)
 
-    patches.in_ranks(torch._C.Future, "wait", wait)
+_wait_in_torch = torch._C.Future.wait
+
+
+def _wait(future: Any) -> Any:
+    while not future.done():
+        pending = rank_state.of_rank().pending_futures()
+        if not pending:
+            break
+        pending[0].complete()
+    return _wait_in_torch(future)

@@ -44,12 +44,13 @@ class Group:
 
 
 class SharedState:
-    """What the ranks of one run share outside of their tensors: the keys of stores, and who is in
-    which barrier.
+    """What the ranks of one run share outside of their tensors: the seed of what is random, the keys
+    of stores, and who is in which barrier.
     """
 
-    def __init__(self, ranks: int) -> None:
+    def __init__(self, ranks: int, seed: int) -> None:
         self.ranks = ranks
+        self.seed = seed
         self.stores: dict[str, dict[str, bytes]] = {}
         self.store_waiters: set[int] = set()
         self.gatherings: dict[Any, Any] = {}
@@ -111,9 +112,9 @@ class RankState:
 _states: dict[int, RankState] = {}
 
 
-def begin(ranks: int) -> None:
+def begin(ranks: int, seed: int) -> None:
     """Makes the states of a run's ranks."""
-    shared = SharedState(ranks)
+    shared = SharedState(ranks, seed)
     _states.update((rank, RankState(rank, shared)) for rank in range(ranks))
 
 

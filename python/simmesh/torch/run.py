@@ -90,10 +90,10 @@ def _isolation(
     environment = Environment(variables)
     with isolated_groups(), sharding_caches.own_strategies():
         try:
-            catalogue.install(patches, seed)
+            catalogue.install(patches)
             parts = catalogue.parts(TORCH_SEED + seed, environment, isolate)
             swap = Swap(parts, ranks)
-            rank_state.begin(ranks)
+            rank_state.begin(ranks, seed)
             try:
                 yield swap
             finally:

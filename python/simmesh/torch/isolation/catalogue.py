@@ -68,11 +68,13 @@ def parts(
 def _own_names() -> OwnNames:
     own = OwnNames()
     own.add(vars(c10d), ["_world"], lambda value: RankWorld())
+    own.add(vars(c10d), ["_backend", "_default_pg_init_method"], _copied)
+    own.add(vars(sys), ["argv", "excepthook", "stderr", "stdout"], _copied)
+    own.add(vars(warnings), ["filters", "showwarning"], _copied)
     for module in (torch.nn.modules.module, sys.modules["torch.optim.optimizer"]):
         hooks = [name for name in vars(module) if name.startswith("_global_")]
         own.add(vars(module), hooks, _copied)
-    own.add(vars(warnings), ["filters"], _copied)
-    own.add(sys.modules, ["__main__"], lambda value: value)
+    own.add(sys.modules, ["__main__"], _copied)
     own.add(vars(torch.distributed.tensor._random), ["_rng_tracker"], lambda value: None)
     # Contexts such as loss_parallel and implicit_replication write these.
     dispatcher = vars(torch.distributed.tensor.DTensor._op_dispatcher)
@@ -85,18 +87,15 @@ def _copied(value: Any) -> Any:
 
 
 def _watched() -> Watched:
-    owners = [(sys, ["argv", "excepthook", "stderr", "stdout"]), (warnings, ["showwarning"])]
+    owners = []
     for module, name in _PATCHED:
         if module in sys.modules:
             owner = sys.modules[module] if name is None else getattr(sys.modules[module], name)
-            names = functions(owner)
-            if owner is c10d:
-                names += ["_backend", "_default_pg_init_method"]
-            owners.append((owner, names))
+            owners.append((owner, functions(owner)))
     return Watched(owners)
 
 
-def install(patches: Patches, seed: int) -> None:
+def install(patches: Patches) -> None:
     """Replaces, for ranks, what would block the process or open a file or port."""
     replacements: list[tuple[str, Callable[..., Any]]] = [
         ("rendezvous", groups.rendezvous),
@@ -118,6 +117,6 @@ def install(patches: Patches, seed: int) -> None:
     clock.install(patches)
     profiler.install(patches)
     process_id.install(patches)
-    entropy.install(patches, seed)
+    entropy.install(patches)
     plans.install(patches)
     sharding_caches.install(patches)

@@ -25,18 +25,26 @@ def now() -> float:
     return _core.virtual_time() + state.clock_reads * _READ
 
 
-def _nanoseconds(seconds: float) -> int:
-    return round(seconds * 1e9)
+def _now_nanoseconds() -> int:
+    return round(now() * 1e9)
+
+
+def _time() -> float:
+    return _BEGIN + now()
+
+
+def _time_nanoseconds() -> int:
+    return round(_time() * 1e9)
 
 
 def install(patches: Patches) -> None:
     """Lets ``time.sleep`` and the clocks of the module ``time`` show virtual time in ranks."""
     patches.in_ranks(time, "sleep", _sleep)
-    patches.in_ranks(time, "time", lambda: _BEGIN + now())
-    patches.in_ranks(time, "time_ns", lambda: _nanoseconds(_BEGIN + now()))
+    patches.in_ranks(time, "time", _time)
+    patches.in_ranks(time, "time_ns", _time_nanoseconds)
     for name in ("monotonic", "perf_counter"):
         patches.in_ranks(time, name, now)
-        patches.in_ranks(time, f"{name}_ns", lambda: _nanoseconds(now()))
+        patches.in_ranks(time, f"{name}_ns", _now_nanoseconds)
 
 
 def _sleep(seconds: Any) -> None:

@@ -17,33 +17,36 @@ from simmesh.torch.isolation.patches import Patches
 _LETTERS = string.ascii_lowercase + string.digits + "_"
 
 
-def install(patches: Patches, seed: int) -> None:
+def install(patches: Patches) -> None:
     """Gives each rank random bytes of its own: those of ``os.urandom``, on which ``uuid.uuid4``,
     ``secrets`` and numpy's generators without a seed depend, of ``random.Random`` without a seed,
     and of the names of temporary files.
     """
+    patches.in_ranks(os, "urandom", _urandom)
+    patches.in_ranks(random, "_urandom", _urandom)
+    patches.in_ranks(random.Random, "__init__", _initialize)
+    patches.in_ranks(tempfile, "_get_candidate_names", _candidate_names)
 
-    def urandom(size: int) -> bytes:
-        state = rank_state.of_rank()
-        if state.entropy is None:
-            state.entropy = random.Random(f"{seed}/{state.rank}/entropy")
-        return state.entropy.randbytes(size)
 
-    def candidate_names() -> Iterator[str]:
-        state = rank_state.of_rank()
-        if state.temporary_names is None:
-            state.temporary_names = _names(random.Random(f"{seed}/{state.rank}/names"))
-        return state.temporary_names
+def _urandom(size: int) -> bytes:
+    state = rank_state.of_rank()
+    if state.entropy is None:
+        state.entropy = random.Random(f"{state.shared.seed}/{state.rank}/entropy")
+    return state.entropy.randbytes(size)
 
-    initialize = random.Random.__init__
 
-    def initialize_in_rank(self: random.Random, x: Any = None) -> None:
-        initialize(self, urandom(32) if x is None else x)
+_initialize_generator = random.Random.__init__
 
-    patches.in_ranks(os, "urandom", urandom)
-    patches.in_ranks(random, "_urandom", urandom)
-    patches.in_ranks(random.Random, "__init__", initialize_in_rank)
-    patches.in_ranks(tempfile, "_get_candidate_names", candidate_names)
+
+def _initialize(self: random.Random, x: Any = None) -> None:
+    _initialize_generator(self, _urandom(32) if x is None else x)
+
+
+def _candidate_names() -> Iterator[str]:
+    state = rank_state.of_rank()
+    if state.temporary_names is None:
+        state.temporary_names = _names(random.Random(f"{state.shared.seed}/{state.rank}/names"))
+    return state.temporary_names
 
 
 def _names(generator: random.Random) -> Iterator[str]:

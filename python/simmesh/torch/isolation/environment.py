@@ -36,8 +36,7 @@ class Environment:
 
     def restore_process(self, states: Iterable[dict[Any, Any]]) -> None:
         """Gives C code the host's variables back, after ranks with these states have ended."""
-        changed = {key for state in states for key in state.keys() | self._host.keys()
-                   if state.get(key) != self._host.get(key)}  # fmt: skip
+        changed = {key for state in states for key, _ in state.items() ^ self._host.items()}
         for key in changed:
             if key in self._host:
                 os.putenv(key, self._host[key])

@@ -1,4 +1,4 @@
-"""Tells whether the names of a module or class changed, where Python keeps count of that."""
+"""Tells whether a dictionary, or the names of a module or class, changed, where Python counts that."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ _OFFSET = object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t)
 
 
 def version_readers(owners: Sequence[Any]) -> list[ctypes.c_uint64] | None:
-    """For each owner a number that is another one after every change; None if Python has none.
+    """For each dictionary, module or class a number that is another one after every change; None if
+    Python has none.
 
-    Reading one takes a tenth of the time of looking at a module's functions. The namespaces must
-    live as long as the numbers.
+    Reading one takes a tenth of the time of looking at a module's functions. The owners must live
+    as long as the numbers.
     """
     return [_reader(owner) for owner in owners] if _counts_changes() else None
 
 
 def _reader(owner: Any) -> ctypes.c_uint64:
-    namespace = vars(owner)
+    namespace = owner if isinstance(owner, dict) else vars(owner)
     if isinstance(owner, type):
         namespace = gc.get_referents(namespace)[0]
     return ctypes.c_uint64.from_address(id(namespace) + _OFFSET)

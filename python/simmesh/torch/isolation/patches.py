@@ -9,6 +9,9 @@ from simmesh import _core
 
 _MISSING = object()
 
+# What in_ranks made last for a function and name: every run makes the same replacements.
+_made: dict[tuple[Callable[..., Any], str], Any] = {}
+
 
 class Patches:
     """Replacements of attributes, undone in reverse order.
@@ -26,13 +29,9 @@ class Patches:
 
     def in_ranks(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
         original = getattr(owner, name)
-
-        @functools.wraps(original)
-        def chosen(*arguments: Any, **options: Any) -> Any:
-            if _core.rank() is None:
-                return original(*arguments, **options)
-            return function(*arguments, **options)
-
+        chosen = _made.get((function, name))
+        if chosen is None or chosen.__wrapped__ is not original:
+            chosen = _made[function, name] = _chosen(original, function)
         self.replace(owner, name, chosen)
 
     def undo(self) -> None:
@@ -42,3 +41,13 @@ class Patches:
                 delattr(owner, name)
             else:
                 setattr(owner, name, value)
+
+
+def _chosen(original: Callable[..., Any], function: Callable[..., Any]) -> Any:
+    @functools.wraps(original)
+    def chosen(*arguments: Any, **options: Any) -> Any:
+        if _core.rank() is None:
+            return original(*arguments, **options)
+        return function(*arguments, **options)
+
+    return chosen

@@ -13,4 +13,8 @@ _GREATEST = 2**22
 
 def install(patches: Patches) -> None:
     """Gives each rank a process id of its own."""
-    patches.in_ranks(os, "getpid", lambda: _GREATEST + 1 + rank_state.of_rank().rank)
+    patches.in_ranks(os, "getpid", _process_id)
+
+
+def _process_id() -> int:
+    return _GREATEST + 1 + rank_state.of_rank().rank

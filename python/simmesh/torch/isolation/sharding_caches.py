@@ -6,6 +6,7 @@ that makes an equal mesh therefore gets the same object again, as if what was de
 
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
 from contextlib import contextmanager
@@ -16,13 +17,53 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 
 from simmesh import _core
+from simmesh.torch.isolation.namespace_version import version_readers
 from simmesh.torch.isolation.patches import Patches
 
 _propagator: Any = DTensor._op_dispatcher.sharding_propagator
 
-# The registered strategies at the last look, and how often they have changed.
-_registered: list[dict[Any, Any]] = []
-_registrations = 0
+
+class _Strategies:
+    """The registered strategies at the last look, and how often they have changed."""
+
+    def __init__(self) -> None:
+        self.registered: list[dict[Any, Any]] = []
+        self.changes = 0
+        self._registries: list[dict[Any, Any]] = []
+        self._versions: Any = None
+        self._seen: list[int] | None = None
+
+    def look(self) -> bool:
+        """Whether the strategies are others than at the last look."""
+        registries = self.registries()
+        if not _are_identical(registries, self._registries):
+            self._registries, self._versions = registries, version_readers(registries)
+            self._seen = None
+        seen = None if self._versions is None else [version.value for version in self._versions]
+        if seen is not None and seen == self._seen:
+            return False
+        self._seen = seen
+        if registries == self.registered:
+            return False
+        self.registered = [registered.copy() for registered in registries]
+        self.changes += 1
+        return True
+
+    @staticmethod
+    def registries() -> list[dict[Any, Any]]:
+        """Where the strategies are registered."""
+        return [
+            value
+            for name, value in vars(_propagator).items()
+            if name.startswith("op_") and isinstance(value, dict)
+        ]
+
+
+def _are_identical(these: list[Any], those: list[Any]) -> bool:
+    return len(these) == len(those) and all(map(operator.is_, these, those))
+
+
+_strategies = _Strategies()
 
 
 class _Made:
@@ -40,7 +81,7 @@ class _Derived(threading.local):
     """The meshes that this thread's caches may refer to, in the order in which they were made."""
 
     def __init__(self) -> None:
-        self.registrations = -1
+        self.strategies = -1
         self.present: list[_Made] = []
         self.earlier: list[_Made] = []
         self.taken: dict[int, _Made] = {}
@@ -50,8 +91,8 @@ class _Derived(threading.local):
         self.present = []
         for made in self.earlier:
             made.is_present = False
-        if self.registrations != _registrations:
-            self.registrations = _registrations
+        if self.strategies != _strategies.changes:
+            self.strategies = _strategies.changes
             self.forget()
 
     def again(self, arguments: Any) -> DeviceMesh | None:
@@ -112,16 +153,16 @@ def install(patches: Patches) -> None:
 @contextmanager
 def own_strategies() -> Iterator[None]:
     """Lets a run's ranks register strategies for operators; after the run they are forgotten."""
-    _look()
-    before = _registered
+    _strategies.look()
+    before = _strategies.registered
     try:
         yield
     finally:
-        if _look():
-            for registered, earlier in zip(_registries(), before):
+        if _strategies.look():
+            for registered, earlier in zip(_strategies.registries(), before):
                 registered.clear()
                 registered.update(earlier)
-            _look()
+            _strategies.look()
 
 
 def _new(kind: type[DeviceMesh], *arguments: Any, **options: Any) -> DeviceMesh:
@@ -158,28 +199,11 @@ def _comparable(kind: type[DeviceMesh], arguments: tuple[Any, ...], options: dic
     return kind, [_plain(value) for value in arguments], named
 
 
-def _never_equal(kind: type[DeviceMesh], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _never_equal(
+    kind: type[DeviceMesh], arguments: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
     return object()
 
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _registries() -> list[dict[Any, Any]]:
-    return [
-        value
-        for name, value in vars(_propagator).items()
-        if name.startswith("op_") and isinstance(value, dict)
-    ]
-
-
-def _look() -> bool:
-    """Whether the registered strategies are others than at the last look."""
-    global _registered, _registrations
-    registries = _registries()
-    if registries == _registered:
-        return False
-    _registered = [registered.copy() for registered in registries]
-    _registrations += 1
-    return True

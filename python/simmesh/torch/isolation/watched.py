@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from operator import itemgetter
+import operator
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, Iterable
 
@@ -19,6 +19,8 @@ _CODE = {
     property,
     functools._lru_cache_wrapper,
 }
+
+State = tuple[tuple[Any, ...], ...]
 
 
 def functions(owner: Any) -> list[str]:
@@ -37,44 +39,53 @@ class Watched:
     def __init__(self, owners: Iterable[tuple[Any, list[str]]]) -> None:
         self._owners = [(owner, vars(owner), names, _values(names)) for owner, names in owners]
         self._versions = version_readers([owner for owner, *_ in self._owners])
-        self._loaded = self._read()
+        self._loaded: State = tuple(map(self._read, range(len(self._owners))))
         self._seen = self._count()
 
-    def fresh(self, rank: int) -> list[tuple[Any, ...]]:
+    def fresh(self, rank: int) -> State:
         return self._loaded
 
-    def save(self) -> list[tuple[Any, ...]]:
-        if self._versions is None or self._count() != self._seen:
-            found = self._read()
-            # Equal means identical here: tuples compare their elements by identity first.
-            if found != self._loaded:
-                self._loaded = found
+    def save(self) -> State:
+        count = self._count()
+        if count is None or count != self._seen:
+            found = [
+                values if count is not None and count[index] == self._seen[index]
+                else self._read_again(index, values)
+                for index, values in enumerate(self._loaded)
+            ]  # fmt: skip
+            if any(map(operator.is_not, found, self._loaded)):
+                self._loaded = tuple(found)
+            self._seen = count
         return self._loaded
 
-    def load(self, state: list[tuple[Any, ...]]) -> None:
+    def load(self, state: State) -> None:
         if state is not self._loaded:
             for (owner, _, names, _), new, old in zip(self._owners, state, self._loaded):
-                if new != old:
+                if new is not old:
                     _write(owner, names, new, old)
             self._loaded = state
         self._seen = self._count()
 
-    def _count(self) -> list[int] | None:
+    def _count(self) -> Any:
         return None if self._versions is None else [version.value for version in self._versions]
 
-    def _read(self) -> list[tuple[Any, ...]]:
-        found = []
-        for _, namespace, names, values in self._owners:
-            try:
-                found.append(values(namespace))
-            except KeyError:  # a rank deleted one
-                found.append(tuple(namespace.get(name, _MISSING) for name in names))
-        return found
+    def _read_again(self, index: int, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The owner's values: the same tuple if none is another one, so that a look at it is short."""
+        found = self._read(index)
+        # Functions and classes are equal only if they are identical.
+        return values if found == values else found
+
+    def _read(self, index: int) -> tuple[Any, ...]:
+        _, namespace, names, values = self._owners[index]
+        try:
+            return values(namespace)
+        except KeyError:  # a rank deleted one
+            return tuple(namespace.get(name, _MISSING) for name in names)
 
 
 def _values(names: list[str]) -> Any:
     # One name would give its value instead of a tuple.
-    return itemgetter(*names, names[0])
+    return operator.itemgetter(*names, names[0])
 
 
 def _write(owner: Any, names: list[str], new: tuple[Any, ...], old: tuple[Any, ...]) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
+import unittest
 from pathlib import Path
 from typing import Any, Callable, Iterator
 
@@ -62,6 +63,26 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Forgets the options, for processes that run pytest more than once."""
     settings.schedules = settings.replay = None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuses the marker where it would have no effect."""
+    for item in items:
+        marker = item.get_closest_marker("simmesh")
+        if marker is None:
+            continue
+        owner = getattr(item, "cls", None)
+        is_unittest = owner is not None and issubclass(owner, unittest.TestCase)
+        if is_unittest or not isinstance(item, pytest.Function):
+            raise pytest.UsageError(
+                f"{item.nodeid}: expected the marker simmesh at a function of pytest, got it at "
+                "another test; a method of unittest is decorated with simmesh.spmd"
+            )
+        if marker.args:
+            raise pytest.UsageError(
+                f"{item.nodeid}: expected the options of the marker simmesh by name, as in "
+                f"simmesh(world_size=4), got {', '.join(map(repr, marker.args))}"
+            )
 
 
 @pytest.hookimpl(tryfirst=True)

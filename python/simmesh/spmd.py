@@ -6,6 +6,8 @@ import functools
 import os
 import tempfile
 from dataclasses import dataclass, field
+from inspect import isasyncgen, iscoroutine, isgenerator
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Callable, Iterable, Sequence, overload
 
@@ -47,6 +49,28 @@ class Options:
     isolate: Sequence[str | tuple[Any, str]] = ()
     timeout: float = 60.0
     backend: str = "gloo"
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what can't be meant. Names of arithmetics and releases are checked
+        by the run.
+        """
+        for name, least in (("world_size", 1), ("schedules", 1), ("seed", None)):
+            value = getattr(self, name)
+            is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+            if not is_whole or (least is not None and value < least):
+                bound = "" if least is None else f" of at least {least}"
+                raise ValueError(
+                    f"[python/spmd] {name}: expected a whole number{bound}, got {value!r}"
+                )
+        if not isinstance(self.timeout, Real) or not 0 <= self.timeout < float("inf"):
+            raise ValueError(
+                "[python/spmd] timeout: expected seconds, finite and not negative, got "
+                f"{self.timeout!r}"
+            )
+        if isinstance(self.isolate, str):
+            raise ValueError(
+                f"[python/spmd] isolate: expected a list of names, got the text {self.isolate!r}"
+            )
 
 
 @dataclass
@@ -143,6 +167,11 @@ def _trial(program: Callable[[], Any], options: Options, schedule: Any) -> Trial
     def body(rank: int) -> Any:
         dist.init_process_group(options.backend)
         result = program()
+        if iscoroutine(result) or isgenerator(result) or isasyncgen(result):
+            raise TypeError(
+                "[python/spmd] expected a function that runs when it is called, got one whose body "
+                f"has not run: it returns a {type(result).__name__}"
+            )
         _core.record(fingerprint(result))
         if dist.is_initialized():
             dist.destroy_process_group()

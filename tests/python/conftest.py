@@ -1,17 +1,10 @@
-"""Loads the plugin where no wheel brings it, and leaves out what needs torch where it is absent."""
+"""Leaves out what needs torch where it is absent."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
 from pathlib import Path
-from typing import Any
-
-
-def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
-    """Registers simmesh's plugin unless its wheel did."""
-    if not pluginmanager.has_plugin("simmesh"):
-        pluginmanager.import_plugin("simmesh.pytest_plugin")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

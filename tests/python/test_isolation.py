@@ -8,12 +8,14 @@ import io
 import os
 import random
 import secrets
+import subprocess
 import sys
 import tempfile
 import threading
 import time
 import uuid
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -85,6 +87,45 @@ def test_environment_is_each_ranks_own() -> None:
         return os.environ["SIMMESH_TEST"], os.environ["RANK"]
 
     assert on_ranks(program) == [(str(rank), str(rank)) for rank in range(4)]
+
+
+def test_processes_of_a_rank_have_its_environment() -> None:
+    """Would fail if a process that a rank starts saw the variables of another one."""
+
+    def program() -> list[str]:
+        os.environ["SIMMESH_TEST"] = str(dist.get_rank())
+        dist.barrier()
+        own = {**os.environ, "SIMMESH_TEST": "own"}
+        return [
+            os.popen("echo $SIMMESH_TEST $RANK").read().strip(),
+            subprocess.check_output("echo $SIMMESH_TEST", shell=True, text=True, env=own).strip(),
+        ]
+
+    assert on_ranks(program) == [[f"{rank} {rank}", "own"] for rank in range(4)]
+
+
+def test_working_directory_is_each_ranks_own(tmp_path: Path) -> None:
+    """Would fail if a rank's relative paths began where another rank went, or if a directory that
+    is gone stopped the run.
+    """
+
+    def program() -> str:
+        rank = dist.get_rank()
+        if rank != 0:
+            (tmp_path / str(rank)).mkdir(exist_ok=True)
+            os.chdir(tmp_path / str(rank))
+        if rank == 3:
+            os.rmdir(tmp_path / "3")
+        dist.barrier()
+        if rank == 3:
+            with pytest.raises(FileNotFoundError):
+                os.getcwd()
+            return "removed"
+        return os.path.relpath(os.getcwd(), tmp_path)
+
+    host = os.getcwd()
+    assert on_ranks(program) == [os.path.relpath(host, tmp_path), "1", "2", "removed"]
+    assert os.getcwd() == host
 
 
 def test_random_ids_are_the_same_in_every_run() -> None:
@@ -204,6 +245,28 @@ def test_sleeping_takes_virtual_time() -> None:
     assert time.monotonic() - begin < 30
 
 
+def test_compiled_functions_run_uncompiled() -> None:
+    """Would fail if a rank ran what was compiled for another one, or the host compiled no more."""
+    compiled: list[Any] = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        compiled.append(graph)
+        return graph.forward
+
+    def number(x: torch.Tensor) -> torch.Tensor:
+        return x * (dist.get_rank() if dist.is_initialized() else 10)
+
+    def program() -> list[float]:
+        inside = torch.compile(number, backend=backend)
+        return [inside(torch.ones(1)).item(), outside(torch.ones(1)).item()]
+
+    outside = torch.compile(number, backend=backend)
+    assert on_ranks(program) == [[rank, rank] for rank in range(4)]
+    assert not compiled
+    assert outside(torch.ones(1)).item() == 10
+    assert len(compiled) == 1
+
+
 def test_profiler_is_refused() -> None:
     """Would fail if two ranks could start the process's one profiler."""
 
@@ -219,19 +282,34 @@ def test_profiler_is_refused() -> None:
 def test_switches_of_torch_are_each_ranks_own() -> None:
     """Would fail if the switches of one rank leaked to other ranks or later runs."""
 
-    def program() -> tuple[bool, torch.dtype, str]:
+    def switches() -> tuple[Any, ...]:
+        return (
+            torch.is_grad_enabled(),
+            torch.ones(1).dtype,
+            dist.get_debug_level().name,
+            torch.is_anomaly_enabled(),
+            torch.get_deterministic_debug_mode(),
+            torch.get_float32_matmul_precision(),
+        )
+
+    def program() -> tuple[Any, ...]:
         if dist.get_rank() == 0:
             torch.set_grad_enabled(False)
             torch.set_default_dtype(torch.float64)
             dist.set_debug_level(dist.DebugLevel.DETAIL)
+            torch.autograd.set_detect_anomaly(True)
+            torch.use_deterministic_algorithms(True, warn_only=True)
+            torch.set_float32_matmul_precision("high")
         dist.new_group([0, 1])
         dist.barrier()
-        return torch.is_grad_enabled(), torch.ones(1).dtype, dist.get_debug_level().name
+        return switches()
 
+    before = switches()
+    assert before == (True, torch.float32, "OFF", False, 0, "highest")
     for _ in range(2):
-        others = [(True, torch.float32, "OFF")] * 3
-        assert on_ranks(program) == [(False, torch.float64, "DETAIL"), *others]
-    assert torch.get_default_dtype() is torch.float32
+        changed = (False, torch.float64, "DETAIL", True, 1, "high")
+        assert on_ranks(program) == [changed, *[before] * 3]
+        assert switches() == before
 
 
 SHARED: list[Any] = [None]
@@ -291,6 +369,8 @@ def host_state() -> dict[str, Any]:
         "other generators": (random.getstate(), str(numpy.random.get_state())),
         "threads of operators": torch.get_num_threads(),
         "process id": os.getpid(),
+        "directory": os.getcwd(),
+        "open files": os.listdir("/proc/self/fd"),
     }  # fmt: skip
 
 
@@ -307,6 +387,7 @@ def test_nothing_is_left_behind(ending: str) -> None:
         warnings.simplefilter("error")
         module_hooks.register_module_forward_hook(lambda *_: None)
         sys.excepthook = lambda *_: None
+        os.chdir("/")
         if dist.get_rank() == 0 and ending == "raises":
             raise ValueError("on purpose")
         if dist.get_rank() != 0 or ending != "deadlocks":

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 RACE = """
 import torch, torch.distributed as dist, simmesh
 
@@ -41,11 +43,28 @@ def test_last(): assert {last}
 """
 
 
+CASE = """
+import torch, torch.distributed as dist
+from torch.testing._internal.common_distributed import MultiProcessTestCase
+
+class TestSums(MultiProcessTestCase):
+    world_size = 2
+
+    def setUp(self):
+        super().setUp()
+        self._spawn_processes()
+
+    def test_sum(self):
+        store = dist.FileStore(self.file_name, 2)
+        dist.init_process_group("gloo", rank=self.rank, world_size=2, store=store)
+        tensor = torch.ones(1)
+        dist.all_reduce(tensor)
+        self.assertEqual(tensor.item(), 2)
+"""
+
+
 def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs pytest in ``folder`` with the plugin."""
-    probe = [sys.executable, "-c", "import importlib.metadata as m; m.distribution('simmesh')"]
-    loaded = subprocess.run(probe, capture_output=True, check=False).returncode == 0
-    plugin = [] if loaded else ["-p", "simmesh.pytest_plugin"]
     command = [
         sys.executable,
         "-m",
@@ -53,7 +72,6 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
         "--color=no",
         "--rootdir",
         str(folder),
-        *plugin,
         *arguments,
     ]
     return subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
@@ -92,6 +110,42 @@ def test_a_file_that_is_no_replay_is_refused(tmp_path: Path) -> None:
     refused = run_pytest(tmp_path, "--simmesh-replay", "file.json")
     assert refused.returncode == 4
     assert "[python/replay_file] file.json: expected the fields" in refused.stderr
+
+
+MISPLACED = """
+import pytest, unittest
+
+{marker}
+class Test{base}:
+    def test_nothing(self):
+        assert False
+"""
+
+
+@pytest.mark.parametrize(
+    ("marker", "base", "message"),
+    [
+        ("@pytest.mark.simmesh(4)", "", "expected the options of the marker simmesh by name"),
+        ("@pytest.mark.simmesh", "(unittest.TestCase)", "decorated with simmesh.spmd"),
+    ],
+)
+def test_a_marker_without_effect_is_refused(
+    tmp_path: Path, marker: str, base: str, message: str
+) -> None:
+    """Would fail if a marker that changes nothing were taken for a test on ranks."""
+    (tmp_path / "test_marked.py").write_text(MISPLACED.format(marker=marker, base=base))
+    refused = run_pytest(tmp_path)
+    assert refused.returncode == 4
+    assert "test_marked.py::Test::test_nothing: " in refused.stderr
+    assert message in refused.stderr
+
+
+def test_cases_of_torch_run_where_the_plugin_is_found_by_itself(tmp_path: Path) -> None:
+    """Would fail if one plugin kept the other from being loaded."""
+    pytest.importorskip("torch")
+    (tmp_path / "test_case.py").write_text(CASE)
+    run = run_pytest(tmp_path, "-p", "simmesh.torch_tests", "--simmesh-schedules", "3")
+    assert "1 passed" in run.stdout, run.stdout + run.stderr
 
 
 def test_tests_go_on_after_a_rank_that_blocks(tmp_path: Path) -> None:

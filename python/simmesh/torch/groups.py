@@ -111,11 +111,12 @@ def new_process_group(
         if group_size < 0 or group_rank is None or group_rank < 0:  # MPI lets nobody say it
             group_size, group_rank = state.shared.ranks, state.rank
         members = _default_members(state, group_size, group_rank, store)
+    config = _backend_config(backend)
     process_group = _make(state, members, store, group_name, group_desc)
     if device_id is not None:
         process_group.bound_device_id = device_id
     prefix_store = dist.PrefixStore(f"{group_name}/", store)
-    _register(process_group, backend, prefix_store, group_name, pg_tag)
+    _register(process_group, backend, config, prefix_store, group_name, pg_tag)
     return process_group, prefix_store
 
 
@@ -149,10 +150,12 @@ def split_group(
     parent_backend, store = c10d._world.pg_map[parent_pg]
     members = [parent.members[rank] for rank in mine]
     backend = c10d.Backend(str(backend or parent_backend))
+    config = _backend_config(backend)
     child = _make(state, members, store, group_name, group_desc)
     if parent_pg.bound_device_id is not None:
         child.bound_device_id = parent_pg.bound_device_id
-    _register(child, backend, dist.PrefixStore(f"{group_name}/", store), group_name, None)
+    prefix_store = dist.PrefixStore(f"{group_name}/", store)
+    _register(child, backend, config, prefix_store, group_name, None)
     to_default = {
         group: default for default, group in c10d._world.pg_group_ranks[parent_pg].items()
     }
@@ -190,14 +193,28 @@ def _make(
     return process_group
 
 
-def _register(process_group: Any, backend: str, store: Any, name: str, tag: str | None) -> None:
+def _backend_config(backend: str) -> str:
+    """Which backend each kind of device has. Raises what torch raises for one that it doesn't know."""
+    config = c10d.BackendConfig(c10d.Backend(backend))
+    for name in config.get_device_backend_map().values():
+        if name not in c10d.Backend.backend_list:
+            raise AssertionError(
+                f"[torch/groups] Unknown backend type {name}: expected one of "
+                f"{', '.join(c10d.Backend.backend_list)}, or one that is registered"
+            )
+    return str(config)
+
+
+def _register(
+    process_group: Any, backend: str, config: str, store: Any, name: str, tag: str | None
+) -> None:
     plain = tag in (None, "")
     c10d._register_pg_in_world(
         process_group,
         backend_name=backend,
         store=store,
         group_name=name,
-        backend_config=str(c10d.BackendConfig(c10d.Backend(backend))),
+        backend_config=config,
         pg_tag=None if plain else f"user:{tag}",
         add_to_default_tag=plain,
     )

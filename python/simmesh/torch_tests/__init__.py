@@ -15,15 +15,9 @@ from typing import Any
 from simmesh.torch_tests import continuous, processes, ranks, threads
 
 
-def pytest_addoption(parser: Any, pluginmanager: Any) -> None:
-    """Registers simmesh's own plugin where no wheel does."""
-    if not pluginmanager.has_plugin("simmesh"):
-        pluginmanager.import_plugin("simmesh.pytest_plugin")
-
-
 def pytest_configure(config: Any) -> None:
     """Installs the ranks before tests are collected."""
-    ranks.schedules = config.option.simmesh_schedules or 1
+    ranks.schedules = config.getoption("simmesh_schedules", None) or 1
     processes.install()
     threads.install()
     continuous.install()

@@ -21,20 +21,23 @@ import torch.optim.optimizer  # noqa: F401  (torch.optim hides it behind another
 from simmesh.torch import groups, rank_future, reduction, store
 from simmesh.torch.isolation import (
     clock,
+    compilation,
     entropy,
+    environment,
     plans,
     process_id,
     profiler,
     random_state,
     sharding_caches,
+    working_directory,
 )
-from simmesh.torch.isolation.environment import Environment
 from simmesh.torch.isolation.own_names import OwnNames
 from simmesh.torch.isolation.part import Part
 from simmesh.torch.isolation.patches import Patches
 from simmesh.torch.isolation.thread import Switches
 from simmesh.torch.isolation.user_attributes import user_attribute
 from simmesh.torch.isolation.watched import Watched, functions
+from simmesh.torch.isolation.working_directory import WorkingDirectory
 from simmesh.torch.world import RankWorld
 
 #: Modules and classes whose functions programs and tests replace; those that are imported are
@@ -52,13 +55,14 @@ _PATCHED = (
 
 
 def parts(
-    seed: int, environment: Environment, isolate: Sequence[str | tuple[Any, str]]
+    seed: int, variables: environment.Environment, isolate: Sequence[str | tuple[Any, str]]
 ) -> list[Part]:
     """The state that is swapped at a switch. What a run imports later starts as the host has it."""
     return [
         _own_names(),
         Switches(),
-        environment,
+        WorkingDirectory(),
+        variables,
         *random_state.parts(seed),
         *(user_attribute(entry) for entry in isolate),
         _watched(),
@@ -115,8 +119,11 @@ def install(patches: Patches) -> None:
     reduction.install(patches)
     rank_future.install(patches)
     clock.install(patches)
+    compilation.install(patches)
     profiler.install(patches)
     process_id.install(patches)
     entropy.install(patches)
+    environment.install(patches)
+    working_directory.install(patches)
     plans.install(patches)
     sharding_caches.install(patches)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from typing import Any, Callable, Iterable, Mapping
 
+from simmesh.torch.isolation.patches import Patches
 
 # The dictionary behind os.environ and os.environb.
 _TEXT: Any = os.environ
@@ -14,7 +16,8 @@ _BYTES: Any = os.environb if os.supports_bytes_environ else os.environ
 class Environment:
     """The variables of the environment as Python sees them, with each rank's own added.
 
-    C code sees the variables of the rank that set one last, and the host's again after the run.
+    So do the processes that a rank starts by ``subprocess``. C code sees the variables of the rank
+    that set one last, and the host's again after the run.
     """
 
     def __init__(self, of_rank: Callable[[int], Mapping[str, str]]) -> None:
@@ -42,3 +45,20 @@ class Environment:
                 os.putenv(key, self._host[key])
             else:
                 os.unsetenv(key)
+
+
+def install(patches: Patches) -> None:
+    """Gives the processes that a rank starts the rank's variables."""
+    patches.in_ranks(subprocess.Popen, "__init__", _start_process)
+
+
+_start = subprocess.Popen.__init__
+
+# Of ``env`` among the arguments of Popen.
+_POSITION = 11
+
+
+def _start_process(*arguments: Any, **options: Any) -> None:
+    if len(arguments) <= _POSITION and options.get("env") is None:
+        options["env"] = os.environ.copy()
+    _start(*arguments, **options)

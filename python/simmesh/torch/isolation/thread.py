@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 import torch
 from torch._C._distributed_c10d import (
+    DebugLevel,
     _unregister_all_process_groups,
     get_debug_level,
     set_debug_level,
@@ -52,24 +53,53 @@ def isolated_groups() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+def _anomalies() -> tuple[bool, bool]:
+    return torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+
+
+def _determinism() -> tuple[bool, bool]:
+    return (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+
+
+# What gets and what sets each switch.
+_SWITCHES: tuple[tuple[Callable[[], Any], Callable[[Any], Any]], ...] = (
+    (torch.get_default_dtype, torch.set_default_dtype),
+    # Its numbers, because they are compared ten times as fast.
+    (lambda: get_debug_level().value, lambda number: set_debug_level(DebugLevel(number))),
+    (_anomalies, lambda state: torch.set_anomaly_enabled(*state)),
+    (_determinism, lambda state: torch.use_deterministic_algorithms(state[0], warn_only=state[1])),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+)
+
+
 class Switches:
-    """The dtype of new tensors, and how much torch.distributed checks and logs."""
+    """The dtype of new tensors, how much torch.distributed checks and logs, whether torch looks for
+    anomalies and prefers deterministic algorithms, and how exactly it multiplies matrices.
+    """
 
     def __init__(self) -> None:
-        self._loaded = (torch.get_default_dtype(), get_debug_level())
+        self._loaded = self._read()
 
-    def fresh(self, rank: int) -> tuple[torch.dtype, Any]:
+    def fresh(self, rank: int) -> list[Any]:
         return self._loaded
 
-    def save(self) -> tuple[torch.dtype, Any]:
-        current = (torch.get_default_dtype(), get_debug_level())
+    def save(self) -> list[Any]:
+        current = self._read()
         if current != self._loaded:
             self._loaded = current
         return self._loaded
 
-    def load(self, state: tuple[torch.dtype, Any]) -> None:
+    def load(self, state: list[Any]) -> None:
         if state is self._loaded:
             return
-        torch.set_default_dtype(state[0])
-        set_debug_level(state[1])
+        for (_, change), new, old in zip(_SWITCHES, state, self._loaded):
+            if new != old:
+                change(new)
         self._loaded = state
+
+    @staticmethod
+    def _read() -> list[Any]:
+        return [get() for get, _ in _SWITCHES]

@@ -1,0 +1,47 @@
+"""``torch.compile``, whose programs a process keeps once for each function.
+
+A program may hold what is its rank's own, such as its number or the size of its shard, and would
+run on every rank. In ranks, compiled functions therefore run as they are written.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from simmesh.torch.isolation.patches import Patches
+
+_compile_in_torch = torch.compile
+
+# Those of the run that is under way.
+_patches = Patches()
+
+
+def install(patches: Patches) -> None:
+    """Lets ranks run functions uncompiled: those that are compiled already, and what a rank
+    compiles.
+    """
+    patches.replace(sys.modules[__name__], "_patches", patches)
+    patches.in_ranks(torch, "compile", _compile)
+    _run_uncompiled()
+
+
+def _run_uncompiled() -> None:
+    # Importing it takes a second, so that is left to the programs that need it.
+    module = sys.modules.get("torch._dynamo.eval_frame")
+    if module is not None:
+        _patches.in_ranks(module, "_callback_from_stance", _no_callback)
+
+
+def _no_callback(callback: Any) -> None:
+    return None
+
+
+def _compile(*arguments: Any, **options: Any) -> Any:
+    is_known = "torch._dynamo.eval_frame" in sys.modules
+    compiled = _compile_in_torch(*arguments, **options)
+    if not is_known:
+        _run_uncompiled()
+    return compiled

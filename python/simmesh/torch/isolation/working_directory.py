@@ -1,0 +1,62 @@
+"""The working directory, which each rank has for itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from simmesh.torch.isolation.patches import Patches
+
+_change, _change_to_open = os.chdir, os.fchdir
+
+
+class _Place:
+    """The directory in which the process is. It can be gone to again even if it was removed."""
+
+    def __init__(self) -> None:
+        self.file = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
+
+    def __del__(self) -> None:
+        os.close(self.file)
+
+
+# That of the rank that has the turn; None outside of runs.
+_current: _Place | None = None
+
+
+class WorkingDirectory:
+    """The directory in which relative paths begin. Each rank starts in the host's."""
+
+    def fresh(self, rank: int) -> _Place | None:
+        return _current
+
+    def save(self) -> _Place | None:
+        return _current
+
+    def load(self, state: _Place) -> None:
+        if state is not _current:
+            _change_to_open(state.file)
+            _note(state)
+
+
+def install(patches: Patches) -> None:
+    """Notes where ranks go, so that a change of the turn needs no look at it."""
+    patches.replace(sys.modules[__name__], "_current", _Place())
+    patches.in_ranks(os, "chdir", _chdir)
+    patches.in_ranks(os, "fchdir", _fchdir)
+
+
+def _note(place: _Place) -> None:
+    global _current
+    _current = place
+
+
+def _chdir(path: Any) -> None:
+    _change(path)
+    _note(_Place())
+
+
+def _fchdir(file: Any) -> None:
+    _change_to_open(file)
+    _note(_Place())

@@ -23,7 +23,9 @@ the code asks.
 | a plan | `simmesh plan --release 2.13` |
 | recorded cases | the release in each case's `source`, or `simmesh verify --release 2.13` |
 
-`simmesh releases GATE.toml` runs a gate under each release and prints what differs for it.
+`simmesh releases PATH` runs a gate, or recorded cases, under each release and prints what differs:
+what a run does, and which cases pass under one release only. With cases that you
+[record](record_cases.md) from a model of yours, that is what an upgrade changes for it.
 
 A row is *changed* where both releases do something useful, *added* where only the newer one can
 do it, and *fixed* where the older one was at fault. Faults of PyTorch that simmesh has under no

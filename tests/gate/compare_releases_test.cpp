@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "gate/releases_report.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

@@ -251,7 +251,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"verify/fsdp/read_plan", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"verify/fsdp/record", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"verify/fsdp/setters", "tests/verify/fsdp/verify_fsdp_test.cpp"},
-    {"gate/releases_report", "tests/gate/compare_releases_test.cpp"},
+    {"core/release/release_comparison", "tests/gate/compare_releases_test.cpp"},
     {"gate/gate_device", "tests/gate/gate_expect_test.cpp"},
     {"gate/gate_fault", "tests/gate/gate_file_test.cpp"},
     {"gate/gate_mesh", "tests/gate/gate_file_test.cpp"},

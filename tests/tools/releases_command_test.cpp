@@ -44,10 +44,25 @@ TEST(ReleasesCommand, SaysWhatDiffers) {
   EXPECT_EQ(run_program("releases --jobs 2 " + a + " " + b).output, run.output);
 }
 
+// What people record from their own models is compared as gates are, in the order of the paths.
+TEST(ReleasesCommand, TakesRecordedCasesToo) {
+  TemporaryFolder folder;
+  std::string gate = folder.write("a.toml", plain);
+  std::string cases = SIMMESH_SOURCE_DIR "/tests/cases/fsdp_2_15/layout.jsonl";
+  auto run = run_program("releases " + cases + " " + gate);
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.output.find("cases " + cases + "\n  case layout_public/bf16_param_only\n"), 0u)
+      << run.output;
+  EXPECT_NE(run.output.find("\ngate " + gate + "\n"), run.output.npos) << run.output;
+  auto json = nlohmann::json::parse(run_program("releases --json " + cases + " " + gate).output);
+  EXPECT_EQ(json["gates"].size(), 1u);
+  EXPECT_EQ(fmt::format("{} differences", json["cases"][0]["differences"].size()), run.last_line());
+}
+
 TEST(ReleasesCommand, RefusesWhatHasNoMeaning) {
   TemporaryFolder folder;
   std::string gate = folder.write("a.toml", plain);
-  expect_refused("releases", "GATE");
+  expect_refused("releases", "PATH");
   expect_refused("releases " + gate + " --release 2.13", "expected no --release");
   expect_refused("releases " + gate + " --trace t.json", "expected no --trace");
   expect_refused("releases missing.toml", "missing.toml");

@@ -1,4 +1,4 @@
-#include "gate/releases_report.h"
+#include "core/release/release_comparison.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -35,12 +35,28 @@ std::string table_of(const std::vector<ReleaseDifference>& differences) {
   return text;
 }
 
+// The values of cases are sentences, too long for columns.
+std::string list_of(const std::vector<ReleaseDifference>& differences) {
+  std::string text;
+  for (const ReleaseDifference& difference : differences) {
+    text += fmt::format("  {}\n", difference.what);
+    for (std::size_t i = 0; i < releases.size(); ++i)
+      text += fmt::format("    {}: {}\n", to_string(releases[i]), difference.values[i]);
+  }
+  return text;
+}
+
+std::string_view word_of(ReleaseComparison::Subject subject) {
+  return subject == ReleaseComparison::Subject::gate ? "gate" : "cases";
+}
+
 std::string text_of(const ReleaseComparison& comparison) {
-  std::string text = fmt::format("gate {}{}{}\n", comparison.file,
+  std::string text = fmt::format("{} {}{}{}\n", word_of(comparison.subject), comparison.file,
                                  comparison.title.empty() ? "" : ": ", comparison.title);
   if (comparison.differences.empty())
     return text + fmt::format("nothing differs: {}\n", fmt::join(comparison.same, ", "));
-  text += table_of(comparison.differences);
+  text += comparison.subject == ReleaseComparison::Subject::gate ? table_of(comparison.differences)
+                                                                 : list_of(comparison.differences);
   if (!comparison.same.empty())
     text += fmt::format("the same: {}\n", fmt::join(comparison.same, ", "));
   return text;
@@ -57,7 +73,7 @@ std::string to_text(gsl::span<const ReleaseComparison> comparisons, ReleasesText
 
 std::string to_json(gsl::span<const ReleaseComparison> comparisons) {
   using Json = nlohmann::ordered_json;
-  Json gates = Json::array();
+  Json gates = Json::array(), cases = Json::array();
   for (const ReleaseComparison& comparison : comparisons) {
     Json differences = Json::array();
     for (const ReleaseDifference& difference : comparison.differences) {
@@ -66,12 +82,15 @@ std::string to_json(gsl::span<const ReleaseComparison> comparisons) {
         row[std::string(to_string(releases[i]))] = difference.values[i];
       differences.push_back(std::move(row));
     }
-    gates.push_back({{"file", comparison.file},
-                     {"title", comparison.title},
-                     {"differences", std::move(differences)},
-                     {"same", comparison.same}});
+    Json file = {{"file", comparison.file}};
+    if (comparison.subject == ReleaseComparison::Subject::gate) file["title"] = comparison.title;
+    file["differences"] = std::move(differences);
+    file["same"] = comparison.same;
+    (comparison.subject == ReleaseComparison::Subject::gate ? gates : cases)
+        .push_back(std::move(file));
   }
   Json json = {{"differences", count_of(comparisons)}, {"gates", std::move(gates)}};
+  if (!cases.empty()) json["cases"] = std::move(cases);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -89,6 +89,21 @@ def test_environment_is_each_ranks_own() -> None:
     assert on_ranks(program) == [(str(rank), str(rank)) for rank in range(4)]
 
 
+def test_ranks_call_what_the_host_put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Would fail if a function of a rank went past a replacement that the host made before."""
+    original = subprocess.Popen.__init__
+    seen: list[str] = []
+
+    def noting(self: Any, *arguments: Any, **options: Any) -> None:
+        seen.append(options["env"]["RANK"])
+        original(self, *arguments, **options)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", noting)
+    on_ranks(lambda: subprocess.call(["true"]))
+    assert sorted(seen) == ["0", "1", "2", "3"]
+    assert subprocess.Popen.__init__ is noting
+
+
 def test_processes_of_a_rank_have_its_environment() -> None:
     """Would fail if a process that a rank starts saw the variables of another one."""
 
@@ -113,7 +128,7 @@ def test_working_directory_is_each_ranks_own(tmp_path: Path) -> None:
         rank = dist.get_rank()
         if rank != 0:
             (tmp_path / str(rank)).mkdir(exist_ok=True)
-            os.chdir(tmp_path / str(rank))
+            os.chdir(path=tmp_path / str(rank))
         if rank == 3:
             os.rmdir(tmp_path / "3")
         dist.barrier()

@@ -222,15 +222,12 @@ def _register(
 
 def install_logging(patches: Patches) -> None:
     """Lets DDP's logging data name the backend that the program asked for, with gloo's settings."""
-    patches.in_ranks(DistributedDataParallel, "_get_ddp_logging_data", _logging_data)
+    patches.around_in_ranks(DistributedDataParallel, "_get_ddp_logging_data", _logging_data)
 
 
-_logging_data_of_torch = DistributedDataParallel._get_ddp_logging_data
-
-
-def _logging_data(module: Any) -> Any:
+def _logging_data(data_of_torch: Any, module: Any) -> Any:
     data = {
-        **_logging_data_of_torch(module),
+        **data_of_torch(module),
         "backend_name": dist.get_backend(module.process_group),
     }
     if data["backend_name"] == "gloo":

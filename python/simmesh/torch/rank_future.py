@@ -73,16 +73,13 @@ class RankFuture(torch.futures.Future):  # type: ignore[type-arg]
 
 def install(patches: Patches) -> None:
     """Lets ranks that wait for any other future, such as one of C++ code, give the turn away."""
-    patches.in_ranks(torch._C.Future, "wait", _wait)
+    patches.around_in_ranks(torch._C.Future, "wait", _wait)
 
 
-_wait_in_torch = torch._C.Future.wait
-
-
-def _wait(future: Any) -> Any:
+def _wait(wait_in_torch: Any, future: Any) -> Any:
     while not future.done():
         pending = rank_state.of_rank().pending_futures()
         if not pending:
             break
         pending[0].complete()
-    return _wait_in_torch(future)
+    return wait_in_torch(future)

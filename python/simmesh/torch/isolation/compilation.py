@@ -13,8 +13,6 @@ import torch
 
 from simmesh.torch.isolation.patches import Patches
 
-_compile_in_torch = torch.compile
-
 # Those of the run that is under way.
 _patches = Patches()
 
@@ -24,7 +22,7 @@ def install(patches: Patches) -> None:
     compiles.
     """
     patches.replace(sys.modules[__name__], "_patches", patches)
-    patches.in_ranks(torch, "compile", _compile)
+    patches.around_in_ranks(torch, "compile", _compile)
     _run_uncompiled()
 
 
@@ -39,9 +37,9 @@ def _no_callback(callback: Any) -> None:
     return None
 
 
-def _compile(*arguments: Any, **options: Any) -> Any:
+def _compile(compile_in_torch: Any, *arguments: Any, **options: Any) -> Any:
     is_known = "torch._dynamo.eval_frame" in sys.modules
-    compiled = _compile_in_torch(*arguments, **options)
+    compiled = compile_in_torch(*arguments, **options)
     if not is_known:
         _run_uncompiled()
     return compiled

@@ -24,7 +24,7 @@ def install(patches: Patches) -> None:
     """
     patches.in_ranks(os, "urandom", _urandom)
     patches.in_ranks(random, "_urandom", _urandom)
-    patches.in_ranks(random.Random, "__init__", _initialize)
+    patches.around_in_ranks(random.Random, "__init__", _initialize)
     patches.in_ranks(tempfile, "_get_candidate_names", _candidate_names)
 
 
@@ -35,11 +35,8 @@ def _urandom(size: int) -> bytes:
     return state.entropy.randbytes(size)
 
 
-_initialize_generator = random.Random.__init__
-
-
-def _initialize(self: random.Random, x: Any = None) -> None:
-    _initialize_generator(self, _urandom(32) if x is None else x)
+def _initialize(initialize: Any, generator: random.Random, x: Any = None) -> None:
+    initialize(generator, _urandom(32) if x is None else x)
 
 
 def _candidate_names() -> Iterator[str]:

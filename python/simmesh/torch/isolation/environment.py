@@ -49,16 +49,14 @@ class Environment:
 
 def install(patches: Patches) -> None:
     """Gives the processes that a rank starts the rank's variables."""
-    patches.in_ranks(subprocess.Popen, "__init__", _start_process)
+    patches.around_in_ranks(subprocess.Popen, "__init__", _start_process)
 
-
-_start = subprocess.Popen.__init__
 
 # Of ``env`` among the arguments of Popen.
 _POSITION = 11
 
 
-def _start_process(*arguments: Any, **options: Any) -> None:
+def _start_process(start: Any, *arguments: Any, **options: Any) -> None:
     if len(arguments) <= _POSITION and options.get("env") is None:
         options["env"] = os.environ.copy()
-    _start(*arguments, **options)
+    start(*arguments, **options)

@@ -9,7 +9,7 @@ from simmesh import _core
 
 _MISSING = object()
 
-# What in_ranks made last for a function and name: every run makes the same replacements.
+# What was made last for a function and name: every run makes the same replacements.
 _made: dict[tuple[Callable[..., Any], str], Any] = {}
 
 
@@ -17,7 +17,8 @@ class Patches:
     """Replacements of attributes, undone in reverse order.
 
     ``in_ranks`` replaces a function only for the threads of ranks; all others go on with the
-    function that was there.
+    function that was there. ``around_in_ranks`` does so with one that gets that function as its
+    first argument.
     """
 
     def __init__(self) -> None:
@@ -28,10 +29,22 @@ class Patches:
         setattr(owner, name, value)
 
     def in_ranks(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        self._choose(owner, name, function, lambda original: function)
+
+    def around_in_ranks(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        self._choose(owner, name, function, lambda original: functools.partial(function, original))
+
+    def _choose(
+        self,
+        owner: Any,
+        name: str,
+        function: Callable[..., Any],
+        in_ranks: Callable[[Any], Callable[..., Any]],
+    ) -> None:
         original = getattr(owner, name)
         chosen = _made.get((function, name))
         if chosen is None or chosen.__wrapped__ is not original:
-            chosen = _made[function, name] = _chosen(original, function)
+            chosen = _made[function, name] = _chosen(original, in_ranks(original))
         self.replace(owner, name, chosen)
 
     def undo(self) -> None:

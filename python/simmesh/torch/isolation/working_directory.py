@@ -8,7 +8,7 @@ from typing import Any
 
 from simmesh.torch.isolation.patches import Patches
 
-_change, _change_to_open = os.chdir, os.fchdir
+_change_to_open = os.fchdir
 
 
 class _Place:
@@ -43,8 +43,8 @@ class WorkingDirectory:
 def install(patches: Patches) -> None:
     """Notes where ranks go, so that a change of the turn needs no look at it."""
     patches.replace(sys.modules[__name__], "_current", _Place())
-    patches.in_ranks(os, "chdir", _chdir)
-    patches.in_ranks(os, "fchdir", _fchdir)
+    patches.around_in_ranks(os, "chdir", _noting)
+    patches.around_in_ranks(os, "fchdir", _noting)
 
 
 def _note(place: _Place) -> None:
@@ -52,11 +52,6 @@ def _note(place: _Place) -> None:
     _current = place
 
 
-def _chdir(path: Any) -> None:
-    _change(path)
-    _note(_Place())
-
-
-def _fchdir(file: Any) -> None:
-    _change_to_open(file)
+def _noting(change: Any, *arguments: Any, **options: Any) -> None:
+    change(*arguments, **options)
     _note(_Place())

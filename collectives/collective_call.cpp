@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <numeric>
 
-#include "core/arithmetic/combine.h"
+#include "core/arithmetic/reductions/combine.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/arithmetic/reduce_op.h"
+#include "core/arithmetic/reductions/reduce_op.h"
 #include "core/check/call_site.h"
 #include "core/check/check.h"
 #include "core/tensor/tensor.h"

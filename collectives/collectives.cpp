@@ -4,7 +4,7 @@
 
 #include "collectives/object_board.h"
 #include "core/check/error.h"
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "core/engine/world.h"
 #include "core/memory/data_mode.h"
 #include "core/ops/compute_mode.h"

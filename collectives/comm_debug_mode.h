@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "collectives/collective_call.h"
-#include "core/engine/watch.h"
+#include "core/engine/ranks/watch.h"
 
 namespace simmesh {
 

@@ -5,7 +5,7 @@
 
 #include "collectives/collective_call.h"
 #include "collectives/process_group.h"
-#include "core/engine/watch.h"
+#include "core/engine/ranks/watch.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include "collectives/host_memory.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
-#include "core/engine/followed_release.h"
+#include "core/engine/run/followed_release.h"
 
 namespace simmesh {
 

@@ -13,8 +13,8 @@
 #include "collectives/membership.h"
 #include "collectives/result_part.h"
 #include "core/check/error.h"
-#include "core/engine/activity.h"
-#include "core/engine/rank.h"
+#include "core/engine/ranks/rank.h"
+#include "core/engine/schedules/activity.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include "core/autograd/function.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
-#include "core/engine/followed_release.h"
+#include "core/engine/run/followed_release.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/logic.h"

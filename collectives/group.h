@@ -10,7 +10,7 @@
 #include "collectives/mailbox.h"
 #include "collectives/membership.h"
 #include "collectives/transport.h"
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "mesh/rank_list.h"
 
 namespace simmesh {

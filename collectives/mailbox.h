@@ -8,7 +8,7 @@
 #include "collectives/exchange.h"
 #include "collectives/membership.h"
 #include "core/clock/timeline.h"
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 
 namespace simmesh {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/world_options.h"
+#include "core/engine/options/world_options.h"
 #include "mesh/rank_list.h"
 
 namespace simmesh {

@@ -2,7 +2,7 @@
 
 #include "collectives/group.h"
 #include "core/check/error.h"
-#include "core/engine/followed_release.h"
+#include "core/engine/run/followed_release.h"
 #include "core/engine/world.h"
 
 namespace simmesh {

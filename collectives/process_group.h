@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/engine/rank.h"
+#include "core/engine/ranks/rank.h"
 #include "mesh/device_mesh.h"
 #include "mesh/rank_list.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "collectives/exchange.h"
-#include "core/engine/arithmetic.h"
+#include "core/engine/options/arithmetic.h"
 
 namespace simmesh {
 

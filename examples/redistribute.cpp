@@ -1,7 +1,7 @@
 // How does a tensor move from one sharding to another, and are its bits the same afterwards?
 #include <fmt/core.h>
 
-#include <simmesh/sharding/picture.h>
+#include <simmesh/sharding/picture/picture.h>
 #include <simmesh/simmesh.h>
 
 using namespace simmesh;

@@ -8,9 +8,9 @@
 #include <simmesh/core/nn/normalization.h>
 #include <simmesh/core/ops/reductions/reductions.h>
 #include <simmesh/simmesh.h>
-#include <simmesh/zero/event.h>
-#include <simmesh/zero/param_gather.h>
-#include <simmesh/zero/pretty.h>
+#include <simmesh/zero/fetch/event.h>
+#include <simmesh/zero/fetch/pretty.h>
+#include <simmesh/zero/stage3/param_gather.h>
 
 using namespace simmesh;
 

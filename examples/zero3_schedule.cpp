@@ -8,7 +8,7 @@
 #include <simmesh/core/nn/normalization.h>
 #include <simmesh/core/ops/reductions/reductions.h>
 #include <simmesh/simmesh.h>
-#include <simmesh/zero/schedule_picture.h>
+#include <simmesh/zero/fetch/schedule_picture.h>
 
 using namespace simmesh;
 

@@ -2,8 +2,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/compute_mode.h"
-#include "fsdp/process_group_memory.h"
-#include "fsdp/release_needed.h"
+#include "fsdp/communication/process_group_memory.h"
+#include "fsdp/param/release_needed.h"
 
 namespace simmesh::fsdp {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "fsdp/state.h"
+#include "fsdp/state/state.h"
 
 namespace simmesh::fsdp {
 
@@ -93,7 +93,7 @@ class FSDPModule {
   // set_symm_mem_for_comm always raises a NotImplementedError that says what there is instead.
   [[noreturn]] void set_symm_mem_for_comm() const;
   // Collectives and memory of the user's own, in the place of those of this module's group; see
-  // fsdp/communication.h. Raise a ValueError where the module has several groups.
+  // fsdp/communication/communication.h. Raise a ValueError where the module has several groups.
   void set_custom_all_gather(AllGather all_gather) const;
   void set_custom_reduce_scatter(ReduceScatter reduce_scatter) const;
   // The hook changes what was reduced, on the stream that all-reduces or on one of its own. Raises

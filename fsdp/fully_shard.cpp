@@ -5,8 +5,8 @@
 #include "core/check/error.h"
 #include "core/nn/containers.h"
 #include "fsdp/managed.h"
-#include "fsdp/release_needed.h"
-#include "fsdp/state.h"
+#include "fsdp/param/release_needed.h"
+#include "fsdp/state/state.h"
 
 namespace simmesh::fsdp {
 

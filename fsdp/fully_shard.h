@@ -4,7 +4,7 @@
 
 #include "core/check/call_site.h"
 #include "fsdp/fsdp_module.h"
-#include "fsdp/options.h"
+#include "fsdp/param/options.h"
 
 namespace simmesh::fsdp {
 

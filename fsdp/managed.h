@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/nn/module.h"
-#include "fsdp/param.h"
+#include "fsdp/param/param.h"
 
 namespace simmesh::fsdp {
 

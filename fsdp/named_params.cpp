@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fsdp/state.h"
+#include "fsdp/state/state.h"
 
 namespace simmesh::fsdp {
 

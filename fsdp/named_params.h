@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "fsdp/param_group.h"
+#include "fsdp/param_group/param_group.h"
 
 namespace simmesh::fsdp {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/check/error.h"
-#include "core/engine/rank.h"
+#include "core/engine/ranks/rank.h"
 #include "fsdp/named_params.h"
 
 namespace simmesh::fsdp {

@@ -2,7 +2,7 @@
 
 #include "core/release/release_comparison.h"
 #include "gate/gate_file.h"
-#include "gate/gate_run.h"
+#include "gate/gate_runner.h"
 
 namespace simmesh {
 

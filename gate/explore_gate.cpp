@@ -7,7 +7,7 @@
 
 #include "core/engine/explore.h"
 #include "core/engine/ordered_jobs.h"
-#include "gate/shrink_schedule.h"
+#include "core/engine/shrink_schedule.h"
 
 namespace simmesh {
 

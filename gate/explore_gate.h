@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/run_progress.h"
+#include "core/engine/reports/run_progress.h"
 #include "gate/gate_file.h"
-#include "gate/gate_run.h"
+#include "gate/gate_runner.h"
 
 namespace simmesh {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-#include "checkpoint/async_save.h"
-#include "checkpoint/save.h"
+#include "checkpoint/save_load/save.h"
+#include "checkpoint/zero_cost/async_save.h"
 #include "checkpoint/zero_cost/zero_cost_saver.h"
 
 namespace simmesh {

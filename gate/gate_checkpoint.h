@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "checkpoint/location.h"
+#include "checkpoint/catalog/location.h"
 #include "gate/gate_expect.h"
 #include "training/training.h"
 

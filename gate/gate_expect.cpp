@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "collectives/collective_call.h"
-#include "gate/gate_mesh.h"
-#include "gate/gate_world.h"
+#include "gate/tables/mesh.h"
+#include "gate/tables/world.h"
 
 namespace simmesh {
 

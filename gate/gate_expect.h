@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gate/gate_parallel.h"
+#include "gate/tables/parallel.h"
 
 namespace simmesh {
 

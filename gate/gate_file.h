@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "gate/gate_checkpoint.h"
-#include "gate/gate_device.h"
 #include "gate/gate_expect.h"
-#include "gate/gate_fault.h"
-#include "gate/gate_mesh.h"
-#include "gate/gate_model.h"
-#include "gate/gate_parallel.h"
-#include "gate/gate_world.h"
+#include "gate/tables/device.h"
+#include "gate/tables/fault.h"
+#include "gate/tables/mesh.h"
+#include "gate/tables/model.h"
+#include "gate/tables/parallel.h"
+#include "gate/tables/world.h"
 #include "training/training.h"
 
 namespace simmesh {

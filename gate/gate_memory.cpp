@@ -6,7 +6,7 @@
 #include <limits>
 #include <unistd.h>
 
-#include "gate/gate_run.h"
+#include "gate/gate_runner.h"
 
 namespace simmesh {
 

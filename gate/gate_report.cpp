@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "zero/pretty.h"
+#include "zero/fetch/pretty.h"
 
 namespace simmesh {
 

@@ -8,10 +8,10 @@
 #include "core/memory/data_mode.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/convert.h"
+#include "ddp/replicate.h"
 #include "training/context_form.h"
 #include "training/expert_form.h"
 #include "training/shuffled_rows.h"
-#include "zero/replicate.h"
 
 namespace simmesh {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "gate/gate_file.h"
-#include "gate/gate_run.h"
+#include "gate/gate_runner.h"
 
 namespace simmesh {
 

@@ -7,8 +7,8 @@
 #include "core/check/check.h"
 #include "core/check/error.h"
 #include "core/check/fold_hash.h"
-#include "core/engine/followed_release.h"
-#include "core/engine/run.h"
+#include "core/engine/run/followed_release.h"
+#include "core/engine/run/run.h"
 #include "mesh/device_mesh_state.h"
 
 namespace simmesh {

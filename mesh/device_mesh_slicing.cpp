@@ -3,7 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "core/check/error.h"
-#include "core/engine/followed_release.h"
+#include "core/engine/run/followed_release.h"
 #include "mesh/device_mesh.h"
 #include "mesh/device_mesh_state.h"
 

@@ -3,7 +3,7 @@
 #include <gsl/span>
 #include <string>
 
-#include "core/engine/world_arguments.h"
+#include "core/engine/options/world_arguments.h"
 
 namespace simmesh::testing {
 

@@ -2,13 +2,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/commit.h"
-#include "checkpoint/convert.h"
-#include "checkpoint/diff.h"
-#include "checkpoint/manifest.h"
-#include "checkpoint/open.h"
+#include "checkpoint/catalog/manifest.h"
+#include "checkpoint/read/open.h"
+#include "checkpoint/save_load/commit.h"
 #include "checkpoint/store/directory_store.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/tools/convert.h"
+#include "checkpoint/tools/diff.h"
+#include "checkpoint/tools/verify.h"
 #include "core/check/counted.h"
 #include "core/check/error.h"
 #include "tools/commands.h"

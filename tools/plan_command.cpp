@@ -7,9 +7,9 @@
 
 #include "core/check/error.h"
 #include "core/check/write_file.h"
-#include "sharding/plan_picture.h"
-#include "sharding/plan_report.h"
-#include "sharding/redistribute_refusals.h"
+#include "sharding/picture/plan_picture.h"
+#include "sharding/redistribute/plan_report.h"
+#include "sharding/redistribute/redistribute_refusals.h"
 #include "tools/commands.h"
 #include "tools/run_options.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/engine/run_progress.h"
+#include "core/engine/reports/run_progress.h"
 #include "tools/terminal.h"
 
 namespace simmesh {

@@ -8,7 +8,7 @@
 #include "core/check/repro.h"
 #include "core/check/shell_word.h"
 #include "core/check/write_file.h"
-#include "core/engine/interrupt.h"
+#include "core/engine/reports/interrupt.h"
 #include "replay/read/trace_form.h"
 #include "replay/read/unpack.h"
 #include "replay/report/report_html.h"

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "core/check/error.h"
-#include "core/engine/interrupt.h"
 #include "core/engine/ordered_jobs.h"
+#include "core/engine/reports/interrupt.h"
 #include "gate/gate_explain.h"
 #include "gate/gate_report.h"
 #include "replay/write/make_folder.h"

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "core/check/write_file.h"
-#include "core/engine/arithmetic.h"
-#include "core/engine/run_words.h"
-#include "core/engine/schedule.h"
+#include "core/engine/options/arithmetic.h"
+#include "core/engine/reports/run_words.h"
+#include "core/engine/schedules/schedule.h"
 
 namespace simmesh {
 

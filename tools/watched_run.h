@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/engine/interrupt.h"
-#include "core/engine/run_progress.h"
+#include "core/engine/reports/interrupt.h"
+#include "core/engine/reports/run_progress.h"
 #include "tools/progress.h"
 #include "tools/run_options.h"
 

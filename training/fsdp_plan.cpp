@@ -4,7 +4,7 @@
 #include "core/check/error.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/convert.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "fsdp/event.h"
+#include "fsdp/param/event.h"
 
 namespace simmesh {
 

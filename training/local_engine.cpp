@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "checkpoint/training_state.h"
+#include "checkpoint/catalog/training_state.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
-#include "sharding/clip.h"
-#include "sharding/dtensor.h"
+#include "sharding/api/clip.h"
+#include "sharding/dtensor/dtensor.h"
 #include "training/spread_parameters.h"
 #include "training/training_engine.h"
 

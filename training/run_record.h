@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/rank.h"
+#include "core/engine/ranks/rank.h"
 #include "training/training.h"
 
 namespace simmesh {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/check/error.h"
-#include "core/engine/random_stream.h"
+#include "core/engine/schedules/random_stream.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "checkpoint/state_dict.h"
+#include "checkpoint/catalog/state_dict.h"
 
 namespace simmesh {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/clip.h"
+#include "sharding/api/clip.h"
 #include "training/training.h"
 
 namespace simmesh {

@@ -6,7 +6,7 @@
 #include "core/nn/gated_mlp.h"
 #include "core/nn/normalization.h"
 #include "core/ops/compute_mode.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "sharding/parallel/colwise_parallel.h"
 #include "sharding/parallel/prepare_module.h"
 #include "sharding/parallel/rowwise_parallel.h"

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "checkpoint/random_state.h"
+#include "checkpoint/save_load/random_state.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
-#include "core/engine/annotation.h"
-#include "core/engine/rank.h"
+#include "core/engine/ranks/annotation.h"
+#include "core/engine/ranks/rank.h"
 #include "core/nn/batch_rows.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "checkpoint/state_dict.h"
+#include "checkpoint/catalog/state_dict.h"
 #include "core/nn/model_node.h"
 #include "core/optim/adam.h"
 #include "core/optim/clip.h"

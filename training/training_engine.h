@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "checkpoint/state_dict.h"
+#include "checkpoint/catalog/state_dict.h"
 #include "training/training.h"
 
 namespace simmesh {

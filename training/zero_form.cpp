@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "checkpoint/training_state.h"
+#include "checkpoint/catalog/training_state.h"
 #include "collectives/collectives.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
@@ -10,8 +10,8 @@
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
 #include "training/training_engine.h"
-#include "zero/engine.h"
-#include "zero/norm.h"
+#include "zero/engine/engine.h"
+#include "zero/engine/norm.h"
 
 namespace simmesh {
 

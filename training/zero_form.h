@@ -5,8 +5,8 @@
 
 #include "collectives/process_group.h"
 #include "training/training.h"
-#include "zero/config.h"
-#include "zero/memory_use.h"
+#include "zero/config/config.h"
+#include "zero/engine/memory_use.h"
 
 namespace simmesh {
 

@@ -9,8 +9,8 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
-#include "zero/engine.h"
-#include "zero/gathered_parameters.h"
+#include "zero/engine/engine.h"
+#include "zero/stage3/gathered_parameters.h"
 
 namespace simmesh {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "training/training.h"
-#include "zero/config.h"
+#include "zero/config/config.h"
 
 namespace simmesh {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "collectives/collective_call.h"
-#include "core/engine/rank.h"
+#include "core/engine/ranks/rank.h"
 #include "verify/recorded_case.h"
 #include "verify/schema.h"
 

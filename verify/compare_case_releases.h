@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/engine/run_progress.h"
+#include "core/engine/reports/run_progress.h"
 #include "core/release/release_comparison.h"
 #include "verify/verify_options.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/run_progress.h"
+#include "core/engine/reports/run_progress.h"
 #include "verify/case_filter.h"
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"

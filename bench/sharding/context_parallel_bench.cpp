@@ -4,7 +4,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
-#include "core/engine/rank_figures.h"
+#include "core/engine/ranks/rank_figures.h"
 #include "core/engine/world.h"
 #include "core/ops/neural/attention.h"
 #include "core/tensor/formula.h"

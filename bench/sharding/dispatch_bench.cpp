@@ -6,7 +6,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/matrices/products.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 // Times one op on distributed float32 tensors by all ranks of a world: with the choice of
 // placements in the cache, and with a new choice each time. The fastest of several batches counts,

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "core/engine/world.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 // Times one redistribution of a 512x16 float32 tensor by all ranks of a world, with the plan in the
 // cache. The fastest of several batches counts, as for the peer. Rank 0 takes the time: none of its

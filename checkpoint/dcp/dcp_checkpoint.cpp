@@ -1,7 +1,7 @@
 #include "checkpoint/dcp/dcp_checkpoint.h"
 
 #include "checkpoint/dcp/dcp_metadata.h"
-#include "checkpoint/dcp/torch_archive.h"
+#include "checkpoint/torch_file/torch_archive.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {

@@ -4,10 +4,10 @@
 #include <map>
 #include <set>
 
-#include "checkpoint/dcp/pickle.h"
-#include "checkpoint/dcp/pickle_json.h"
-#include "checkpoint/dcp/torch_types.h"
-#include "checkpoint/dcp/torch_view.h"
+#include "checkpoint/torch_file/pickle.h"
+#include "checkpoint/torch_file/pickle_json.h"
+#include "checkpoint/torch_file/torch_types.h"
+#include "checkpoint/torch_file/torch_view.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {

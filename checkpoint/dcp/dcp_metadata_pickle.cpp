@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "checkpoint/dcp/dcp_metadata.h"
-#include "checkpoint/dcp/pickle_writer.h"
-#include "checkpoint/dcp/torch_types.h"
+#include "checkpoint/torch_file/pickle_writer.h"
+#include "checkpoint/torch_file/torch_types.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {

@@ -1,6 +1,6 @@
 #include "checkpoint/dcp/dcp_writer.h"
 
-#include "checkpoint/dcp/torch_archive.h"
+#include "checkpoint/torch_file/torch_archive.h"
 
 namespace simmesh::checkpoint {
 

@@ -5,11 +5,11 @@
 #include <map>
 #include <set>
 
-#include "checkpoint/dcp/pickle_json.h"
-#include "checkpoint/dcp/torch_file.h"
 #include "checkpoint/deepspeed/flat_line.h"
 #include "checkpoint/deepspeed/step_count.h"
 #include "checkpoint/deepspeed/universal_states.h"
+#include "checkpoint/torch_file/pickle_json.h"
+#include "checkpoint/torch_file/torch_file.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {

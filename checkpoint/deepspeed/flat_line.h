@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/catalog.h"
-#include "checkpoint/flat_range.h"
+#include "checkpoint/catalog/catalog.h"
+#include "checkpoint/catalog/flat_range.h"
 
 namespace simmesh::checkpoint {
 

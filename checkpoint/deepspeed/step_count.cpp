@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "checkpoint/dcp/pickle_json.h"
+#include "checkpoint/torch_file/pickle_json.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {

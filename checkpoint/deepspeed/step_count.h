@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "checkpoint/dcp/torch_file.h"
+#include "checkpoint/torch_file/torch_file.h"
 
 namespace simmesh::checkpoint {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "checkpoint/dcp/pickle_json.h"
 #include "checkpoint/deepspeed/step_count.h"
+#include "checkpoint/torch_file/pickle_json.h"
 #include "core/check/error.h"
 
 namespace simmesh::checkpoint {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/catalog.h"
-#include "checkpoint/dcp/torch_file.h"
+#include "checkpoint/catalog/catalog.h"
 #include "checkpoint/deepspeed/deepspeed_files.h"
+#include "checkpoint/torch_file/torch_file.h"
 
 namespace simmesh::checkpoint {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/catalog.h"
+#include "checkpoint/catalog/catalog.h"
 #include "checkpoint/store/store.h"
 
 namespace simmesh::checkpoint {

@@ -1,6 +1,6 @@
 #include "checkpoint/mapping/load_mapped.h"
 
-#include "checkpoint/piece.h"
+#include "checkpoint/catalog/piece.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh::checkpoint {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/box.h"
-#include "checkpoint/stored_dtype.h"
+#include "checkpoint/catalog/box.h"
+#include "checkpoint/catalog/stored_dtype.h"
 
 namespace simmesh::checkpoint {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/stored_dtype.h"
+#include "checkpoint/catalog/stored_dtype.h"
 #include "core/tensor/shape.h"
 
 namespace simmesh::checkpoint {

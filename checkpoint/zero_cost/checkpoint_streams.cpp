@@ -1,6 +1,6 @@
 #include "checkpoint/zero_cost/checkpoint_streams.h"
 
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 
 namespace simmesh::checkpoint {
 

@@ -5,7 +5,7 @@
 
 #include "core/check/error.h"
 #include "core/memory/ledger.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh::checkpoint {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "checkpoint/state_dict.h"
+#include "checkpoint/catalog/state_dict.h"
 #include "checkpoint/zero_cost/moving_average.h"
 
 namespace simmesh::checkpoint {

@@ -2,11 +2,11 @@
 
 #include <cstring>
 
-#include "checkpoint/piece.h"
+#include "checkpoint/catalog/piece.h"
 #include "core/check/error.h"
 #include "core/clock/kernel_launch.h"
 #include "core/memory/ledger.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh::checkpoint {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/state_dict.h"
+#include "checkpoint/catalog/state_dict.h"
 #include "checkpoint/zero_cost/copy_schedule.h"
 
 namespace simmesh::checkpoint {

@@ -5,7 +5,7 @@
 #include "checkpoint/zero_cost/checkpoint_streams.h"
 #include "core/check/error.h"
 #include "core/engine/deputy.h"
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 #include "core/engine/world.h"
 
 namespace simmesh::checkpoint {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "checkpoint/save.h"
+#include "checkpoint/save_load/save.h"
 #include "core/check/call_site.h"
 #include "core/clock/stream.h"
 

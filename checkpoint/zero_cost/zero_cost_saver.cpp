@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "checkpoint/training_state.h"
+#include "checkpoint/catalog/training_state.h"
 #include "checkpoint/zero_cost/checkpoint_streams.h"
 #include "checkpoint/zero_cost/staged_state.h"
 #include "core/autograd/variable.h"

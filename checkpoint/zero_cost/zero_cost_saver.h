@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/location.h"
+#include "checkpoint/catalog/location.h"
 #include "checkpoint/zero_cost/ema_state.h"
 #include "checkpoint/zero_cost/writer.h"
 #include "core/nn/module.h"

@@ -1,12 +1,12 @@
 #include "core/arithmetic/compute.h"
 
-#include "core/arithmetic/combine.h"
-#include "core/arithmetic/exact_order.h"
-#include "core/arithmetic/exact_product.h"
-#include "core/arithmetic/exact_sums.h"
-#include "core/arithmetic/product.h"
-#include "core/arithmetic/rank_order.h"
-#include "core/arithmetic/vendor_orders.h"
+#include "core/arithmetic/products/exact_product.h"
+#include "core/arithmetic/products/product.h"
+#include "core/arithmetic/reductions/combine.h"
+#include "core/arithmetic/reductions/exact_order.h"
+#include "core/arithmetic/reductions/rank_order.h"
+#include "core/arithmetic/reductions/vendor_orders.h"
+#include "core/arithmetic/sums/exact_sums.h"
 #include "core/check/check.h"
 
 namespace simmesh {

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "core/arithmetic/product_request.h"
-#include "core/arithmetic/reduction.h"
-#include "core/arithmetic/sums.h"
-#include "core/engine/arithmetic.h"
+#include "core/arithmetic/products/product_request.h"
+#include "core/arithmetic/reductions/reduction.h"
+#include "core/arithmetic/sums/sums.h"
+#include "core/engine/options/arithmetic.h"
 
 namespace simmesh {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <type_traits>
 
-#include "core/arithmetic/rounding.h"
+#include "core/arithmetic/sums/rounding.h"
 #include "core/check/error.h"
 #include "core/kernels/kernels.h"
 

@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 #include <type_traits>
 
-#include "core/arithmetic/carried_product.h"
-#include "core/arithmetic/exact_product.h"
-#include "core/arithmetic/exact_sums.h"
 #include "core/arithmetic/functions.h"
 #include "core/arithmetic/philox.h"
-#include "core/arithmetic/product.h"
-#include "core/arithmetic/scaled_sums.h"
-#include "core/arithmetic/sums.h"
+#include "core/arithmetic/products/carried_product.h"
+#include "core/arithmetic/products/exact_product.h"
+#include "core/arithmetic/products/product.h"
+#include "core/arithmetic/sums/exact_sums.h"
+#include "core/arithmetic/sums/scaled_sums.h"
+#include "core/arithmetic/sums/sums.h"
 #include "core/check/bits_hash.h"
 #include "core/tensor/formula.h"
 

@@ -4,10 +4,10 @@
 #include <numeric>
 #include <optional>
 
-#include "core/arithmetic/digit_sums.h"
-#include "core/arithmetic/rounding.h"
-#include "core/arithmetic/scaled_sums.h"
-#include "core/arithmetic/sums_behind.h"
+#include "core/arithmetic/sums/digit_sums.h"
+#include "core/arithmetic/sums/rounding.h"
+#include "core/arithmetic/sums/scaled_sums.h"
+#include "core/arithmetic/sums/sums_behind.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
 #include "core/memory/ledger.h"

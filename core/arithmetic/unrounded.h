@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/arithmetic/carried_sums.h"
-#include "core/arithmetic/reduce_op.h"
+#include "core/arithmetic/reductions/reduce_op.h"
+#include "core/arithmetic/sums/carried_sums.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {

@@ -9,7 +9,7 @@
 #include "core/autograd/backward_span.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"

@@ -1,6 +1,6 @@
 #include "core/autograd/backward_span.h"
 
-#include "core/engine/observer_scope.h"
+#include "core/engine/ranks/observer_scope.h"
 
 namespace simmesh {
 

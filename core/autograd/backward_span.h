@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/autograd/node.h"
-#include "core/engine/watch.h"
+#include "core/engine/ranks/watch.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 
 namespace simmesh {
 

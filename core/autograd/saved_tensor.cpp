@@ -1,7 +1,7 @@
 #include "core/autograd/saved_tensor.h"
 
 #include "core/check/error.h"
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 
 namespace simmesh {
 

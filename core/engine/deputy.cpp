@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/check/error.h"
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "core/engine/world.h"
 
 namespace simmesh {

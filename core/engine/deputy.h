@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/check/call_site.h"
-#include "core/engine/deputy_work.h"
+#include "core/engine/run/deputy_work.h"
 
 namespace simmesh {
 

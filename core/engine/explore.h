@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/engine/outcome.h"
+#include "core/engine/reports/outcome.h"
 #include "core/engine/world.h"
 
 namespace simmesh {

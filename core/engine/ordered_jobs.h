@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/engine/interrupt.h"
+#include "core/engine/reports/interrupt.h"
 
 namespace simmesh {
 

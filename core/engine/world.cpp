@@ -1,9 +1,9 @@
 #include "core/engine/world.h"
 
 #include "core/check/error.h"
-#include "core/engine/fiber_seats.h"
-#include "core/engine/run.h"
-#include "core/engine/thread_seats.h"
+#include "core/engine/run/fiber_seats.h"
+#include "core/engine/run/run.h"
+#include "core/engine/run/thread_seats.h"
 
 namespace simmesh {
 

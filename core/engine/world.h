@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "core/engine/outcome.h"
-#include "core/engine/rank.h"
-#include "core/engine/state_map.h"
-#include "core/engine/world_options.h"
+#include "core/engine/options/world_options.h"
+#include "core/engine/ranks/rank.h"
+#include "core/engine/ranks/state_map.h"
+#include "core/engine/reports/outcome.h"
 
 namespace simmesh {
 

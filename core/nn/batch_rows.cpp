@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/check/error.h"
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 
 namespace simmesh::nn {
 

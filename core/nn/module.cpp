@@ -6,7 +6,7 @@
 
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
 

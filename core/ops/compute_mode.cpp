@@ -1,6 +1,6 @@
 #include "core/ops/compute_mode.h"
 
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 #include "core/engine/world.h"
 
 namespace simmesh {

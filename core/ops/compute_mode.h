@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/engine/arithmetic.h"
+#include "core/engine/options/arithmetic.h"
 
 namespace simmesh {
 

@@ -1,6 +1,6 @@
 #include "core/ops/op_observer.h"
 
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/engine/observer_scope.h"
+#include "core/engine/ranks/observer_scope.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <gsl/span>
 
-#include "core/engine/watch.h"
+#include "core/engine/ranks/watch.h"
 #include "core/ops/op.h"
 
 namespace simmesh {

@@ -38,7 +38,7 @@ const std::vector<ReleaseChangeRow> table = {
      "`S(d)` becomes `P(sum)` without communication: each rank adds its shard to zeros. "
      "`redistribute` takes this target, and the graph planner goes there from `S(d)` at no cost; "
      "`redistribute_cost_us` stays infinite",
-     {"sharding/planner.cpp", "sharding/redistribute_refusals.cpp"}},
+     {"sharding/redistribute/planner.cpp", "sharding/redistribute/redistribute_refusals.cpp"}},
     {explicit_context_sees_from_local,
      "explicit_context_sees_from_local",
      Release::v2_15,
@@ -47,7 +47,7 @@ const std::vector<ReleaseChangeRow> table = {
      "`ExplicitRedistributionContext` doesn't see what the backward pass of `from_local` "
      "redistributes",
      "it refuses it",
-     {"sharding/dtensor_gradient.cpp"}},
+     {"sharding/api/dtensor_gradient.cpp"}},
     {all_reduce_gradients,
      "all_reduce_gradients",
      Release::v2_15,
@@ -110,7 +110,7 @@ const std::vector<ReleaseChangeRow> table = {
      "dtype in which backward gives them: `param_dtype`",
      "they are reduced in the `grad_dtype` of the parameters, by default their original dtype, "
      "whatever `param_dtype` is",
-     {"fsdp/param_dtypes.cpp"}},
+     {"fsdp/param/param_dtypes.cpp"}},
     {grad_dtype_of_parameters,
      "grad_dtype_of_parameters",
      Release::v2_15,
@@ -119,7 +119,7 @@ const std::vector<ReleaseChangeRow> table = {
      "`grad_dtype` of a sharded parameter is refused",
      "the shard's gradient has it, or any dtype, and keeps it over conversions and loads; a "
      "group reduces in what the dtypes of its parameters are promoted to",
-     {"fsdp/param_dtypes.cpp"}},
+     {"fsdp/param/param_dtypes.cpp"}},
     {accumulate_on_parameter,
      "accumulate_on_parameter",
      Release::v2_15,
@@ -129,7 +129,7 @@ const std::vector<ReleaseChangeRow> table = {
      "sum is rounded to it once, and `zero_grad` doesn't see it",
      "they add up on the gathered parameter: each is rounded to a narrower `reduce_dtype` "
      "before it is added, and `zero_grad` drops them where that parameter is registered",
-     {"fsdp/param_dtypes.cpp"}},
+     {"fsdp/param/param_dtypes.cpp"}},
     {reduce_for_partial_sums_alone,
      "reduce_for_partial_sums_alone",
      Release::v2_15,
@@ -138,7 +138,7 @@ const std::vector<ReleaseChangeRow> table = {
      "a group that got no gradient and doesn't all-reduce does nothing, also where partial sums "
      "of earlier micro-batches wait",
      "it reduces zeros over its shards",
-     {"fsdp/param_group_iteration.cpp"}},
+     {"fsdp/param_group/param_group_iteration.cpp"}},
     {finalize_after_post_backward,
      "finalize_after_post_backward",
      Release::v2_15,
@@ -147,7 +147,7 @@ const std::vector<ReleaseChangeRow> table = {
      "at the end of the last backward each module completes the backward of its groups and "
      "finalises them before the next module does",
      "all modules complete the backward of their groups, then all finalise them",
-     {"fsdp/state_backward.cpp"}},
+     {"fsdp/state/state_backward.cpp"}},
     {release_gather_after_backward,
      "release_gather_after_backward",
      Release::v2_15,
@@ -156,7 +156,7 @@ const std::vector<ReleaseChangeRow> table = {
      "a gathered buffer that no later gather released, of a group of modules that ran in part, "
      "is held until the next one",
      "the end of each backward pass releases it",
-     {"fsdp/state_backward.cpp"}},
+     {"fsdp/state/state_backward.cpp"}},
     {manual_backward_finalization,
      "manual_backward_finalization",
      Release::v2_15,
@@ -172,7 +172,7 @@ const std::vector<ReleaseChangeRow> table = {
      fsdp2,
      "`reset_iter_state` keeps the gradients of shards",
      "it drops them too",
-     {"fsdp/param_group_iteration.cpp"}},
+     {"fsdp/param_group/param_group_iteration.cpp"}},
     {keep_unsharded_storage,
      "keep_unsharded_storage",
      Release::v2_15,

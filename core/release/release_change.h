@@ -10,7 +10,7 @@ namespace simmesh {
 
 // ReleaseChange names one behaviour in which a release of PyTorch differs from the one before it.
 // Code that behaves differently asks `follows(ReleaseChange::...)`
-// (core/engine/followed_release.h), or `has(release, ReleaseChange::...)` where it is given the
+// (core/engine/run/followed_release.h), or `has(release, ReleaseChange::...)` where it is given the
 // release. What each name means is in the table of release_change.cpp.
 enum class ReleaseChange : std::uint8_t {
   // Gradients of ops

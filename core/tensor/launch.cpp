@@ -3,7 +3,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "core/clock/kernel_launch.h"
-#include "core/engine/observer_scope.h"
+#include "core/engine/ranks/observer_scope.h"
 
 namespace simmesh {
 

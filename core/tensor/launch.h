@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/clock/clock.h"
-#include "core/engine/watch.h"
+#include "core/engine/ranks/watch.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {

@@ -1,7 +1,7 @@
 #include "core/tensor/values.h"
 
 #include "core/check/error.h"
-#include "core/engine/rank.h"
+#include "core/engine/ranks/rank.h"
 
 namespace simmesh {
 

@@ -7,7 +7,7 @@
 #include "python/bindings/as_rank.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/dims_caster.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh::python {
 

@@ -7,7 +7,7 @@
 #include "python/bindings/bindings.h"
 #include "python/bindings/dims_caster.h"
 #include "python/bindings/placement_list.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh::python {
 

@@ -4,7 +4,7 @@
 
 #include "collectives/collective_call.h"
 #include "collectives/host_operations.h"
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/python_run.h"
 #include "python/bindings/python_site.h"

@@ -5,9 +5,9 @@
 #include "python/bindings/dims_caster.h"
 #include "python/bindings/mesh_shape.h"
 #include "python/bindings/placement_list.h"
-#include "sharding/plan_picture.h"
-#include "sharding/plan_report.h"
-#include "sharding/redistribute_refusals.h"
+#include "sharding/picture/plan_picture.h"
+#include "sharding/redistribute/plan_report.h"
+#include "sharding/redistribute/redistribute_refusals.h"
 
 namespace simmesh::python {
 

@@ -4,9 +4,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
+#include "core/engine/shrink_schedule.h"
 #include "core/engine/world.h"
-#include "gate/shrink_schedule.h"
 #include "python/bindings/bindings.h"
 #include "python/bindings/python_run.h"
 #include "python/bindings/python_site.h"

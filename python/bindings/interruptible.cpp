@@ -5,7 +5,7 @@
 #include <future>
 #include <nanobind/nanobind.h>
 
-#include "core/engine/interrupt.h"
+#include "core/engine/reports/interrupt.h"
 
 namespace simmesh::python {
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 
 namespace simmesh::python {
 

@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/engine/rank.h"
-#include "core/engine/thread_host.h"
+#include "core/engine/ranks/rank.h"
+#include "core/engine/schedules/thread_host.h"
 
 namespace simmesh::python {
 

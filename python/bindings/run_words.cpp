@@ -1,8 +1,8 @@
 #include "python/bindings/run_words.h"
 
 #include "core/check/write_file.h"
-#include "core/engine/arithmetic.h"
-#include "core/engine/schedule.h"
+#include "core/engine/options/arithmetic.h"
+#include "core/engine/schedules/schedule.h"
 
 namespace simmesh::python {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/engine/run_words.h"
+#include "core/engine/reports/run_words.h"
 
 namespace simmesh::python {
 

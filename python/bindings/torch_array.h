@@ -3,7 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "collectives/host_memory.h"
-#include "core/arithmetic/reduce_op.h"
+#include "core/arithmetic/reductions/reduce_op.h"
 
 namespace simmesh::python {
 

@@ -5,7 +5,7 @@
 #include "core/autograd/variable.h"
 #include "replay/record/json_words.h"
 #include "replay/record/op_words.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh::replay {
 

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/autograd/backward_span.h"
-#include "core/engine/annotation.h"
-#include "core/engine/observer_scope.h"
+#include "core/engine/ranks/annotation.h"
+#include "core/engine/ranks/observer_scope.h"
 #include "core/ops/op_span.h"
 #include "core/tensor/launch.h"
 #include "replay/record/comm_recorder.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/arithmetic/reduce_op.h"
+#include "core/arithmetic/reductions/reduce_op.h"
 #include "mesh/rank_list.h"
 #include "replay/trace/execution_trace.h"
 

@@ -5,7 +5,7 @@
 
 #include "core/check/error.h"
 #include "core/engine/ordered_jobs.h"
-#include "core/engine/random_stream.h"
+#include "core/engine/schedules/random_stream.h"
 #include "replay/analysis/join_trace.h"
 #include "replay/job/missing_ranks.h"
 #include "replay/report/all_to_all_matrix.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/arithmetic.h"
+#include "core/engine/options/arithmetic.h"
 #include "replay/run/meetings.h"
 #include "replay/run/rank_replay.h"
 

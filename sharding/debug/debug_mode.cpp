@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "core/check/fold_hash.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 

@@ -8,7 +8,7 @@
 
 #include "collectives/comm_debug_mode.h"
 #include "sharding/debug/module_tracker.h"
-#include "sharding/dispatched_op.h"
+#include "sharding/dtensor/dispatched_op.h"
 
 namespace simmesh {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/arithmetic/reduce_op.h"
+#include "core/arithmetic/reductions/reduce_op.h"
 #include "core/tensor/shape.h"
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 
 namespace simmesh::paddle {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 
 namespace simmesh::paddle {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/arithmetic/reduce_op.h"
+#include "core/arithmetic/reductions/reduce_op.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh::paddle {

@@ -5,10 +5,10 @@
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
 #include "core/ops/shapes/joining.h"
-#include "sharding/local_shape.h"
 #include "sharding/paddle/pending_value.h"
 #include "sharding/paddle/reshard_plan.h"
-#include "sharding/run_plan.h"
+#include "sharding/placement/local_shape.h"
+#include "sharding/redistribute/run_plan.h"
 
 namespace simmesh::paddle {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
-#include "sharding/local_shape.h"
+#include "sharding/placement/local_shape.h"
 
 namespace simmesh::paddle {
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/tensor/shape.h"
-#include "sharding/placement.h"
-#include "sharding/plan.h"
+#include "sharding/placement/placement.h"
+#include "sharding/redistribute/plan.h"
 
 namespace simmesh::paddle {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/nn/module.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 

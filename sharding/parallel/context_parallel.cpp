@@ -6,7 +6,7 @@
 #include "core/ops/neural/rotary.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/nn/module.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/check/error.h"
-#include "core/engine/local_state.h"
-#include "core/engine/run.h"
+#include "core/engine/ranks/local_state.h"
+#include "core/engine/run/run.h"
 #include "core/engine/world.h"
 
 namespace simmesh {

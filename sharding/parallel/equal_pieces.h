@@ -2,7 +2,7 @@
 
 #include "core/tensor/tensor.h"
 #include "mesh/device_mesh.h"
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 
 namespace simmesh {
 

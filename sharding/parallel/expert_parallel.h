@@ -2,7 +2,7 @@
 
 #include "core/nn/moe.h"
 #include "mesh/device_mesh.h"
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 
 namespace simmesh {
 

@@ -12,7 +12,7 @@
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
-#include "sharding/dtensor_gradient.h"
+#include "sharding/api/dtensor_gradient.h"
 
 namespace simmesh {
 

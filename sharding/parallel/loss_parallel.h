@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/ops/neural/losses.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 

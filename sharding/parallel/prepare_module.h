@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/nn/module.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 

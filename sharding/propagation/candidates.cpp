@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "core/check/error.h"
-#include "core/engine/followed_release.h"
-#include "sharding/planner.h"
-#include "sharding/redistribute_cost.h"
+#include "core/engine/run/followed_release.h"
+#include "sharding/redistribute/planner.h"
+#include "sharding/redistribute/redistribute_cost.h"
 
 namespace simmesh {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "sharding/propagation/propagation_request.h"
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

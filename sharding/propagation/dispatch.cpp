@@ -6,8 +6,8 @@
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
-#include "sharding/dispatched_op.h"
-#include "sharding/implicit_replication.h"
+#include "sharding/dtensor/dispatched_op.h"
+#include "sharding/dtensor/implicit_replication.h"
 #include "sharding/propagation/propagation_cache.h"
 #include "sharding/strategies/strategy_of.h"
 

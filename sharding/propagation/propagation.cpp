@@ -7,7 +7,7 @@
 #include "core/ops/call.h"
 #include "sharding/propagation/candidates.h"
 #include "sharding/propagation/choose.h"
-#include "sharding/propagation/filled_rows.h"
+#include "sharding/strategies/filled_rows.h"
 #include "sharding/strategies/strategy_of.h"
 
 namespace simmesh {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sharding/propagation/propagation_request.h"
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "core/ops/call.h"
-#include "sharding/bounded_cache.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "sharding/propagation/propagation.h"
+#include "sharding/redistribute/bounded_cache.h"
 
 namespace simmesh {
 

@@ -6,7 +6,7 @@
 
 #include "core/clock/topology.h"
 #include "core/ops/op.h"
-#include "sharding/dtensor_spec.h"
+#include "sharding/placement/dtensor_spec.h"
 
 namespace simmesh {
 

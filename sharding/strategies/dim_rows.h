@@ -3,7 +3,7 @@
 #include <gsl/span>
 #include <optional>
 
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <gsl/span>
 
 #include "core/ops/registry/op_table.h"
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <initializer_list>
 
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

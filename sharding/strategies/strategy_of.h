@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/check/error.h"
-#include "sharding/propagation/filled_rows.h"
 #include "sharding/propagation/propagation.h"
+#include "sharding/strategies/filled_rows.h"
 #include "sharding/validate/crafted_pieces.h"
 
 namespace simmesh {

@@ -5,7 +5,7 @@
 #include "core/check/check.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/formula.h"
-#include "sharding/shard_rule.h"
+#include "sharding/placement/shard_rule.h"
 
 namespace simmesh {
 

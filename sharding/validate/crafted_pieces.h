@@ -5,7 +5,7 @@
 
 #include "core/ops/op.h"
 #include "core/tensor/tensor.h"
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 
 namespace simmesh {
 

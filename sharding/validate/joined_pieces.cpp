@@ -4,11 +4,11 @@
 #include <cstring>
 #include <fmt/format.h>
 
-#include "core/arithmetic/combine.h"
+#include "core/arithmetic/reductions/combine.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "sharding/norm.h"
-#include "sharding/shard_rule.h"
+#include "sharding/placement/norm.h"
+#include "sharding/placement/shard_rule.h"
 #include "sharding/validate/crafted_pieces.h"
 
 namespace simmesh {

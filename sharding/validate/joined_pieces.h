@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/tensor/tensor.h"
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/engine/arithmetic.h"
+#include "core/engine/options/arithmetic.h"
 #include "core/gradients/gradient_of.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"

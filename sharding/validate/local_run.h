@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "sharding/dtensor_spec.h"
-#include "sharding/propagation/strategy.h"
+#include "sharding/placement/dtensor_spec.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/samples/op_sample.h"
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

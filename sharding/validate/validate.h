@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/engine/run_progress.h"
+#include "core/engine/reports/run_progress.h"
 #include "sharding/validate/validate_sample.h"
 
 namespace simmesh {

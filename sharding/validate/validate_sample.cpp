@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "core/engine/arithmetic.h"
+#include "core/engine/options/arithmetic.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
 #include "sharding/strategies/strategy_of.h"

@@ -3,7 +3,7 @@
 
 #include "checkpoint/store/faulty_store.h"
 #include "checkpoint/store/memory_store.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/tools/verify.h"
 #include "core/check/error.h"
 #include "tests/checkpoint/sample_state.h"
 #include "tests/checkpoint/worlds.h"

@@ -2,18 +2,18 @@
 #include <functional>
 #include <gtest/gtest.h>
 
+#include "checkpoint/catalog/manifest.h"
 #include "checkpoint/dcp/dcp_checkpoint.h"
 #include "checkpoint/dcp/dcp_metadata.h"
-#include "checkpoint/dcp/torch_archive.h"
-#include "checkpoint/dcp/zip_archive.h"
 #include "checkpoint/hugging_face/hugging_face.h"
-#include "checkpoint/manifest.h"
 #include "checkpoint/mapping/mapping.h"
-#include "checkpoint/open.h"
-#include "checkpoint/read_tensor.h"
+#include "checkpoint/read/open.h"
+#include "checkpoint/read/read_tensor.h"
 #include "checkpoint/safetensors/header.h"
 #include "checkpoint/store/directory_store.h"
 #include "checkpoint/store/memory_store.h"
+#include "checkpoint/torch_file/torch_archive.h"
+#include "checkpoint/torch_file/zip_archive.h"
 #include "tests/checkpoint/allocated_bytes.h"
 #include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/hostile_bytes.h"

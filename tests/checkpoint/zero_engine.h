@@ -6,7 +6,7 @@
 #include "collectives/process_group.h"
 #include "core/nn/module.h"
 #include "core/optim/adam.h"
-#include "zero/engine.h"
+#include "zero/engine/engine.h"
 
 namespace simmesh::checkpoint::testing {
 

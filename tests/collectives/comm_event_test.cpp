@@ -5,7 +5,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
-#include "core/engine/observer_scope.h"
+#include "core/engine/ranks/observer_scope.h"
 #include "core/engine/world.h"
 
 namespace simmesh {

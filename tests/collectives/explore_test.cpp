@@ -5,7 +5,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
-#include "core/engine/shared.h"
+#include "core/engine/run/shared.h"
 
 namespace simmesh {
 namespace {

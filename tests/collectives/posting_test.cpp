@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "collectives/group.h"
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "tests/every_schedule.h"
 
 namespace simmesh {

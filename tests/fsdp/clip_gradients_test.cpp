@@ -4,8 +4,8 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/ops/reductions/reductions.h"
-#include "sharding/clip.h"
-#include "sharding/dtensor.h"
+#include "sharding/api/clip.h"
+#include "sharding/dtensor/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {

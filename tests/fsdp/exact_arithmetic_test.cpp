@@ -10,8 +10,8 @@
 #include "core/tensor/chunk.h"
 #include "fsdp/fsdp_module.h"
 #include "fsdp/named_params.h"
-#include "sharding/clip.h"
-#include "sharding/dtensor.h"
+#include "sharding/api/clip.h"
+#include "sharding/dtensor/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 // What fully_shard does to gradients in exact arithmetic, beyond the random draws of

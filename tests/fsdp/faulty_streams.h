@@ -4,8 +4,8 @@
 #include <gsl/pointers>
 #include <memory>
 
-#include "fsdp/comm_streams.h"
-#include "fsdp/state.h"
+#include "fsdp/communication/comm_streams.h"
+#include "fsdp/state/state.h"
 
 // Each class leaves out one thing of what keeps streams and the allocator safe, so that tests can
 // see that the race checker, or a figure of the allocator, reports it.

@@ -6,8 +6,8 @@
 #include "core/nn/containers.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
-#include "fsdp/event_fields.h"
-#include "sharding/dtensor.h"
+#include "fsdp/state/event_fields.h"
+#include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"
 

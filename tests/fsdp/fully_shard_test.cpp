@@ -6,7 +6,7 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/ops/reductions/reductions.h"
-#include "fsdp/event_fields.h"
+#include "fsdp/state/event_fields.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {

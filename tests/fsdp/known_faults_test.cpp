@@ -7,8 +7,8 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"
 #include "fsdp/named_params.h"
-#include "fsdp/state_dict.h"
-#include "sharding/dtensor.h"
+#include "fsdp/state_dict/state_dict.h"
+#include "sharding/dtensor/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 // Faults that users of the real system met. Each test shows that the faulty program is reported,

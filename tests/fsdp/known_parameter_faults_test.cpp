@@ -13,8 +13,8 @@
 #include "core/tensor/convert.h"
 #include "fsdp/named_params.h"
 #include "fsdp/owners.h"
-#include "fsdp/state_dict.h"
-#include "sharding/dtensor.h"
+#include "fsdp/state_dict/state_dict.h"
+#include "sharding/dtensor/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 // Faults of shards and gradients that users of the real system met: each is put in by the test, and

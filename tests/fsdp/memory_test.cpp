@@ -9,7 +9,7 @@
 #include "core/optim/adam.h"
 #include "core/tensor/chunk.h"
 #include "fsdp/fully_shard.h"
-#include "fsdp/state_dict.h"
+#include "fsdp/state_dict/state_dict.h"
 
 // The peak of a training step must be the formula of docs/fsdp.md, "Peak memory": a buffer that is
 // held longer than PyTorch holds it shows here.

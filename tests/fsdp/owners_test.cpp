@@ -7,7 +7,7 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/optim/sgd.h"
 #include "fsdp/named_params.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 namespace simmesh::fsdp {

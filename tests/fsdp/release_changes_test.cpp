@@ -8,8 +8,8 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/scalar_value.h"
-#include "fsdp/event_fields.h"
 #include "fsdp/named_params.h"
+#include "fsdp/state/event_fields.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 // What FSDP2 does under PyTorch 2.13 and under 2.15. All values are those of the real releases.

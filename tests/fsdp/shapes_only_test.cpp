@@ -6,8 +6,8 @@
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/neural/losses.h"
 #include "core/optim/adam.h"
-#include "fsdp/event_fields.h"
-#include "sharding/clip.h"
+#include "fsdp/state/event_fields.h"
+#include "sharding/api/clip.h"
 #include "tests/fsdp/sharded_worlds.h"
 
 // A world of shapes only must cost each rank, and do, what the world with data costs and does.

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/autograd/variable.h"
-#include "core/engine/followed_release.h"
-#include "core/engine/random_stream.h"
+#include "core/engine/run/followed_release.h"
+#include "core/engine/schedules/random_stream.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "tests/fsdp/sharded_worlds.h"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <memory>
 
-#include "checkpoint/load.h"
-#include "checkpoint/save.h"
+#include "checkpoint/save_load/load.h"
+#include "checkpoint/save_load/save.h"
 #include "checkpoint/store/memory_store.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/comparison.h"

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/piece.h"
-#include "checkpoint/save.h"
+#include "checkpoint/catalog/piece.h"
+#include "checkpoint/save_load/save.h"
 #include "core/engine/world.h"
 #include "mesh/device_mesh.h"
 #include "tests/checkpoint/sample_state.h"

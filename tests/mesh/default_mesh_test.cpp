@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "tests/every_schedule.h"
 #include "tests/expect_error.h"
 

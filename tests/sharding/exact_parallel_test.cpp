@@ -14,7 +14,7 @@
 #include "core/ops/shapes/views.h"
 #include "core/tensor/chunk.h"
 #include "core/tensor/formula.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 // The promise of exact arithmetic on a mesh: a computation that is cut has the bits of one device,
 // in forward and backward, whatever the data. Each rank computes both and compares.

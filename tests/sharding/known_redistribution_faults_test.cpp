@@ -1,6 +1,6 @@
 #include "collectives/collectives.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "sharding/shard_rule.h"
+#include "sharding/placement/shard_rule.h"
 #include "tests/sharding/known_faults.h"
 
 // Known faults of redistributions, meshes, and of running all ranks in one process.

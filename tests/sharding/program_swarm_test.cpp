@@ -8,7 +8,7 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
-#include "core/engine/random_stream.h"
+#include "core/engine/schedules/random_stream.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/activations.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -22,7 +22,7 @@
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/formula.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 // A program on distributed tensors has the bits of the same program on one device in exact
 // arithmetic: results and gradients, wherever inputs and parameters lie and whatever is

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/check/check.h"
-#include "sharding/planner.h"
+#include "sharding/redistribute/planner.h"
 
 namespace simmesh::recorded {
 

@@ -6,7 +6,7 @@
 
 #include "collectives/process_group.h"
 #include "core/engine/world.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "tests/sharding/serial_oracle.h"
 #include "tests/sharding/small_worlds.h"
 

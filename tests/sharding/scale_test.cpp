@@ -3,7 +3,7 @@
 
 #include "collectives/collectives.h"
 #include "core/engine/world.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/tensor/tensor.h"
-#include "sharding/shard_order.h"
+#include "sharding/placement/shard_order.h"
 
 // What each rank must hold, worked out the long way: every index is a number in a list. Nothing
 // here calls the library's own rules.

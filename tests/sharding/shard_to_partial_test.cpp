@@ -9,9 +9,9 @@
 #include "core/autograd/backward.h"
 #include "core/check/error.h"
 #include "core/ops/elementwise/conversion.h"
-#include "sharding/dtensor.h"
-#include "sharding/planner.h"
-#include "sharding/redistribute_refusals.h"
+#include "sharding/dtensor/dtensor.h"
+#include "sharding/redistribute/planner.h"
+#include "sharding/redistribute/redistribute_refusals.h"
 #include "testing/gtest.h"
 #include "tests/every_schedule.h"
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "core/tensor/shape.h"
-#include "sharding/placement.h"
-#include "sharding/shard_order.h"
+#include "sharding/placement/placement.h"
+#include "sharding/placement/shard_order.h"
 
 namespace simmesh::small_worlds {
 

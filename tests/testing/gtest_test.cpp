@@ -3,7 +3,7 @@
 #include <gtest/gtest-spi.h>
 
 #include "collectives/collectives.h"
-#include "core/engine/shared.h"
+#include "core/engine/run/shared.h"
 #include "core/tensor/formula.h"
 
 namespace simmesh {

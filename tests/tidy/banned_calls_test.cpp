@@ -26,7 +26,7 @@ struct Ban {
 };
 
 const Places data_paths = {"core/", "mesh/", "collectives/", "sharding/",
-                           "fsdp/", "zero/", "checkpoint/"};
+                           "ddp/",  "fsdp/", "zero/",        "checkpoint/"};
 
 const std::vector<Ban> bans = {
     {{"rand()", "srand(", "drand48(", "std::random_device", "std::mt19937", "std::mt19937_64"},
@@ -39,7 +39,7 @@ const std::vector<Ban> bans = {
      "virtual time; wall clocks belong to benchmarks"},
     {{"steady_clock"},
      "virtual time; wall clocks belong to benchmarks",
-     {"core/engine/fiber_scheduler."}},  // required by Boost.Fiber's interface
+     {"core/engine/run/fiber_scheduler."}},  // required by Boost.Fiber's interface
     {{"std::reduce(", "std::transform_reduce(", "std::execution"},
      "a loop or std::accumulate, which add in a fixed order"},
     {{"std::exp(",   "std::exp2(", "std::expm1(", "std::log(",  "std::log2(", "std::log10(",
@@ -55,13 +55,13 @@ const std::vector<Ban> bans = {
      // The buffers of all ranks lie in one memory, and labels of places in one table, whatever
      // thread a rank is on. Files are read and written while ranks go on, by any of them, and a
      // trace is unpacked beside parsing it, before there are ranks.
-     {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.", "zero/file_store.",
-      "checkpoint/store/", "replay/read/read_ahead."}},
+     {"core/engine/", "core/memory/physical_memory.", "core/check/call_site.",
+      "zero/stage3/file_store.", "checkpoint/store/", "replay/read/read_ahead."}},
     {{"thread_local"},
      "fiber-local state: a thread runs many ranks",
      // Scratch memory is used only within one call, in which no fiber switches.
-     {"core/arithmetic/scratch.", "core/clock/clock.", "core/engine/", "core/memory/data_mode.",
-      "core/memory/ledger."}},
+     {"core/arithmetic/sums/scratch.", "core/clock/clock.", "core/engine/",
+      "core/memory/data_mode.", "core/memory/ledger."}},
     {{"getenv(", "setenv("}, "an option: environment variables are not an interface"},
     {{"std::cout", "std::cerr", "printf(", "fprintf(", "puts(", "fmt::print(\""},
      "a returned value or a stream that the caller gives"},

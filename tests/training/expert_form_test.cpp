@@ -8,11 +8,11 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/optim/clip.h"
 #include "core/tensor/scalar_value.h"
+#include "ddp/replicate.h"
 #include "testing/gtest.h"
 #include "training/run_record.h"
 #include "training/sharded_training.h"
 #include "training/spread_parameters.h"
-#include "zero/replicate.h"
 
 namespace simmesh {
 namespace {

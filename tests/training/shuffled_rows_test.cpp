@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 
-#include "checkpoint/load.h"
-#include "checkpoint/save.h"
+#include "checkpoint/save_load/load.h"
+#include "checkpoint/save_load/save.h"
 #include "checkpoint/store/memory_store.h"
 #include "core/check/error.h"
 #include "core/engine/world.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/random_stream.h"
+#include "core/engine/schedules/random_stream.h"
 #include "core/engine/world.h"
 #include "training/fsdp_plan.h"
 #include "training/run_record.h"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "core/engine/random_stream.h"
+#include "core/engine/schedules/random_stream.h"
 #include "tests/zero/simulated_sink.h"
 
 // What holds of every coordinator, over random module graphs, settings and routes.

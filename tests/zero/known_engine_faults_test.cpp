@@ -7,9 +7,9 @@
 #include "core/optim/sgd.h"
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
-#include "zero/estimate.h"
-#include "zero/pretty.h"
-#include "zero/stage3.h"
+#include "zero/engine/estimate.h"
+#include "zero/fetch/pretty.h"
+#include "zero/stage3/stage3.h"
 
 // Faults of DeepSpeed's engine, whatever the stage. The names have the numbers of its issues.
 namespace simmesh::zero {

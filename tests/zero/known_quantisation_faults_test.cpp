@@ -5,9 +5,9 @@
 #include "core/autograd/variable.h"
 #include "core/tensor/convert.h"
 #include "tests/zero/zero_runs.h"
-#include "zero/quantize.h"
-#include "zero/quantized_reduce.h"
-#include "zero/stage3.h"
+#include "zero/stage3/quantize.h"
+#include "zero/stage3/quantized_reduce.h"
+#include "zero/stage3/stage3.h"
 
 // Each fault that DeepSpeed's quantised weights and gradients had, or have. The names have the
 // numbers of its issues.

@@ -7,8 +7,8 @@
 #include "core/ops/elementwise/conversion.h"
 #include "tests/zero/simulated_sink.h"
 #include "tests/zero/zero_runs.h"
-#include "zero/param_gather.h"
-#include "zero/stage3.h"
+#include "zero/stage3/param_gather.h"
+#include "zero/stage3/stage3.h"
 
 // Faults of what DeepSpeed's stage 3 fetches and releases, and when. The names have the numbers of
 // its issues.

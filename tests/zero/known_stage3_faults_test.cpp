@@ -9,8 +9,8 @@
 #include "core/tensor/convert.h"
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
-#include "zero/module_hooks.h"
-#include "zero/stage3.h"
+#include "zero/stage3/module_hooks.h"
+#include "zero/stage3/stage3.h"
 
 // Each fault that DeepSpeed's stage 3 had, or has, and that a deterministic run can see. The names
 // have the numbers of its issues.

@@ -5,7 +5,7 @@
 #include "core/ops/elementwise/conversion.h"
 #include "tests/expect_error.h"
 #include "tests/zero/zero_runs.h"
-#include "zero/stage3.h"
+#include "zero/stage3/stage3.h"
 
 // Offload in stage 3: where state lies changes no bit, and what the ledger charges.
 namespace simmesh::zero {

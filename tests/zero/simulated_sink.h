@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "zero/coordinator.h"
+#include "zero/fetch/coordinator.h"
 
 namespace simmesh::zero {
 

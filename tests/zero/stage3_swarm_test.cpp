@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "core/engine/random_stream.h"
+#include "core/engine/schedules/random_stream.h"
 #include "core/nn/activation.h"
 #include "tests/zero/zero_runs.h"
-#include "zero/stage3.h"
+#include "zero/stage3/stage3.h"
 
 // Random models on the real engine: in exact arithmetic stage 3 has the bits of stage 0, whatever
 // the model, the settings, the number of ranks and the schedule.

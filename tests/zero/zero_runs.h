@@ -11,8 +11,8 @@
 #include "core/optim/adam.h"
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
-#include "zero/engine.h"
-#include "zero/gathered_parameters.h"
+#include "zero/engine/engine.h"
+#include "zero/stage3/gathered_parameters.h"
 
 namespace simmesh::zero {
 

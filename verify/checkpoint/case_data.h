@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "checkpoint/catalog/stored_dtype.h"
 #include "checkpoint/store/directory_store.h"
-#include "checkpoint/stored_dtype.h"
 #include "verify/recorded_case.h"
 #include "verify/schema.h"
 

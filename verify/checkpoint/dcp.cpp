@@ -4,7 +4,7 @@
 #include "checkpoint/dcp/dcp_checkpoint.h"
 #include "checkpoint/dcp/dcp_metadata.h"
 #include "checkpoint/hugging_face/hugging_face.h"
-#include "checkpoint/read_tensor.h"
+#include "checkpoint/read/read_tensor.h"
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "verify/case_bits.h"
 #include "verify/case_kind.h"

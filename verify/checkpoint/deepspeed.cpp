@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
-#include "checkpoint/open.h"
-#include "checkpoint/read_tensor.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/read/open.h"
+#include "checkpoint/read/read_tensor.h"
+#include "checkpoint/tools/verify.h"
 #include "verify/case_bits.h"
 #include "verify/case_kind.h"
 #include "verify/case_tensor.h"

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "checkpoint/load_plan.h"
-#include "checkpoint/piece.h"
-#include "checkpoint/save_plan.h"
+#include "checkpoint/catalog/piece.h"
+#include "checkpoint/save_load/load_plan.h"
+#include "checkpoint/save_load/save_plan.h"
 #include "core/tensor/formula.h"
-#include "sharding/local_shape.h"
+#include "sharding/placement/local_shape.h"
 #include "verify/case_bits.h"
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"

@@ -6,7 +6,7 @@
 
 #include "core/nn/given_gradients.h"
 #include "core/tensor/convert.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/case_tensor.h"
 
 namespace simmesh {

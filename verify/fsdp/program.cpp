@@ -10,8 +10,8 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/tensor/convert.h"
 #include "fsdp/named_params.h"
-#include "fsdp/state_dict.h"
-#include "sharding/dtensor.h"
+#include "fsdp/state_dict/state_dict.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/fsdp/setters.h"
 
 namespace simmesh {

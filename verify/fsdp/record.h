@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "fsdp/event_fields.h"
+#include "fsdp/state/event_fields.h"
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"
 #include "verify/schema.h"

@@ -5,7 +5,7 @@
 
 #include "core/autograd/variable.h"
 #include "fsdp/named_params.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_json.h"
 #include "verify/case_kind.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/planner.h"
+#include "sharding/redistribute/planner.h"
 #include "verify/case_report.h"
 #include "verify/recorded_case.h"
 #include "verify/schema.h"

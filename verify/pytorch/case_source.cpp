@@ -1,8 +1,8 @@
 #include "verify/pytorch/case_source.h"
 
 #include "core/check/error.h"
-#include "sharding/index_cut.h"
-#include "sharding/local_shape.h"
+#include "sharding/placement/index_cut.h"
+#include "sharding/placement/local_shape.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sharding/shard_order.h"
+#include "sharding/placement/shard_order.h"
 #include "verify/case_tensor.h"
 
 namespace simmesh {

@@ -3,7 +3,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
-#include "sharding/dtensor_gradient.h"
+#include "sharding/api/dtensor_gradient.h"
 #include "verify/case_bits.h"
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"

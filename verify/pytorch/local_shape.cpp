@@ -1,4 +1,4 @@
-#include "sharding/local_shape.h"
+#include "sharding/placement/local_shape.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_kind.h"
 #include "verify/case_mesh.h"

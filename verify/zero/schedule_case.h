@@ -7,7 +7,7 @@
 #include "core/nn/module.h"
 #include "verify/recorded_case.h"
 #include "verify/schema.h"
-#include "zero/config.h"
+#include "zero/config/config.h"
 
 namespace simmesh {
 

@@ -6,8 +6,8 @@
 #include "core/optim/sgd.h"
 #include "core/tensor/formula.h"
 #include "verify/case_world.h"
-#include "zero/leaf_modules.h"
-#include "zero/stage3.h"
+#include "zero/stage3/leaf_modules.h"
+#include "zero/stage3/stage3.h"
 
 namespace simmesh {
 

@@ -6,11 +6,11 @@
 #include <functional>
 
 #include "bench/core/arithmetic/eigen_product.h"
-#include "core/arithmetic/carried_product.h"
 #include "core/arithmetic/compute.h"
-#include "core/arithmetic/exact_product.h"
 #include "core/arithmetic/functions.h"
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/products/carried_product.h"
+#include "core/arithmetic/products/exact_product.h"
+#include "core/arithmetic/products/product.h"
 #include "core/tensor/formula.h"
 
 // Each row measures our function and its reference in turns, and gives their ratio.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/arithmetic/product.h"
+#include "core/arithmetic/products/product.h"
 
 namespace simmesh {
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/engine/followed_release.h"
+#include "core/engine/run/followed_release.h"
 #include "core/gradients/families.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/elementwise/comparison.h"

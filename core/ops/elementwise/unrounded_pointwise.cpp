@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/arithmetic/scaled_sums.h"
+#include "core/arithmetic/sums/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/number.h"

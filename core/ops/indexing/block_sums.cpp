@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/arithmetic/compute.h"
-#include "core/arithmetic/digit_sums.h"
-#include "core/arithmetic/scaled_sums.h"
+#include "core/arithmetic/sums/digit_sums.h"
+#include "core/arithmetic/sums/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"

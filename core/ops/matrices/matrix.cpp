@@ -4,10 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "core/arithmetic/carried_product.h"
 #include "core/arithmetic/compute.h"
-#include "core/arithmetic/product.h"
-#include "core/arithmetic/scaled_sums.h"
+#include "core/arithmetic/products/carried_product.h"
+#include "core/arithmetic/products/product.h"
+#include "core/arithmetic/sums/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/shapes/joining.h"

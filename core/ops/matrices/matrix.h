@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/arithmetic/product_request.h"
+#include "core/arithmetic/products/product_request.h"
 #include "core/ops/matrices/scales.h"
 #include "core/tensor/tensor.h"
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "core/engine/local_state.h"
+#include "core/engine/ranks/local_state.h"
 #include "core/engine/world.h"
 
 namespace simmesh {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/arithmetic/sums.h"
+#include "core/arithmetic/sums/sums.h"
 #include "core/ops/elementwise/pointwise_op.h"
 #include "core/tensor/convert.h"
 #include "core/tensor/tensor.h"

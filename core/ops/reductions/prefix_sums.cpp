@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/arithmetic/digit_sums.h"
-#include "core/arithmetic/non_finite_terms.h"
-#include "core/arithmetic/rounding.h"
-#include "core/arithmetic/triple_sum.h"
+#include "core/arithmetic/sums/digit_sums.h"
+#include "core/arithmetic/sums/non_finite_terms.h"
+#include "core/arithmetic/sums/rounding.h"
+#include "core/arithmetic/sums/triple_sum.h"
 
 namespace simmesh {
 

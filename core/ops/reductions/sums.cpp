@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/arithmetic/carried_product.h"
-#include "core/arithmetic/combine.h"
 #include "core/arithmetic/compute.h"
-#include "core/arithmetic/scaled_sums.h"
+#include "core/arithmetic/products/carried_product.h"
+#include "core/arithmetic/reductions/combine.h"
+#include "core/arithmetic/sums/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"

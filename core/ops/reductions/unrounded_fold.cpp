@@ -1,6 +1,6 @@
 #include "core/ops/reductions/unrounded_fold.h"
 
-#include "core/arithmetic/carried_product.h"
+#include "core/arithmetic/products/carried_product.h"
 #include "core/arithmetic/unrounded.h"
 
 namespace simmesh {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/arithmetic/carried_sums.h"
+#include "core/arithmetic/sums/carried_sums.h"
 #include "core/ops/reductions/folded.h"
 
 namespace simmesh {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 
 namespace simmesh::paddle {
 

@@ -7,7 +7,7 @@
 #include "core/ops/indexing/places.h"
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
-#include "sharding/local_shape.h"
+#include "sharding/placement/local_shape.h"
 
 namespace simmesh {
 

@@ -1,7 +1,7 @@
 #include "core/ops/random/random.h"
 
 #include "core/ops/call.h"
-#include "sharding/local_boxes.h"
+#include "sharding/dtensor/local_boxes.h"
 #include "sharding/strategies/families.h"
 #include "sharding/strategies/like_rows.h"
 #include "sharding/strategies/pointwise_rows.h"

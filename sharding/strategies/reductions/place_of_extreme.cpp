@@ -11,9 +11,9 @@
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/reduction_call.h"
 #include "core/ops/shapes/views.h"
-#include "sharding/dispatched_op.h"
-#include "sharding/dtensor.h"
-#include "sharding/local_shape.h"
+#include "sharding/dtensor/dispatched_op.h"
+#include "sharding/dtensor/dtensor.h"
+#include "sharding/placement/local_shape.h"
 
 namespace simmesh {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/arithmetic/reduce_op.h"
+#include "core/arithmetic/reductions/reduce_op.h"
 #include "core/ops/op.h"
 
 namespace simmesh {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "sharding/propagation/strategy.h"
 #include "sharding/strategies/shapes/view_map.h"
+#include "sharding/strategies/strategy.h"
 
 namespace simmesh {
 

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "checkpoint/dcp/torch_archive.h"
 #include "checkpoint/store/memory_store.h"
+#include "checkpoint/torch_file/torch_archive.h"
 #include "tests/checkpoint/error_text.h"
 
 namespace simmesh::checkpoint {

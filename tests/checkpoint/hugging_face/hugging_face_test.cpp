@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "checkpoint/read_tensor.h"
+#include "checkpoint/read/read_tensor.h"
 #include "checkpoint/safetensors/safetensors_file.h"
 #include "checkpoint/store/memory_store.h"
 #include "tests/checkpoint/error_text.h"

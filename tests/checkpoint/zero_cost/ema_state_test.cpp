@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "checkpoint/load.h"
+#include "checkpoint/save_load/load.h"
 #include "checkpoint/zero_cost/zero_cost_saver.h"
 #include "tests/checkpoint/background_worlds.h"
 #include "tests/checkpoint/error_text.h"

@@ -3,7 +3,7 @@
 #include <functional>
 #include <memory>
 
-#include "checkpoint/training_state.h"
+#include "checkpoint/catalog/training_state.h"
 #include "collectives/process_group.h"
 #include "core/autograd/backward.h"
 #include "core/nn/mlp.h"
@@ -11,9 +11,9 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/optim/adam.h"
 #include "core/tensor/formula.h"
+#include "ddp/replicate.h"
 #include "fsdp/fully_shard.h"
-#include "zero/engine.h"
-#include "zero/replicate.h"
+#include "zero/engine/engine.h"
 
 namespace simmesh::checkpoint::testing {
 

@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "checkpoint/load.h"
+#include "checkpoint/save_load/load.h"
 #include "checkpoint/store/faulty_store.h"
-#include "checkpoint/verify.h"
+#include "checkpoint/tools/verify.h"
 #include "core/check/error.h"
 #include "tests/checkpoint/background_worlds.h"
 #include "tests/checkpoint/error_text.h"

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "core/arithmetic/rounding.h"
+#include "core/arithmetic/sums/rounding.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "core/arithmetic/compute.h"
-#include "core/arithmetic/digit_sums.h"
-#include "core/arithmetic/scaled_sums.h"
+#include "core/arithmetic/sums/digit_sums.h"
+#include "core/arithmetic/sums/scaled_sums.h"
 #include "core/tensor/formula.h"
 
 namespace simmesh {

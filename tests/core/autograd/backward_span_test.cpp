@@ -4,7 +4,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
-#include "core/engine/observer_scope.h"
+#include "core/engine/ranks/observer_scope.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/reductions.h"

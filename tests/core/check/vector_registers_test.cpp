@@ -7,14 +7,14 @@
 #include <cpuid.h>
 #endif
 
-#include "core/arithmetic/combine.h"
 #include "core/arithmetic/compute.h"
-#include "core/arithmetic/exact_product.h"
-#include "core/arithmetic/exact_sums.h"
 #include "core/arithmetic/functions.h"
 #include "core/arithmetic/philox.h"
-#include "core/arithmetic/product.h"
-#include "core/arithmetic/sums.h"
+#include "core/arithmetic/products/exact_product.h"
+#include "core/arithmetic/products/product.h"
+#include "core/arithmetic/reductions/combine.h"
+#include "core/arithmetic/sums/exact_sums.h"
+#include "core/arithmetic/sums/sums.h"
 #include "core/check/bits_hash.h"
 #include "core/check/vector_registers.h"
 #include "core/tensor/convert.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/launch.h"

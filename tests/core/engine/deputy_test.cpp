@@ -4,7 +4,7 @@
 
 #include "core/check/error.h"
 #include "core/engine/explore.h"
-#include "core/engine/shared.h"
+#include "core/engine/run/shared.h"
 #include "core/engine/world.h"
 #include "core/memory/storage.h"
 #include "tests/every_schedule.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdexcept>
 
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "core/engine/world.h"
 
 namespace simmesh {

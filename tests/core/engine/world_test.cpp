@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/check/error.h"
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "core/tensor/tensor.h"
 #include "tests/every_schedule.h"
 

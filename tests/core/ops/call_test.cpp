@@ -6,7 +6,7 @@
 #include "core/autograd/variable.h"
 #include "core/check/check.h"
 #include "core/check/error.h"
-#include "core/engine/run.h"
+#include "core/engine/run/run.h"
 #include "core/engine/world.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"

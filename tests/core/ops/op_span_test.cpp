@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/engine/observer_scope.h"
+#include "core/engine/ranks/observer_scope.h"
 #include "core/engine/world.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"

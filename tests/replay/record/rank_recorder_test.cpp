@@ -9,7 +9,7 @@
 #include "core/ops/reductions/reductions.h"
 #include "replay/record/record_run.h"
 #include "replay/trace/replay_list.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh::replay {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/ops/elementwise/activations.h"
 #include "replay/trace/replay_list.h"
 #include "replay/write/write_execution_trace.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "tests/expect_error.h"
 
 namespace simmesh::replay {

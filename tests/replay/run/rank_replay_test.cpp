@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/engine/random_stream.h"
+#include "core/engine/schedules/random_stream.h"
 #include "replay/run/replay_job.h"
 #include "replay/run/simulate.h"
 #include "tests/replay/run/all_kinds_job.h"

@@ -5,7 +5,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/matrices/products.h"
 #include "core/tensor/formula.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "sharding/parallel/colwise_parallel.h"
 #include "sharding/parallel/parallelize.h"
 #include "sharding/parallel/rowwise_parallel.h"

@@ -1,7 +1,7 @@
 #include "sharding/paddle/reshard.h"
 
 #include "core/tensor/formula.h"
-#include "sharding/local_shape.h"
+#include "sharding/placement/local_shape.h"
 #include "testing/gtest.h"
 
 namespace simmesh::paddle {

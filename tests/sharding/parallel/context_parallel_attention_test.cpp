@@ -5,7 +5,7 @@
 
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
-#include "core/engine/rank_figures.h"
+#include "core/engine/ranks/rank_figures.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/rearranging.h"

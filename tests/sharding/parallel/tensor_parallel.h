@@ -4,7 +4,7 @@
 #include "core/autograd/variable.h"
 #include "core/nn/module.h"
 #include "core/tensor/formula.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 
 // What tests of parallel styles share: a module on one device beside the same one, spread.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/ops/registry/registry.h"
-#include "sharding/planner.h"
+#include "sharding/redistribute/planner.h"
 #include "tests/sharding/small_worlds.h"
 
 namespace simmesh {

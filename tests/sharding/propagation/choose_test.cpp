@@ -6,8 +6,8 @@
 #include "core/check/error.h"
 #include "core/ops/registry/registry.h"
 #include "sharding/propagation/candidates.h"
-#include "sharding/propagation/filled_rows.h"
 #include "sharding/propagation/propagation.h"
+#include "sharding/strategies/filled_rows.h"
 #include "sharding/strategies/strategy_of.h"
 #include "tests/sharding/small_worlds.h"
 

@@ -12,7 +12,7 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/formula.h"
 #include "mesh/device_mesh.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "tests/sharding/small_worlds.h"
 
 // The oracle of sharding strategies: an op on distributed tensors gives what it gives on whole

@@ -1,6 +1,6 @@
 #include "verify/pytorch/modules/recorded_piece.h"
 
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/case_number.h"
 #include "verify/case_tensor.h"
 

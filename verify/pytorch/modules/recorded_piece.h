@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 #include "verify/pytorch/ops/op_result.h"
 
 namespace simmesh {

@@ -6,8 +6,8 @@
 #include "core/ops/registry/registry.h"
 #include "core/optim/adam.h"
 #include "core/tensor/scalar_value.h"
-#include "sharding/dtensor.h"
-#include "sharding/propagation/strategy.h"
+#include "sharding/dtensor/dtensor.h"
+#include "sharding/strategies/strategy.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {

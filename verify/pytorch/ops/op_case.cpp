@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/ops/shapes/joining.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 
 namespace simmesh {
 

@@ -6,7 +6,7 @@
 
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/case_bits.h"
 #include "verify/case_number.h"
 #include "verify/case_tensor.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/placement.h"
+#include "sharding/placement/placement.h"
 #include "verify/case_report.h"
 #include "verify/pytorch/ops/python_value.h"
 #include "verify/schema.h"

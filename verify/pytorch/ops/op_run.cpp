@@ -6,7 +6,7 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/ops/compute_mode.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/rank.h"
-#include "sharding/dispatched_op.h"
+#include "core/engine/ranks/rank.h"
+#include "sharding/dtensor/dispatched_op.h"
 #include "verify/pytorch/ops/op_case.h"
 
 namespace simmesh {

@@ -7,7 +7,7 @@
 #include "core/ops/reductions/reductions.h"
 #include "core/ops/registry/registry.h"
 #include "core/tensor/scalar_value.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {

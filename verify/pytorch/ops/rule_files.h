@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/engine/run_progress.h"
+#include "core/engine/reports/run_progress.h"
 #include "verify/pytorch/ops/rule_table.h"
 
 namespace simmesh {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sharding/propagation/strategy.h"
+#include "sharding/strategies/strategy.h"
 #include "sharding/validate/captured_call.h"
 #include "verify/pytorch/ops/python_call.h"
 #include "verify/recorded_case.h"

@@ -3,8 +3,8 @@
 
 #include "core/ops/compute_mode.h"
 #include "core/ops/shapes/joining.h"
-#include "sharding/dispatched_op.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dispatched_op.h"
+#include "sharding/dtensor/dtensor.h"
 #include "verify/case_kind.h"
 #include "verify/case_world.h"
 #include "verify/pytorch/case_source.h"

@@ -5,7 +5,7 @@
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
 #include "core/check/error.h"
-#include "core/engine/rank.h"
+#include "core/engine/ranks/rank.h"
 #include "core/engine/world.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/neural/attention.h"

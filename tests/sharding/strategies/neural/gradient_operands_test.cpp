@@ -1,7 +1,7 @@
 #include "core/ops/neural/gradient_operands.h"
 
 #include "core/tensor/formula.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 #include "tests/expect_error.h"
 

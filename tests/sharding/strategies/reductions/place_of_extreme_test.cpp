@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/ops/reductions/extremes.h"
-#include "sharding/dispatched_op.h"
+#include "sharding/dtensor/dispatched_op.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 
 namespace simmesh {

@@ -4,7 +4,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/shapes/views.h"
-#include "sharding/dispatched_op.h"
+#include "sharding/dtensor/dispatched_op.h"
 #include "tests/sharding/strategies/oracle_inputs.h"
 
 namespace simmesh {

@@ -6,7 +6,7 @@
 #include "core/autograd/variable.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/tensor/formula.h"
-#include "sharding/dtensor.h"
+#include "sharding/dtensor/dtensor.h"
 #include "testing/gtest.h"
 #include "tests/sharding/strategies/oracle_inputs.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
-#include "sharding/dispatched_op.h"
+#include "sharding/dtensor/dispatched_op.h"
 #include "tests/sharding/strategies/oracle_inputs.h"
 
 namespace simmesh {

@@ -1,0 +1,367 @@
+#include "checkpoint/catalog/manifest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/check/bits_hash.h"
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view manifest_format = "simmesh checkpoint 1";
+constexpr std::int64_t manifest_bytes_max = std::int64_t{4} << 30;
+constexpr std::int64_t commit_bytes_max = 4096;
+// What walks over a value goes as deep as the value, so its depth is bounded before it is made.
+constexpr int manifest_nesting_max = 128;
+// Numbers that JSON doesn't have are an object with this key alone.
+constexpr const char* number_key = "$number";
+constexpr std::string_view archive_encoding = "torch_archive";
+
+[[noreturn]] void refuse_manifest(const std::string& why) {
+  raise(ErrorKind::value_error, "checkpoint/manifest", "{}", why);
+}
+
+std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+std::uint64_t parse_hash(const std::string& text) {
+  bool is_hash = text.size() == 16 && text.find_first_not_of("0123456789abcdef") == text.npos;
+  if (!is_hash) refuse_manifest("expected a hash of 16 digits, got '" + text + "'");
+  return std::stoull(text, nullptr, 16);
+}
+
+std::uint64_t hash_of(std::string_view text) {
+  return bits_hash(gsl::as_bytes(gsl::span<const char>(text.data(), text.size())));
+}
+
+void check_nesting(std::string_view text) {
+  int depth = 0;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (is_quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') is_quoted = false;
+    } else if (c == '"') {
+      is_quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > manifest_nesting_max)
+        refuse_manifest(fmt::format("expected at most {} levels, got more", manifest_nesting_max));
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+}
+
+Json parsed(std::string_view text) {
+  check_nesting(text);
+  return Json::parse(text);
+}
+
+Json json_of_value(const JsonValue& value) {
+  if (const auto* flag = value.get<bool>()) return *flag;
+  if (const auto* integer = value.get<std::int64_t>()) return *integer;
+  if (const auto* number = value.get<double>()) {
+    if (std::isfinite(*number)) return *number;
+    return {{number_key, std::isnan(*number) ? "nan" : *number > 0 ? "inf" : "-inf"}};
+  }
+  if (const auto* text = value.get<std::string>()) return *text;
+  if (const auto* list = value.get<JsonValue::List>()) {
+    Json result = Json::array();
+    for (const JsonValue& entry : *list) result.push_back(json_of_value(entry));
+    return result;
+  }
+  if (const auto* object = value.get<JsonValue::Object>()) {
+    if (object->size() == 1 && object->front().first == number_key)
+      refuse_manifest(fmt::format("an object whose only key is '{}' can't be saved", number_key));
+    Json result = Json::object();
+    for (const auto& [key, entry] : *object) result[key] = json_of_value(entry);
+    return result;
+  }
+  return nullptr;
+}
+
+// The library would round a number with a point, and wrap one of 64 bits.
+std::int64_t integer_of(const Json& json) {
+  constexpr auto max = std::uint64_t(std::numeric_limits<std::int64_t>::max());
+  if (!json.is_number_integer() || (json.is_number_unsigned() && json.get<std::uint64_t>() > max))
+    refuse_manifest("expected an integer of 64 bits, got " + json.dump());
+  return json.get<std::int64_t>();
+}
+
+double special_number(const std::string& name) {
+  if (name == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (name == "inf") return std::numeric_limits<double>::infinity();
+  if (name == "-inf") return -std::numeric_limits<double>::infinity();
+  refuse_manifest("expected nan, inf or -inf, got '" + name + "'");
+}
+
+JsonValue value_of_json(const Json& json) {
+  if (json.is_boolean()) return JsonValue::of(json.get<bool>());
+  if (json.is_number_integer()) return JsonValue::of(integer_of(json));
+  if (json.is_number()) return JsonValue::of(json.get<double>());
+  if (json.is_string()) return JsonValue::of(json.get<std::string>());
+  if (json.is_array()) {
+    JsonValue::List list;
+    for (const Json& entry : json) list.push_back(value_of_json(entry));
+    return {std::move(list)};
+  }
+  if (json.is_object()) {
+    if (json.size() == 1 && json.contains(number_key))
+      return JsonValue::of(special_number(json[number_key].get<std::string>()));
+    JsonValue::Object object;
+    for (const auto& entry : json.items())
+      object.emplace_back(entry.key(), value_of_json(entry.value()));
+    return {std::move(object)};
+  }
+  return {};
+}
+
+void check_dim_count(std::size_t dims) {
+  if (dims > std::size_t(dims_max))
+    refuse_manifest(fmt::format("expected a list of at most {} sizes, got {}", dims_max, dims));
+}
+
+Dims dims_of(const Json& json) {
+  Dims sizes;
+  if (!json.is_array()) refuse_manifest("expected a list of sizes, got " + json.dump());
+  check_dim_count(json.size());
+  for (const Json& entry : json) sizes.push_back(integer_of(entry));
+  if (std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size < 0; }))
+    refuse_manifest("expected a list of sizes, got " + json.dump());
+  return sizes;
+}
+
+StoredTensor tensor_of_json(const Json& json) {
+  StoredTensor tensor;
+  tensor.name = json.at("name").get<std::string>();
+  auto dtype = find_stored_dtype(json.at("dtype").get<std::string>());
+  if (!dtype) refuse_manifest("'" + tensor.name + "' has the dtype " + json.at("dtype").dump());
+  tensor.dtype = *dtype;
+  tensor.shape = dims_of(json.at("shape"));
+  for (const Json& entry : json.at("chunks")) {
+    StoredChunk chunk = {.box = {dims_of(entry.at("offsets")), dims_of(entry.at("sizes"))},
+                         .file = entry.at("file").get<std::string>(),
+                         .begin = integer_of(entry.at("begin")),
+                         .bytes = integer_of(entry.at("bytes"))};
+    if (entry.contains("hash")) chunk.hash = parse_hash(entry.at("hash").get<std::string>());
+    if (entry.contains("encoding")) {
+      if (entry.at("encoding") != archive_encoding)
+        refuse_manifest("unknown encoding " + entry.at("encoding").dump());
+      chunk.encoding = StoredChunk::Encoding::torch_archive;
+    }
+    tensor.chunks.push_back(std::move(chunk));
+  }
+  return tensor;
+}
+
+// Each chunk is within its file, and has the bytes of its box.
+void check_places(const Manifest& manifest) {
+  std::map<std::string, const ManifestFile*> files;
+  for (const ManifestFile& file : manifest.files) files[file.name] = &file;
+  for (const StoredTensor& tensor : manifest.catalog.tensors)
+    for (const StoredChunk& chunk : tensor.chunks) {
+      auto found = files.find(chunk.file);
+      std::int64_t bits = chunk.box.element_count() * bits_per_element(tensor.dtype);
+      if (found == files.end() || chunk.begin < 0 || chunk.bytes != bits / 8 ||
+          chunk.begin > found->second->bytes || chunk.bytes > found->second->bytes - chunk.begin)
+        refuse_manifest(fmt::format("the chunk {} of '{}' doesn't lie within its file",
+                                    to_string(chunk.box), tensor.name));
+    }
+}
+
+Catalog catalog_of_json(const Json& json, std::string format) {
+  Catalog catalog = {std::move(format), {}, {}};
+  for (const Json& entry : json.at("tensors")) catalog.tensors.push_back(tensor_of_json(entry));
+  for (const Json& entry : json.at("objects"))
+    catalog.objects.push_back(
+        {entry.at("name").get<std::string>(), value_of_json(entry.at("value")), {}});
+  return catalog;
+}
+
+Manifest manifest_of_json(const Json& json) {
+  if (json.at("format") != manifest_format)
+    refuse_manifest(
+        fmt::format("expected the format '{}', got {}", manifest_format, json.at("format").dump()));
+  Manifest manifest;
+  manifest.world = integer_of(json.at("world"));
+  for (const Json& entry : json.at("files")) {
+    ManifestFile file = {entry.at("name").get<std::string>(), integer_of(entry.at("bytes")),
+                         integer_of(entry.at("header_bytes")),
+                         parse_hash(entry.at("header_hash").get<std::string>())};
+    if (file.header_bytes < 0 || file.header_bytes > file.bytes)
+      refuse_manifest(fmt::format("the file '{}' has {} bytes, {} of them in its header", file.name,
+                                  file.bytes, file.header_bytes));
+    manifest.files.push_back(std::move(file));
+  }
+  manifest.catalog = catalog_of_json(json, "simmesh");
+  check_catalog(manifest.catalog);
+  check_places(manifest);
+  return manifest;
+}
+
+std::string dumped(const Json& json) {
+  try {
+    std::string text = json.dump();
+    check_nesting(text);
+    return text;
+  } catch (const Json::type_error&) {
+    refuse_manifest("a name or text that is to be saved isn't UTF-8");
+  }
+}
+
+// There may be many tensors, so their text is written without a tree of values.
+void add_dims(std::string& text, DimSpan dims) {
+  check_dim_count(dims.size());
+  fmt::format_to(std::back_inserter(text), "[{}]", fmt::join(dims, ","));
+}
+
+void add_chunk(std::string& text, const StoredChunk& chunk) {
+  text += "{\"offsets\":";
+  add_dims(text, chunk.box.offsets);
+  text += ",\"sizes\":";
+  add_dims(text, chunk.box.sizes);
+  fmt::format_to(std::back_inserter(text), ",\"file\":{},\"begin\":{},\"bytes\":{}",
+                 dumped(chunk.file), chunk.begin, chunk.bytes);
+  if (chunk.hash) text += ",\"hash\":\"" + hash_text(*chunk.hash) + "\"";
+  if (chunk.encoding == StoredChunk::Encoding::torch_archive)
+    fmt::format_to(std::back_inserter(text), ",\"encoding\":\"{}\"", archive_encoding);
+  text += "}";
+}
+
+void add_tensor(std::string& text, const StoredTensor& tensor) {
+  fmt::format_to(std::back_inserter(text),
+                 "{{\"name\":{},\"dtype\":\"{}\",\"shape\":", dumped(tensor.name),
+                 to_string(tensor.dtype));
+  add_dims(text, tensor.shape);
+  text += ",\"chunks\":[";
+  for (std::size_t i = 0; i < tensor.chunks.size(); ++i) {
+    if (i > 0) text += ",";
+    add_chunk(text, tensor.chunks[i]);
+  }
+  text += "]}";
+}
+
+// What a catalog and a manifest have in common, without the braces.
+std::string contents_text(const Catalog& catalog) {
+  std::string text = "\"tensors\":[";
+  for (std::size_t i = 0; i < catalog.tensors.size(); ++i) {
+    if (i > 0) text += ",";
+    add_tensor(text, catalog.tensors[i]);
+  }
+  Json objects = Json::array();
+  for (const StoredObject& object : catalog.objects)
+    objects.push_back({{"name", object.name}, {"value", json_of_value(object.value)}});
+  std::string rest = dumped({{"objects", std::move(objects)}});
+  return text + "]," + rest.substr(1, rest.size() - 2);
+}
+
+}  // namespace
+
+std::string manifest_text(const Manifest& manifest) {
+  Json files = Json::array();
+  for (const ManifestFile& file : manifest.files)
+    files.push_back({{"name", file.name},
+                     {"bytes", file.bytes},
+                     {"header_bytes", file.header_bytes},
+                     {"header_hash", hash_text(file.header_hash)}});
+  return fmt::format("{{\"format\":\"{}\",\"world\":{},\"files\":{},{}}}\n", manifest_format,
+                     manifest.world, dumped(files), contents_text(manifest.catalog));
+}
+
+std::string value_text(const JsonValue& value) { return dumped(json_of_value(value)); }
+JsonValue parse_value(std::string_view text) { return value_of_json(parsed(text)); }
+
+std::string catalog_text(const Catalog& catalog) {
+  return fmt::format("{{{},\"format\":{}}}", contents_text(catalog), dumped(catalog.format));
+}
+
+Catalog unchecked_catalog(std::string_view text) {
+  Json json = parsed(text);
+  return catalog_of_json(json, json.at("format").get<std::string>());
+}
+
+Catalog parse_catalog(std::string_view text) {
+  Catalog catalog = unchecked_catalog(text);
+  check_catalog(catalog);
+  return catalog;
+}
+
+Manifest parse_manifest(std::string_view text) {
+  try {
+    return manifest_of_json(parsed(text));
+  } catch (const Json::exception& error) {
+    refuse_manifest(fmt::format("not a manifest: {}", error.what()));
+  }
+}
+
+namespace {
+
+std::string commit_line(const CommitRecord& record) {
+  return fmt::format(
+      "{{\"number\": {}, \"manifest_bytes\": {}, \"manifest_hash\": \"{}\", \"hash\": \"",
+      record.number, record.manifest_bytes, hash_text(record.manifest_hash));
+}
+
+}  // namespace
+
+std::string commit_text(const CommitRecord& record) {
+  std::string line = commit_line(record);
+  return line + hash_text(hash_of(line)) + "\"}\n";
+}
+
+CommitRecord parse_commit(std::string_view text) {
+  CommitRecord record;
+  Json json = Json::parse(text, nullptr, false);
+  try {
+    record = {integer_of(json.at("number")), integer_of(json.at("manifest_bytes")),
+              parse_hash(json.at("manifest_hash").get<std::string>())};
+  } catch (const Json::exception&) {
+    refuse_manifest("the commit record is not what was written");
+  }
+  // Whatever was changed, the text that these values have is another one.
+  if (commit_text(record) != text) refuse_manifest("the commit record is not what was written");
+  return record;
+}
+
+std::optional<CommitRecord> read_commit(const Store& store, const std::string& folder) {
+  std::string path = joined(folder, commit_file);
+  if (!store.size(path)) return std::nullopt;
+  try {
+    return parse_commit(read_text(store, path, commit_bytes_max));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::value_error, "checkpoint/manifest",
+                fmt::format("{}: {}", joined(store.name(), path), error.message()));
+  }
+}
+
+Manifest read_manifest(const Store& store, const std::string& folder) {
+  std::string path = joined(store.name(), joined(folder, manifest_file));
+  std::optional<CommitRecord> commit = read_commit(store, folder);
+  if (!commit)
+    refuse_manifest(fmt::format("{}: no {}: the checkpoint was never finished",
+                                joined(store.name(), folder), commit_file));
+  std::string text;
+  try {
+    text = read_text(store, joined(folder, manifest_file), manifest_bytes_max);
+  } catch (const Error& error) {
+    refuse_manifest(std::string(error.message()));
+  }
+  if (std::int64_t(text.size()) != commit->manifest_bytes || hash_of(text) != commit->manifest_hash)
+    refuse_manifest(fmt::format("{}: corrupt: {} bytes that are not those that were committed",
+                                path, text.size()));
+  try {
+    return parse_manifest(text);
+  } catch (const Error& error) {
+    throw Error(error.kind(), "checkpoint/manifest", fmt::format("{}: {}", path, error.message()));
+  }
+}
+
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,79 @@
+#include "checkpoint/read/chunk_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "checkpoint/catalog/piece.h"
+#include "checkpoint/dcp/dcp_checkpoint.h"
+#include "core/check/check.h"
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+ChunkReader::ChunkReader(const Store& store, const std::string& folder, const StoredTensor& tensor,
+                         const StoredChunk& chunk)
+    : tensor_(tensor), chunk_(chunk), bytes_(chunk.bytes) {
+  if (chunk.encoding == StoredChunk::Encoding::torch_archive) {
+    unpacked_ = read_dcp_chunk(store, folder, tensor, chunk);
+    bytes_ = std::int64_t(unpacked_.size());
+    return;
+  }
+  std::string file = joined(folder, chunk.file);
+  place_ = joined(store.name(), file);
+  std::int64_t size = store.size(file).value_or(0);
+  if (chunk.begin > size || chunk.bytes > size - chunk.begin)
+    raise(ErrorKind::value_error, "checkpoint/read", "{}: '{}' {} ends behind the file's {} bytes",
+          place_, tensor.name, to_string(chunk.box), size);
+  file_ = store.open(file);
+}
+
+void ChunkReader::read(MutableBytes out) {
+  SIMMESH_CHECK(std::int64_t(out.size()) <= bytes_ - at_, "{} bytes of {} at {}", out.size(),
+                bytes_, at_);
+  if (file_)
+    read_raw(out);
+  else if (!out.empty())
+    std::memcpy(out.data(), unpacked_.data() + at_, out.size());
+  at_ += std::int64_t(out.size());
+}
+
+void ChunkReader::read_all(Tensor& part) {
+  SIMMESH_CHECK(std::int64_t(part.bytes()) == bytes_ && at_ == 0, "{} bytes for {} from {} on",
+                part.bytes(), bytes_, at_);
+  if (part.is_contiguous()) return read({part.mutable_data(), part.bytes()});
+  std::vector<std::byte> bytes;
+  auto elements = std::int64_t(cached_bytes / bytes_per_element(part.dtype()));
+  for (const Box& block : contiguous_blocks(whole(part.shape()), elements)) {
+    Tensor to = part_of(part, block);
+    bytes.resize(to.bytes());
+    read(bytes);
+    unpack(bytes, to);
+  }
+}
+
+void ChunkReader::read_raw(MutableBytes out) {
+  std::int64_t begin = chunk_.begin + at_, end = at_ + std::int64_t(out.size());
+  if (!chunk_.hash) return file_->read(begin, out);
+  if (at_ == 0 && end == bytes_ && out.size() <= cached_bytes) {
+    file_->read(begin, out);
+    return compare(bits_hash(out));
+  }
+  if (!hash_) hash_.emplace();
+  for (MutableBytes left = out; !left.empty();) {
+    MutableBytes piece = left.first(std::min(left.size(), cached_bytes));
+    file_->read(begin, piece);
+    hash_->update(piece);
+    begin += std::int64_t(piece.size());
+    left = left.subspan(piece.size());
+  }
+  if (end == bytes_) compare(hash_->value());
+}
+
+void ChunkReader::compare(std::uint64_t hash) const {
+  if (hash == *chunk_.hash) return;
+  raise(ErrorKind::value_error, "checkpoint/read",
+        "{}, bytes [{}, {}): '{}' {} is corrupt: its checksum isn't the one it was saved with",
+        place_, chunk_.begin, chunk_.begin + chunk_.bytes, tensor_.name, to_string(chunk_.box));
+}
+
+}  // namespace simmesh::checkpoint

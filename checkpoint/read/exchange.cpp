@@ -1,0 +1,54 @@
+#include "checkpoint/read/exchange.h"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <optional>
+
+#include "collectives/collectives.h"
+#include "core/check/error.h"
+#include "core/engine/world.h"
+#include "core/memory/ledger.h"
+
+namespace simmesh::checkpoint {
+
+namespace {
+
+Tensor tensor_of_bytes(Bytes bytes) {
+  Tensor tensor = empty({std::int64_t(bytes.size())}, DType::uint8);
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+}  // namespace
+
+std::vector<std::string> all_gather_text(const std::string& text, const ProcessGroup& group) {
+  Ledger::Uncharged host;
+  Tensor own = tensor_of_bytes(gsl::as_bytes(gsl::span<const char>(text)));
+  std::vector<std::string> texts;
+  for (const Tensor& tensor : all_gather_list(own, group))
+    texts.emplace_back(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
+  return texts;
+}
+
+void together(const ProcessGroup& group, const std::function<void()>& work) {
+  std::optional<Error> own;
+  try {
+    work();
+  } catch (const Error& error) {
+    own = error;
+  }
+  // The first byte is the kind of error; an empty text is none.
+  std::string told = own ? std::string(1, char(own->kind())) + own->what() : std::string();
+  std::vector<std::string> all = all_gather_text(told, group);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].empty()) continue;
+    if (std::int64_t(i) == group.rank()) throw *own;
+    throw Error(ErrorKind(all[i][0]), "checkpoint",
+                fmt::format("rank {} failed: {}",
+                            rank_behind(this_rank().world().options(),
+                                        RankId(group.members()[std::int64_t(i)])),
+                            std::string_view(all[i]).substr(1)));
+  }
+}
+
+}  // namespace simmesh::checkpoint

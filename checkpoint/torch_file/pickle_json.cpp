@@ -1,0 +1,70 @@
+#include "checkpoint/torch_file/pickle_json.h"
+
+#include <set>
+
+#include "core/check/error.h"
+
+namespace simmesh::checkpoint {
+
+namespace {
+
+constexpr int pickle_nesting_max = 64;
+
+// A value that is shared may be written many times, each time within one that is shared itself.
+class JsonMaker {
+ public:
+  JsonValue made(PickleValue value, int depth) {
+    using Kind = PickleNode::Kind;
+    if (depth > pickle_nesting_max)
+      raise(ErrorKind::value_error, "checkpoint/pickle",
+            "a value is nested too deeply, or holds itself");
+    count(value);
+    switch (value->kind) {
+      case Kind::none: return {};
+      case Kind::boolean: return JsonValue::of(value->flag);
+      case Kind::integer: return JsonValue::of(value->integer);
+      case Kind::number: return JsonValue::of(value->number);
+      case Kind::text: return JsonValue::of(value->text);
+      case Kind::list:
+      case Kind::tuple: {
+        JsonValue::List list;
+        for (PickleValue item : value->items) list.push_back(made(item, depth + 1));
+        return {std::move(list)};
+      }
+      case Kind::dict: {
+        JsonValue::Object object;
+        for (std::size_t i = 0; i < value->items.size(); i += 2)
+          object.emplace_back(as_text(value->items[i], "a key"),
+                              made(value->items[i + 1], depth + 1));
+        return {std::move(object)};
+      }
+      case Kind::global:
+      case Kind::object:
+      case Kind::persistent: break;
+    }
+    raise(ErrorKind::value_error, "checkpoint/pickle",
+          "expected numbers, texts, lists and dicts, got an object");
+  }
+
+ private:
+  // What comes for the first time is no larger than the pickle; what comes again may be.
+  void count(PickleValue value) {
+    std::size_t size = value->items.size() + value->text.size();
+    if (size == 0 || seen_.insert(value).second) {
+      first_ += size;
+    } else if ((again_ += size) > again_min + again_for_each * first_) {
+      raise(ErrorKind::value_error, "checkpoint/pickle",
+            "values that come again make this one much larger than its pickle");
+    }
+  }
+
+  static constexpr std::size_t again_min = 1 << 14, again_for_each = 64;
+  std::set<PickleValue> seen_;
+  std::size_t first_ = 0, again_ = 0;
+};
+
+}  // namespace
+
+JsonValue json_of(PickleValue value) { return JsonMaker().made(value, 0); }
+
+}  // namespace simmesh::checkpoint

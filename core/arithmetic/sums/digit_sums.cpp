@@ -1,0 +1,217 @@
+#include "core/arithmetic/sums/digit_sums.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/arithmetic/sums/non_finite_terms.h"
+#include "core/arithmetic/sums/rounding.h"
+#include "core/arithmetic/sums/triple_sum.h"
+#include "core/check/check.h"
+
+namespace simmesh {
+
+namespace {
+
+// A digit of a term is at most 2^32, so that an int64 takes 2^30 of them and what is carried in.
+constexpr std::int64_t digit_terms_between_carries = std::int64_t(1) << 30;
+
+constexpr int floor_of_32nd(int bit) { return bit >> 5; }
+
+// x = mantissa * 2^exponent.
+struct Split {
+  std::int64_t mantissa;
+  int exponent;
+};
+Split split(double x) {
+  constexpr int fraction_bits = 52, least_exponent = -1074;
+  auto bits = std::bit_cast<std::uint64_t>(x);
+  auto field = int(bits >> fraction_bits & 0x7FF);
+  auto mantissa = std::int64_t(bits & ((std::uint64_t(1) << fraction_bits) - 1));
+  if (field > 0) mantissa |= std::int64_t(1) << fraction_bits;
+  return {x < 0 ? -mantissa : mantissa, least_exponent + std::max(field, 1) - 1};
+}
+
+bool is_finite(double x) { return x - x == 0; }
+
+// The bits that finite terms other than 0 take up.
+template <class T>
+DigitRange range_of(const T* terms, std::int64_t count) {
+  constexpr int fraction_bits = std::is_same_v<T, double> ? 52 : 23;
+  int lowest = 2000, highest = -2000;
+  for (std::int64_t i = 0; i < count; ++i) {
+    double x = widened(terms[i]);
+    if (x == 0 || x - x != 0) continue;
+    int exponent = std::ilogb(x);
+    lowest = std::min(lowest, exponent - fraction_bits);
+    highest = std::max(highest, exponent + 1);
+  }
+  return lowest > highest ? DigitRange() : DigitRange::of_bits(lowest, highest, 1);
+}
+
+}  // namespace
+
+DigitRange DigitRange::of_bits(int lowest, int highest, std::int64_t terms) {
+  int sign = highest + int(std::bit_width(std::uint64_t(terms))) + 1;
+  int low = floor_of_32nd(lowest);
+  return {low, std::max(floor_of_32nd(sign) - low + 1, 1)};
+}
+
+DigitRange DigitRange::whole() {
+  constexpr int lowest = -2148, highest = 2048;
+  return of_bits(lowest, highest, std::int64_t(1) << 62);
+}
+
+DigitRange DigitRange::joined(const DigitRange& other) const {
+  int from = std::min(low, other.low), to = std::max(low + count, other.low + other.count);
+  return {from, to - from};
+}
+
+DigitSums::DigitSums(std::int64_t count, const DigitRange& range)
+    : count_(count), range_(range), digits_(std::size_t(count * range.count), 0) {}
+
+void DigitSums::make_room(std::int64_t terms) {
+  if (since_carry_ + terms > digit_terms_between_carries) carry();
+  since_carry_ += terms;
+}
+
+// All digits but the highest come within 2^31; the sums stay.
+void DigitSums::carry() {
+  since_carry_ = 1;
+  for (int d = 0; d + 1 < range_.count; ++d) {
+    std::int64_t *digit = digits_at(d), *next = digits_at(d + 1);
+    for (std::int64_t i = 0; i < count_; ++i) {
+      auto kept = std::int64_t(std::int32_t(digit[i]));
+      next[i] += (digit[i] - kept) >> 32;
+      digit[i] = kept;
+    }
+  }
+}
+
+void DigitSums::add_non_finite(std::int64_t i, std::int64_t terms) {
+  if (terms == 0) return;
+  if (non_finite_.empty()) non_finite_.resize(std::size_t(count_), 0);
+  std::int64_t& counted = non_finite_[std::size_t(i)];
+  counted = NonFiniteTerms::merged(counted, terms);
+}
+
+// A digit takes its share of k, the highest one all that is left, so that no sign is carried
+// beyond.
+void DigitSums::add_integer(std::int64_t i, Int128 k, int exponent) {
+  if (k == 0) return;
+  make_room(1);
+  int digit = floor_of_32nd(exponent) - range_.low, shift = exponent & 31;
+  const int last = range_.count - 1;
+  SIMMESH_CHECK(digit <= last, "a term in digit {} of {}", digit, range_.count);
+  std::int64_t* place = digits_.data() + std::int64_t(digit) * count_ + i;
+  if (shift != 0 && digit < last) {
+    Int128 share = k & ((Int128(1) << (32 - shift)) - 1);
+    SIMMESH_CHECK(share == 0 || digit >= 0, "a term below digit {}", range_.low);
+    if (share != 0) *place += std::int64_t(share) << shift;
+    k >>= 32 - shift;
+    shift = 0;
+    ++digit;
+    place += count_;
+  }
+  for (; digit < last && k != 0; ++digit, place += count_) {
+    auto share = std::int32_t(std::uint32_t(k));
+    k = (k - share) >> 32;
+    SIMMESH_CHECK(share == 0 || digit >= 0, "a term below digit {}", range_.low);
+    if (share != 0) *place += share;
+  }
+  if (k == 0) return;
+  constexpr std::int64_t most = std::int64_t(1) << 31;
+  SIMMESH_CHECK(digit >= 0 && -most <= k && k < most, "a term beyond digit {}", last);
+  *place += std::int64_t(k) * (std::int64_t(1) << shift);
+}
+
+void DigitSums::add(std::int64_t i, double term) {
+  if (!is_finite(term)) return add_non_finite(i, NonFiniteTerms::of(term));
+  Split x = split(term);
+  add_integer(i, x.mantissa, x.exponent);
+}
+
+void DigitSums::add_product(std::int64_t i, double a, double b) {
+  if (!is_finite(a) || !is_finite(b)) return add_non_finite(i, NonFiniteTerms::of(a * b));
+  Split x = split(a), y = split(b);
+  add_integer(i, Int128(x.mantissa) * y.mantissa, x.exponent + y.exponent);
+}
+
+void DigitSums::add_sums(const CarriedSums& sums, std::int64_t first) {
+  SIMMESH_CHECK(sums.divisor() == 1, "sums over {} added as they are", sums.divisor());
+  make_room(1);
+  for (int d = 0; d < sums.digit_count(); ++d) {
+    int place = sums.low() + d - range_.low;
+    SIMMESH_CHECK(place >= 0 && place < range_.count, "digit {} of {}", place, range_.count);
+    std::int64_t* to = digits_at(place) + first;
+    const std::int32_t* from = sums.digit(d);
+    for (std::int64_t i = 0; i < sums.count(); ++i) to[i] += from[i];
+  }
+  for (std::size_t i = 0; i < sums.non_finite().size(); ++i)
+    add_non_finite(first + std::int64_t(i), sums.non_finite()[i]);
+}
+
+CarriedSums DigitSums::take(std::int64_t divisor) {
+  carry();
+  since_carry_ = 0;
+  auto has_any = [this](int d) {
+    const std::int64_t* digit = digits_at(d);
+    return std::any_of(digit, digit + count_, [](std::int64_t x) { return x != 0; });
+  };
+  int begin = 0, end = range_.count;
+  while (end > begin && !has_any(end - 1)) --end;
+  while (begin < end && !has_any(begin)) ++begin;
+  CarriedSums result;
+  result.count_ = count_;
+  result.low_ = range_.low + begin;
+  result.divisor_ = divisor;
+  result.digits_.resize(std::size_t(count_ * (end - begin)));
+  std::int32_t* out = result.digits_.data();
+  for (const std::int64_t *x = digits_at(begin), *last = digits_at(end); x != last; ++x, ++out) {
+    *out = std::int32_t(*x);
+    SIMMESH_CHECK(*out == *x, "a sum beyond its highest digit");
+  }
+  result.non_finite_ = std::move(non_finite_);
+  non_finite_.clear();
+  std::fill(digits_.begin(), digits_.end(), 0);
+  return result;
+}
+
+CarriedSums carried_terms(const std::byte* data, DType dtype, std::int64_t count) {
+  return visit_dtype(dtype, [&]<class T>(T) -> CarriedSums {
+    if constexpr (std::is_integral_v<T>) {
+      SIMMESH_CHECK(false, "carried sums of {}", to_string(dtype));
+    } else {
+      const T* terms = reinterpret_cast<const T*>(data);
+      DigitSums sums(count, range_of(terms, count));
+      for (std::int64_t i = 0; i < count; ++i) sums.add(i, widened(terms[i]));
+      return sums.take();
+    }
+  });
+}
+
+// The products of doubles whose exponents lie well apart from the ends are pairs of doubles.
+double exact_dot(const DoubleLine& a, const DoubleLine& b, std::int64_t count, DType dtype) {
+  constexpr double least = 0x1p-900, most = 0x1p900;
+  TripleSum triple;
+  bool fits = true;
+  for (std::int64_t k = 0; k < count; ++k) {
+    double x = a.data[k * a.stride], y = b.data[k * b.stride], product = x * y;
+    double magnitude = std::fabs(product);
+    if (magnitude < least || !(magnitude < most)) {
+      if (product == 0 && (x == 0 || y == 0)) continue;
+      fits = false;
+      break;
+    }
+    triple.add(product);
+    if (double rest = std::fma(x, y, -product); rest != 0) triple.add(rest);
+  }
+  if (fits)
+    if (std::optional<double> rounded = triple.rounded(dtype)) return *rounded;
+  DigitSums sum(1, DigitRange::whole());
+  for (std::int64_t k = 0; k < count; ++k)
+    sum.add_product(0, a.data[k * a.stride], b.data[k * b.stride]);
+  return sum.take().rounded(0, dtype);
+}
+
+}  // namespace simmesh

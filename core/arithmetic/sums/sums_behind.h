@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/arithmetic/sums/carried_sums.h"
+#include "core/memory/companion.h"
+
+namespace simmesh {
+
+// SumRun is a range of neighbouring elements of a buffer, from byte `begin` on, with the sums
+// behind them: those from `first` on of some that it shares with others.
+struct SumRun {
+  std::int64_t begin;
+  std::int64_t count;
+  std::int64_t element_bytes;
+  std::shared_ptr<const CarriedSums> sums;
+  std::int64_t first;
+
+  std::int64_t end() const { return begin + count * element_bytes; }
+  // within returns the elements that lie in a range of bytes, if any.
+  std::optional<SumRun> within(std::int64_t from, std::int64_t to) const;
+};
+using SumRuns = std::vector<SumRun>;
+
+// SumsBehind are the sums behind elements of a buffer, as its companion: runs in order of their
+// begin, without overlaps. What is copied is where the sums lie, never the sums.
+class SumsBehind final : public Companion {
+ public:
+  explicit SumsBehind(SumRuns runs) : runs_(std::move(runs)) {}
+
+  // make returns null for no runs; of casts the only kind of companion there is.
+  static CompanionPtr make(SumRuns runs);
+  static const SumsBehind* of(const CompanionPtr& companion) {
+    return static_cast<const SumsBehind*>(companion.get());
+  }
+  // joined returns `before` with a run in place of what lies there.
+  static CompanionPtr joined(const CompanionPtr& before, const SumRun& run);
+
+  const SumRuns& runs() const { return runs_; }
+
+  CompanionPtr slice(const ByteRange& range) const override;
+  CompanionPtr without(const ByteRange& range) const override;
+  CompanionPtr with_copy(const CompanionPtr& before, const ElementPlaces& source,
+                         const ElementPlaces& target) const override;
+
+ private:
+  SumRuns outside(std::int64_t from, std::int64_t to) const;
+
+  SumRuns runs_;
+};
+
+}  // namespace simmesh

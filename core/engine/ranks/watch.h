@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/engine/ranks/rank.h"
+
+namespace simmesh {
+
+// Watch is a scope in which the ops, collectives, messages, backward passes and annotations of its
+// rank are told to the ObserverScopes of their events. Outside of such scopes nobody is told, and
+// each of them costs one test. Scopes may lie in each other. A scope belongs to the rank that made
+// it, and must end before the rank's body does.
+class Watch {
+ public:
+  // Throws a RuntimeError outside World::run.
+  Watch() : rank_(this_rank()) { ++rank_.counters()[open_watches]; }
+  ~Watch() { --rank_.counters()[open_watches]; }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // Pause hides a part of the scope, for instance one that only serves a report. What begins in it
+  // must end in it.
+  class Pause {
+   public:
+    Pause() : rank_(this_rank()), hidden_(rank_.counters()[open_watches]) {
+      rank_.counters()[open_watches] = 0;
+    }
+    ~Pause() { rank_.counters()[open_watches] += hidden_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Rank& rank_;
+    std::uint32_t hidden_;
+  };
+
+  // is_on says whether the rank that runs is watched.
+  static bool is_on() {
+    Rank* rank = Rank::active();
+    return rank && rank->counters()[open_watches] != 0;
+  }
+
+  // The slot of Rank::counters that counts the open scopes.
+  static constexpr std::size_t open_watches = Rank::counter_count - 1;
+
+ private:
+  Rank& rank_;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,244 @@
+#include "core/engine/reports/crash_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fmt/format.h>
+#include <memory>
+#include <unistd.h>
+#include <utility>
+
+#include "core/check/check.h"
+#include "core/engine/ranks/rank.h"
+#include "core/engine/schedules/reported_run.h"
+#include "core/engine/seats/fiber_switch.h"
+
+namespace simmesh {
+
+namespace {
+
+// A report that can't be finished must not keep the program alive.
+constexpr unsigned report_seconds_max = 30;
+
+// Line is text that is written without allocating, for a handler may have interrupted malloc.
+class Line {
+ public:
+  template <class... Args>
+  Line& add(fmt::format_string<Args...> format, Args&&... args) {
+    auto end = fmt::format_to_n(text_.data() + size_, text_.size() - size_, format,
+                                std::forward<Args>(args)...);
+    size_ = std::min(text_.size(), size_ + end.size);
+    return *this;
+  }
+  void write() {
+    std::size_t written = 0;
+    while (written < size_) {
+      ssize_t bytes = ::write(STDERR_FILENO, text_.data() + written, size_ - written);
+      if (bytes <= 0 && errno != EINTR) break;
+      if (bytes > 0) written += std::size_t(bytes);
+    }
+    size_ = 0;
+  }
+  std::string_view text() const { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 2048> text_;
+  std::size_t size_ = 0;
+};
+
+void add_last_operation(Line& line, const ReportedRun& run, RankId rank) {
+  const LastOperation& last = run.last_operation(rank);
+  if (!last.name)
+    line.add("  before its first operation\n");
+  else
+    line.add("  after it began {} at {}:{}\n", last.name, file_name(last.site), last.site.line);
+}
+
+// What needs memory is left out if there is none.
+void write_others(const Crash& crash) noexcept {
+  try {
+    std::string text = crash.run.describe_ranks(crash.rank);
+    std::fputs(text.c_str(), stderr);
+    std::fflush(stderr);
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace
+
+void report_crash(const Crash& crash, const StackTrace& trace) noexcept {
+  std::signal(SIGALRM, SIG_DFL);
+  alarm(report_seconds_max);
+  std::fflush(nullptr);
+  Line line;
+  line.add("[{}] ", crash.where);
+  if (crash.rank != no_rank) line.add("rank {} ", crash.rank);
+  line.add("{}\n", crash.reason);
+  if (crash.rank != no_rank) add_last_operation(line, crash.run, crash.rank);
+  line.write();
+  if (crash.tells_of_others) write_others(crash);
+  line.add("  calls, the innermost first:\n").write();
+  trace.print();
+  line.add("{}\n", crash.run.reproduce_line()).write();
+  alarm(0);
+}
+
+void end_program(const Crash& crash) noexcept {
+  report_crash(crash, StackTrace::here());
+  std::_Exit(crash_status);
+}
+
+namespace {
+
+struct HandledSignal {
+  int number;
+  const char* name;
+};
+constexpr std::array<HandledSignal, 5> handled = {{{SIGSEGV, "SIGSEGV"},
+                                                   {SIGBUS, "SIGBUS"},
+                                                   {SIGFPE, "SIGFPE"},
+                                                   {SIGILL, "SIGILL"},
+                                                   {SIGABRT, "SIGABRT"}}};
+
+// ThreadEnd is what a thread keeps from its first run on. A thread's exit, with which std::exit
+// begins, destroys it before the fibers' own data.
+struct ThreadEnd {
+  std::unique_ptr<std::byte[]> signal_stack;  // null where the thread has another one
+  bool is_prepared = false;
+
+  ~ThreadEnd();
+};
+
+thread_local ThreadEnd thread_end;
+constinit thread_local const ReportedRun* watched_run = nullptr;
+
+#if !defined(SIMMESH_TSAN)
+
+constexpr std::size_t signal_stack_bytes = 64 * 1024;
+
+// Written before a handler is installed.
+std::array<struct sigaction, handled.size()> handlers_before;
+
+// Set by the first report, so that a fault in it isn't reported.
+volatile std::sig_atomic_t has_reported = 0;
+
+void pass_on(std::size_t index, siginfo_t* info, void* context) {
+  const struct sigaction& before = handlers_before[index];
+  int signal = handled[index].number;
+  if (before.sa_flags & SA_SIGINFO) {
+    before.sa_sigaction(signal, info, context);
+  } else if (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
+    // What raised the signal does so again when this handler returns, and that ends the process.
+    std::signal(signal, SIG_DFL);
+  } else {
+    before.sa_handler(signal);
+  }
+}
+
+void report_signal(std::size_t index, const siginfo_t& info, const void* context) {
+  Rank* rank = Rank::active();
+  if (!rank || has_reported) return;
+  has_reported = 1;
+  auto address = static_cast<const std::byte*>(info.si_addr);
+  int signal = handled[index].number;
+  bool is_access = signal == SIGSEGV || signal == SIGBUS;
+  std::size_t overflowed = is_access ? watched_run->overflowed_stack_bytes(address) : 0;
+  Line reason;
+  if (overflowed > 0)
+    reason.add(
+        "overflowed its stack of {} bytes; set WorldOptions::stack_bytes to more, or keep large "
+        "arrays on the heap",
+        overflowed);
+  else if (is_access)
+    reason.add("was ended by {} at the address 0x{:x}", handled[index].name,
+               reinterpret_cast<std::uintptr_t>(address));
+  else if (signal == SIGABRT)
+    reason.add("was ended by SIGABRT: abort, std::terminate or a failed assertion");
+  else
+    reason.add("was ended by {}", handled[index].name);
+  report_crash({.run = *watched_run,
+                .rank = rank->id(),
+                .where = overflowed > 0 ? "engine/stack" : "engine/crash",
+                .reason = reason.text(),
+                .tells_of_others = false},
+               StackTrace::of_signal(context));
+  if (overflowed > 0) std::_Exit(crash_status);
+}
+
+void on_signal(int signal, siginfo_t* info, void* context) {
+  int error = errno;
+  std::size_t index = 0;
+  while (handled[index].number != signal) ++index;
+  report_signal(index, *info, context);
+  errno = error;
+  pass_on(index, info, context);
+}
+
+bool install() {
+  struct sigaction action = {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  bool installed = true;
+  for (std::size_t i = 0; i < handled.size(); ++i)
+    installed &= sigaction(handled[i].number, nullptr, &handlers_before[i]) == 0 &&
+                 sigaction(handled[i].number, &action, nullptr) == 0;
+  return installed;
+}
+
+void install_handlers() {
+  StackTrace::prepare();
+  if (FiberIdentity::is_watched()) return;
+  static const bool installed = install();
+  SIMMESH_CHECK(installed, "no handler for signals");
+}
+
+// A handler can't run on a stack that has overflowed.
+std::unique_ptr<std::byte[]> give_signal_stack() {
+  stack_t present = {};
+  SIMMESH_CHECK(sigaltstack(nullptr, &present) == 0, "no alternate signal stack");
+  if (!(present.ss_flags & SS_DISABLE)) return nullptr;
+  auto stack = std::make_unique_for_overwrite<std::byte[]>(signal_stack_bytes);
+  stack_t own = {};
+  own.ss_sp = stack.get();
+  own.ss_size = signal_stack_bytes;
+  SIMMESH_CHECK(sigaltstack(&own, nullptr) == 0, "no alternate signal stack");
+  return stack;
+}
+
+#else
+
+void install_handlers() { StackTrace::prepare(); }
+std::unique_ptr<std::byte[]> give_signal_stack() { return nullptr; }
+
+#endif
+
+ThreadEnd::~ThreadEnd() {
+  if (Rank* rank = Rank::active())
+    end_program({.run = *watched_run,
+                 .rank = rank->id(),
+                 .where = "engine/exit",
+                 .reason = "called std::exit, or ended its thread; expected it to return from the "
+                           "body that World::run runs, or to throw"});
+  if (!signal_stack) return;
+  stack_t off = {};
+  off.ss_flags = SS_DISABLE;
+  sigaltstack(&off, nullptr);
+}
+
+}  // namespace
+
+CrashWatch::CrashWatch(const ReportedRun& run) : outer_(std::exchange(watched_run, &run)) {
+  if (std::exchange(thread_end.is_prepared, true)) return;
+  install_handlers();
+  thread_end.signal_stack = give_signal_stack();
+}
+
+CrashWatch::~CrashWatch() { watched_run = outer_; }
+
+}  // namespace simmesh

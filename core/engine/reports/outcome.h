@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/check/repro.h"
+#include "core/clock/device_report.h"
+#include "core/engine/ranks/rank_figures.h"
+#include "core/engine/schedules/schedule.h"
+
+namespace simmesh {
+
+// Failure says why a run ended early. rank is the first, in rank order, of the ranks that failed by
+// themselves; no_rank for a deadlock, for a schedule that can't be followed and for an interrupt.
+struct Failure {
+  enum class Kind { error, deadlock, schedule, interrupt };
+
+  Kind kind = Kind::error;
+  RankId rank = no_rank;
+  std::string message;
+  // details has what every other rank was doing, and for a deadlock the cycle and the first call
+  // that differs.
+  std::string details;
+  std::exception_ptr exception;
+};
+
+// Touch is one use, at a step of the schedule, of an object whose users' order can matter: a
+// mailbox that is received from with any source, shared state, or an operation of which a rank asks
+// whether it has completed.
+struct Touch {
+  std::uint64_t step = 0;
+  RankId rank = no_rank;
+  std::uint64_t object = 0;
+};
+
+// Outcome is the result of one run. Equal programs, inputs, seeds and arithmetic give equal data
+// hashes under every schedule and any number of threads; the schedule hash names the interleaving.
+struct Outcome {
+  std::uint64_t data_hash = 0;
+  std::uint64_t schedule_hash = 0;
+  std::uint64_t steps = 0;
+  std::size_t ranks = 0;
+  // Simulated bytes are those of the rank that held the most; physical bytes are what the process
+  // used for buffers.
+  std::int64_t peak_bytes = 0;
+  std::int64_t physical_peak_bytes = 0;
+  std::uint64_t copies_on_write = 0;
+  // live_storages counts what the bodies left alive, for instance in variables outside them.
+  std::int64_t live_storages = 0;
+  // choices is the recorded schedule, where WorldOptions::record_choices asked for it.
+  std::vector<RankId> choices;
+  // touches holds the uses that are sensitive to their order. None means that every schedule is
+  // equivalent to this one.
+  std::vector<Touch> touches;
+  // Of a world of shapes only: that it was one, and the figures of each rank that was run. In a
+  // folded one those are few, and stand for all; fold_difference says where they differ, so that
+  // they can't, and is empty where they agree.
+  bool shapes_only = false;
+  std::vector<RankFigures> figures;
+  std::string fold_difference;
+  // devices has a report of each rank that was run, where WorldOptions::device modelled devices.
+  // Times are those of runs that were ok.
+  std::vector<DeviceReport> devices;
+  std::optional<Failure> failure;
+  Repro repro;
+
+  bool ok() const { return !failure; }
+  // was_interrupted says whether somebody's request ended the run, and no failure of its own.
+  bool was_interrupted() const { return failure && failure->kind == Failure::Kind::interrupt; }
+  bool is_folded() const { return shapes_only && figures.size() < ranks; }
+  // rethrow throws the failing rank's own exception, or a RuntimeError with the report; returns if
+  // the run was ok.
+  void rethrow() const;
+};
+
+// report returns the failure in full, ending with the line that reproduces it; empty where the run
+// was ok.
+std::string report(const Outcome& outcome);
+
+// to_string returns one line for a run that was ok, else the report.
+std::string to_string(const Outcome& outcome);
+
+}  // namespace simmesh
+
+template <>
+struct fmt::formatter<simmesh::Outcome> : fmt::formatter<std::string> {
+  auto format(const simmesh::Outcome& outcome, fmt::format_context& context) const {
+    return fmt::formatter<std::string>::format(simmesh::to_string(outcome), context);
+  }
+};

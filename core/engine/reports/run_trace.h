@@ -1,0 +1,35 @@
+#pragma once
+
+#include <gsl/span>
+#include <string>
+#include <vector>
+
+#include "core/clock/clock.h"
+#include "core/engine/options/world_options.h"
+#include "core/engine/reports/outcome.h"
+#include "core/trace/trace.h"
+
+namespace simmesh {
+
+// trace_events_max returns how many events a run keeps: the option, and at least a million where a
+// trace file is written.
+std::size_t trace_events_max(const WorldOptions& options);
+
+// RunRecords is what a run leaves behind for its trace file.
+struct RunRecords {
+  const WorldOptions& options;
+  const Outcome& outcome;
+  const Trace& events;
+  // The simulated devices of the ranks that have one, and the numbers of these ranks.
+  gsl::span<const Clock* const> clocks;
+  gsl::span<const RankId> ranks;
+};
+
+// run_trace returns a run in Chrome's trace format. Each rank is a process. Without simulated
+// devices its one track has the engine's events, with steps of the schedule as time. With devices
+// there is a track for each of its streams, with the operations in simulated time; the engine's
+// events are there too if the run failed, because operations then end where the failure was.
+// otherData says what was run, how it ended, and how many of the oldest events were dropped.
+std::string run_trace(const RunRecords& run);
+
+}  // namespace simmesh

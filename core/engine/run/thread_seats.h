@@ -1,0 +1,53 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/engine/schedules/thread_host.h"
+#include "core/engine/seats/seat_threads.h"
+#include "core/engine/seats/seats.h"
+#include "core/engine/seats/turn_processor.h"
+
+namespace simmesh {
+
+// ThreadSeats gives every rank a thread of the process's pool. One of them runs at a time: it
+// passes the turn on when it is suspended or ends. The thread that called World::run waits, and
+// asks the host now and then whether to go on.
+class ThreadSeats final : public Seats {
+ public:
+  // Without a host nobody is asked.
+  explicit ThreadSeats(ThreadHost* host) : host_(host) {}
+
+  // Throws a RunGivenUp where the host gives up the run.
+  void run_all(Run& run, const std::function<void(Rank&)>& body) override;
+  void suspend(Seat& seat) override;
+  pthread_t thread_of(const Seat& seat) const override;
+
+ private:
+  std::size_t count_run() const;
+  void sit(Seat& seat, const std::function<void(Rank&)>& body);
+  void pass_turn(Seat* next);
+  void drive();
+  void wait_for_root();
+  void ask_host();
+
+  ThreadHost* host_;
+  // The bodies, which outlive a run that is given up.
+  std::function<void(Rank&)> body_, serve_;
+  Run* run_ = nullptr;
+  std::optional<TurnProcessor> processor_;  // of the run
+  std::vector<SeatThread*> threads_;        // by seat
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool root_has_turn_ = false;  // under the mutex
+  std::size_t leaving_ = 0;     // threads whose rank hasn't ended, under the mutex
+  std::atomic<bool> given_up_ = false;
+  std::uint64_t progress_seen_ = 0;
+  std::chrono::duration<double> stands_for_{0};
+};
+
+}  // namespace simmesh

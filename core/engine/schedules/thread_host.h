@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <pthread.h>
+
+#include "core/check/error.h"
+#include "core/engine/schedules/schedule.h"
+
+namespace simmesh {
+
+class ReportedRun;
+
+// ThreadHost is the program in which ranks are threads, such as a Python interpreter. It is a
+// virtual seam because only the host knows what asks it to stop, and what a thread of its own is
+// doing.
+class ThreadHost {
+ public:
+  virtual ~ThreadHost() = default;
+
+  enum class Verdict {
+    go_on,
+    interrupt,  // the run ends when its rank gives up its turn, as a failed one
+    give_up,    // World::run throws a RunGivenUp at once
+  };
+  // Turn says which rank runs, on which thread, and for how long it has kept its turn without a
+  // heartbeat: wall time in which the process ran.
+  struct Turn {
+    RankId rank;
+    pthread_t thread;
+    std::chrono::duration<double> kept_for;
+    const ReportedRun& run;
+  };
+
+  // look is asked several times a second, on the thread that called World::run, while ranks run.
+  virtual Verdict look(const Turn& turn) = 0;
+};
+
+// RunGivenUp says that a rank never gave up its turn. Its thread, and those of the other ranks,
+// stay as they are until the process ends, so the World must not be destroyed.
+class RunGivenUp : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace simmesh

@@ -1,0 +1,69 @@
+#include "core/engine/seats/seat_threads.h"
+
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+namespace simmesh {
+
+struct SeatThreads::Guarded {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<SeatThread>> threads;
+};
+
+SeatThreads::SeatThreads() : guarded_(std::make_unique<Guarded>()) {}
+
+// Never destroyed: its threads outlive the end of main.
+SeatThreads& SeatThreads::of_process() {
+  static std::mutex mutex;
+  static SeatThreads* current = nullptr;
+  static pid_t owner = 0;
+  std::lock_guard lock(mutex);
+  if (!current || owner != getpid()) {
+    current = new SeatThreads();
+    owner = getpid();
+  }
+  return *current;
+}
+
+// Signals are for the threads that the program made.
+SeatThread& SeatThreads::make() {
+  guarded_->threads.push_back(std::make_unique<SeatThread>());
+  SeatThread& made = *guarded_->threads.back();
+  sigset_t all, before;
+  sigfillset(&all);
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGURG}) sigdelset(&all, signal);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread([&made] {
+    for (;;) {
+      made.turn.acquire();
+      std::function<void()> job;
+      job.swap(made.job);
+      job();
+    }
+  });
+  made.thread = thread.native_handle();
+  thread.detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return made;
+}
+
+std::vector<SeatThread*> SeatThreads::take(std::size_t count) {
+  std::lock_guard lock(guarded_->mutex);
+  std::vector<SeatThread*> taken;
+  for (auto& thread : guarded_->threads) {
+    if (taken.size() == count) break;
+    if (!thread->is_taken) taken.push_back(thread.get());
+  }
+  while (taken.size() < count) taken.push_back(&make());
+  for (SeatThread* thread : taken) thread->is_taken = true;
+  return taken;
+}
+
+void SeatThreads::give_back(gsl::span<SeatThread* const> threads) {
+  std::lock_guard lock(guarded_->mutex);
+  for (SeatThread* thread : threads) thread->is_taken = false;
+}
+
+}  // namespace simmesh

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <vector>
+
+#include "fsdp/param/param.h"
+
+namespace simmesh::fsdp {
+
+// PartialSums are what the reduce-scatters of a group left that no all-reduce followed: sums over
+// the shard group, flat and padded, which wait for those of the replicas. They belong to
+// parameters: micro-batches may use different ones, and what one left is added to the same
+// parameter's part of the next. This is what PyTorch does from 2.15 on; 2.13 adds buffers by
+// position, and so mixes up parameters of equal sizes.
+class PartialSums {
+ public:
+  bool is_empty() const { return !flat_.is_defined(); }
+  // has says whether something waits for a parameter.
+  bool has(const FSDPParam& param) const;
+  DType dtype() const { return flat_.dtype(); }
+
+  // take_for returns what waits, laid out as the parts of these parameters, with zeros for the
+  // others, and keeps nothing. All that something waits for must be among them.
+  Tensor take_for(const std::vector<ParamGrad>& gradients);
+  // keep takes a flat buffer of the parts of these parameters.
+  void keep(Tensor flat, const std::vector<ParamGrad>& gradients);
+  void clear();
+
+ private:
+  Tensor flat_;
+  std::vector<const FSDPParam*> params_;  // in the order of their parts
+};
+
+}  // namespace simmesh::fsdp

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "core/nn/model_node.h"
+#include "gate/tables/fsdp.h"
+#include "gate/tables/keys.h"
+#include "gate/tables/mesh.h"
+#include "sharding/parallel/expert_parallel.h"
+
+namespace simmesh {
+
+// GateExpert is parallel.expert: the experts of a model are spread over one dim of the mesh, over
+// which rows are cut, too.
+struct GateExpert {
+  std::string mesh;
+};
+
+// read_gate_expert reads the key for a model on a mesh. Rejects a dim that doesn't exist, a model
+// without experts, and one whose experts have a capacity, which is a number of all tokens. With
+// fsdp, rejects modules of single experts to wrap, and a reshard_after_forward that doesn't divide
+// the number of the experts' shards.
+GateExpert read_gate_expert(GateTable& table, const GateLayout& layout, const nn::ModelNode& model,
+                            const GateFsdp* fsdp);
+
+// expert_entry returns the key as TOML that reads as the same.
+std::string expert_entry(const GateExpert& expert);
+
+// spread_fsdp_plan changes the calls of fully_shard for experts that are spread. Experts are
+// sharded over the other dims of fsdp.mesh; where there are none, each is whole on its rank. All
+// else is replicated over the experts' dim besides, unless fsdp.mesh has it.
+void spread_fsdp_plan(const GateExpert& expert, const GateFsdp& fsdp, const nn::ModelNode& model,
+                      FsdpPlan& plan);
+
+}  // namespace simmesh

@@ -1,0 +1,91 @@
+#include "gate/tables/zero.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "zero/config/config_keys.h"
+
+namespace simmesh {
+
+namespace {
+
+JsonValue json_of(const toml::node& node) {
+  if (auto flag = node.as_boolean()) return JsonValue::of(flag->get());
+  if (auto number = node.as_integer()) return JsonValue::of(std::int64_t(number->get()));
+  if (auto number = node.as_floating_point()) return JsonValue::of(number->get());
+  if (auto text = node.as_string()) return JsonValue::of(text->get());
+  if (const toml::array* list = node.as_array()) {
+    JsonValue::List entries;
+    for (const toml::node& entry : *list) entries.push_back(json_of(entry));
+    return {std::move(entries)};
+  }
+  JsonValue object = JsonValue::object();
+  if (const toml::table* table = node.as_table())
+    for (const auto& [key, entry] : *table) object.set(key.str(), json_of(entry));
+  return object;
+}
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> names = {"mesh"};
+  for (const auto& key : zero::config_keys<zero::ZeroOptimization>()) {
+    names.push_back(key.name);
+    if (!key.alias.empty()) names.push_back(key.alias);
+  }
+  return names;
+}
+
+// TOML has no null: an absent key says the same.
+std::string toml_text(const JsonValue& value) {
+  if (const auto* list = value.get<JsonValue::List>()) {
+    std::string text;
+    for (const JsonValue& entry : *list) text += (text.empty() ? "" : ", ") + toml_text(entry);
+    return "[" + text + "]";
+  }
+  const auto* object = value.get<JsonValue::Object>();
+  if (object == nullptr) return value.text();
+  std::string text;
+  for (const auto& [key, entry] : *object)
+    if (!entry.is_null())
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", key, toml_text(entry));
+  return "{ " + text + " }";
+}
+
+}  // namespace
+
+GateZero read_gate_zero(GateTable& table, const GateLayout& layout) {
+  GateZero result{.mesh = table.word("mesh", layout.names.front(), layout.names)};
+  JsonValue section = JsonValue::object();
+  section.set("stage", JsonValue::of(std::int64_t(3)));
+  std::vector<std::string> known = known_keys();
+  for (const std::string& key : table.keys()) {
+    if (key == "mesh") continue;
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      table.reject_value(key, fmt::format("a known key such as '{}'", nearest(key, known)),
+                         "an unknown one");
+    section.set(key, json_of(*table.value(key)));
+  }
+  JsonValue config = JsonValue::object();
+  config.set("train_batch_size", JsonValue::of(std::int64_t(1)));
+  config.set("zero_optimization", std::move(section));
+  try {
+    result.config = zero::Config::from_json(config.text());
+  } catch (const Error& error) {
+    throw BadGate(table.place(),
+                  fmt::format("key '{}': expected keys of zero_optimization that go together: {}",
+                              table.path_of("stage"), error.message()));
+  }
+  result.config.train_batch_size.reset();
+  table.finish();
+  return result;
+}
+
+std::string zero_entry(const GateZero& zero) {
+  JsonValue entry = JsonValue::object();
+  entry.set("mesh", JsonValue::of(zero.mesh));
+  JsonValue config = JsonValue::parse(zero.config.to_json());
+  for (const auto& [key, value] : *config.find("zero_optimization")->get<JsonValue::Object>())
+    entry.set(key, value);
+  return toml_text(entry);
+}
+
+}  // namespace simmesh

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/ops/random/random.h"
+#include "core/ops/shapes/factories.h"
+#include "sharding/dtensor/dtensor.h"
+
+namespace simmesh {
+
+// Distributed tensors that are made where they lie, without communication: every rank makes its own
+// piece, which holds what the whole tensor holds there.
+//
+//   DTensor weight = randn(Dims{64, 32}, generator.next(), {}, mesh, {Shard(0)});
+//
+// Placements may be pending where what all ranks hold reduces to itself: averages of
+// floating tensors, extremes of any, sums of zeros. Throws a ValueError for other pending ones.
+
+// empty, zeros, ones and full return tensors of equal elements; those of empty are zeros too.
+DTensor empty(DimSpan shape, DType dtype, const DeviceMesh& mesh, const Placements& placements);
+DTensor zeros(DimSpan shape, DType dtype, const DeviceMesh& mesh, const Placements& placements);
+DTensor ones(DimSpan shape, DType dtype, const DeviceMesh& mesh, const Placements& placements);
+DTensor full(DimSpan shape, DType dtype, double value, const DeviceMesh& mesh,
+             const Placements& placements);
+
+// rand and randn draw the numbers that one device draws: all ranks must hold equal generators.
+DTensor rand(DimSpan shape, const Generator& generator, const RandomOptions& options,
+             const DeviceMesh& mesh, const Placements& placements);
+DTensor randn(DimSpan shape, const Generator& generator, const RandomOptions& options,
+              const DeviceMesh& mesh, const Placements& placements);
+
+// PointsOf says which points a rank computes. PyTorch's ranks each take their piece for a range of
+// its own, from its first point to its last, so that bits depend on the layout; plain shards only.
+enum class PointsOf : std::uint8_t { whole, own_range };
+
+// linspace and logspace return a tensor of one dim.
+DTensor linspace(const Linspace& values, DType dtype, const DeviceMesh& mesh,
+                 const Placements& placements, PointsOf points = PointsOf::whole);
+DTensor logspace(const Logspace& values, DType dtype, const DeviceMesh& mesh,
+                 const Placements& placements, PointsOf points = PointsOf::whole);
+
+}  // namespace simmesh

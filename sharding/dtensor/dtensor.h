@@ -1,0 +1,199 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "collectives/work.h"
+#include "sharding/placement/dtensor_spec.h"
+#include "sharding/redistribute/planner.h"
+
+namespace simmesh {
+
+// RedistributeOptions says how a redistribution is planned and run.
+struct RedistributeOptions {
+  PlannerChoice planner = PlannerChoice::automatic;
+  ShardOrder order = {};  // of the target
+  Topology topology = {};
+  // is_async leaves the last collective under way; the first use of the result waits for it.
+  bool is_async = false;
+  // forward_dtype is what the pieces are converted to before anything moves, and the dtype of the
+  // result; the tensor's own without one. backward_dtype is what a gradient is converted to before
+  // it moves back, the tensor's own dtype without one; it arrives in the tensor's own.
+  std::optional<DType> forward_dtype = {};
+  std::optional<DType> backward_dtype = {};
+};
+
+// ToLocalOptions says how a gradient that comes back lies on the mesh: as the tensor does, with
+// Replicate in place of pending placements, where nothing is given.
+struct ToLocalOptions {
+  std::optional<Placements> grad_placements = {};
+};
+
+// DTensor is a logical array spread over a mesh, as one rank holds it: a local tensor and the spec.
+// A cheap value. On a rank outside the mesh the local tensor is empty and every operation returns
+// at once.
+//
+//   DTensor x = distribute_tensor(full, mesh, {Shard(0), Replicate()});
+//   DTensor y = x.redistribute({Replicate(), Shard(1)});
+//   Tensor again = y.full_tensor();
+//
+// Gradients flow back through from_local, redistribute, to_local and full_tensor, as PyTorch's do.
+//
+// Ops take distributed tensors as they take plain ones, and return such: see propagate for where
+// they run and what comes out.
+//
+//   DTensor y = matmul(x, weight);
+class DTensor {
+ public:
+  DTensor(DTensorSpec spec, Tensor local, Tensor mask = {});
+
+  // A tensor of ops that is distributed; raises a TypeError for one that isn't.
+  DTensor(const Tensor& tensor) : DTensor(of(tensor)) {}
+  operator Tensor() const { return as_tensor(); }
+
+  const DTensorSpec& spec() const { return place_->spec; }
+  const DeviceMesh& mesh() const { return spec().mesh(); }
+  const Placements& placements() const { return spec().placements(); }
+  const Shape& shape() const { return spec().shape; }
+  DType dtype() const { return spec().dtype; }
+
+  // with_local returns a tensor that lies as this one does and holds other elements; it is not on
+  // the tape. lies_like says whether two tensors have the same shape, dtype and sharding on one
+  // mesh.
+  DTensor with_local(Tensor local, Tensor mask = {}) const;
+  bool lies_like(const DTensor& other) const;
+  // place_hash is equal for tensors that lie alike.
+  std::size_t place_hash() const;
+
+  // local returns this rank's piece, apart from the tape; waits for a redistribution that is under
+  // way.
+  const Tensor& local() const;
+
+  // to_local returns this rank's piece as a tensor whose gradients come back to this one.
+  Tensor to_local(const ToLocalOptions& options = {}) const;
+
+  // redistribute returns the same logical tensor with other placements: collectives among the ranks
+  // of the mesh. Throws, with PyTorch's classes, what validate_redistribute and validate_steps
+  // throw.
+  DTensor redistribute(const Placements& to, const RedistributeOptions& options = {},
+                       CallSite site = CallSite::here()) const;
+
+  // redistribute_local is the step below: it also accepts targets with pending placements.
+  DTensor redistribute_local(const Placements& to, const RedistributeOptions& options = {},
+                             CallSite site = CallSite::here()) const;
+
+  // redistribute_cost_us is what the planner says redistribute_local would cost: 0 where nothing is
+  // communicated, infinite where a step can't be priced. Throws as redistribute_local does.
+  double redistribute_cost_us(const Placements& to, const RedistributeOptions& options = {}) const;
+
+  // redistribute_plan is the plan by which redistribute_local, and redistribute where it refuses
+  // nothing, brings the tensor there: the same one, made once. Throws as redistribute_local does.
+  std::shared_ptr<const Plan> redistribute_plan(const Placements& to,
+                                                const RedistributeOptions& options = {}) const;
+
+  // full_tensor returns the whole logical tensor.
+  Tensor full_tensor(const ToLocalOptions& options = {}, CallSite site = CallSite::here()) const;
+
+  // set_requires_grad makes this a leaf that wants a gradient, which grad returns as it came:
+  // its placements are the gradient's own.
+  void set_requires_grad(bool value = true);
+  bool requires_grad() const { return tracking_ && tracking_->requires_grad(); }
+  std::optional<DTensor> grad() const;
+
+  // as_tensor returns this as a Tensor of the logical shape, for the tape and for ops; of is the
+  // inverse, and raises a TypeError for a tensor that isn't distributed.
+  Tensor as_tensor() const;
+  static DTensor of(const Tensor& tensor);
+  // in returns what a distributed tensor holds, apart from the tape, without a copy: valid while
+  // the tensor is, and until it holds another value. tensor_with_local is with_local(local,
+  // mask).as_tensor(). For ops, which are called often.
+  static const DTensor& in(const Tensor& tensor);
+  Tensor tensor_with_local(Tensor&& local, const Tensor& mask) const;
+
+ private:
+  struct Value {
+    explicit Value(Tensor&& piece, std::optional<Work>&& work = {})
+        : local(std::move(piece)), pending(std::move(work)) {}
+
+    Tensor local;
+    std::optional<Work> pending;
+  };
+  // Route is how a tensor gets from its place to another.
+  struct Route;
+  // Place is a spec, and the route last taken from it: programs redistribute the same way again and
+  // again.
+  struct Place {
+    DTensorSpec spec;
+    std::shared_ptr<Route> route = nullptr;
+    int routes_in_a_row = 0;  // that end here and are kept
+    std::size_t hash = 0;     // once it is asked for
+  };
+  static constexpr int routes_in_a_row_max = 3;
+
+  DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& pending);
+  PlanRequest request_for(const Placements& to, const RedistributeOptions& options) const;
+  Route& route_to(const Placements& to, const RedistributeOptions& options,
+                  bool is_validated) const;
+  Route& new_route(const Placements& to, const RedistributeOptions& options,
+                   bool is_validated) const;
+  void log_route(const Route& route) const;
+  std::size_t flattened_meshes() const;
+  DTensor redistributed_as(const Placements& to, const RedistributeOptions& options,
+                           bool is_validated, const CallSite& site) const;
+  DTensor taken(Route& route, bool is_async, const CallSite& site) const;
+  DTensor take(Route& route, bool is_async, const CallSite& site) const;
+  DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& pending) const;
+
+  std::shared_ptr<Place> place_;
+  std::shared_ptr<Value> value_;
+  std::shared_ptr<const Tensor> mask_;  // null for none
+  TrackingPtr tracking_;
+};
+
+// replace_value lets a distributed tensor and all its copies hold another value, as
+// torch.utils.swap_tensors does; returns the tensor with the shape and dtype of that value. Raises
+// a TypeError for a tensor that isn't distributed.
+Tensor replace_value(const Tensor& tensor, const DTensor& value);
+
+// FromLocalOptions says what from_local can't see in one rank's piece.
+struct FromLocalOptions {
+  // The global shape; without it, each local size counts once a rank that shards it, which is wrong
+  // for uneven pieces.
+  std::optional<Shape> shape = {};
+  ShardOrder order = {};
+  // check_shapes lets the ranks compare the shapes they infer, at the price of one small collective
+  // a mesh dim. A shape that is given is checked against the own piece without any.
+  bool check_shapes = true;
+  Tensor mask = {};  // of MaskPartial
+  // How a gradient lies before the local piece gets it; see ToLocalOptions.
+  std::optional<Placements> grad_placements = {};
+};
+
+// from_local makes a DTensor of the ranks' own pieces. Throws a ValueError where a piece
+// doesn't have the shape that the placements give it.
+DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
+                   const FromLocalOptions& options = {}, CallSite site = CallSite::here());
+
+// Without a mesh: on current_mesh().
+DTensor from_local(const Tensor& local, const Placements& placements,
+                   const FromLocalOptions& options = {}, CallSite site = CallSite::here());
+
+// DistributeOptions says whose tensor is distributed, and in which order shards apply.
+struct DistributeOptions {
+  // The coordinate-0 rank of every mesh dim sends its tensor to the others; without it every rank
+  // cuts its own.
+  bool from_first_rank = true;
+  ShardOrder order = {};
+};
+
+// distribute_tensor cuts a tensor that a rank holds whole into pieces: a leaf of the tape, which
+// requires a gradient where the tensor does. Throws a ValueError for pending placements.
+DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
+                          const DistributeOptions& options = {}, CallSite site = CallSite::here());
+
+// Without a mesh: on current_mesh().
+DTensor distribute_tensor(const Tensor& full, const Placements& placements,
+                          const DistributeOptions& options = {}, CallSite site = CallSite::here());
+
+}  // namespace simmesh

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/clock/topology.h"
+#include "core/release/release.h"
+#include "core/tensor/dtype.h"
+#include "core/tensor/shape.h"
+#include "sharding/placement/placement.h"
+#include "sharding/placement/shard_order.h"
+
+namespace simmesh {
+
+// PlannerChoice is the caller's wish. Greedy is the default; the graph planner also runs where
+// greedy can't: where a shard order is not ascending, and for strided shards that can be decoded
+// into an order.
+//
+// As an operand is for the inputs of ops. There strided shards come from views, and PyTorch doesn't
+// take them for an order: the graph planner takes them off and cuts them as they stand, at no cost
+// (see RedistributeCost::StridedShards). Without strided shards it is automatic.
+enum class PlannerChoice : std::uint8_t { automatic, greedy, graph, as_operand };
+
+// planner_choice_from_string reads "automatic", "greedy" or "graph"; for an operand there is no
+// word. Throws a ValueError that lists the known ones.
+PlannerChoice planner_choice_from_string(std::string_view name);
+
+// PlanRequest is all that a plan depends on.
+struct PlanRequest {
+  Shape shape;                   // of the logical tensor
+  DType dtype = DType::float32;  // for the cost only
+  Dims mesh_shape;
+  Placements from;  // one per mesh dim
+  Placements to;
+  ShardOrder from_order;
+  ShardOrder to_order;
+  PlannerChoice planner = PlannerChoice::automatic;
+  // The mesh dims of each flattened mesh that exists, for merging steps.
+  std::vector<Dims> flattened;
+  Topology topology;
+  Release release = newest_release;
+
+  bool operator==(const PlanRequest&) const = default;
+};
+
+// to_string returns "float32[16, 8] on mesh [2, 4]: S(0),R -> R,S(1)".
+std::string to_string(const PlanRequest& request);
+
+}  // namespace simmesh

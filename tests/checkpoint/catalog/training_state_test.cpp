@@ -1,0 +1,183 @@
+#include "checkpoint/catalog/training_state.h"
+
+#include <gtest/gtest.h>
+#include <memory>
+
+#include "checkpoint/save_load/load.h"
+#include "checkpoint/save_load/save.h"
+#include "checkpoint/store/memory_store.h"
+#include "collectives/process_group.h"
+#include "core/autograd/backward.h"
+#include "core/nn/linear.h"
+#include "core/ops/reductions/sums.h"
+#include "core/optim/adam.h"
+#include "core/optim/sgd.h"
+#include "core/tensor/convert.h"
+#include "core/tensor/formula.h"
+#include "testing/gtest.h"
+#include "tests/checkpoint/worlds.h"
+#include "tests/checkpoint/zero_engine.h"
+
+namespace simmesh::checkpoint {
+namespace {
+
+std::vector<std::string> names_in(const StateDict& state) {
+  std::vector<std::string> names;
+  for (const StateDict::Entry& entry : state.entries()) names.push_back(entry.name);
+  return names;
+}
+
+void train_step(nn::Linear& model, optim::Optimizer& optimizer, std::uint64_t seed) {
+  backward(sum(model(formula({2, 3}, {.rule = Rule::unit, .seed = seed}))));
+  optimizer.step();
+  optimizer.zero_grad();
+}
+
+TEST(TrainingState, NamesParametersStateAndRates) {
+  testing::run_world(1, [] {
+    nn::Linear model({.in = 3, .out = 2});
+    optim::AdamW adam(model.parameters(), {.lr = 0.5});
+    EXPECT_EQ(names_in(state_dict(model, adam)),
+              (std::vector<std::string>{"model.weight", "model.bias", "optim.weight.exp_avg",
+                                        "optim.weight.exp_avg_sq", "optim.weight.step",
+                                        "optim.bias.exp_avg", "optim.bias.exp_avg_sq",
+                                        "optim.bias.step", "optim.lr"}));
+    optim::Sgd plain(model.parameters(), {.lr = 0.5});
+    EXPECT_EQ(names_in(state_dict(model, plain)),
+              (std::vector<std::string>{"model.weight", "model.bias", "optim.weight.step",
+                                        "optim.bias.step", "optim.lr"}));
+  });
+}
+
+// A new optimiser goes on where the saved one was, with its rates; one that had made no step stays
+// without state.
+TEST(TrainingState, GoesOnWithSavedState) {
+  Location location = {std::make_shared<MemoryStore>(), "state"};
+  testing::run_world(1, [&] {
+    nn::Linear model({.in = 3, .out = 2}), other({.in = 3, .out = 2});
+    optim::AdamW adam(model.parameters(), {.lr = 0.5});
+    optim::AdamW fresh(other.parameters(), {.lr = 0.1});
+    for (std::uint64_t seed : {1, 2}) train_step(model, adam, seed);
+    save(state_dict(model, adam), location);
+    load(state_dict(other, fresh), location);
+    EXPECT_EQ(fresh.learning_rates(), adam.learning_rates());
+    EXPECT_EQ(fresh.steps(0), 2);
+    train_step(model, adam, 3);
+    train_step(other, fresh, 3);
+    EXPECT_SAME_BITS(model.parameter("weight"), other.parameter("weight"));
+    EXPECT_SAME_BITS(adam.state(0).at("exp_avg_sq"), fresh.state(0).at("exp_avg_sq"));
+  });
+  Location before = {location.store, "before"};
+  testing::run_world(1, [&] {
+    nn::Linear model({.in = 3, .out = 2}), other({.in = 3, .out = 2});
+    optim::AdamW untouched(model.parameters(), {}), trained(other.parameters(), {});
+    save(state_dict(model, untouched), before);
+    train_step(other, trained, 1);
+    load(state_dict(other, trained), before);
+    EXPECT_EQ(trained.steps(0), 0);
+    EXPECT_TRUE(trained.state(0).empty());
+  });
+}
+
+// A scheduler goes on where the saved one was.
+TEST(TrainingState, KeepsAScheduler) {
+  Location location = {std::make_shared<MemoryStore>(), "state"};
+  testing::run_world(1, [&] {
+    nn::Linear model({.in = 3, .out = 2}), other({.in = 3, .out = 2});
+    optim::AdamW adam(model.parameters(), {.lr = 0.5}), fresh(other.parameters(), {.lr = 0.1});
+    auto rate = optim::LearningRate::linear({.steps = 5});
+    optim::Scheduler scheduler(adam, rate), resumed(fresh, rate);
+    for (int step = 0; step < 3; ++step) scheduler.step();
+    auto state_of = [](nn::Module& module, optim::Optimizer& optimizer, optim::Scheduler& of) {
+      StateDict state = state_dict(module, optimizer);
+      add_scheduler(state, of);
+      return state;
+    };
+    save(state_of(model, adam, scheduler), location);
+    load(state_of(other, fresh, resumed), location);
+    EXPECT_EQ(resumed.steps(), 3);
+    scheduler.step();
+    resumed.step();
+    EXPECT_EQ(fresh.learning_rates(), adam.learning_rates());
+  });
+}
+
+zero::Engine engine_of(nn::Module& model, int stage) {
+  return testing::adamw_engine(model, stage, true);
+}
+
+Tensor engine_input() {
+  return formula({2, 3}, {.rule = Rule::unit, .seed = 5, .dtype = DType::bfloat16});
+}
+
+// #2921: what one stage saved loads in every other one, on other ranks. Masters stand for the
+// parameters of 16 bits, which are rebuilt from them.
+TEST(TrainingState, EveryStageLoadsEveryOther2921) {
+  for (int from : {0, 1, 2, 3}) {
+    Location location = {std::make_shared<MemoryStore>(), "state"};
+    testing::run_world(3, [&] {
+      nn::Linear model({.in = 3, .out = 2});
+      zero::Engine engine = engine_of(model, from);
+      engine.backward(sum(engine(engine_input())));
+      engine.step();
+      save(state_dict(engine), location);
+    });
+    std::vector<std::vector<std::byte>> first;
+    for (int to : {0, 1, 2, 3})
+      testing::run_world(to == 0 ? 1 : 2, [&] {
+        nn::Linear model({.in = 3, .out = 2});
+        zero::Engine engine = engine_of(model, to);
+        load(state_dict(engine), location);
+        engine.masters_changed();
+        std::vector<std::vector<std::byte>> loaded;
+        for (const Tensor& tensor :
+             {engine.safe_get_full_fp32_param("weight"),
+              engine.safe_get_full_optimizer_state("bias", "exp_avg"), engine(engine_input())})
+          loaded.emplace_back(tensor.data(), tensor.data() + tensor.bytes());
+        if (first.empty()) first = loaded;
+        EXPECT_EQ(loaded, first) << from << " to " << to;
+      });
+  }
+}
+
+// What is rebuilt from a master isn't there twice, in any stage.
+TEST(TrainingState, LeavesOutParametersThatHaveMasters) {
+  for (int stage : {0, 1, 2, 3})
+    testing::run_world(2, [&] {
+      nn::Linear model({.in = 3, .out = 2});
+      zero::Engine engine = engine_of(model, stage);
+      for (const std::string& name : names_in(state_dict(engine)))
+        EXPECT_FALSE(name.starts_with("model.")) << name;
+    });
+}
+
+// The masters of every stage are enough for a model of 16 bits that has none, such as one for
+// inference, and the other way round; parameters of 32 bits under mixed precision are masters.
+TEST(TrainingState, MastersAreEnoughForOtherModels) {
+  for (int stage : {0, 1, 2, 3}) {
+    Location location = {std::make_shared<MemoryStore>(), "state"};
+    Tensor master;
+    testing::run_world(2, [&] {
+      nn::Linear model({.in = 3, .out = 2});
+      zero::Engine engine = engine_of(model, stage);
+      engine.backward(sum(engine(engine_input())));
+      engine.step();
+      save(state_dict(engine), location, {.layout = SaveLayout::modular});
+      Tensor whole = engine.safe_get_full_fp32_param("weight");
+      if (this_rank().id() == 0) master = whole.clone();
+    });
+    for (DType dtype : {DType::bfloat16, DType::float32})
+      testing::run_world(3, [&] {
+        nn::Linear model({.in = 3, .out = 2});
+        model.to(dtype);
+        StateDict state;
+        for (const auto& [name, parameter] : model.named_parameters())
+          state.add("model." + name, parameter);
+        load(state, {location.store, "state/master_weight"});
+        EXPECT_SAME_BITS(model.parameter("weight"), converted(master, dtype));
+      });
+  }
+}
+
+}  // namespace
+}  // namespace simmesh::checkpoint

@@ -1,0 +1,49 @@
+#include "checkpoint/torch_file/pickle_writer.h"
+
+#include <gtest/gtest.h>
+#include <limits>
+
+#include "checkpoint/torch_file/pickle.h"
+#include "checkpoint/torch_file/pickle_json.h"
+#include "tests/checkpoint/error_text.h"
+
+namespace simmesh::checkpoint {
+namespace {
+
+using namespace std::string_literals;
+
+const PickleDialect& written_dialect() {
+  static const std::string opcodes = "\x80N\x88\x89J\x8aGX()t}]euc\x81RbQ."s;
+  static const PickleDialect dialect = {opcodes, {"m.C"}};
+  return dialect;
+}
+
+// What is written is read back, value by value.
+TEST(PickleWriter, WritesWhatIsRead) {
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  for (std::int64_t number : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 31,
+                              -(std::int64_t{1} << 31) - 1, least, -(least + 1)}) {
+    PickleWriter out(PickleWriter::Protocol::two);
+    out.integer(number);
+    EXPECT_EQ(as_integer(Pickle(out.finish(), written_dialect()).root(), "it"), number);
+  }
+  std::string text = R"({"a":[1,-2.5,null,true,false,"x"],"b":{},"c":[]})";
+  PickleWriter out(PickleWriter::Protocol::two);
+  out.json(JsonValue::parse(text));
+  EXPECT_EQ(json_of(Pickle(out.finish(), written_dialect()).root()).text(), text);
+}
+
+TEST(PickleWriter, WritesTheBytesOfProtocolTwo) {
+  PickleWriter out(PickleWriter::Protocol::two);
+  out.global("m", "C");
+  out.new_object();
+  out.begin_dict();
+  out.text("k");
+  out.integers(Dims{7});
+  out.end_dict();
+  out.build();
+  EXPECT_EQ(testing::text_of(out.finish()), "\x80\2cm\nC\n)\x81}(X\1\0\0\0k(J\7\0\0\0tub."s);
+}
+
+}  // namespace
+}  // namespace simmesh::checkpoint

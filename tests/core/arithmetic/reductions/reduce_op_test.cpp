@@ -1,0 +1,28 @@
+#include "core/arithmetic/reductions/reduce_op.h"
+
+#include <gtest/gtest.h>
+
+#include "core/check/error.h"
+
+namespace simmesh {
+namespace {
+
+// If this fails, an op in a recorded case or a printed placement would be read back as another one.
+TEST(ReduceOp, EveryNameIsReadBack) {
+  for (ReduceOp op : all_reduce_ops) EXPECT_EQ(reduce_op_from_string(to_string(op)), op);
+}
+
+// If this fails, a misspelt op would pass silently.
+TEST(ReduceOp, UnknownNamesAreRefused) {
+  for (std::string_view name : {"", "prod", "SUM", "sum "}) {
+    try {
+      reduce_op_from_string(name);
+      ADD_FAILURE() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::value_error);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,61 @@
+#include "gate/tables/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include "gate/gate_file.h"
+
+namespace simmesh {
+namespace {
+
+std::string tensor_gate(const std::string& parallel, const std::string& model = "") {
+  return "[mesh]\nshape = [2, 4]\nnames = [\"dp\", \"tp\"]\n"
+         "[model]\nkind = \"transformer\"\nlayers = 1\nwidth = 8\nheads = 4\nvocabulary = 11\n" +
+         model + "[data]\nbatch = 4\nsequence = 8\n[parallel]\n" + parallel +
+         "\n[train]\nsteps = 2\n[expect]\nschedules = 2\n";
+}
+
+void expect_refused(const std::string& text, std::string_view words) {
+  try {
+    gate_from_text(text, "a.toml");
+    ADD_FAILURE() << "expected an error with '" << words << "'";
+  } catch (const BadGate& error) {
+    EXPECT_NE(std::string_view(error.what()).find(words), std::string_view::npos) << error.what();
+  }
+}
+
+TEST(GateTensor, ReadsItsKeys) {
+  GateFile gate = gate_from_text(tensor_gate("tensor = { sequence_parallel = true }"), "");
+  ASSERT_TRUE(gate.parallel.tensor);
+  EXPECT_EQ(gate.parallel.tensor->mesh, "tp");
+  EXPECT_TRUE(gate.parallel.tensor->form.sequence_parallel);
+  EXPECT_EQ(tensor_entry(*gate.parallel.tensor), "{ mesh = \"tp\", sequence_parallel = true }");
+  EXPECT_EQ(gate.parallel.form(), "tensor");
+}
+
+// Ranks that share layers take the same rows.
+TEST(GateTensor, LeavesRowsToTheOtherDims) {
+  EXPECT_EQ(gate_from_text(tensor_gate("tensor = {}"), "").parts(), 1);
+  EXPECT_EQ(gate_from_text(tensor_gate("tensor = {}\nfsdp = { mesh = \"dp\" }"), "").parts(), 2);
+}
+
+TEST(GateTensor, RefusesWhatDoesNotGoTogether) {
+  expect_refused(tensor_gate("tensor = { mesh = \"xp\" }"), "one of dp, tp, got \"xp\"");
+  expect_refused(tensor_gate("tensor = {}\nfsdp = { mesh = [\"dp\", \"tp\"] }"),
+                 "a dim that fsdp.mesh doesn't have");
+  expect_refused(tensor_gate("tensor = {}\nreplicate = { mesh = \"dp\" }"),
+                 "tensor alone, or together with fsdp");
+  expect_refused(
+      "[mesh]\nshape = [3]\n[model]\nkind = \"transformer\"\nwidth = 8\nheads = 4\n"
+      "[data]\nsequence = 4\n[parallel]\ntensor = {}\n",
+      "a dim that divides the 4 heads");
+  expect_refused("[mesh]\nshape = [2]\n[parallel]\ntensor = {}\n", "a model with attention");
+  expect_refused(
+      "[mesh]\nshape = [2]\n[model]\nlayers = 3\ndropout = 0.5\n[parallel]\ntensor = {}\n",
+      "a model without dropout between fc1 and fc2");
+  std::string sequences = tensor_gate("tensor = { sequence_parallel = true }");
+  sequences.replace(sequences.find("sequence = 8"), 12, "sequence = 7");
+  expect_refused(sequences, "positions that the 4 ranks of tensor.mesh divide");
+}
+
+}  // namespace
+}  // namespace simmesh

@@ -1,0 +1,84 @@
+#include "zero/config/scheduler_json.h"
+
+#include <gtest/gtest.h>
+
+#include "core/check/error.h"
+#include "tests/expect_error.h"
+
+namespace simmesh::zero {
+namespace {
+
+using simmesh::testing::expect_error;
+
+std::optional<SchedulerConfig> read(const std::string& text) {
+  return read_scheduler(JsonValue::parse(text));
+}
+
+void expect_refused(const std::string& text, const std::string& phrase,
+                    ErrorKind kind = ErrorKind::value_error) {
+  expect_error([&] { read(text); }, kind, phrase);
+}
+
+// If this fails, a type is read as another, or a number as a list.
+TEST(SchedulerJson, ReadsEachType) {
+  auto warmup = read(R"({"type": "WarmupLR", "params": {"warmup_min_lr": [0.5, 0.25],
+                         "warmup_type": "linear"}})");
+  EXPECT_EQ(std::get<WarmupLR>(*warmup).warmup_min_lr, PerGroup(std::vector<double>{0.5, 0.25}));
+  EXPECT_EQ(std::get<WarmupLR>(*warmup).warmup_type, WarmupType::linear);
+  EXPECT_FALSE(std::get<WarmupLR>(*warmup).warmup_max_lr);
+  auto decay = read(R"({"type": "WarmupDecayLR", "params": {"total_num_steps": 9}})");
+  EXPECT_EQ(std::get<WarmupDecayLR>(*decay).warmup_max_lr, PerGroup(0.001));
+  auto cosine = read(R"({"type": "WarmupCosineLR", "params": {"total_num_steps": 9,
+                         "cos_min_ratio": 0.25}})");
+  EXPECT_EQ(std::get<WarmupCosineLR>(*cosine).cos_min_ratio, 0.25);
+  auto cycle = read(R"({"type": "OneCycle", "params": {"cycle_min_lr": 1, "cycle_max_lr": 2,
+                        "cycle_second_step_size": 7, "cycle_momentum": false}})");
+  EXPECT_EQ(std::get<OneCycle>(*cycle).cycle_second_step_size, 7.0);
+  EXPECT_FALSE(std::get<OneCycle>(*cycle).cycle_momentum);
+  auto range = read(R"({"type": "LRRangeTest", "params": {"lr_range_test_step_size": 3}})");
+  EXPECT_EQ(std::get<LRRangeTest>(*range).lr_range_test_step_size, 3);
+  EXPECT_FALSE(read("null"));
+  EXPECT_FALSE(read("{}"));
+}
+
+TEST(SchedulerJson, NamesWhatIsWrong) {
+  expect_refused(R"({"type": "StepLR", "params": {}})", "scheduler.type: expected WarmupLR");
+  expect_refused(R"({"type": "WarmupLR"})", "scheduler.params: expected an object",
+                 ErrorKind::type_error);
+  expect_refused(R"({"typ": "WarmupLR"})", "scheduler.typ: expected type or params");
+  expect_refused(R"({"type": "WarmupLR", "params": {"warm": 1}})",
+                 "scheduler.params.warm: expected");
+  expect_refused(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 0}})",
+                 "warmup_num_steps: expected a number greater than 0");
+  expect_refused(R"({"type": "WarmupLR", "params": {"warmup_num_steps": 1e3}})",
+                 "warmup_num_steps: expected an integer");
+  expect_refused(R"({"type": "WarmupLR", "params": {"warmup_type": "cubic"}})",
+                 "warmup_type: expected 'log' or 'linear'");
+  expect_refused(R"({"type": "WarmupLR", "params": {"warmup_min_lr": [1, "x"]}})",
+                 "warmup_min_lr[1]: expected a valid number");
+  for (const char* type : {"WarmupDecayLR", "WarmupCosineLR"})
+    expect_refused(fmt::format(R"({{"type": "{}", "params": {{}}}})", type),
+                   fmt::format("total_num_steps: expected a value for {}, got none", type));
+  expect_refused(R"({"type": "OneCycle", "params": {"cycle_min_lr": 1}})",
+                 "cycle_max_lr: expected a value for OneCycle");
+  expect_refused(
+      R"({"type": "OneCycle", "params": {"cycle_min_lr": 1, "cycle_max_lr": 1,
+          "cycle_first_step_size": 0}})",
+      "cycle_first_step_size: expected a number greater than 0");
+}
+
+TEST(SchedulerJson, WritesWhatItReads) {
+  for (const SchedulerConfig& scheduler :
+       {SchedulerConfig(WarmupLR{.warmup_min_lr = std::vector<double>{0.5, 0.125}}),
+        SchedulerConfig(WarmupDecayLR{.total_num_steps = 7}),
+        SchedulerConfig(WarmupCosineLR{.total_num_steps = 7, .warmup_type = WarmupType::linear}),
+        SchedulerConfig(OneCycle{.cycle_max_lr = 0.5, .cycle_second_step_size = 3}),
+        SchedulerConfig(LRRangeTest{.lr_range_test_staircase = true})}) {
+    std::string text = written_scheduler(scheduler).text();
+    EXPECT_EQ(written_scheduler(*read(text)).text(), text);
+    EXPECT_EQ(read(text)->index(), scheduler.index());
+  }
+}
+
+}  // namespace
+}  // namespace simmesh::zero

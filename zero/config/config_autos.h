@@ -1,0 +1,20 @@
+#pragma once
+
+#include "core/check/json_value.h"
+#include "zero/config/config.h"
+
+namespace simmesh::zero {
+
+// resolve_autos puts the value that "auto" stands for into its place in a configuration:
+// - batch sizes, gradient_clipping, fp16.enabled and bf16.enabled, the params of the optimizer:
+//   what AutoValues has under that name. A batch size that follows from the others is left out, and
+//   of fp16 and bf16 one isn't enabled where the other is.
+// - in zero_optimization, with hidden_size h: reduce_bucket_size is h^2,
+//   stage3_prefetch_bucket_size 0.9 h^2 and stage3_param_persistence_threshold 10 h.
+// - in the scheduler: warmup_min_lr is 0, warmup_max_lr the lr of AutoValues or else that of the
+//   optimizer section; warmup_num_steps and total_num_steps are those of AutoValues.
+// - everything else in zero_optimization, fp16 and bf16 is dropped, so that the default holds.
+// Raises a ValueError that names the key where "auto" has no value.
+void resolve_autos(JsonValue& config, const AutoValues& autos);
+
+}  // namespace simmesh::zero

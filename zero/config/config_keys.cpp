@@ -1,0 +1,197 @@
+#include "zero/config/config_keys.h"
+
+#include "core/check/error.h"
+
+namespace simmesh::zero {
+
+namespace {
+
+constexpr std::string_view keys_source = "zero/config";
+
+// A key that also goes by the name with the prefix stage3_.
+template <class T>
+ConfigKey<ZeroOptimization> key3(const std::string& name, T ZeroOptimization::*field,
+                                 ConfigBounds bounds = not_negative) {
+  ConfigKey<ZeroOptimization> result = key(name, field, bounds);
+  result.alias = "stage3_" + name;
+  return result;
+}
+
+ConfigKey<ZeroOptimization> stage_key() {
+  auto read = [](const ConfigValue& value, ZeroOptimization& zero) {
+    try {
+      read_value(value, not_negative, zero.stage);
+      if (zero.stage <= 3) return;
+    } catch (const Error&) {
+      // What is wrong is the same for every value that isn't a stage.
+    }
+    raise(ErrorKind::value_error, keys_source, "{}: expected 0, 1, 2 or 3, got {}", value.path,
+          value.json.text(80));
+  };
+  return {.name = "stage", .read = read, .write = [](const ZeroOptimization& zero) {
+            return JsonValue::of(zero.stage);
+          }};
+}
+
+// In the order of DeepSpeed's class, in which errors are looked for.
+std::vector<ConfigKey<ZeroOptimization>> zero_keys() {
+  using Zero = ZeroOptimization;
+  ConfigKey<Zero> gather_on_save =
+      key3("gather_16bit_weights_on_model_save", &Zero::gather_16bit_weights_on_model_save);
+  gather_on_save.old_name = "stage3_gather_fp16_weights_on_model_save";
+  return {
+      stage_key(),
+      key("contiguous_gradients", &Zero::contiguous_gradients),
+      key("reduce_scatter", &Zero::reduce_scatter),
+      key("reduce_bucket_size", &Zero::reduce_bucket_size, above_zero),
+      key("use_multi_rank_bucket_allreduce", &Zero::use_multi_rank_bucket_allreduce),
+      key("allgather_partitions", &Zero::allgather_partitions),
+      key("allgather_bucket_size", &Zero::allgather_bucket_size, not_negative),
+      key("overlap_comm", &Zero::overlap_comm),
+      key("compute_grad_norm", &Zero::compute_grad_norm),
+      key("load_from_fp32_weights", &Zero::load_from_fp32_weights),
+      key("elastic_checkpoint", &Zero::elastic_checkpoint),
+      key("offload_param", &Zero::offload_param),
+      key("offload_optimizer", &Zero::offload_optimizer),
+      key("sub_group_size", &Zero::sub_group_size, not_negative),
+      key3("prefetch_bucket_size", &Zero::prefetch_bucket_size),
+      key3("param_persistence_threshold", &Zero::param_persistence_threshold),
+      key3("model_persistence_threshold", &Zero::model_persistence_threshold),
+      key3("max_live_parameters", &Zero::max_live_parameters),
+      key3("max_reuse_distance", &Zero::max_reuse_distance),
+      std::move(gather_on_save),
+      key3("module_granularity_threshold", &Zero::module_granularity_threshold),
+      key3("use_all_reduce_for_fetch_params", &Zero::use_all_reduce_for_fetch_params),
+      key3("allgather_sequential", &Zero::allgather_sequential),
+      key3("adaptive_prefetch_bucket", &Zero::adaptive_prefetch_bucket),
+      key("ignore_unused_parameters", &Zero::ignore_unused_parameters),
+      key("legacy_stage1", &Zero::legacy_stage1),
+      key("round_robin_gradients", &Zero::round_robin_gradients),
+      key("parameter_alignment", &Zero::parameter_alignment),
+      key("zero_hpz_partition_size", &Zero::zero_hpz_partition_size, not_negative),
+      key("zero_quantized_weights", &Zero::zero_quantized_weights),
+      key("zero_quantized_nontrainable_weights", &Zero::zero_quantized_nontrainable_weights),
+      key("zero_quantized_gradients", &Zero::zero_quantized_gradients),
+      key("memory_efficient_linear", &Zero::memory_efficient_linear),
+      key("pipeline_loading_checkpoint", &Zero::pipeline_loading_checkpoint),
+      key("override_module_apply", &Zero::override_module_apply),
+      key("log_trace_cache_warnings", &Zero::log_trace_cache_warnings),
+      key("enable_sanity_checks", &Zero::enable_sanity_checks),
+      key("save_muon_momentum_buffer_in_memory", &Zero::save_muon_momentum_buffer_in_memory),
+      key("leaf_module", &Zero::leaf_module),
+  };
+}
+
+}  // namespace
+
+template <>
+const std::vector<ConfigKey<ZeroOptimization>>& config_keys() {
+  static const std::vector<ConfigKey<ZeroOptimization>> keys = zero_keys();
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<OffloadParam>>& config_keys() {
+  static const std::vector<ConfigKey<OffloadParam>> keys = {
+      key("device", &OffloadParam::device),
+      key("nvme_path", &OffloadParam::nvme_path),
+      key("buffer_count", &OffloadParam::buffer_count, not_negative),
+      key("buffer_size", &OffloadParam::buffer_size, not_negative),
+      key("max_in_cpu", &OffloadParam::max_in_cpu, not_negative),
+      key("pin_memory", &OffloadParam::pin_memory),
+  };
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<OffloadOptimizer>>& config_keys() {
+  using Offload = OffloadOptimizer;
+  static const std::vector<ConfigKey<Offload>> keys = {
+      key("device", &Offload::device),
+      key("nvme_path", &Offload::nvme_path),
+      key("buffer_count", &Offload::buffer_count, not_negative),
+      key("pin_memory", &Offload::pin_memory),
+      key("pipeline_read", &Offload::pipeline_read),
+      key("pipeline_write", &Offload::pipeline_write),
+      key("fast_init", &Offload::fast_init),
+      key("ratio", &Offload::ratio, not_negative),
+      key("super_offload", &Offload::super_offload),
+      key("cpuadam_cores_perc", &Offload::cpuadam_cores_perc, not_negative),
+  };
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<LeafModule>>& config_keys() {
+  static const std::vector<ConfigKey<LeafModule>> keys = {
+      key("classes", &LeafModule::classes),
+      key("names", &LeafModule::names),
+      key("name_suffixes", &LeafModule::name_suffixes),
+  };
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<Fp16>>& config_keys() {
+  static const std::vector<ConfigKey<Fp16>> keys = {
+      key("enabled", &Fp16::enabled),
+      key("loss_scale", &Fp16::loss_scale, not_negative),
+      key("initial_scale_power", &Fp16::initial_scale_power),
+      key("loss_scale_window", &Fp16::loss_scale_window),
+      key("hysteresis", &Fp16::hysteresis),
+      key("consecutive_hysteresis", &Fp16::consecutive_hysteresis),
+      key("min_loss_scale", &Fp16::min_loss_scale),
+  };
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<Bf16>>& config_keys() {
+  static const std::vector<ConfigKey<Bf16>> keys = {key("enabled", &Bf16::enabled)};
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<DataTypes>>& config_keys() {
+  static const std::vector<ConfigKey<DataTypes>> keys = {
+      key("grad_accum_dtype", &DataTypes::grad_accum_dtype)};
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<Aio>>& config_keys() {
+  static const std::vector<ConfigKey<Aio>> keys = {key("block_size", &Aio::block_size, above_zero)};
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<OptimizerConfig>>& config_keys() {
+  static const std::vector<ConfigKey<OptimizerConfig>> keys = {
+      key("adam_w_mode", &OptimizerConfig::adam_w_mode),
+      key("lr", &OptimizerConfig::lr, not_negative),
+      key("betas", &OptimizerConfig::betas, not_negative),
+      key("eps", &OptimizerConfig::eps, not_negative),
+      key("weight_decay", &OptimizerConfig::weight_decay, not_negative),
+      key("momentum", &OptimizerConfig::momentum, not_negative),
+      key("nesterov", &OptimizerConfig::nesterov),
+  };
+  return keys;
+}
+
+template <>
+const std::vector<ConfigKey<Config>>& config_keys() {
+  static const std::vector<ConfigKey<Config>> keys = {
+      key("train_batch_size", &Config::train_batch_size),
+      key("train_micro_batch_size_per_gpu", &Config::train_micro_batch_size_per_gpu),
+      key("gradient_accumulation_steps", &Config::gradient_accumulation_steps),
+      key("gradient_clipping", &Config::gradient_clipping, not_negative),
+      key("prescale_gradients", &Config::prescale_gradients),
+      key("gradient_predivide_factor", &Config::gradient_predivide_factor, above_zero),
+      key("communication_data_type", &Config::communication_data_type),
+      key("zero_allow_untested_optimizer", &Config::zero_allow_untested_optimizer),
+      key("sum_gradients", &Config::sum_gradients),
+  };
+  return keys;
+}
+
+}  // namespace simmesh::zero

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <vector>
+
+#include "zero/config/config.h"
+#include "zero/config/config_section.h"
+
+namespace simmesh::zero {
+
+// The keys of each section of a configuration.
+template <>
+const std::vector<ConfigKey<ZeroOptimization>>& config_keys();
+template <>
+const std::vector<ConfigKey<OffloadParam>>& config_keys();
+template <>
+const std::vector<ConfigKey<OffloadOptimizer>>& config_keys();
+template <>
+const std::vector<ConfigKey<LeafModule>>& config_keys();
+template <>
+const std::vector<ConfigKey<Fp16>>& config_keys();
+template <>
+const std::vector<ConfigKey<Bf16>>& config_keys();
+template <>
+const std::vector<ConfigKey<DataTypes>>& config_keys();
+template <>
+const std::vector<ConfigKey<OptimizerConfig>>& config_keys();
+template <>
+const std::vector<ConfigKey<Aio>>& config_keys();
+// The params of a scheduler.
+template <>
+const std::vector<ConfigKey<WarmupLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<WarmupDecayLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<WarmupCosineLR>>& config_keys();
+template <>
+const std::vector<ConfigKey<OneCycle>>& config_keys();
+template <>
+const std::vector<ConfigKey<LRRangeTest>>& config_keys();
+// The keys outside of all sections.
+template <>
+const std::vector<ConfigKey<Config>>& config_keys();
+
+}  // namespace simmesh::zero

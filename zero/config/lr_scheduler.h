@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/optim/optimizer.h"
+#include "zero/config/lr_schedule.h"
+#include "zero/config/scheduler_config.h"
+
+namespace simmesh::zero {
+
+// LrScheduler sets the learning rates of an optimiser as the section scheduler says, and with
+// OneCycle the betas of Adam. An engine steps it after each step that changed the parameters, so a
+// step that was skipped doesn't count.
+//
+//   optim::AdamW optimizer(model.parameters());
+//   zero::LrScheduler scheduler(zero::WarmupLR{.warmup_num_steps = 100}, optimizer);
+//   optimizer.step();
+//   scheduler.step();
+class LrScheduler {
+ public:
+  // Sets the rates of the first step, unless the configuration says at which iteration to go on.
+  // The optimiser must outlive the scheduler. Raises a ValueError for a list that has another
+  // number of groups than the optimiser.
+  LrScheduler(const SchedulerConfig& config, optim::Optimizer& optimizer);
+
+  // step goes on to the next iteration.
+  void step();
+
+  // last_batch_iteration is the whole state: how many steps were made, less one.
+  std::int64_t last_batch_iteration() const { return last_batch_iteration_; }
+  // load_state goes on after another iteration. As in DeepSpeed the rates stay until the next step.
+  void load_state(std::int64_t last_batch_iteration) {
+    last_batch_iteration_ = last_batch_iteration;
+  }
+
+  std::vector<double> get_last_lr() const { return optimizer_.learning_rates(); }
+
+ private:
+  void apply();
+
+  optim::Optimizer& optimizer_;
+  LrSchedule schedule_;
+  std::int64_t last_batch_iteration_ = -1;
+};
+
+}  // namespace simmesh::zero

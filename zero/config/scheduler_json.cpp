@@ -1,0 +1,94 @@
+#include "zero/config/scheduler_json.h"
+
+#include "core/check/error.h"
+#include "zero/config/config_keys.h"
+
+namespace simmesh::zero {
+
+namespace {
+
+constexpr std::string_view scheduler_source = "zero/config";
+
+// TypeName is what a type is called in a file, and the params without which it can't be.
+template <class Type>
+struct TypeName;
+template <>
+struct TypeName<WarmupLR> {
+  static constexpr const char* name = "WarmupLR";
+  static constexpr std::array<const char*, 0> needed = {};
+};
+template <>
+struct TypeName<WarmupDecayLR> {
+  static constexpr const char* name = "WarmupDecayLR";
+  static constexpr std::array needed = {"total_num_steps"};
+};
+template <>
+struct TypeName<WarmupCosineLR> {
+  static constexpr const char* name = "WarmupCosineLR";
+  static constexpr std::array needed = {"total_num_steps"};
+};
+template <>
+struct TypeName<OneCycle> {
+  static constexpr const char* name = "OneCycle";
+  static constexpr std::array needed = {"cycle_min_lr", "cycle_max_lr"};
+};
+template <>
+struct TypeName<LRRangeTest> {
+  static constexpr const char* name = "LRRangeTest";
+  static constexpr std::array<const char*, 0> needed = {};
+};
+
+template <class Type>
+bool read_type(const std::string& type, const JsonValue& params,
+               std::optional<SchedulerConfig>& out) {
+  if (type != TypeName<Type>::name) return false;
+  for (const char* name : TypeName<Type>::needed)
+    if (params.find(name) == nullptr)
+      raise(ErrorKind::value_error, scheduler_source,
+            "scheduler.params.{}: expected a value for {}, got none", name, type);
+  Type read;
+  read_section({params, "scheduler.params"}, read);
+  out = read;
+  return true;
+}
+
+}  // namespace
+
+std::optional<SchedulerConfig> read_scheduler(const JsonValue& section) {
+  if (section.is_null()) return {};
+  expect_object({section, "scheduler"});
+  for (const auto& [name, value] : *section.get<JsonValue::Object>())
+    if (name != "type" && name != "params")
+      raise(ErrorKind::value_error, scheduler_source, "scheduler.{}: expected type or params",
+            name);
+  const JsonValue* given = section.find("type");
+  if (given == nullptr || given->is_null()) return {};
+  std::string type;
+  read_value({*given, "scheduler.type"}, {}, type);
+  const JsonValue* params = section.find("params");
+  expect_object({params == nullptr ? JsonValue() : *params, "scheduler.params"});
+  std::optional<SchedulerConfig> scheduler;
+  if (read_type<WarmupLR>(type, *params, scheduler) ||
+      read_type<WarmupDecayLR>(type, *params, scheduler) ||
+      read_type<WarmupCosineLR>(type, *params, scheduler) ||
+      read_type<OneCycle>(type, *params, scheduler) ||
+      read_type<LRRangeTest>(type, *params, scheduler))
+    return scheduler;
+  raise(ErrorKind::value_error, scheduler_source,
+        "scheduler.type: expected WarmupLR, WarmupDecayLR, WarmupCosineLR, OneCycle or "
+        "LRRangeTest, got {}",
+        given->text(80));
+}
+
+JsonValue written_scheduler(const SchedulerConfig& scheduler) {
+  JsonValue section = JsonValue::object();
+  std::visit(
+      [&]<class Type>(const Type& of_type) {
+        section.set("type", JsonValue::of(TypeName<Type>::name));
+        section.set("params", write_section(of_type));
+      },
+      scheduler);
+  return section;
+}
+
+}  // namespace simmesh::zero

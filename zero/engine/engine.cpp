@@ -1,0 +1,149 @@
+#include "zero/engine/engine.h"
+
+#include "core/autograd/backward.h"
+#include "core/check/error.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/optim/loss_scaler.h"
+#include "zero/engine/engine_setup.h"
+
+namespace simmesh::zero {
+
+namespace {
+
+constexpr std::string_view engine_source = "zero/engine";
+
+std::unique_ptr<Stage> make_stage(const StageSetup& setup) {
+  switch (setup.config.zero_optimization.stage) {
+    case 0: return make_stage0(setup);
+    case 3: return make_stage3(setup);
+    default: return make_flat_stage(setup);
+  }
+}
+
+}  // namespace
+
+struct Engine::State {
+  State(nn::Module& trained, const MakeOptimizer& make_optimizer, const Config& given,
+        const ProcessGroup& group)
+      : module(trained), config(completed_config(given, group.size(), bool(make_optimizer))) {
+    convert_module(module, config);
+    stage = make_stage({module, make_optimizer, config, group});
+    if (make_optimizer) {
+      check_optimizer(stage->optimizer(), config);
+      if (config.scheduler) lr_scheduler.emplace(*config.scheduler, stage->optimizer());
+    }
+    if (config.fp16.enabled) scaler.emplace(config.fp16.scaler());
+    for (const auto& [name, parameter] : module.named_parameters()) names.push_back(name);
+  }
+
+  double loss_scale() const { return scaler ? scaler->scale() : 1.0; }
+  bool is_boundary_after(std::int64_t count) const {
+    return count >= *config.gradient_accumulation_steps;
+  }
+
+  std::size_t index_of(std::string_view name) const {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (names[i] == name) return i;
+    raise(ErrorKind::key_error, engine_source, "expected the name of a parameter, got {}", name);
+  }
+
+  nn::Module& module;
+  Config config;
+  std::unique_ptr<Stage> stage;
+  std::optional<optim::LossScaler> scaler;
+  std::optional<LrScheduler> lr_scheduler;
+  std::vector<std::string> names;
+  std::int64_t micro_batches = 0;  // since the last boundary
+  bool is_applied = false;
+  std::optional<double> norm;
+};
+
+Engine::Engine(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
+               const ProcessGroup& group) {
+  state_ = std::make_unique<State>(module, make_optimizer, config, group);
+}
+
+Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+
+nn::Module& Engine::module() const { return state_->module; }
+
+Tensor Engine::operator()(const Tensor& input) const { return state_->module(input); }
+
+void Engine::train(bool mode) { state_->module.train(mode); }
+
+void Engine::backward(const Tensor& loss, bool scale_wrt_gas) {
+  State& state = *state_;
+  state.stage->before_backward(state.is_boundary_after(state.micro_batches + 1));
+  Tensor part = scale_wrt_gas ? div(loss, double(*state.config.gradient_accumulation_steps)) : loss;
+  simmesh::backward(state.scaler ? state.scaler->scaled(part) : part);
+  state.stage->after_backward();
+  ++state.micro_batches;
+}
+
+bool Engine::is_gradient_accumulation_boundary() const {
+  return state_->is_boundary_after(state_->micro_batches);
+}
+
+void Engine::step() {
+  State& state = *state_;
+  if (!is_gradient_accumulation_boundary()) return;
+  state.micro_batches = 0;
+  StepResult result = state.stage->step(state.loss_scale());
+  state.is_applied = result.is_applied;
+  state.norm = result.norm;
+  if (state.lr_scheduler && state.is_applied) state.lr_scheduler->step();
+  if (state.scaler) state.scaler->update(result.is_finite);
+}
+
+bool Engine::was_step_applied() const { return state_->is_applied; }
+
+std::optional<double> Engine::get_global_grad_norm() const { return state_->norm; }
+
+double Engine::loss_scale() const { return state_->loss_scale(); }
+
+const std::vector<nn::NamedTensor>& Engine::masters() const { return state_->stage->masters(); }
+
+optim::Optimizer& Engine::optimizer() const { return state_->stage->optimizer(); }
+
+LrScheduler* Engine::lr_scheduler() const {
+  return state_->lr_scheduler ? &*state_->lr_scheduler : nullptr;
+}
+
+std::vector<MasterShard> Engine::master_shards() const { return state_->stage->master_shards(); }
+
+void Engine::masters_changed() { state_->stage->masters_changed(); }
+
+optim::LossScaler* Engine::loss_scaler() const {
+  return state_->scaler ? &*state_->scaler : nullptr;
+}
+
+std::vector<double> Engine::get_lr() const { return optimizer().learning_rates(); }
+
+Tensor Engine::safe_get_full_fp32_param(std::string_view name) const {
+  return state_->stage->full_fp32_param(state_->index_of(name));
+}
+
+Tensor Engine::safe_get_full_optimizer_state(std::string_view name, const std::string& key) const {
+  return state_->stage->full_optimizer_state(state_->index_of(name), key);
+}
+
+Tensor Engine::safe_get_full_grad(std::string_view name) const {
+  return state_->stage->full_grad(state_->index_of(name));
+}
+
+MemoryUse Engine::memory_use() const { return state_->stage->memory_use(); }
+
+Engine initialize(nn::Module& module, const MakeOptimizer& make_optimizer, const Config& config,
+                  const ProcessGroup& group) {
+  return {module, make_optimizer, config, group};
+}
+
+Engine initialize(nn::Module& module, const Config& config, const ProcessGroup& group) {
+  MakeOptimizer make_optimizer;
+  if (config.optimizer) make_optimizer = configured_optimizer(*config.optimizer);
+  return {module, make_optimizer, config, group};
+}
+
+}  // namespace simmesh::zero

@@ -1,0 +1,113 @@
+#include "zero/engine/engine_setup.h"
+
+#include "core/check/error.h"
+#include "core/optim/adam.h"
+#include "core/optim/sgd.h"
+
+namespace simmesh::zero {
+
+namespace {
+
+constexpr std::string_view setup_source = "zero/engine";
+
+[[noreturn]] void refuse_key(std::string_view key, std::string_view expected,
+                             const ZeroOptimization& zero) {
+  raise(ErrorKind::assertion_error, setup_source, "{}: expected {} in stage {}", key, expected,
+        zero.stage);
+}
+
+// Averages before a reduce-scatter are the only ones that it knows.
+void check_reduction(const Config& config) {
+  const ZeroOptimization& zero = config.zero_optimization;
+  if (zero.stage < 2 || !zero.reduce_scatter) return;
+  if (config.gradient_predivide_factor != 1.0)
+    refuse_key("gradient_predivide_factor", "1 with reduce_scatter", zero);
+  if (config.prescale_gradients)
+    refuse_key("prescale_gradients", "false with reduce_scatter", zero);
+}
+
+template <class Offload>
+void check_offload(std::string_view key, const std::optional<Offload>& offload,
+                   const ZeroOptimization& zero) {
+  if (offload && offload->device == OffloadDevice::nvme && !offload->nvme_path)
+    refuse_key(fmt::format("zero_optimization.{}.nvme_path", key), "a path", zero);
+}
+
+void check_stage(const Config& config) {
+  const ZeroOptimization& zero = config.zero_optimization;
+  bool is_flat = zero.stage == 1 || zero.stage == 2;
+  if (zero.legacy_stage1) refuse_key("zero_optimization.legacy_stage1", "false", zero);
+  if (is_flat && zero.allgather_bucket_size % 2 != 0)
+    refuse_key("zero_optimization.allgather_bucket_size",
+               "an even number, a multiple of nccl_start_alignment_factor,", zero);
+  if (!zero.compute_grad_norm && (!is_flat || config.gradient_clipping > 0))
+    refuse_key("zero_optimization.compute_grad_norm", "true, or stage 1 or 2 without clipping,",
+               zero);
+  if (zero.stage < 3 && is_offloaded(zero.offload_param))
+    refuse_key("zero_optimization.offload_param", "stage 3, got the device of another", zero);
+  if (zero.stage < 3 && zero.offload_optimizer && zero.offload_optimizer->ratio < 1)
+    refuse_key("zero_optimization.offload_optimizer.ratio", "1", zero);
+  if (zero.stage < 3 && zero.offload_optimizer &&
+      zero.offload_optimizer->device == OffloadDevice::nvme)
+    refuse_key("zero_optimization.offload_optimizer.device", "none or cpu", zero);
+  check_offload("offload_param", zero.offload_param, zero);
+  check_offload("offload_optimizer", zero.offload_optimizer, zero);
+}
+
+}  // namespace
+
+Config completed_config(Config config, std::int64_t ranks, bool has_optimizer) {
+  config.check();
+  std::int64_t steps = config.gradient_accumulation_steps.value_or(1);
+  if (config.train_batch_size || config.train_micro_batch_size_per_gpu)
+    steps = config.batch_sizes(ranks).gradient_accumulation_steps;
+  if (steps < 1)
+    raise(ErrorKind::value_error, setup_source,
+          "expected at least 1 gradient accumulation step, got {}", steps);
+  config.gradient_accumulation_steps = steps;
+  if (!has_optimizer && config.zero_optimization.stage != 3)
+    raise(ErrorKind::assertion_error, setup_source, "zero stage {} requires an optimizer",
+          config.zero_optimization.stage);
+  check_stage(config);
+  check_reduction(config);
+  return config;
+}
+
+void convert_module(nn::Module& module, const Config& config) {
+  if (!config.fp16.enabled && !config.bf16.enabled) return;
+  DType dtype = config.fp16.enabled ? DType::float16 : DType::bfloat16;
+  for (const auto& [name, parameter] : module.named_parameters())
+    if (parameter.dtype() != dtype) return module.to(dtype);
+}
+
+MakeOptimizer configured_optimizer(const OptimizerConfig& config) {
+  return [config](
+             const std::vector<nn::NamedTensor>& masters) -> std::unique_ptr<optim::Optimizer> {
+    std::vector<Tensor> tensors;
+    for (const auto& [name, master] : masters) tensors.push_back(master);
+    if (config.type == "SGD")
+      return std::make_unique<optim::Sgd>(tensors,
+                                          optim::SgdOptions{.lr = config.lr,
+                                                            .momentum = config.momentum,
+                                                            .weight_decay = config.weight_decay,
+                                                            .nesterov = config.nesterov});
+    optim::AdamOptions options{.lr = config.lr,
+                               .beta1 = config.betas[0],
+                               .beta2 = config.betas[1],
+                               .eps = config.eps,
+                               .weight_decay = config.weight_decay};
+    bool is_decoupled = config.type == "AdamW" || config.adam_w_mode;
+    return std::make_unique<optim::Adam>(
+        tensors, options, is_decoupled ? optim::WeightDecay::decoupled : optim::WeightDecay::added);
+  };
+}
+
+void check_optimizer(const optim::Optimizer& optimizer, const Config& config) {
+  if (config.zero_optimization.stage == 0 || config.zero_allow_untested_optimizer) return;
+  if (dynamic_cast<const optim::Adam*>(&optimizer) != nullptr) return;
+  raise(ErrorKind::assertion_error, setup_source,
+        "expected Adam or AdamW, or zero_allow_untested_optimizer to be true: this optimizer is "
+        "untested with ZeRO");
+}
+
+}  // namespace simmesh::zero

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/nn/module.h"
+#include "core/optim/optimizer.h"
+#include "zero/config/config.h"
+#include "zero/engine/stage.h"
+
+namespace simmesh::zero {
+
+// completed_config returns the configuration of an engine over so many ranks: with the number of
+// accumulation steps, which is 1 where nothing says it. Raises what Config::check raises, and
+// AssertionErrors for keys that don't go together with the stage or with having no optimiser.
+Config completed_config(Config config, std::int64_t ranks, bool has_optimizer);
+
+// convert_module gives the module the dtype that fp16 or bf16 asks for.
+void convert_module(nn::Module& module, const Config& config);
+
+// configured_optimizer makes the optimiser of the section optimizer.
+MakeOptimizer configured_optimizer(const OptimizerConfig& config);
+
+// check_optimizer raises an AssertionError for an optimiser that DeepSpeed hasn't tested with ZeRO,
+// which is any but Adam and AdamW here, unless zero_allow_untested_optimizer is set.
+void check_optimizer(const optim::Optimizer& optimizer, const Config& config);
+
+}  // namespace simmesh::zero

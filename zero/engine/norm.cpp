@@ -1,0 +1,44 @@
+#include "zero/engine/norm.h"
+
+#include "collectives/collectives.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/ops/elementwise/selection.h"
+#include "core/ops/shapes/factories.h"
+#include "core/optim/clip.h"
+#include "core/optim/loss_scaler.h"
+#include "core/tensor/convert.h"
+
+namespace simmesh::zero {
+
+bool are_all_finite(gsl::span<const Tensor> tensors, const ProcessGroup& group) {
+  NoGrad mode;
+  bool is_finite = true;
+  for (const Tensor& tensor : tensors)
+    if (tensor.has_elements()) is_finite &= optim::all_finite(tensor);
+  Tensor overflow = full({1}, DType::uint8, is_finite ? 0.0 : 1.0);
+  if (group.size() > 1) overflow = all_reduce(overflow, ReduceOp::max, group);
+  return !overflow.has_elements() || overflow.values<std::uint8_t>()[0] == 0;
+}
+
+Tensor sharded_norm(gsl::span<const Tensor> tensors, const ProcessGroup& group) {
+  NoGrad mode;
+  Tensor total;
+  {
+    UnroundedSums scope;
+    Tensor own = optim::power_sum(tensors, 2.0);
+    Tensor narrow = converted_unrounded(own, DType::float32);
+    if (group.size() > 1) narrow = all_reduce(narrow, ReduceOp::sum, group);
+    total = converted_unrounded(narrow, DType::float64);
+  }
+  return to(sqrt(total), DType::float32);
+}
+
+Tensor clip_factor(const Tensor& norm, double max_norm) {
+  NoGrad mode;
+  Tensor divisor = add(norm, optim::ClipOptions{}.eps);
+  return clamp_max(div(full_like(norm, max_norm), divisor), 1.0);
+}
+
+}  // namespace simmesh::zero

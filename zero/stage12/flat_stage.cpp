@@ -1,0 +1,281 @@
+#include <limits>
+
+#include "collectives/collectives.h"
+#include "core/autograd/variable.h"
+#include "core/ops/compute_mode.h"
+#include "core/ops/elementwise/conversion.h"
+#include "core/ops/elementwise/pointwise.h"
+#include "core/tensor/convert.h"
+#include "core/tensor/flat.h"
+#include "core/tensor/scalar_value.h"
+#include "zero/engine/norm.h"
+#include "zero/engine/stage.h"
+#include "zero/stage12/flat_gradients.h"
+#include "zero/stage12/flat_partition.h"
+
+namespace simmesh::zero {
+
+namespace {
+
+// The groups of the optimiser as the user makes it, as indices of parameters.
+std::vector<std::vector<std::size_t>> groups_of(const StageSetup& setup,
+                                                const std::vector<nn::NamedTensor>& parameters) {
+  std::vector<nn::NamedTensor> trainable;
+  for (const nn::NamedTensor& parameter : parameters)
+    if (parameter.second.requires_grad()) trainable.push_back(parameter);
+  std::unique_ptr<optim::Optimizer> optimizer = setup.make_optimizer(trainable);
+  std::vector<std::vector<std::size_t>> groups;
+  const std::vector<Tensor>& optimized = optimizer->parameters();
+  for (std::size_t i = 0; i < optimized.size(); ++i)
+    for (std::size_t j = 0; j < parameters.size(); ++j) {
+      if (!nn::is_same_tensor(optimized[i], parameters[j].second)) continue;
+      groups.resize(std::max(groups.size(), optimizer->group_of(i) + 1));
+      groups[optimizer->group_of(i)].push_back(j);
+    }
+  return groups;
+}
+
+FlatPartition::Options partition_options(const StageSetup& setup) {
+  const ZeroOptimization& zero = setup.config.zero_optimization;
+  return {.rank = setup.group.rank(),
+          .layout = {.ranks = setup.group.size(),
+                     .round_robin = zero.round_robin_gradients,
+                     .alignment = zero.parameter_alignment ? 16 : 1},
+          .is_offloaded = is_offloaded(setup.config.zero_optimization.offload_optimizer)};
+}
+
+// FlatStage is stages 1 and 2. Stage 1 lets gradients add up on the parameters and reduces them in
+// the backward pass at the boundary; stage 2 reduces those of every micro-batch and keeps this
+// rank's pieces.
+class FlatStage final : public Stage {
+ public:
+  explicit FlatStage(const StageSetup& setup)
+      : config_(setup.config),
+        group_(setup.group),
+        parameters_(setup.module.named_parameters()),
+        partition_(parameters_, groups_of(setup, parameters_), partition_options(setup)),
+        gradients_(partition_, config_, group_),
+        kept_(parameters_.size()) {
+    for (const OwnedPiece& piece : partition_.pieces())
+      masters_.emplace_back(parameters_[piece.parameter].first, piece.master);
+    optimizer_ = setup.make_optimizer(masters_);
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (partition_.has(i))
+        register_accumulate_hook(parameters_[i].second, [weak = std::weak_ptr(self_), i](Tensor&) {
+          if (auto self = weak.lock()) (*self)->gradient_came(i);
+        });
+  }
+
+  void before_backward(bool is_boundary) override {
+    reduces_ = is_boundary || config_.zero_optimization.stage == 2;
+  }
+
+  void after_backward() override {
+    if (reduces_)
+      reduce_rest();
+    else
+      keep_gradients();
+    reduces_ = false;
+  }
+
+  StepResult step(double loss_scale) override {
+    NoGrad mode;
+    reduce_rest();
+    std::vector<Tensor> means;
+    for (const OwnedPiece& piece : partition_.pieces())
+      if (piece.gradient.is_defined()) means.push_back(piece.gradient);
+    StepResult result;
+    result.is_finite = result.is_applied = are_all_finite(means, group_);
+    if (result.is_finite) {
+      result.norm = update_masters(loss_scale);
+      publish();
+    } else {
+      result.norm = std::numeric_limits<double>::infinity();
+    }
+    gradients_.drop();
+    return result;
+  }
+
+  const std::vector<nn::NamedTensor>& masters() const override { return masters_; }
+  optim::Optimizer& optimizer() const override { return *optimizer_; }
+
+  std::vector<MasterShard> master_shards() override {
+    std::vector<MasterShard> shards;
+    for (const OwnedPiece& piece : partition_.pieces())
+      shards.push_back({piece.parameter, piece.first, piece.first + piece.count});
+    return shards;
+  }
+
+  void masters_changed() override {
+    NoGrad mode;
+    publish();
+  }
+
+  Tensor full_fp32_param(std::size_t parameter) override {
+    const OwnedPiece* piece = partition_.piece_of(parameter);
+    if (!partition_.has(parameter))
+      return converted(parameters_[parameter].second.detach(), DType::float32);
+    return whole(parameter, piece == nullptr ? Tensor() : piece->master.detach());
+  }
+
+  Tensor full_optimizer_state(std::size_t parameter, const std::string& key) override {
+    if (!partition_.has(parameter)) return {};
+    const OwnedPiece* piece = partition_.piece_of(parameter);
+    Tensor own;
+    const std::vector<Tensor>& optimized = optimizer_->parameters();
+    for (std::size_t i = 0; piece != nullptr && i < optimized.size(); ++i)
+      if (nn::is_same_tensor(optimized[i], piece->master))
+        if (auto found = optimizer_->state(i).find(key); found != optimizer_->state(i).end())
+          own = found->second;
+    return whole(parameter, own);
+  }
+
+  Tensor full_grad(std::size_t parameter) override {
+    NoGrad mode;
+    if (!partition_.has(parameter)) return {};
+    reduce_rest();
+    const OwnedPiece* piece = partition_.piece_of(parameter);
+    Tensor own;
+    if (piece != nullptr)
+      own = piece->gradient.is_defined() ? converted(piece->gradient, DType::float32)
+                                         : zeros({piece->count}, DType::float32);
+    return whole(parameter, own);
+  }
+
+  MemoryUse memory_use() const override {
+    MemoryUse use{.moments = state_bytes(*optimizer_), .buckets = gradients_.bucket_bytes()};
+    for (const FlatGroup& group : partition_.groups())
+      use.master += std::int64_t(group.master.bytes());
+    for (const OwnedPiece& piece : partition_.pieces())
+      if (piece.gradient.is_defined()) use.gradients += std::int64_t(piece.gradient.bytes());
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Tensor& parameter = parameters_[i].second;
+      use.live += std::int64_t(parameter.bytes());
+      for (const Tensor& gradient : {grad_of(parameter), kept_[i]})
+        if (gradient.is_defined()) use.gradients += std::int64_t(gradient.bytes());
+    }
+    return use;
+  }
+
+ private:
+  void gradient_came(std::size_t parameter) {
+    if (reduces_) reduce(parameter);
+  }
+
+  // What was kept of a parameter's gradient and what came last, which is dropped from the
+  // parameter. Undefined where there is nothing.
+  Tensor take_gradient(std::size_t parameter) {
+    UnroundedSums scope;
+    Ledger::Category category(MemoryCategory::gradient);
+    Tensor& leaf = parameters_[parameter].second;
+    Tensor kept = std::exchange(kept_[parameter], Tensor());
+    Tensor last = grad_of(leaf);
+    if (!last.is_defined()) return kept;
+    last = last.detach();
+    set_grad(leaf, Tensor());
+    return kept.is_defined() ? add(kept, converted_unrounded(last, kept.dtype())) : last;
+  }
+
+  void reduce(std::size_t parameter) {
+    NoGrad mode;
+    if (Tensor gradient = take_gradient(parameter); gradient.is_defined())
+      gradients_.add(parameter, gradient);
+  }
+
+  // Gradients that didn't come in the pass that reduces them, such as those of a parameter that
+  // only earlier micro-batches used.
+  void reduce_rest() {
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (partition_.has(i)) reduce(i);
+    gradients_.flush();
+  }
+
+  // Gradients stay on their parameters unless they are added up in another dtype.
+  void keep_gradients() {
+    NoGrad mode;
+    std::optional<DType> dtype = config_.data_types.grad_accum_dtype;
+    for (std::size_t i = 0; dtype && i < parameters_.size(); ++i)
+      if (partition_.has(i) && parameters_[i].second.dtype() != *dtype)
+        if (Tensor gradient = take_gradient(i); gradient.is_defined()) {
+          UnroundedSums scope;
+          kept_[i] = converted_unrounded(gradient, *dtype);
+        }
+  }
+
+  // Gives the masters the mean gradients, divided by the loss scale and clipped, and runs the
+  // optimiser's step. Returns the norm before clipping.
+  std::optional<double> update_masters(double loss_scale) {
+    Ledger::Uncharged host(is_offloaded(config_.zero_optimization.offload_optimizer));
+    std::vector<Tensor> means;
+    for (const OwnedPiece& piece : partition_.pieces()) means.push_back(mean_of(piece, loss_scale));
+    std::optional<double> result;
+    Tensor factor;
+    if (config_.zero_optimization.compute_grad_norm) {
+      Tensor norm = sharded_norm(means, group_);
+      if (norm.has_elements()) result = scalar_value(norm);
+      if (config_.gradient_clipping > 0) factor = clip_factor(norm, config_.gradient_clipping);
+    }
+    for (std::size_t i = 0; i < means.size(); ++i)
+      set_grad(partition_.pieces()[i].master,
+               factor.is_defined() ? mul(means[i], factor) : means[i]);
+    means.clear();
+    optimizer_->step();
+    optimizer_->zero_grad();
+    return result;
+  }
+
+  Tensor mean_of(const OwnedPiece& piece, double loss_scale) const {
+    Ledger::Category category(MemoryCategory::gradient);
+    if (!piece.gradient.is_defined()) return zeros({piece.count}, DType::float32);
+    Tensor wide = converted(piece.gradient, DType::float32);
+    return config_.fp16.enabled ? div(wide, loss_scale) : wide;
+  }
+
+  // Brings the masters of all ranks back to the parameters: one all-gather a group.
+  void publish() {
+    for (FlatGroup& group : partition_.groups()) {
+      Tensor flat;
+      {
+        Ledger::Category category(MemoryCategory::communication);
+        flat = converted(group.master.detach(), group.dtype);
+        if (group_.size() > 1) flat = all_gather(flat, {.dim = 0}, group_);
+      }
+      for (std::size_t i = 0; i < group.parameters.size(); ++i) {
+        Tensor target = parameters_[group.parameters[i]].second.detach();
+        copy_(target,
+              flat.narrow({0, group.layout.offset(i), group.layout.size(i)}).view(target.shape()));
+      }
+    }
+  }
+
+  // A whole tensor from the pieces of all ranks, which lie in the order of the ranks.
+  Tensor whole(std::size_t parameter, const Tensor& own) const {
+    NoGrad mode;
+    const Tensor& like = parameters_[parameter].second;
+    Tensor piece = own.is_defined() ? own.contiguous() : zeros({0}, DType::float32);
+    std::vector<Tensor> pieces =
+        group_.size() > 1 ? all_gather_list(piece, group_) : std::vector<Tensor>{piece};
+    Tensor flat = flattened(pieces, DType::float32);
+    return flat.element_count() == like.element_count() ? flat.view(like.shape()) : Tensor();
+  }
+
+  Config config_;
+  ProcessGroup group_;
+  std::vector<nn::NamedTensor> parameters_;
+  FlatPartition partition_;
+  FlatGradients gradients_;
+  // Sums of earlier micro-batches, in stage 1 with another grad_accum_dtype; by parameter.
+  std::vector<Tensor> kept_;
+  std::vector<nn::NamedTensor> masters_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  bool reduces_ = false;  // in the backward pass that runs
+  std::shared_ptr<FlatStage*> self_ = std::make_shared<FlatStage*>(this);  // hooks refer to it
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_flat_stage(const StageSetup& setup) {
+  return std::make_unique<FlatStage>(setup);
+}
+
+}  // namespace simmesh::zero

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "collectives/work.h"
+#include "zero/stage3/partitioned_params.h"
+#include "zero/stage3/quantized_reduce.h"
+
+namespace simmesh::zero {
+
+// ReduceSettings say how gradients are reduced in stage 3.
+struct ReduceSettings {
+  std::int64_t bucket_size = 500'000'000;  // elements
+  bool reduce_scatter = true;
+  bool overlaps = false;  // a reduction runs while the next bucket is filled
+  bool averages = true;   // divides by the number of ranks before the sum
+  // Where given, zero_quantized_gradients: gradients for which it can be done are reduced in 4
+  // bits, in two hops, each by itself.
+  std::optional<NodeGroups> quantizing_nodes = {};
+  std::optional<DType> communication = {};  // by default the parameter's dtype
+  std::optional<DType> accumulation = {};   // over micro-batches; by default the parameter's dtype
+  bool is_offloaded = false;                // shards of gradients are in the host's memory
+};
+
+// GradientShards are the gradients of stage 3: what a backward pass makes is collected in a bucket,
+// reduced over the ranks when the bucket is full or the pass ends, and of the result each rank adds
+// its part to its shard of the gradient. A bucket closes before the parameter that would make it
+// larger than its size, if it isn't empty. It holds parameters of one dtype.
+//
+// With reduce_scatter a bucket is one reduce-scatter of W times the sum of the shards, parameters
+// in ascending order; without, one all-reduce of its elements, in the order in which they came. A
+// parameter larger than the bucket always goes by reduce-scatter.
+class GradientShards {
+ public:
+  GradientShards(PartitionedParams& params, const ReduceSettings& settings);
+
+  // add puts the gradient of a parameter into the bucket, undefined for zeros.
+  void add(ParamId param, Tensor gradient);
+  // flush reduces what is in the bucket, and waits for all reductions.
+  void flush();
+
+  // of returns this rank's shard of a gradient in the dtype of accumulation, flat, without padding;
+  // undefined where nothing was reduced since the last clear. In exact arithmetic what isn't
+  // rounded is behind it.
+  const Tensor& of(ParamId param) const { return shards_[std::size_t(param)]; }
+  void clear();
+  bool is_empty() const { return bucket_.empty(); }
+
+  // bucket_bytes are those of the gradients that wait in the bucket or are being reduced,
+  // shard_bytes of the shards.
+  std::int64_t bucket_bytes() const;
+  std::int64_t shard_bytes() const;
+
+ private:
+  struct Entry {
+    ParamId param;
+    Tensor gradient;
+  };
+
+  // A reduction that was started: where the own parts lie in its result.
+  struct Pending {
+    struct Part {
+      ParamId param;
+      std::int64_t offset;
+    };
+    std::vector<Part> parts;
+    Tensor input;  // which the reduction reads until it has ended
+    Work work;
+  };
+
+  DType communication_dtype(ParamId param) const;
+  void reduce_bucket();
+  void finish_oldest();
+  void take(const std::vector<Pending::Part>& parts, const Tensor& reduced);
+  void reduce_quantized_ones();
+  void reduce_scatter_bucket();
+  void all_reduce_bucket();
+  void put_shards(Tensor& flat, const Entry& entry, std::int64_t row, std::int64_t offset) const;
+  void divide(Tensor& flat) const;
+  void add_to_shard(ParamId param, const Tensor& reduced);
+
+  PartitionedParams& params_;
+  ReduceSettings settings_;
+  std::vector<Entry> bucket_;
+  std::int64_t bucket_numel_ = 0;
+  std::deque<Pending> pending_;
+  std::vector<Tensor> shards_;
+};
+
+}  // namespace simmesh::zero

@@ -1,0 +1,162 @@
+#include "zero/stage3/param_gather.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "collectives/collective_call.h"
+#include "core/ops/compute_mode.h"
+#include "core/tensor/convert.h"
+#include "core/tensor/flat.h"
+#include "zero/fetch/collective_record.h"
+#include "zero/fetch/event.h"
+
+namespace simmesh::zero {
+
+namespace {
+
+// Copies a parameter's pieces from the ranks' slots, which lie one after another.
+struct SlotPiece {
+  std::int64_t slot;    // elements of a slot
+  std::int64_t offset;  // of the parameter within it
+  std::int64_t numel;   // of its shard
+};
+
+void copy_pieces(Tensor& target, const Tensor& flat, const SlotPiece& piece) {
+  if (!flat.has_elements() || target.element_count() == 0) return;
+  std::size_t size = bytes_per_element(target.dtype());
+  std::byte* to = target.mutable_data();
+  const std::byte* from = flat.data();
+  std::int64_t left = target.element_count();
+  for (std::int64_t rank = 0; left > 0; ++rank, left -= piece.numel)
+    std::memcpy(to + std::size_t(rank * piece.numel) * size,
+                from + std::size_t(rank * piece.slot + piece.offset) * size,
+                std::size_t(std::min(piece.numel, left)) * size);
+}
+
+}  // namespace
+
+std::int64_t gathered_bytes() {
+  const Ledger* ledger = Ledger::active();
+  return ledger ? ledger->of(MemoryCategory::communication).current : 0;
+}
+
+ParamGather::ParamGather(const std::vector<PartitionedParam*>& members,
+                         const PartitionGroups& groups, bool from_secondary,
+                         const GatherOptions& options)
+    : groups_(groups),
+      group_(from_secondary ? *groups.secondary : groups.all),
+      from_secondary_(from_secondary),
+      options_(options) {
+  NoGrad mode;
+  Ledger::Category category(MemoryCategory::communication);
+  if (options_.one_by_one || members.size() == 1) {
+    for (PartitionedParam* member : members) start({member});
+    return;
+  }
+  std::map<std::string_view, std::vector<PartitionedParam*>> by_dtype;
+  for (PartitionedParam* member : members) by_dtype[to_string(member->dtype())].push_back(member);
+  for (auto& [name, same] : by_dtype) start(std::move(same));
+}
+
+const Tensor& ParamGather::input_of(const PartitionedParam& param) const {
+  return from_secondary_ ? param.secondary() : param.shard();
+}
+
+// What a collective takes is taken at its start.
+void ParamGather::start(std::vector<PartitionedParam*> members) {
+  Part& part = parts_.emplace_back(Part{.members = std::move(members)});
+  if (!from_secondary_) {
+    for (PartitionedParam* member : part.members) member->prefetch_shard();
+    if (group_.size() > 1)
+      for (PartitionedParam* member : part.members) member->fetch_shard();
+  }
+  for (PartitionedParam* member : part.members) part.slot += input_of(*member).element_count();
+  if (group_.size() == 1) return;
+  part.is_reduced = part.members.size() > 1 && options_.by_all_reduce && !from_secondary_;
+  if (part.is_reduced)
+    start_all_reduce(part);
+  else
+    start_all_gather(part);
+}
+
+void ParamGather::start_all_gather(Part& part) {
+  DType dtype = part.members.front()->dtype();
+  part.output = empty_meta(Dims{part.slot * group_.size()}, dtype, true);
+  Tensor input = input_of(*part.members.front());
+  if (part.members.size() > 1) {
+    // On a device the input is the own slot of the output.
+    Ledger::Uncharged in_output;
+    std::vector<Tensor> shards;
+    for (PartitionedParam* member : part.members) shards.push_back(input_of(*member));
+    input = flattened(shards, dtype);
+  }
+  record_collective("all_gather_into_tensor", input, group_, groups_.all);
+  part.work = start_collective(
+      group_, {.op = CollectiveOp::all_gather, .inputs = {&input, 1}, .site = CallSite::here()},
+      {.into = part.output});
+}
+
+void ParamGather::start_all_reduce(Part& part) {
+  DType dtype = part.members.front()->dtype();
+  part.output = full({part.slot * group_.size()}, dtype, -0.0);
+  std::int64_t offset = 0;
+  for (PartitionedParam* member : part.members) {
+    std::int64_t numel = member->shard_numel();
+    Tensor own = part.output.narrow({0, offset + group_.rank() * numel, numel});
+    copy_(own, member->shard());
+    offset += group_.size() * numel;
+  }
+  record_collective("all_reduce", part.output, group_, groups_.all);
+  part.work = start_collective(group_,
+                               {.op = CollectiveOp::all_reduce,
+                                .reduce = ReduceOp::sum,
+                                .inputs = {&part.output, 1},
+                                .site = CallSite::here()},
+                               {.into = part.output});
+}
+
+void ParamGather::finish() {
+  if (is_finished_) return;
+  is_finished_ = true;
+  NoGrad mode;
+  Ledger::Category category(MemoryCategory::communication);
+  bool copies = false;
+  for (Part& part : parts_) {
+    finish(part);
+    copies |= part.members.size() > 1 && !part.is_reduced && group_.size() > 1;
+  }
+  if (copies && is_observed()) emit({.kind = EventKind::copy_out, .bytes = gathered_bytes()});
+}
+
+void ParamGather::finish(Part& part) {
+  if (group_.size() == 1) {
+    for (PartitionedParam* member : part.members) {
+      member->fetch_shard();
+      member->take(input_of(*member), 0);
+    }
+    return;
+  }
+  part.work.wait();
+  part.work = Work();
+  if (!part.is_reduced && part.members.size() > 1) return copy_out(part);
+  std::int64_t offset = 0;
+  for (PartitionedParam* member : part.members) {
+    member->take(part.output, offset);
+    offset += input_of(*member).element_count() * group_.size();
+  }
+  part.output = Tensor();
+}
+
+void ParamGather::copy_out(const Part& part) const {
+  std::int64_t offset = 0;
+  for (PartitionedParam* member : part.members) {
+    std::int64_t numel = input_of(*member).element_count();
+    Tensor whole = empty({member->numel()}, member->dtype());
+    copy_pieces(whole, part.output, {.slot = part.slot, .offset = offset, .numel = numel});
+    member->take(whole, 0);
+    offset += numel;
+  }
+}
+
+}  // namespace simmesh::zero

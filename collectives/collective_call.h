@@ -74,7 +74,7 @@ std::string to_string(const CollectiveCall& call);
 // host_dtypes_of returns " (int8)" where the call has such words, and nothing elsewhere.
 std::string host_dtypes_of(const CollectiveCall& call);
 
-// check_call throws where a call can't be right whatever the other members do: a root or dim out of
+// check_call raises where a call can't be right whatever the other members do: a root or dim out of
 // range (IndexError), sizes that don't divide (AssertionError), splits that don't add up
 // (ValueError), an operation that isn't defined for the dtype (TypeError).
 void check_call(const CollectiveCall& call, std::int64_t members);

@@ -22,7 +22,7 @@ namespace simmesh {
 // first.
 struct ReduceWith {
   ReduceWith(ReduceOp reduce_op) : op(reduce_op) {}
-  // named takes PyTorch's name, for instance "sum". Throws a RuntimeError for one that it doesn't
+  // named takes PyTorch's name, for instance "sum". Raises a RuntimeError for one that it doesn't
   // know.
   static ReduceWith named(std::string_view name);
   static ReduceWith premul_sum(double factor) {
@@ -97,7 +97,7 @@ Tensor reduce(const Tensor& input, ReduceWith with, std::int64_t root, const Pro
               CallSite site = CallSite::here());
 
 // scatter returns the root's tensor number i to member i. The other members pass an empty list.
-// Throws a ValueError unless the root's list has one tensor per member.
+// Raises a ValueError unless the root's list has one tensor per member.
 Tensor scatter(gsl::span<const Tensor> pieces, std::int64_t root, const ProcessGroup& group,
                CallSite site = CallSite::here());
 // gather returns every member's tensor on the root and an empty list elsewhere.
@@ -113,7 +113,7 @@ struct AllToAll {
 };
 Tensor all_to_all(const Tensor& input, AllToAll dims, const ProcessGroup& group,
                   CallSite site = CallSite::here());
-// Splits says how many rows of dim 0 go to each member and come from each. Throws a ValueError
+// Splits says how many rows of dim 0 go to each member and come from each. Raises a ValueError
 // (release 2.13: RuntimeError) where a sender's number isn't the receiver's.
 struct Splits {
   Dims input;

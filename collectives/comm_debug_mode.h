@@ -37,7 +37,7 @@ class CommDebugMode {
   // Observer is told of each of these calls before it begins.
   using Observer = std::function<void(const CollectiveCall& call)>;
 
-  // Throws a RuntimeError outside World::run.
+  // Raises a RuntimeError outside World::run.
   explicit CommDebugMode(Observer observer = {});
   ~CommDebugMode();
   CommDebugMode(const CommDebugMode&) = delete;

@@ -63,7 +63,7 @@ class Exchange final : public Waitable {
   // start makes the exchange ready for a new collective.
   void start(std::uint64_t sequence);
 
-  // arrive adds a member. Throws a RuntimeError that names both sides where its call doesn't go
+  // arrive adds a member. Raises a RuntimeError that names both sides where its call doesn't go
   // with the first one's.
   void arrive(std::size_t member, Arrival& arrival);
 

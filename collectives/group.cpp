@@ -88,7 +88,7 @@ Exchange& Group::arrive(std::size_t member, Arrival& arrival) {
                .operation = name_of(call.op),
                .group = id(),
                .sequence = std::uint32_t(sequence),
-               .elements = call.inputs.empty() ? 0 : call.inputs[0].element_count(),
+               .elements = call.inputs.empty() ? 0 : call.inputs[0].numel(),
                .site = call.site});
   if (run_.is_explored()) [[unlikely]]
     run_.touch_within(*arrival.rank, exchange_object(sequence));

@@ -38,11 +38,11 @@ void HostMemory::store(gsl::span<const ResultPart> parts) const {
   for (std::size_t i = 0; i < std::min(parts.size(), results_.size()); ++i) {
     const HostArray& array = results_[i];
     const ResultPart& part = parts[i];
-    std::int64_t count = element_count(array.shape);
-    if (part.dtype != array.dtype || element_count(part.shape) != count)
+    std::int64_t count = numel(array.shape);
+    if (part.dtype != array.dtype || numel(part.shape) != count)
       raise(ErrorKind::runtime_error, "collectives/host_memory",
             "expected a result of {} elements of {} to write to, got one of {} of {}",
-            element_count(part.shape), to_string(part.dtype), count, to_string(array.dtype));
+            numel(part.shape), to_string(part.dtype), count, to_string(array.dtype));
     if (count == 0) continue;
     const std::byte* source = part.buffer->data() + part.offset;
     std::vector<std::byte> inverted;

@@ -32,7 +32,7 @@ class HostMemory {
 
   // load puts copies of the operands into as many tensors.
   void load(gsl::span<Tensor> tensors) const;
-  // store copies parts of a result, all or the first few, into the results in their order. Throws a
+  // store copies parts of a result, all or the first few, into the results in their order. Raises a
   // RuntimeError for a part of another dtype or number of elements.
   void store(gsl::span<const ResultPart> parts) const;
 

@@ -8,7 +8,7 @@ namespace simmesh {
 namespace {
 
 // Messages between hosts agree in their number of elements.
-Shape flat_shape(const HostArray& array) { return {element_count(array.shape)}; }
+Shape flat_shape(const HostArray& array) { return {numel(array.shape)}; }
 
 }  // namespace
 

@@ -19,7 +19,7 @@ ResultPart payload_of(const HostMemory& host) {
   Tensor elements;
   host.load({&elements, 1});
   return {elements.storage()->buffer(), elements.storage()->buffer_offset(),
-          Shape{elements.element_count()}, elements.dtype(),
+          Shape{elements.numel()}, elements.dtype(),
           elements_hash({elements.data(), elements.bytes()}, elements.dtype())};
 }
 
@@ -67,7 +67,7 @@ void Mailbox::match(const Pending& pending, Receive& receive) {
                .operation = "receive",
                .group = group_.id(),
                .sequence = std::uint32_t(pending.number),
-               .elements = element_count(payload.shape),
+               .elements = numel(payload.shape),
                .site = receive.site});
   if (pending.message.times) pending.message.times->receiver = receive.ready;
   receive.message = pending.message;

@@ -7,7 +7,7 @@
 namespace simmesh {
 
 // send blocks until the peer has received the tensor: two ranks that both send first never return,
-// and are reported. The message holds the bytes as they are now. Throws an IndexError for a peer
+// and are reported. The message holds the bytes as they are now. Raises an IndexError for a peer
 // that is no member.
 void send(const Tensor& tensor, const SendTo& to, const ProcessGroup& group,
           CallSite site = CallSite::here());
@@ -22,7 +22,7 @@ struct Received {
   std::int64_t peer = 0;  // who sent it
 };
 
-// recv blocks until a message of the given shape and dtype has come. Throws a RuntimeError that
+// recv blocks until a message of the given shape and dtype has come. Raises a RuntimeError that
 // names both sides where the message that comes has another shape or dtype, an IndexError for a
 // peer that is no member.
 Received recv(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,

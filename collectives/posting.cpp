@@ -62,7 +62,7 @@ PostedMessage post_message(const Carried& carried, const SendTo& to, const Proce
                      .kind = EventKind::send,
                      .operation = "send",
                      .group = shared.id(),
-                     .elements = tensor.element_count(),
+                     .elements = tensor.numel(),
                      .site = site});
   std::shared_ptr<MessageTimes> times;
   if (Clock* clock = rank.clock()) times = sent_from_device(tensor, peer, group, *clock);
@@ -97,7 +97,7 @@ Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const 
               .kind = EventKind::receive,
               .operation = "receive",
               .group = group.group().id(),
-              .elements = element_count(shape),
+              .elements = numel(shape),
               .site = site});
   return receive;
 }

@@ -25,11 +25,11 @@ struct PostedMessage {
 };
 
 // post_message begins a send: the schedule chooses, and the message is in the group's mailbox.
-// Throws an IndexError for a peer that is no member.
+// Raises an IndexError for a peer that is no member.
 PostedMessage post_message(const Carried& carried, const SendTo& to, const ProcessGroup& group,
                            const CallSite& site);
 
-// make_receive begins a receive, which is to be posted where it stays. Throws as post_message does.
+// make_receive begins a receive, which is to be posted where it stays. Raises as post_message does.
 Receive make_receive(DimSpan shape, DType dtype, const ReceiveFrom& from, const ProcessGroup& group,
                      const CallSite& site);
 

@@ -21,7 +21,7 @@ class ProcessGroup {
   // world returns the group of all ranks.
   static ProcessGroup world();
 
-  // of returns the group of the given ranks. Throws a ValueError where this rank is not one of them
+  // of returns the group of the given ranks. Raises a ValueError where this rank is not one of them
   // or a rank isn't in the world.
   static ProcessGroup of(const RankList& members, const std::string& name = "group");
 
@@ -34,7 +34,7 @@ class ProcessGroup {
   Group& group() const { return *group_; }
   std::size_t member() const { return member_; }
 
-  // owner returns the rank whose group it is, which is the caller. Throws a RuntimeError in another
+  // owner returns the rank whose group it is, which is the caller. Raises a RuntimeError in another
   // rank, in a later run, and on a thread that runs no rank.
   Rank& owner() const {
     Rank* rank = Rank::active();
@@ -59,7 +59,7 @@ class ProcessGroup {
 };
 
 // process_group returns the group of this rank along one dim of a mesh, in coordinate order and
-// named like the dim. Throws as DeviceMesh::get_group_ranks does.
+// named like the dim. Raises as DeviceMesh::get_group_ranks does.
 ProcessGroup process_group(const DeviceMesh& mesh, const MeshDim& dim);
 // For a 1-D mesh the dim needs no name.
 ProcessGroup process_group(const DeviceMesh& mesh);
@@ -68,12 +68,12 @@ ProcessGroup process_group(const DeviceMesh& mesh);
 // meshes: it doesn't block, and no other rank has to call it. Afterwards, on this rank, a
 // collective or message in one of them is a ValueError, asking for one of them and aborting again
 // are RuntimeErrors, and so is a wait for an operation that isn't complete. Groups are those of all
-// meshes with these ranks and names. Throws a RuntimeError for a mesh that isn't the root, and an
+// meshes with these ranks and names. Raises a RuntimeError for a mesh that isn't the root, and an
 // AttributeError under release 2.13, which doesn't have it. Outside the mesh nothing happens.
 void abort(const DeviceMesh& mesh);
 
 // init_device_mesh arranges ranks 0, 1, ... of this rank's world, as torch.distributed's function
-// of that name does. Throws as DeviceMesh::init.
+// of that name does. Raises as DeviceMesh::init.
 DeviceMesh init_device_mesh(const Shape& shape, const DimNames& names = {});
 
 }  // namespace simmesh

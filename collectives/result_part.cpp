@@ -5,7 +5,7 @@
 namespace simmesh {
 
 Tensor ResultPart::to_tensor() const {
-  std::size_t bytes = std::size_t(element_count(shape)) * bytes_per_element(dtype);
+  std::size_t bytes = std::size_t(numel(shape)) * bytes_per_element(dtype);
   return Tensor(Storage::share(buffer, offset, bytes), dtype, DimSpan(shape));
 }
 

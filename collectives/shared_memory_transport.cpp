@@ -128,7 +128,7 @@ ResultPart Exchanging::reduced(gsl::span<const std::byte* const> operands, const
                                          .dtype = part.dtype,
                                          .factor = first_.factor,
                                          .operands = operands,
-                                         .count = like.element_count(),
+                                         .count = like.numel(),
                                          .result = part.buffer->data(),
                                          .owner = owner,
                                          .hash = streams ? &*hash : nullptr});
@@ -210,7 +210,7 @@ ResultPart Exchanging::gathered(std::size_t index) {
   shape[at] = 0;
   for (std::size_t member = 0; member < members_; ++member) shape[at] += size_of(member);
   std::size_t element = bytes_per_element(dtype);
-  std::size_t bytes = std::size_t(element_count(shape)) * element;
+  std::size_t bytes = std::size_t(numel(shape)) * element;
   ResultPart part{new_buffer(bytes), 0, shape, dtype, 0};
   std::size_t outer = 1, inner = element;
   for (std::size_t i = 0; i < at; ++i) outer *= std::size_t(shape[i]);
@@ -312,7 +312,7 @@ ResultPart Exchanging::rows_for(std::size_t to, const Cuts& cuts) {
   for (std::size_t from = 0; dim == cut_dim && from < members_; ++from)
     shape[dim] += rows_to(from, to).length;
   std::size_t element = bytes_per_element(first_.inputs[0].dtype());
-  std::size_t bytes = std::size_t(element_count(shape)) * element;
+  std::size_t bytes = std::size_t(numel(shape)) * element;
   ResultPart part{new_buffer(bytes), 0, shape, first_.inputs[0].dtype(), 0};
   if (bytes > 0) gather_rows(to, cuts, part);
   share_unrounded_pieces(part, [&](std::size_t from) {

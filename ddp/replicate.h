@@ -45,7 +45,7 @@ struct ReplicateOptions {
 // members. The end of the backward pass waits for them and writes the gradients back. A parameter
 // without a gradient counts as zeros, as in DDP with find_unused_parameters.
 //
-// Exact arithmetic adds unrounded gradients (see UnroundedSums), so the number of members and the
+// Exact arithmetic adds unrounded gradients (see KeepUnrounded), so the number of members and the
 // number of micro-batches change no bit.
 //
 //   Replication replication = replicate(model, dp);

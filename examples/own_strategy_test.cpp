@@ -21,7 +21,7 @@ const ProductRule product_rules[] = {
 
 // sharded_matmul multiplies the pieces. What is not complete yet is rounded once, when it is.
 DTensor sharded_matmul(const DTensor& x, const DTensor& w, const Placements& result) {
-  UnroundedSums unrounded(true);
+  KeepUnrounded unrounded(true);
   return from_local(matmul(x.local(), w.local()), x.mesh(), result,
                     {.shape = Shape{x.shape()[0], w.shape()[1]}});
 }

@@ -110,7 +110,7 @@ GateEvents read_events(GateTable& table, const ExpectUse& use) {
     events.list = read_event_list(table, "events");
   } else {
     GateTable own = *table.table("events");
-    events.rank = own.integer("rank", 0, {0, element_count(use.layout.shape) - 1});
+    events.rank = own.integer("rank", 0, {0, numel(use.layout.shape) - 1});
     events.step = own.integer("step", 0, {0, use.steps - 1});
     events.list = read_event_list(own, "list");
     std::string file = own.text("file", "");

@@ -62,7 +62,7 @@ struct GateFile {
   std::vector<GateFault> faults;
   std::optional<GateCheckpoint> checkpoint;
 
-  std::int64_t ranks() const { return element_count(mesh.shape); }
+  std::int64_t ranks() const { return numel(mesh.shape); }
   // parts is the number of ranks that rows are cut over.
   std::int64_t parts() const { return parallel.parts(mesh); }
   ModelUse model_use() const;
@@ -71,7 +71,7 @@ struct GateFile {
   GateFile run_as(const GateSameAs& other) const;
 };
 
-// read_gate reads a gate file. Throws a BadGate with file and line if its content is wrong, and an
+// read_gate reads a gate file. Raises a BadGate with file and line if its content is wrong, and an
 // Error if it can't be read.
 GateFile read_gate(const std::string& path);
 

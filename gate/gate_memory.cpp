@@ -53,7 +53,7 @@ ModelBytes model_bytes(const GateFile& gate) {
   }
   std::vector<std::int64_t> groups(plan ? plan->wraps.size() : 1);
   for (const ParameterData& parameter : model.parameters) {
-    std::int64_t elements = element_count(parameter.shape);
+    std::int64_t elements = numel(parameter.shape);
     std::int64_t rows = parameter.shape.empty() ? 1 : parameter.shape[0];
     std::int64_t row = rows > 0 ? elements / rows : 0;
     std::int64_t part = (rows + shards - 1) / shards * row;
@@ -107,8 +107,7 @@ GateMemory estimate_memory(const GateFile& gate) {
     std::int64_t runs = 1 + std::int64_t(gate.expect.same_as.size());
     shared = model.whole * (1 + runs * (gate.train.steps + 1 + states));
     shared += gate.train.steps * gate.data.batch *
-              (element_count(gate.data.input) + element_count(gate.data.target)) *
-              std::int64_t(sizeof(double));
+              (numel(gate.data.input) + numel(gate.data.target)) * std::int64_t(sizeof(double));
   }
   memory.bytes = ranks * memory.bytes_per_rank + shared;
   return memory;

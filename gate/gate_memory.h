@@ -24,7 +24,7 @@ GateMemory estimate_memory(const GateFile& gate);
 // control group if that is less.
 std::int64_t machine_memory_bytes();
 
-// expect_memory throws a BadGate at the sizes of the mesh if `worlds` runs of the gate at a time
+// expect_memory raises a BadGate at the sizes of the mesh if `worlds` runs of the gate at a time
 // need more memory than there is. Otherwise it returns the estimate of what they need.
 std::int64_t expect_memory(const GateFile& gate, std::int64_t worlds,
                            std::int64_t bytes_max = machine_memory_bytes());

@@ -97,7 +97,7 @@ class GateRunner {
   // are alternately seeded and priority schedules, with seeds drawn from the seed of the options.
   Schedule schedule_at(std::uint64_t i) const;
 
-  // resolved returns the fault with the number of its operation. Throws a BadGate if the rank has
+  // resolved returns the fault with the number of its operation. Raises a BadGate if the rank has
   // no operation from the fault's phase on.
   GateFault resolved(const GateFault& fault, const GateRun& without_faults) const;
 

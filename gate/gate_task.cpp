@@ -69,7 +69,7 @@ std::vector<Batch> steps_of(const GateFile& gate) {
 
 double terms_of(const GateFile& gate) {
   if (gate.train.loss == LossKind::dot) return double(gate.data.batch);
-  return double(gate.data.batch) * double(element_count(gate.data.target));
+  return double(gate.data.batch) * double(numel(gate.data.target));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace simmesh {
 //   DTensor x = distribute_tensor(full, {Shard(0), Replicate()});   // on mesh
 class MeshScope {
  public:
-  // Throws a RuntimeError outside World::run.
+  // Raises a RuntimeError outside World::run.
   explicit MeshScope(DeviceMesh mesh);
   ~MeshScope();
   MeshScope(const MeshScope&) = delete;
@@ -26,7 +26,7 @@ class MeshScope {
   const MeshScope* outer_;
 };
 
-// current_mesh returns the mesh of the innermost scope of this rank. Throws a RuntimeError where
+// current_mesh returns the mesh of the innermost scope of this rank. Raises a RuntimeError where
 // there is none, and outside World::run.
 const DeviceMesh& current_mesh();
 

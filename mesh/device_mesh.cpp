@@ -78,7 +78,7 @@ MeshDescriptionPtr describe(MeshLayout layout, Names names, bool preserve_rank_o
 DeviceMesh DeviceMesh::init(MeshViewer viewer, const Shape& shape, const DimNames& names) {
   require_viewer(viewer);
   require_shape(shape, names.list());
-  std::int64_t count = element_count(shape);
+  std::int64_t count = numel(shape);
   if (count > viewer.world_size)
     raise(ErrorKind::runtime_error, "mesh/device_mesh",
           "Mesh should not be bigger than default world size {}, but found {} ranks",
@@ -99,9 +99,9 @@ DeviceMesh DeviceMesh::from_ranks(MeshViewer viewer, const RankList& ranks, cons
     raise(ErrorKind::runtime_error, "mesh/device_mesh",
           "Mesh should not be bigger than default world size {}, but found {} ranks",
           viewer.world_size, ranks.size());
-  if (element_count(shape) != ranks.size())
+  if (numel(shape) != ranks.size())
     raise(ErrorKind::value_error, "mesh/device_mesh", "expected {} ranks for the shape {}, got {}",
-          element_count(shape), to_string(shape), ranks.size());
+          numel(shape), to_string(shape), ranks.size());
   if (ranks.max() >= viewer.world_size)
     raise(ErrorKind::value_error, "mesh/device_mesh",
           "The new group's rank should be within the world_size: expected ranks in 0 .. {}, got {}",

@@ -84,13 +84,13 @@ struct DeviceMeshOptions {
 //   mesh.flatten().get_local_rank();        // 5
 class DeviceMesh {
  public:
-  // init arranges the ranks 0, 1, ... row-major. Throws a RuntimeError for names that repeat or
+  // init arranges the ranks 0, 1, ... row-major. Raises a RuntimeError for names that repeat or
   // don't match the shape and for a mesh larger than the world, a ValueError for sizes below 1 or
   // more than dims_max dims.
   static DeviceMesh init(MeshViewer viewer, const Shape& shape, const DimNames& names = {});
 
   // from_ranks arranges the given ranks row-major: permuted, shifted, or only some of the world.
-  // Throws as init does, and a ValueError where the ranks don't fill the shape or aren't in the
+  // Raises as init does, and a ValueError where the ranks don't fill the shape or aren't in the
   // world.
   static DeviceMesh from_ranks(MeshViewer viewer, const RankList& ranks, const Shape& shape,
                                const DimNames& names = {}, DeviceMeshOptions options = {});
@@ -107,13 +107,13 @@ class DeviceMesh {
     DimNames names;
   };
 
-  // from_groups makes an n-D mesh of the viewer's groups, one per dim. Throws a ValueError where
+  // from_groups makes an n-D mesh of the viewer's groups, one per dim. Raises a ValueError where
   // there is no group, where ranks or names are missing, where the number of dims isn't that of the
   // groups, and where a group isn't the line of the mesh through the viewer.
   static DeviceMesh from_groups(MeshViewer viewer, gsl::span<const RankList> groups,
                                 const GroupArrangement& arrangement);
 
-  // concatenate puts the dims of meshes with one root side by side. Throws a TypeError for a mesh
+  // concatenate puts the dims of meshes with one root side by side. Raises a TypeError for a mesh
   // without names, a RuntimeError where the roots differ, where the meshes overlap, and where a
   // rank could not say where it stands in the result.
   static DeviceMesh concatenate(gsl::span<const DeviceMesh> meshes);
@@ -123,7 +123,7 @@ class DeviceMesh {
   std::int64_t size() const;
   const Shape& shape() const;
 
-  // size of one dim; throws an IndexError or KeyError where the mesh has no such dim.
+  // size of one dim; raises an IndexError or KeyError where the mesh has no such dim.
   std::int64_t size(const MeshDim& dim) const;
 
   // names has one entry per dim, or none.
@@ -138,34 +138,34 @@ class DeviceMesh {
   const std::optional<Dims>& get_coordinate() const;
 
   // get_local_rank returns the viewer's coordinate on one dim. A name may also be that of a
-  // flattened mesh of the same root. Throws a RuntimeError for a rank outside the mesh and where
+  // flattened mesh of the same root. Raises a RuntimeError for a rank outside the mesh and where
   // the dim is left out of a mesh of several.
   std::int64_t get_local_rank(const MeshDim& dim) const;
   std::int64_t get_local_rank() const;
 
   // get_group_ranks returns the members of the viewer's group on one dim, in the order of their
-  // coordinates. Takes a dim and throws as get_local_rank does.
+  // coordinates. Takes a dim and raises as get_local_rank does.
   RankList get_group_ranks(const MeshDim& dim) const;
   RankList get_group_ranks() const;
 
-  // ranks returns the ranks of the mesh that the viewer sees, row-major. Throws a RuntimeError for
+  // ranks returns the ranks of the mesh that the viewer sees, row-major. Raises a RuntimeError for
   // a rank outside the root, unless the mesh is all of the root.
   RankList ranks() const;
 
-  // dim_index returns the index of a dim in 0 .. ndim()-1; throws an IndexError or KeyError.
+  // dim_index returns the index of a dim in 0 .. ndim()-1; raises an IndexError or KeyError.
   std::int64_t dim_index(const MeshDim& dim) const;
 
   // operator[] slices: mesh["tp"], mesh[{"dp", "tp"}]. The names of flattened meshes count too
-  // where this is the root. Throws a KeyError for unknown names and for dims not in the order of
+  // where this is the root. Raises a KeyError for unknown names and for dims not in the order of
   // the root, a RuntimeError for an unnamed mesh and for dims that overlap.
   DeviceMesh operator[](const DimNames& names) const;
 
   // flatten returns all dims as one, and keeps it in the root under its name; without a name the
-  // names are joined by '_'. The same name and layout again give the same mesh. Throws a
+  // names are joined by '_'. The same name and layout again give the same mesh. Raises a
   // RuntimeError for an unnamed mesh, a ValueError for a name that is taken.
   DeviceMesh flatten(std::string_view name = {}) const;
 
-  // unflatten splits one dim into several. Throws a ValueError for an unknown dim, for sizes that
+  // unflatten splits one dim into several. Raises a ValueError for an unknown dim, for sizes that
   // don't multiply to its size and for a dim that can't be split so, a RuntimeError where sizes and
   // names differ in number, a TypeError for an unnamed mesh.
   DeviceMesh unflatten(const MeshDim& dim, const Shape& sizes, const DimNames& names) const;

@@ -120,7 +120,7 @@ DeviceMesh DeviceMesh::unflatten(const MeshDim& dim, const Shape& sizes,
     if (size < 1)
       raise(ErrorKind::value_error, where, "expected sizes of 1 or more, got {}", to_string(sizes));
   std::int64_t index = dim_index(dim);
-  std::int64_t product = element_count(sizes);
+  std::int64_t product = numel(sizes);
   if (product != size(index))
     raise(ErrorKind::value_error, where,
           "The product of the sizes {} is {}, but dim {} has size {}. These must be equal for "

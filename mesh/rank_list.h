@@ -30,10 +30,10 @@ class RankList {
   // RankList without arguments is empty.
   RankList() = default;
 
-  // range returns 0 .. count-1. Throws a ValueError where count is negative or above 2^31.
+  // range returns 0 .. count-1. Raises a ValueError where count is negative or above 2^31.
   static RankList range(std::int64_t count);
 
-  // of returns the ranks as listed. O(n log n). Throws a ValueError where a rank comes twice, is
+  // of returns the ranks as listed. O(n log n). Raises a ValueError where a rank comes twice, is
   // negative or above 2^31-1.
   static RankList of(gsl::span<const std::int64_t> ranks);
   static RankList of(std::initializer_list<std::int64_t> ranks);
@@ -47,7 +47,7 @@ class RankList {
     return map_ == nullptr ? position : mapped(position);
   }
 
-  // at returns the member at an index; throws an IndexError outside 0 .. size()-1.
+  // at returns the member at an index; raises an IndexError outside 0 .. size()-1.
   std::int64_t at(std::int64_t index) const;
 
   // index_of returns where a rank stands in the list; nullopt where it isn't a member. O(dims) for

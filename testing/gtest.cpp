@@ -56,7 +56,7 @@ void run_mesh_test(const MeshTest& test, const MeshTestBody& body, CallSite site
   for (const Schedule& schedule : schedules_of(test, asked)) {
     WorldArguments flags = {.threads = asked.threads.value_or(number++ % 2 == 0 ? 1 : 2),
                             .release = asked.release};
-    World world({.ranks = std::size_t(element_count(test.mesh)),
+    World world({.ranks = std::size_t(numel(test.mesh)),
                  .seed = asked.seed.value_or(test.seed),
                  .schedule = schedule,
                  .threads = *flags.threads,

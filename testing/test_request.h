@@ -17,7 +17,7 @@ struct TestRequest {
   std::string program = "simmesh test";
   WorldArguments arguments = {};
 
-  // of_words reads a command line; throws as WorldArguments::parse does.
+  // of_words reads a command line; raises as WorldArguments::parse does.
   static TestRequest of_words(gsl::span<const std::string> words);
   // of_this_process reads the command line of this process.
   static TestRequest of_this_process();

@@ -6,7 +6,7 @@ namespace simmesh {
 
 // Each function adds one subcommand to the program. A chosen subcommand runs while the command line
 // is parsed, and sets the exit status: 0 if everything asked for holds, 1 if something doesn't. It
-// throws if it can't run.
+// raises if it can't run.
 void add_run_command(CLI::App& program, int& status);
 void add_explore_command(CLI::App& program, int& status);
 void add_verify_command(CLI::App& program, int& status);

@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// expect_memory_of throws for a gate that needs more memory than there is, if `worlds` runs are
+// expect_memory_of raises for a gate that needs more memory than there is, if `worlds` runs are
 // made at a time, and says on standard error what a large one needs.
 inline void expect_memory_of(const GateFile& gate, std::int64_t worlds) {
   constexpr std::int64_t gibi = std::int64_t(1) << 30;

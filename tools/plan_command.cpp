@@ -63,7 +63,7 @@ PlanRequest request_of(const PlanArguments& arguments) {
     Dims dims = parse_sizes(list, "--flattened");
     request.flattened.push_back(dims);
   }
-  element_count(request.shape);
+  numel(request.shape);
   return request;
 }
 

@@ -21,7 +21,7 @@ class RunOptions {
   // release if it is a case.
   enum class Runs { gates, cases, traces };
 
-  // words returns what was given. Throws a ValueError for an unknown schedule, arithmetic or
+  // words returns what was given. Raises a ValueError for an unknown schedule, arithmetic or
   // release, and for a trace file that can't be written.
   RunWords words() const {
     RunWords words = words_;

@@ -28,7 +28,7 @@ Terminal terminal_of(std::FILE* stream);
 std::string in_colours(std::string_view report);
 
 // print_report writes a report to standard output, in colours if it is a terminal that has them.
-// Throws a RuntimeError if it can't be written.
+// Raises a RuntimeError if it can't be written.
 void print_report(std::string_view report);
 
 }  // namespace simmesh

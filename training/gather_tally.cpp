@@ -8,7 +8,7 @@ void GatherTally::see(const fsdp::Event& event) {
   switch (event.kind) {
     case fsdp::EventKind::all_gather:
       ++started_;
-      pending_.push_back(event.group);
+      partial_.push_back(event.group);
       break;
     case fsdp::EventKind::wait: end(event.group, true); break;
     case fsdp::EventKind::finalize:
@@ -18,11 +18,11 @@ void GatherTally::see(const fsdp::Event& event) {
   }
 }
 
-// A group of one rank gathers without communication, so nothing is pending.
+// A group of one rank gathers without communication, so nothing is partial.
 void GatherTally::end(const fsdp::FSDPParamGroup* group, bool is_used) {
-  auto found = std::find(pending_.begin(), pending_.end(), group);
-  if (found == pending_.end()) return;
-  pending_.erase(found);
+  auto found = std::find(partial_.begin(), partial_.end(), group);
+  if (found == partial_.end()) return;
+  partial_.erase(found);
   if (!is_used) ++dropped_;
 }
 

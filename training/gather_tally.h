@@ -15,13 +15,13 @@ class GatherTally {
   void see(const fsdp::Event& event);
 
   std::int64_t started() const { return started_; }
-  // unused also counts gathers that are still pending, so it is final only at the end of a run.
-  std::int64_t unused() const { return dropped_ + std::int64_t(pending_.size()); }
+  // unused also counts gathers that are still partial, so it is final only at the end of a run.
+  std::int64_t unused() const { return dropped_ + std::int64_t(partial_.size()); }
 
  private:
   void end(const fsdp::FSDPParamGroup* group, bool is_used);
 
-  std::vector<const fsdp::FSDPParamGroup*> pending_;
+  std::vector<const fsdp::FSDPParamGroup*> partial_;
   std::int64_t started_ = 0;
   std::int64_t dropped_ = 0;
 };

@@ -52,7 +52,7 @@ std::optional<Difference> tensor_difference(const RecordedTensor& expected,
 
 bool is_all_zeros(const Tensor& tensor) {
   Tensor values = tensor.contiguous();
-  if (values.element_count() == 0) return true;
+  if (values.numel() == 0) return true;
   return std::all_of(values.data(), values.data() + values.bytes(),
                      [](std::byte byte) { return byte == std::byte(0); });
 }

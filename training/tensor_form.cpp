@@ -45,9 +45,9 @@ void add_pair(const Pair& pair, const TensorForm& tensor, ParallelizePlan& plan)
   plan.emplace_back(prefix + pair.rows, rows);
 }
 
-bool is_pending(const Placements& placements) {
+bool is_partial(const Placements& placements) {
   for (const Placement& one : placements)
-    if (one.is_pending()) return true;
+    if (one.is_partial()) return true;
   return false;
 }
 
@@ -57,10 +57,10 @@ void settle_gradients(nn::Module& model) {
   for (const auto& [name, parameter] : model.named_parameters()) {
     Tensor gradient = grad_of(parameter);
     if (!gradient.is_defined() || !gradient.distribution()) continue;
-    DTensor pending = DTensor::of(gradient);
-    if (!is_pending(pending.placements())) continue;
+    DTensor partial = DTensor::of(gradient);
+    if (!is_partial(partial.placements())) continue;
     Tensor owner = parameter;
-    set_grad(owner, pending.redistribute(DTensor::of(parameter).placements()).as_tensor());
+    set_grad(owner, partial.redistribute(DTensor::of(parameter).placements()).as_tensor());
   }
 }
 

@@ -22,7 +22,7 @@ struct TensorForm {
 ParallelizePlan tensor_plan(nn::Module& model, const TensorForm& tensor);
 
 // with_tensor returns a form of training in which the model is spread over a mesh of one dim before
-// anything else is done to it. All ranks of the mesh take the same rows. Gradients that are pending
+// anything else is done to it. All ranks of the mesh take the same rows. Gradients that are partial
 // after the last backward pass of a step are added up.
 ParallelForm with_tensor(ParallelForm form, const TensorForm& tensor, const DeviceMesh& mesh);
 

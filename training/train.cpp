@@ -56,7 +56,7 @@ class LossSum {
     if (!current_arithmetic().is_exact()) return;
     Ledger::Uncharged host;
     Clock::Quiet no_launches;
-    UnroundedSums scope;
+    KeepUnrounded scope;
     sums_.push_back(unrounded(simmesh::sum(terms.detach())));
   }
 
@@ -68,7 +68,7 @@ class LossSum {
       Tensor loss = losses.narrow({.dim = 0, .start = std::int64_t(i), .length = 1});
       keep_unrounded(loss, sums_[i]);
     }
-    UnroundedSums scope;
+    KeepUnrounded scope;
     if (form.all_sum) losses = form.all_sum(losses);
     double total = 0;
     if (sums_.empty())

@@ -46,7 +46,7 @@ struct SlotPath {
 };
 SlotPath find_slot(nn::Module& model, const std::string& path);
 
-// build_model makes the modules, ties and fills their parameters, and freezes some of them. Throws
+// build_model makes the modules, ties and fills their parameters, and freezes some of them. Raises
 // a ValueError if the given parameters aren't those of the modules.
 nn::ModulePtr build_model(const TrainingModel& model);
 

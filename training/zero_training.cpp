@@ -44,7 +44,7 @@ Batch batch_of(const ZeroTask& task, std::int64_t step, std::int64_t micro, std:
 Tensor loss_of(const ZeroTask& task, const Tensor& output, const Tensor& target) {
   Tensor y = to(output, DType::float32);
   if (task.loss == LossKind::dot) return div(sum(mul(y, target)), double(task.batch));
-  return div(sum(mse_loss(y, target, LossReduction::none)), double(target.element_count()));
+  return div(sum(mse_loss(y, target, LossReduction::none)), double(target.numel()));
 }
 
 optim::SgdOptions with_rates(optim::SgdOptions options, const ZeroTask::Group& group) {

@@ -22,14 +22,14 @@ struct CaseFiles {
 };
 
 // cases_from_text returns the cases of the text of one file: one per line for a name ending in
-// .jsonl, else one in all. Blank lines don't count. Throws a BadCase for text that holds no case or
+// .jsonl, else one in all. Blank lines don't count. Raises a BadCase for text that holds no case or
 // a broken one.
 std::vector<RecordedCase> cases_from_text(std::string_view text, const std::string& file);
 
 // load_cases reads all files. A folder stands for every .jsonl file below it except disputed.jsonl,
 // and for every .json file below it whose top-level object has kind and id; its other files are
 // data. Cases for which `wanted` is false are dropped. A file that several paths name is read once.
-// Throws a BadCase that names file and line for broken input, and a ValueError for a path that is
+// Raises a BadCase that names file and line for broken input, and a ValueError for a path that is
 // neither file nor folder and for paths without any case.
 CaseFiles load_cases(gsl::span<const std::string> paths,
                      const std::function<bool(const RecordedCase&)>& wanted);

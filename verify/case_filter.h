@@ -28,10 +28,10 @@ struct CaseFilter {
   std::vector<Condition> where;
   std::string id;  // glob; empty: all
 
-  // split cuts "mesh,plan" at the commas. Throws a ValueError for an empty part.
+  // split cuts "mesh,plan" at the commas. Raises a ValueError for an empty part.
   static std::vector<std::string> split(std::string_view list);
 
-  // parse_where reads FIELD=JSON. Throws a ValueError for anything else.
+  // parse_where reads FIELD=JSON. Raises a ValueError for anything else.
   static Condition parse_where(std::string_view text);
 
   bool matches(const RecordedCase& recorded) const;

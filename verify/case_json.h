@@ -13,7 +13,7 @@ namespace simmesh {
 // by_rank_schema is a value, or {"by_rank": [..]} with one for each rank.
 Schema by_rank_schema(const Schema& value);
 
-// require_ranks throws a BadCase where a {"by_rank": [..]} at any depth has not `world` entries.
+// require_ranks raises a BadCase where a {"by_rank": [..]} at any depth has not `world` entries.
 void require_ranks(const CaseField& field, std::int64_t world);
 
 // of_rank returns a recorded value with each {"by_rank": [..]} replaced by the rank's entry.

@@ -11,7 +11,7 @@
 
 namespace simmesh {
 
-// A Verifier runs one case and adds what is wrong to the report. It throws a BadCase for a case
+// A Verifier runs one case and adds what is wrong to the report. It raises a BadCase for a case
 // that can't be read; any other exception is a failure of the case.
 using Verifier = void (*)(const RecordedCase& recorded, const VerifyOptions& options,
                           CaseReport& report);

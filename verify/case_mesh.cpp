@@ -17,7 +17,7 @@ Schema mesh_schema() {
 Schema world_schema() { return schema::integer({.min = 1, .max = world_max}); }
 
 RankList CaseMesh::rank_list() const {
-  return ranks ? RankList::of(*ranks) : RankList::range(element_count(shape));
+  return ranks ? RankList::of(*ranks) : RankList::range(numel(shape));
 }
 
 DeviceMesh CaseMesh::view(std::int64_t rank) const {
@@ -42,7 +42,7 @@ CaseMesh read_mesh_at(const CaseField& owner, std::string_view name) {
     mesh.world = world->integer({.min = 1, .max = world_max});
     return mesh;
   }
-  mesh.world = std::max<std::int64_t>(element_count(field["shape"].shape()), 1);
+  mesh.world = std::max<std::int64_t>(numel(field["shape"].shape()), 1);
   if (mesh.world > world_max) field["shape"].reject("a mesh of at most 2^20 ranks");
   return mesh;
 }
@@ -54,7 +54,7 @@ CaseMesh read_fitting_mesh(const CaseField& owner) {
   CaseField shape = owner["mesh"]["shape"];
   bool is_whole = std::all_of(mesh.shape.begin(), mesh.shape.end(),
                               [](std::int64_t size) { return size >= 1; });
-  if (!is_whole || element_count(shape.shape()) > mesh.world)
+  if (!is_whole || numel(shape.shape()) > mesh.world)
     shape.reject(fmt::format("sizes that multiply to at most {} ranks", mesh.world));
   return mesh;
 }

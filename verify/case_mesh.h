@@ -23,20 +23,20 @@ struct CaseMesh {
   std::vector<std::string> names;
   std::int64_t world = 1;
 
-  // rank_list returns the ranks in mesh order. Throws a ValueError where they aren't ranks or one
+  // rank_list returns the ranks in mesh order. Raises a ValueError where they aren't ranks or one
   // comes twice.
   RankList rank_list() const;
 
-  // view returns the mesh as one rank sees it; throws as DeviceMesh::from_ranks does.
+  // view returns the mesh as one rank sees it; raises as DeviceMesh::from_ranks does.
   DeviceMesh view(std::int64_t rank) const;
 };
 
 // read_mesh reads the fields "mesh" and "world" of a case; without "world" the world is as large as
-// the mesh. Throws a BadCase for fields of another type and for worlds above world_max. What is no
+// the mesh. Raises a BadCase for fields of another type and for worlds above world_max. What is no
 // mesh is found by view.
 CaseMesh read_mesh(const RecordedCase& recorded);
 
-// read_fitting_mesh reads the same; also throws a BadCase for sizes below 1 and for a mesh that is
+// read_fitting_mesh reads the same; also raises a BadCase for sizes below 1 and for a mesh that is
 // larger than the world.
 CaseMesh read_fitting_mesh(const RecordedCase& recorded);
 

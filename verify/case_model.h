@@ -19,7 +19,7 @@ nn::ModelNode read_node(const CaseField& field);
 // read_model reads dtype, model, params, tied and frozen of a case.
 TrainingModel read_model(const RecordedCase& recorded);
 
-// require_parameters throws a BadCase that blames `field` where the parameters of a case aren't
+// require_parameters raises a BadCase that blames `field` where the parameters of a case aren't
 // those of its modules, in the order in which they are registered. The sizes are bounded before
 // (see require_work).
 void require_parameters(const CaseField& field, const TrainingModel& model);

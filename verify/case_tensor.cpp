@@ -61,8 +61,7 @@ CaseTensor read_tensor(const CaseField& field) {
 
 void require_elements(const CaseField& field, DimSpan shape, std::int64_t copies) {
   std::int64_t elements;
-  if (__builtin_mul_overflow(element_count(shape), copies, &elements) ||
-      elements > case_elements_max)
+  if (__builtin_mul_overflow(numel(shape), copies, &elements) || elements > case_elements_max)
     field.reject(fmt::format("at most {} elements in all ranks together, not {} times {}",
                              case_elements_max, copies, to_string(shape)));
 }

@@ -24,7 +24,7 @@ CaseTensor read_tensor(const CaseField& field);
 // read_formula reads the same fields but the shape.
 Formula read_formula(const CaseField& field);
 
-// require_elements throws a BadCase that blames `field` where `copies` tensors of that shape have
+// require_elements raises a BadCase that blames `field` where `copies` tensors of that shape have
 // more than case_elements_max elements together. To be called before anything is allocated.
 void require_elements(const CaseField& field, DimSpan shape, std::int64_t copies);
 

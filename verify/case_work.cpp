@@ -35,7 +35,7 @@ double own_parameters(const nn::ModelNode& node) {
   double elements = 0;
   if (auto field = node.fields.find("params"); field != node.fields.end())
     if (const auto* shapes = std::get_if<nn::ModelNode::NamedShapes>(&field->second))
-      for (const auto& [name, shape] : *shapes) elements += double(element_count(shape));
+      for (const auto& [name, shape] : *shapes) elements += double(numel(shape));
   double dim = size_or(node, "dim", 0);
   if (node.kind == "attention") return 4 * dim * (dim + 1);
   elements += size_or(node, "in", 0) * size_or(node, "out", 0) + size_or(node, "out", 0);
@@ -76,10 +76,10 @@ void require_work(const CaseField& field, const TrainingModel& model, const RunS
   ModelSize needed = size_of(model.node, size.input.size() > 1 ? double(size.input[1]) : 1.0);
   double described = 0;
   for (const ParameterData& parameter : model.parameters)
-    described += double(element_count(parameter.shape));
+    described += double(numel(parameter.shape));
   needed.parameters = std::max(needed.parameters, described);
   double ranks = double(size.ranks), steps = double(size.steps);
-  double rows = double(element_count(size.input));
+  double rows = double(numel(size.input));
   auto require = [&](const char* what, double amount, double most) {
     if (amount > most)
       field.reject(fmt::format("a case of at most {:.0f} {} in all ranks together, not {:.3g}",

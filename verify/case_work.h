@@ -15,7 +15,7 @@ struct RunSize {
   Shape input;             // the largest of a pass
 };
 
-// require_work throws a BadCase that blames `field` where running a model would take more memory or
+// require_work raises a BadCase that blames `field` where running a model would take more memory or
 // time than a case may. Sizes come from outside, so it is called before a module is built.
 void require_work(const CaseField& field, const TrainingModel& model, const RunSize& size);
 

@@ -22,7 +22,7 @@ struct CaseReleasesRequest {
 
 // compare_case_releases runs recorded cases under every release, whatever their source names. A
 // case differs if what it gets wrong does: those of a model that were recorded under one release
-// say what an upgrade changes for it. Throws what verify throws.
+// say what an upgrade changes for it. Raises what verify raises.
 ReleaseComparison compare_case_releases(const CaseReleasesRequest& request);
 
 }  // namespace simmesh

@@ -23,7 +23,7 @@ struct JsonScan {
 inline constexpr std::size_t json_depth_max = 64;
 
 // scan_json checks text without building a value: it must be one JSON value in valid UTF-8 with
-// finite numbers, unique keys and at most json_depth_max levels. Never throws for bad text; takes
+// finite numbers, unique keys and at most json_depth_max levels. Never raises for bad text; takes
 // memory for the keys only.
 JsonScan scan_json(std::string_view text);
 

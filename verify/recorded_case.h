@@ -34,7 +34,7 @@ std::string to_string(const CasePlace& place);
 struct CaseDocument;
 
 // CaseField is one value inside a recorded case. Each accessor returns the value as one type and
-// throws a BadCase that names file, line and field where the value has another type. Read all
+// raises a BadCase that names file, line and field where the value has another type. Read all
 // fields before starting a World: a BadCase thrown on a rank would look like the rank's failure.
 // A cheap value; must not outlive its case.
 class CaseField {
@@ -89,7 +89,7 @@ class CaseField {
   // It is searched for, so that a field which nobody complains about costs nothing.
   std::string path() const;
 
-  // reject throws a BadCase: "field 'mesh.shape': expected EXPECTED, got VALUE".
+  // reject raises a BadCase: "field 'mesh.shape': expected EXPECTED, got VALUE".
   [[noreturn]] void reject(std::string_view expected) const;
 
  private:
@@ -104,7 +104,7 @@ class CaseField {
 //   if (auto order = recorded.find("from_order")) ...
 class RecordedCase {
  public:
-  // parse reads one case. Throws a BadCase for text that isn't a JSON object with the strings kind
+  // parse reads one case. Raises a BadCase for text that isn't a JSON object with the strings kind
   // and id.
   static RecordedCase parse(std::string_view text, CasePlace place);
 

@@ -80,7 +80,7 @@ Schema any();       // any JSON value
 Schema hash();
 // word is one of a list. A word that isn't in the list is well-formed but means nothing here.
 Schema word(std::vector<std::string> words);
-// spelled is a text that `parse` takes: it says no, or throws an Error, where it doesn't.
+// spelled is a text that `parse` takes: it says no, or raises an Error, where it doesn't.
 Schema spelled(std::string what, std::function<bool(const std::string& text)> parse);
 
 // list has entries of one kind, tuple a fixed number of entries of their own kinds, map fields of

@@ -20,7 +20,7 @@ std::string reproduce_line(const RecordedCase& recorded, const VerifyOptions& op
 }
 
 // Returns the release of PyTorch that a case was recorded from; the newest where its source names
-// none. Throws an Error for another release than those that are known.
+// none. Raises an Error for another release than those that are known.
 Release release_of(const RecordedCase& recorded) {
   auto source = recorded.find("source");
   constexpr std::string_view mark = "pytorch ";

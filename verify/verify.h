@@ -62,7 +62,7 @@ struct VerifyResult {
   bool ok() const { return total.failed == 0; }
 };
 
-// verify runs the chosen cases. Throws an Error (a BadCase where a file is at fault) before or
+// verify runs the chosen cases. Raises an Error (a BadCase where a file is at fault) before or
 // between cases where input can't be read; then there is no result. A trace file gets the last
 // world of a case, so it is refused unless one case is chosen.
 VerifyResult verify(const VerifyRequest& request);

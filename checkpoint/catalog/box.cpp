@@ -54,7 +54,7 @@ std::vector<Box> contiguous_blocks(const Box& box, std::int64_t elements_max) {
   if (box.sizes.empty()) return {box};
   // The first dim of which one index, with all dims behind it, isn't too large.
   std::size_t dim = 0;
-  std::int64_t row = box.element_count() / box.sizes[0];
+  std::int64_t row = box.numel() / box.sizes[0];
   while (row > elements_max) row /= box.sizes[++dim];
   std::int64_t rows = std::max<std::int64_t>(elements_max / row, 1);
   Shape cuts(box.sizes.begin(), box.sizes.begin() + std::ptrdiff_t(dim) + 1);

@@ -18,7 +18,7 @@ struct Box {
   bool operator==(const Box&) const = default;
 
   bool is_empty() const;
-  std::int64_t element_count() const { return simmesh::element_count(sizes); }
+  std::int64_t numel() const { return simmesh::numel(sizes); }
   // end returns the first index of a dim behind the box.
   std::int64_t end(std::size_t dim) const { return offsets[dim] + sizes[dim]; }
 };

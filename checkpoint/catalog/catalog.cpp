@@ -53,7 +53,7 @@ void refuse_overlaps(const StoredTensor& tensor, std::vector<const Box*> boxes) 
 }  // namespace
 
 std::int64_t StoredTensor::bytes() const {
-  return (simmesh::element_count(shape) * bits_per_element(dtype) + 7) / 8;
+  return (simmesh::numel(shape) * bits_per_element(dtype) + 7) / 8;
 }
 
 const StoredTensor* Catalog::find(std::string_view name) const {
@@ -69,8 +69,8 @@ const StoredObject* Catalog::find_object(std::string_view name) const {
 }
 
 void check_chunks(const StoredTensor& tensor) {
-  if (std::int64_t bits; __builtin_mul_overflow(simmesh::element_count(tensor.shape),
-                                                bits_per_element(tensor.dtype), &bits))
+  if (std::int64_t bits;
+      __builtin_mul_overflow(simmesh::numel(tensor.shape), bits_per_element(tensor.dtype), &bits))
     refuse_chunks(tensor, "more than 2^60 bytes");
   std::vector<const Box*> filled;
   for (const StoredChunk& chunk : tensor.chunks) {
@@ -81,8 +81,8 @@ void check_chunks(const StoredTensor& tensor) {
   }
   refuse_overlaps(tensor, filled);
   std::int64_t covered = 0;
-  for (const Box* box : filled) covered += box->element_count();
-  std::int64_t expected = simmesh::element_count(tensor.shape);
+  for (const Box* box : filled) covered += box->numel();
+  std::int64_t expected = simmesh::numel(tensor.shape);
   if (covered != expected)
     refuse_chunks(tensor, "its chunks have {} of {} elements: a shard is missing", covered,
                   expected);

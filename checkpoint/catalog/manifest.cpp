@@ -169,7 +169,7 @@ void check_places(const Manifest& manifest) {
   for (const StoredTensor& tensor : manifest.catalog.tensors)
     for (const StoredChunk& chunk : tensor.chunks) {
       auto found = files.find(chunk.file);
-      std::int64_t bits = chunk.box.element_count() * bits_per_element(tensor.dtype);
+      std::int64_t bits = chunk.box.numel() * bits_per_element(tensor.dtype);
       if (found == files.end() || chunk.begin < 0 || chunk.bytes != bits / 8 ||
           chunk.begin > found->second->bytes || chunk.bytes > found->second->bytes - chunk.begin)
         refuse_manifest(fmt::format("the chunk {} of '{}' doesn't lie within its file",

@@ -31,10 +31,10 @@ LocalTensor local_tensor(const std::string& name, const Tensor& tensor) {
     return local;
   }
   DTensor distributed = DTensor::of(tensor);
-  if (has_pending(distributed.placements()))
+  if (has_partial(distributed.placements()))
     raise(ErrorKind::value_error, "checkpoint/save",
-          "'{}' has the placements {}; bring it to placements without a pending reduction first",
-          name, to_string(distributed.placements()));
+          "'{}' has the placements {}; redistribute it to placements without Partial first", name,
+          to_string(distributed.placements()));
   if (!distributed.spec().groups->is_member()) return local;
   const Tensor& mine = distributed.local();
   for (const LocalBox& box : local_boxes(distributed.spec()))
@@ -48,7 +48,7 @@ LocalTensor local_tensor(const std::string& name, const FlatShard& shard) {
   Tensor flat = shard.values.detach().view(Shape{shard.range.numel()});
   std::int64_t begin = 0;
   for (Box& box : boxes_of_range(shard.shape, shard.range)) {
-    std::int64_t count = box.element_count();
+    std::int64_t count = box.numel();
     Tensor part = flat.narrow({0, begin, count}).view(box.sizes);
     add_piece(local, std::move(box), std::move(part));
     begin += count;

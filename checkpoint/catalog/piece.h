@@ -28,7 +28,7 @@ struct LocalTensor {
 };
 
 // local_tensor returns a rank's pieces of a value; views of it, so that what is written into a part
-// is the value's. Raises a ValueError that names the tensor for pending placements.
+// is the value's. Raises a ValueError that names the tensor for partial placements.
 LocalTensor local_tensor(const std::string& name, const Tensor& tensor);
 LocalTensor local_tensor(const std::string& name, const FlatShard& shard);
 

@@ -17,11 +17,11 @@ void StateDict::append(const std::string& name, Value value, OnLoad on_load) {
 void StateDict::add(const std::string& name, Tensor tensor) { append(name, std::move(tensor)); }
 
 void StateDict::add(const std::string& name, FlatShard shard) {
-  if (shard.values.element_count() != shard.range.numel() || shard.range.begin < 0 ||
-      shard.range.end > element_count(shard.shape))
+  if (shard.values.numel() != shard.range.numel() || shard.range.begin < 0 ||
+      shard.range.end > numel(shard.shape))
     raise(ErrorKind::value_error, "checkpoint/state_dict",
           "'{}': {} values for the range [{}, {}) of a tensor of shape {}", name,
-          shard.values.element_count(), shard.range.begin, shard.range.end, to_string(shard.shape));
+          shard.values.numel(), shard.range.begin, shard.range.end, to_string(shard.shape));
   append(name, std::move(shard));
 }
 

@@ -22,7 +22,7 @@ struct FlatShard {
 };
 
 // StateDict is what is saved and loaded: values by name, in order. A tensor may be plain, and then
-// every rank has all of it; or distributed, with any placement but a pending one; or flat shards. A
+// every rank has all of it; or distributed, with any placement but a partial one; or flat shards. A
 // value that is no tensor is one of JSON. Every rank lists the same names, or only those of which
 // it has a part. Tensors alias those of a model: what is loaded arrives there.
 //

@@ -254,7 +254,7 @@ void DeepSpeedReader::add_to_line(FlatLine& line, std::size_t rank, PickleValue 
   if (place.dtype != line.dtype())
     refuse_deepspeed("{}: a flat group of {}, expected {}", optimizer_[rank].path(),
                      dtype_name(place.dtype), dtype_name(line.dtype()));
-  line.add(names_.optimizer[rank], place.begin, element_count(place.shape));
+  line.add(names_.optimizer[rank], place.begin, numel(place.shape));
 }
 
 void DeepSpeedReader::add_group(const Group& group, const FlatLine& line, const std::string& key) {
@@ -262,7 +262,7 @@ void DeepSpeedReader::add_group(const Group& group, const FlatLine& line, const 
   for (std::size_t i = 0; i < group.parameters.size(); ++i) {
     const auto& [name, shape] = group.parameters[i];
     std::string stored = key.empty() ? weight_name(name) : fmt::format("optim.{}.{}", name, key);
-    std::int64_t count = element_count(shape);
+    std::int64_t count = numel(shape);
     line.add_chunks(add_tensor(stored, line.dtype(), shape), {0, count}, at);
     at += count + (group.paddings.empty() ? 0 : group.paddings[i]);
   }
@@ -320,7 +320,7 @@ void DeepSpeedReader::add_partitioned(const std::vector<FlatLine>& lines, const 
     for (const auto& [name, shape] : group.parameters) {
       std::string stored = key.empty() ? weight_name(name) : fmt::format("optim.{}.{}", name, key);
       StoredTensor& tensor = add_tensor(stored, lines[0].dtype(), shape);
-      std::int64_t count = element_count(shape);
+      std::int64_t count = numel(shape);
       std::int64_t piece = count / ranks + (count % ranks != 0 ? 1 : 0);
       for (std::int64_t rank = 0; rank < ranks; ++rank) {
         std::int64_t begin = std::min(rank * piece, count);
@@ -394,7 +394,7 @@ void DeepSpeedReader::add_frozen_partitions() {
        entries_of(find_field(model_[0].root(), "frozen_param_shapes"), "frozen_param_shapes")) {
     Dims dims = torch_size(size, "a parameter's shape");
     Shape shape(dims.begin(), dims.end());
-    std::int64_t count = element_count(shape);
+    std::int64_t count = numel(shape);
     std::int64_t piece = count / ranks + (count % ranks != 0 ? 1 : 0);
     StoredTensor* tensor = nullptr;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
@@ -406,7 +406,7 @@ void DeepSpeedReader::add_frozen_partitions() {
         refuse_deepspeed("'{}': pieces of {} and {}", name, dtype_name(tensor->dtype),
                          dtype_name(place.dtype));
       FlatLine line(place.dtype);
-      line.add(names_.model[std::size_t(rank)], place.begin, element_count(place.shape));
+      line.add(names_.model[std::size_t(rank)], place.begin, numel(place.shape));
       std::int64_t begin = std::min(rank * piece, count);
       line.add_chunks(*tensor, {begin, std::min(begin + piece, count)}, 0);
     }

@@ -26,7 +26,7 @@ void FlatLine::add_chunks(StoredTensor& tensor, FlatRange range, std::int64_t at
     std::int64_t taken = std::min(run->count - skipped, range.numel());
     std::int64_t begin = run->begin + skipped * width;
     for (Box& box : boxes_of_range(tensor.shape, {range.begin, range.begin + taken})) {
-      std::int64_t bytes = box.element_count() * width;
+      std::int64_t bytes = box.numel() * width;
       tensor.chunks.push_back(
           {.box = std::move(box), .file = run->file, .begin = begin, .bytes = bytes});
       begin += bytes;

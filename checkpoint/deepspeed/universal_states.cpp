@@ -50,7 +50,7 @@ StoredTensor UniversalStates::tensor(const std::string& parameter, const std::st
   PickleValue value = torch_file.root();
   if (value->kind == PickleNode::Kind::dict) value = field(value, "param");
   TorchFile::Place place = torch_file.place(value);
-  if (place.shape != shape && place.shape != Shape{element_count(shape)})
+  if (place.shape != shape && place.shape != Shape{numel(shape)})
     raise(ErrorKind::value_error, "checkpoint/deepspeed", "{}: expected the shape {}, got {}",
           joined(store_.name(), torch_file.path()), to_string(shape), to_string(place.shape));
   StoredTensor stored = {name, place.dtype, shape, {}};

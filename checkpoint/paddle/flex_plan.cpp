@@ -56,7 +56,7 @@ std::vector<PlacedBox> placed_boxes(const FlexShard& shard) {
   std::vector<PlacedBox> placed;
   std::int64_t at = 0;
   for (Box& box : boxes_of_range(shard.global_shape, *shard.range)) {
-    std::int64_t count = box.element_count();
+    std::int64_t count = box.numel();
     placed.push_back({std::move(box), {at}});
     at += count;
   }

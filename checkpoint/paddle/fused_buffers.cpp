@@ -15,7 +15,7 @@ namespace {
 std::vector<std::int64_t> numels_of(const std::vector<FusedTensor>& tensors,
                                     const std::vector<std::size_t>& indices) {
   std::vector<std::int64_t> numels;
-  for (std::size_t index : indices) numels.push_back(element_count(tensors[index].shape));
+  for (std::size_t index : indices) numels.push_back(numel(tensors[index].shape));
   return numels;
 }
 
@@ -99,7 +99,7 @@ void FusedBuffers::add_rows(const std::vector<std::size_t>& tensors) {
     for (std::size_t index : taken(tensors, group)) {
       const Shape& shape = tensors_[index].shape;
       BufferSlice rows = row_partition(shape[0], ranks_)[std::size_t(rank_)];
-      std::int64_t row = element_count(Shape(shape.begin() + 1, shape.end()));
+      std::int64_t row = numel(Shape(shape.begin() + 1, shape.end()));
       ranges.push_back({rows.begin * row, rows.end * row});
       numels.push_back(ranges.back().numel());
     }

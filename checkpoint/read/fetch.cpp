@@ -162,7 +162,7 @@ void FetchPlanner::assign_readers() {
     for (const Need& need : reads.needs)
       if (std::find(seen.begin(), seen.end(), need.common) == seen.end()) {
         seen.push_back(need.common);
-        plan_.fetched.bytes_needed += need.common.element_count() * std::int64_t(width_of(stored));
+        plan_.fetched.bytes_needed += need.common.numel() * std::int64_t(width_of(stored));
       }
   }
 }
@@ -175,7 +175,7 @@ void FetchPlanner::batch() {
     const StoredTensor& stored = catalog_.tensors[reads.tensor];
     std::vector<Batch>& batches = plan_.batches[reads.reader];
     for (Box& box : blocks_of(stored, reads)) {
-      std::size_t bytes = std::size_t(box.element_count()) * width_of(stored);
+      std::size_t bytes = std::size_t(box.numel()) * width_of(stored);
       if (batches.empty() || batches.back().bytes + bytes > cached_bytes) batches.emplace_back();
       Batch& last = batches.back();
       last.blocks.push_back({&reads, std::move(box), last.bytes, bytes});
@@ -219,7 +219,7 @@ class Fetch {
   }
   std::size_t width(std::size_t index) const { return width_of(tensor(index)); }
   std::size_t bytes_of(const Part& part) const {
-    return std::size_t(part.box.element_count()) * width(part.block.reads->tensor);
+    return std::size_t(part.box.numel()) * width(part.block.reads->tensor);
   }
   void read_alone(const ChunkReads& reads);
   void read(const Batch& batch, std::byte* to);
@@ -270,7 +270,7 @@ void Fetch::read_alone(const ChunkReads& reads) {
   }
   std::vector<std::byte> bytes;
   for (Box& box : blocks_of(tensor(reads.tensor), reads)) {
-    std::size_t count = std::size_t(box.element_count()) * width(reads.tensor);
+    std::size_t count = std::size_t(box.numel()) * width(reads.tensor);
     bytes.resize(std::max(bytes.size(), count));
     reader.read({bytes.data(), count});
     Batch batch = {{{&reads, std::move(box), 0, count}}, count};

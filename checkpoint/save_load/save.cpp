@@ -80,7 +80,7 @@ void GlobalPlanner::add_tensors(std::size_t rank) {
             to_string(known.shape));
     for (std::size_t piece = 0; piece < tensor.boxes.size(); ++piece) {
       const Box& box = tensor.boxes[piece];
-      auto bytes = box.element_count() * std::int64_t(bytes_per_element(tensor.dtype));
+      auto bytes = box.numel() * std::int64_t(bytes_per_element(tensor.dtype));
       items_[rank].push_back({tensor.name, box, bytes});
       places_[rank].push_back({found->second, box, local, piece});
     }
@@ -236,7 +236,7 @@ StoredChunk stored_chunk(const GlobalPlan& plan, const ChunkToWrite& chunk,
   return {.box = chunk.box,
           .file = written.file.name,
           .begin = written.begins[place],
-          .bytes = chunk.box.element_count() * bits / 8,
+          .bytes = chunk.box.numel() * bits / 8,
           .hash = written.hashes[place]};
 }
 
@@ -352,7 +352,7 @@ SaveReport report_of(const GlobalPlan& plan, std::int64_t number) {
   for (const std::vector<ChunkToWrite>& chunks : plan.chunks) {
     std::int64_t bytes = 0;
     for (const ChunkToWrite& chunk : chunks)
-      bytes += chunk.box.element_count() * bits_per_element(plan.tensors[chunk.tensor].dtype) / 8;
+      bytes += chunk.box.numel() * bits_per_element(plan.tensors[chunk.tensor].dtype) / 8;
     report.tensor_bytes += bytes;
     report.most_of_a_rank = std::max(report.most_of_a_rank, bytes);
   }

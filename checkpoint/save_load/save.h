@@ -34,7 +34,7 @@ struct SaveReport {
 //
 // Blocks until all is on disk. Costs collectives among all ranks for the plan and the result. If
 // anything fails on any rank, every rank raises the Error of the lowest one that failed, and
-// nothing is left behind. Raises a ValueError for pending placements, for a tensor that has another
+// nothing is left behind. Raises a ValueError for partial placements, for a tensor that has another
 // shape or dtype on another rank, and for one of which the ranks don't have all elements.
 SaveReport save(const StateDict& state, const Location& location, const SaveOptions& options = {});
 

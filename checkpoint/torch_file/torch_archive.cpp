@@ -74,7 +74,7 @@ ArchivedTensor read_torch_tensor(Bytes archive) {
   check_torch_storage(view, std::int64_t(data.size()));
   auto width = std::size_t(bits_per_element(view.dtype) / 8);
   ArchivedTensor tensor = {view.dtype, view.shape, {}};
-  std::int64_t elements = element_count(tensor.shape);
+  std::int64_t elements = numel(tensor.shape);
   tensor.bytes.resize(std::size_t(elements) * width);
   if (elements > 0)
     copy_box({.sizes = tensor.shape,
@@ -131,7 +131,7 @@ std::vector<std::byte> torch_tensor_archive(StoredDType dtype, DimSpan shape, By
     pickle.global("torch", storage);
   pickle.text("0");
   pickle.text("cpu");
-  pickle.integer(is_untyped ? std::int64_t(bytes.size()) : element_count(shape));
+  pickle.integer(is_untyped ? std::int64_t(bytes.size()) : numel(shape));
   pickle.end_tuple();
   pickle.persistent();
   pickle.integer(0);

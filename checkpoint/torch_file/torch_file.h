@@ -28,7 +28,7 @@ class TorchFile {
     Shape shape;
     std::int64_t begin = 0;
 
-    std::int64_t bytes() const { return element_count(shape) * bits_per_element(dtype) / 8; }
+    std::int64_t bytes() const { return numel(shape) * bits_per_element(dtype) / 8; }
   };
 
   // Raises a ValueError that names the file for one that torch.save doesn't write, and for a pickle

@@ -57,7 +57,7 @@ void read_storage(PickleValue persistent, PickleValue dtype, TorchView& view) {
 void check_elements(const TorchView& view) {
   if (view.shape.size() != view.strides.size() || view.shape.size() > std::size_t(dims_max))
     refuse_view("{} sizes and {} strides", view.shape.size(), view.strides.size());
-  std::int64_t elements = element_count(view.shape);
+  std::int64_t elements = numel(view.shape);
   if (elements == 0) return;
   std::int64_t last = view.offset;
   for (std::size_t dim = 0; dim < view.shape.size(); ++dim) {
@@ -77,7 +77,7 @@ void check_elements(const TorchView& view) {
 }  // namespace
 
 bool TorchView::is_contiguous() const {
-  if (element_count(shape) == 0) return true;
+  if (numel(shape) == 0) return true;
   std::int64_t expected = 1;
   for (std::size_t dim = shape.size(); dim-- > 0;) {
     if (shape[dim] != 1 && strides[dim] != expected) return false;

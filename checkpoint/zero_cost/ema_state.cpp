@@ -74,7 +74,7 @@ void EmaState::update(const StateDict& state) {
     if (!name) continue;
     has_any = true;
     Tensor values = values_of(entry.value);
-    if (!values.is_defined() || values.element_count() == 0) continue;
+    if (!values.is_defined() || values.numel() == 0) continue;
     auto elements = values.values<float>();
     average_of(*name, elements.size()).update({elements.data(), elements.size()});
   }
@@ -96,9 +96,8 @@ std::map<std::string, Tensor> EmaState::add_averages(StateDict& state) {
     if (!values.is_defined()) continue;
     Ledger::Uncharged host;
     Tensor averages = zeros(values.shape(), DType::float32);
-    if (averages.element_count() > 0) {
-      gsl::span<const float> known =
-          average_of(*name, std::size_t(averages.element_count())).values();
+    if (averages.numel() > 0) {
+      gsl::span<const float> known = average_of(*name, std::size_t(averages.numel())).values();
       std::copy(known.begin(), known.end(), averages.mutable_values<float>().begin());
       added[*name] = averages;
     }

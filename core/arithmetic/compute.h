@@ -17,7 +17,7 @@ void compute(const Arithmetic& arithmetic, const Product& product);
 void compute(const Arithmetic& arithmetic, const SumRequest& sums);
 
 // compute writes the result of a reduction, which has operands, in the order of the arithmetic.
-// Throws a TypeError where the operation isn't defined for the dtype.
+// Raises a TypeError where the operation isn't defined for the dtype.
 void compute(const Arithmetic& arithmetic, const Reduction& reduction);
 
 // adds_by_owner says whether a reduce-scatter must reduce each member's elements on their own, with

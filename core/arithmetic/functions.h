@@ -66,7 +66,7 @@ struct FunctionRequest {
   std::int64_t count = 0;
 };
 
-// apply_function computes a whole array. Throws a TypeError for dtypes that aren't floating.
+// apply_function computes a whole array. Raises a TypeError for dtypes that aren't floating.
 void apply_function(const FunctionRequest& request, InstructionSet set = best_instruction_set());
 
 // PowerRequest is result[i] = base[i]^exponent[i], or ^exponent[0] where exponent_is_scalar.
@@ -79,7 +79,7 @@ struct PowerRequest {
   std::int64_t count = 0;
 };
 
-// power computes a whole array. Throws a TypeError for dtypes that aren't floating.
+// power computes a whole array. Raises a TypeError for dtypes that aren't floating.
 void power(const PowerRequest& request);
 
 // apply_function of a span of float, double, Half or BFloat16.

@@ -63,7 +63,7 @@ void fill_random(Tensor& tensor, const PhiloxKey& key, const ShardOfTensor& shar
   if (!fits)
     raise(ErrorKind::value_error, "arithmetic/philox", "expected a box within {}, got {} at {}",
           to_string(shard.global_shape), to_string(tensor.shape()), to_string(shard.offset));
-  if (tensor.element_count() == 0) return;
+  if (tensor.numel() == 0) return;
   Strides strides = contiguous_strides(shard.global_shape);
   Tensor values = empty(tensor.shape(), tensor.dtype());
   visit_dtype(tensor.dtype(), [&]<class T>(T) {

@@ -64,7 +64,7 @@ struct RandomFill {
 };
 
 // fill_random writes each element of a floating tensor by its row-major index in the logical
-// tensor, so shards hold what the whole would hold. Throws a ValueError for a box that doesn't fit.
+// tensor, so shards hold what the whole would hold. Raises a ValueError for a box that doesn't fit.
 void fill_random(Tensor& tensor, const PhiloxKey& key, const ShardOfTensor& shard,
                  const RandomFill& fill);
 

@@ -84,7 +84,7 @@ std::uint64_t carried(DType dtype, InstructionSet set) {
 Tensor sum_of(const Tensor& data, SumTerm term, DType result_dtype, bool is_exact,
               InstructionSet set) {
   Tensor result = empty({data.size(0), data.size(2)}, result_dtype);
-  std::vector<double> means(std::size_t(result.element_count()), 0.125);
+  std::vector<double> means(std::size_t(result.numel()), 0.125);
   SumRequest request{.data = data.data(),
                      .dtype = data.dtype(),
                      .outer = data.size(0),

@@ -7,7 +7,7 @@
 #include "core/arithmetic/sums/digit_sums.h"
 #include "core/arithmetic/sums/rounding.h"
 #include "core/arithmetic/sums/scaled_sums.h"
-#include "core/arithmetic/sums/sums_behind.h"
+#include "core/arithmetic/sums/unrounded_sums.h"
 #include "core/check/check.h"
 #include "core/clock/clock.h"
 #include "core/memory/ledger.h"
@@ -26,9 +26,9 @@ struct Unseen {
   Clock::Quiet time;
 };
 
-const SumsBehind* behind(const Tensor& tensor) {
-  if (!tensor.has_elements() || tensor.element_count() == 0) return nullptr;
-  return SumsBehind::of(tensor.storage()->buffer()->companion());
+const UnroundedSums* behind(const Tensor& tensor) {
+  if (!tensor.has_elements() || tensor.numel() == 0) return nullptr;
+  return UnroundedSums::of(tensor.storage()->buffer()->companion());
 }
 
 std::int64_t begin_of(const Tensor& tensor) {
@@ -39,14 +39,14 @@ std::int64_t begin_of(const Tensor& tensor) {
 // The sums behind a contiguous tensor, each run for itself.
 std::vector<CarriedSums> runs_of(const Tensor& rows) {
   auto element = std::int64_t(bytes_per_element(rows.dtype()));
-  std::int64_t from = begin_of(rows), to = from + rows.element_count() * element, at = from;
+  std::int64_t from = begin_of(rows), to = from + rows.numel() * element, at = from;
   std::vector<CarriedSums> runs;
   auto take_plain = [&](std::int64_t end) {
     if (at == end) return;
     runs.push_back(carried_terms(rows.data() + (at - from), rows.dtype(), (end - at) / element));
     at = end;
   };
-  if (const SumsBehind* sums = behind(rows))
+  if (const UnroundedSums* sums = behind(rows))
     for (const SumRun& run : sums->runs()) {
       auto part = run.element_bytes == element ? run.within(from, to) : std::nullopt;
       if (!part) continue;
@@ -110,7 +110,7 @@ Tensor rounded(const Tensor& tensor) {
 }
 
 bool is_unrounded(const Tensor& tensor) {
-  const SumsBehind* sums = behind(tensor);
+  const UnroundedSums* sums = behind(tensor);
   if (!sums) return false;
   std::int64_t span = 1;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim)
@@ -129,7 +129,7 @@ CarriedSums unrounded(const Tensor& tensor) {
   std::vector<CarriedSums> runs = runs_of(rows);
   if (runs.size() == 1) return runs.front();
   Numerators numerators = over_common_divisor(runs);
-  DigitSums all(rows.element_count(), range_of(numerators.sums, 1));
+  DigitSums all(rows.numel(), range_of(numerators.sums, 1));
   std::int64_t first = 0;
   for (const CarriedSums& run : numerators.sums) {
     all.add_sums(run, first);
@@ -143,26 +143,26 @@ void share_unrounded(const Tensor& target, const Tensor& source) {
     return ElementPlaces{std::size_t(begin_of(x)), x.shape(), x.strides(),
                          bytes_per_element(x.dtype())};
   };
-  const SumsBehind* sums = behind(source);
+  const UnroundedSums* sums = behind(source);
   if (!sums) return;
   Buffer& buffer = *target.storage()->buffer();
   buffer.set_companion(sums->with_copy(buffer.companion(), places(source), places(target)));
 }
 
 void keep_unrounded(Tensor& tensor, CarriedSums sums) {
-  SIMMESH_CHECK(tensor.is_contiguous() && tensor.element_count() == sums.count(),
-                "{} sums behind {} elements", sums.count(), tensor.element_count());
+  SIMMESH_CHECK(tensor.is_contiguous() && tensor.numel() == sums.count(),
+                "{} sums behind {} elements", sums.count(), tensor.numel());
   if (sums.count() == 0) return;
   auto element = std::int64_t(bytes_per_element(tensor.dtype()));
   Buffer& buffer = *tensor.storage()->buffer();
   std::int64_t count = sums.count();
-  buffer.set_companion(SumsBehind::joined(
+  buffer.set_companion(UnroundedSums::joined(
       buffer.companion(),
       {begin_of(tensor), count, element, std::make_shared<const CarriedSums>(std::move(sums)), 0}));
 }
 
 void write_unrounded(Tensor& tensor, CarriedSums sums) {
-  if (tensor.element_count() == 0) return;
+  if (tensor.numel() == 0) return;
   sums.round(tensor.mutable_data(), tensor.dtype());
   keep_unrounded(tensor, std::move(sums));
 }
@@ -185,12 +185,12 @@ void reduce_unrounded(const UnroundedReduction& reduction, Tensor& result, bool 
     else
       return widened(rounded_to<T>(reduction.factor));
   });
-  Tensor flat = result.view(Dims{result.element_count()});
-  for (std::int64_t begin = 0; begin < flat.element_count(); begin += sums_at_once) {
-    std::int64_t count = std::min(sums_at_once, flat.element_count() - begin);
+  Tensor flat = result.view(Dims{result.numel()});
+  for (std::int64_t begin = 0; begin < flat.numel(); begin += sums_at_once) {
+    std::int64_t count = std::min(sums_at_once, flat.numel() - begin);
     std::vector<CarriedSums> parts;
     for (const Tensor& operand : rows) {
-      Tensor all = operand.view(Dims{operand.element_count()});
+      Tensor all = operand.view(Dims{operand.numel()});
       CarriedSums sums = unrounded(all.narrow({.dim = 0, .start = begin, .length = count}));
       parts.push_back(reduction.op == ReduceOp::premul_sum ? scaled(sums, factor)
                                                            : std::move(sums));

@@ -190,20 +190,20 @@ void Traversal::run() {
 }
 
 // An operation gets a gradient that is rounded. One that it hands on as it is, as an addition does,
-// would reach a sum that isn't rounded as its own parts: the parts of a pending gradient, and what
+// would reach a sum that isn't rounded as its own parts: the parts of a partial gradient, and what
 // is behind the elements of a part of a leaf's.
 void round_gradients(const Node& node, Gradients& gradients) {
   auto may_go_on = [](const Tensor& one) {
     if (!one.is_defined()) return false;
     const DistributionPtr& pieces = one.distribution();
-    return pieces ? pieces->is_pending() || is_unrounded(pieces->local_part()) : is_unrounded(one);
+    return pieces ? pieces->is_partial() || is_unrounded(pieces->local_part()) : is_unrounded(one);
   };
   auto joins_sum = [](const Edge& edge) { return edge.node && edge.node->takes_unrounded(); };
   if (std::none_of(gradients.begin(), gradients.end(), may_go_on) || grad_enabled() ||
       !current_arithmetic().is_exact() || node.takes_unrounded() ||
       std::none_of(node.edges().begin(), node.edges().end(), joins_sum))
     return;
-  UnroundedSums scope(false);
+  KeepUnrounded scope(false);
   for (Tensor& gradient : gradients)
     if (may_go_on(gradient))
       gradient = gradient_operands({&gradient, 1}, {{"of", std::string("operation")}}).front();
@@ -216,7 +216,7 @@ void Traversal::process(const NodePtr& node) {
     if (node->pre_hooks().empty() && node->post_hooks().empty() && captured_.empty())
       return pass_on(node, std::move(parts));
     // Somebody wants to see the sum.
-    UnroundedSums scope(node->takes_unrounded());
+    KeepUnrounded scope(node->takes_unrounded());
     Tensor& sum = waiting_[node.get()].emplace_back();
     for (const Tensor& part : parts) sum = added(sum, part);
   }
@@ -261,7 +261,7 @@ void Traversal::pass_on(const NodePtr& node, Gradients parts) {
 void Traversal::send(const Edge& edge, Tensor gradient, const Node& from) {
   Node& node = *edge.node;
   if (is_needed(&node)) {
-    UnroundedSums scope(node.takes_unrounded());
+    KeepUnrounded scope(node.takes_unrounded());
     gradient = checked(gradient, edge, from);
     if (node.passes_on()) {
       if (gradient.is_defined()) passing_[&node].push_back(gradient);
@@ -286,7 +286,7 @@ Tensor root_gradient(const Tensor& tensor, const std::vector<Tensor>& given, std
             to_string(DimSpan(tensor.shape())));
     return given[index];
   }
-  if (tensor.element_count() != 1)
+  if (tensor.numel() != 1)
     raise(ErrorKind::runtime_error, backward_source,
           "grad can be implicitly created only for scalar outputs, got the shape {}",
           to_string(DimSpan(tensor.shape())));

@@ -28,7 +28,7 @@ class FunctionNode final : public Node {
             "Trying to backward through the graph a second time: what {} saved was freed", name_);
     // The function may be released by what it runs.
     FunctionBackward backward = backward_;
-    UnroundedSums scope(takes_unrounded());
+    KeepUnrounded scope(takes_unrounded());
     std::vector<Tensor> results = backward(gradients);
     SIMMESH_CHECK(results.size() == edges().size(), "{} returned {} gradients of {} inputs", name_,
                   results.size(), edges().size());
@@ -36,7 +36,7 @@ class FunctionNode final : public Node {
   }
 
   // What goes on to an operation is rounded as that operation's gradient is on one device; what is
-  // pending is kept unrounded by who adds to it.
+  // partial is kept unrounded by who adds to it.
   bool takes_unrounded() const override {
     bool keeps_sums = options_.passes_on || options_.moves || options_.reduces_gradients;
     return keeps_sums && std::any_of(edges().begin(), edges().end(), [](const Edge& edge) {

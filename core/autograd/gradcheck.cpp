@@ -81,7 +81,7 @@ std::string compare(const CheckedFunction& function, const std::vector<Tensor>& 
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!is_checked(inputs[i])) continue;
     Tensor gradient = gradients[next++].detach().contiguous();
-    for (std::int64_t k = 0; k < inputs[i].element_count(); ++k) {
+    for (std::int64_t k = 0; k < inputs[i].numel(); ++k) {
       auto at = [&](double shift) {
         std::vector<Tensor> shifted = fresh(inputs);
         Tensor data = shifted[i].detach();

@@ -44,7 +44,7 @@ class Node : public boost::intrusive_ref_counter<Node, OwnerCount> {
   // apply returns one gradient an edge.
   virtual Gradients apply(Gradients gradients) = 0;
   // takes_unrounded says whether the gradients that reach the node are parts of sums that go on, so
-  // that they are added unrounded (see UnroundedSums): those of leaves, and of what only moves
+  // that they are added unrounded (see KeepUnrounded): those of leaves, and of what only moves
   // elements of leaves.
   virtual bool takes_unrounded() const { return false; }
   // passes_on says that the node, of one output and one input, changes no gradient: in a backward

@@ -99,7 +99,7 @@ Gradients OpNode::apply(Gradients gradients) {
     needs.push_back(edge.node != nullptr);
     unfinished.push_back(edge.node && edge.node->takes_unrounded());
   }
-  UnroundedSums scope(takes_unrounded());
+  KeepUnrounded scope(takes_unrounded());
   return gradient_.rule(
       GradientCall({op_, attributes_, inputs, outputs, input_types_, output_types(), gradients,
                     as_span(needs), as_span(unfinished)}));
@@ -108,8 +108,7 @@ Gradients OpNode::apply(Gradients gradients) {
 // A view that repeats elements adds up their gradients, as an operation does that has them rounded.
 bool OpNode::takes_unrounded() const {
   if (!op_.view && !op_.moves) return false;
-  if (op_.view && element_count(output_types()[0].shape) > element_count(input_types_[0].shape))
-    return false;
+  if (op_.view && numel(output_types()[0].shape) > numel(input_types_[0].shape)) return false;
   return std::any_of(edges().begin(), edges().end(),
                      [](const Edge& edge) { return edge.node && edge.node->takes_unrounded(); });
 }
@@ -227,7 +226,7 @@ Tensor Variable::grad() const { return retained_ ? *retained_ : grad_; }
 void Variable::set_grad(Tensor grad) { grad_ = std::move(grad); }
 
 void Variable::accumulate(const Tensor& gradient) {
-  UnroundedSums scope;
+  KeepUnrounded scope;
   if (!grad_.is_defined()) {
     grad_ = grad_enabled() ? gradient : gradient.detach();
     return;

@@ -22,7 +22,7 @@ namespace detail {
 
 }  // namespace simmesh
 
-// SIMMESH_CHECK states a contract of ours, in every build. It throws ContractViolation where the
+// SIMMESH_CHECK states a contract of ours, in every build. It raises ContractViolation where the
 // condition does not hold; the message is only formatted then.
 #define SIMMESH_CHECK(condition, ...)                                      \
   do {                                                                     \

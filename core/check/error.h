@@ -44,7 +44,7 @@ class Error : public std::runtime_error {
   std::size_t message_begin_;
 };
 
-// raise throws an Error with a formatted message.
+// raise raises an Error with a formatted message.
 template <class... Args>
 [[noreturn]] void raise(ErrorKind kind, std::string_view where, fmt::format_string<Args...> format,
                         Args&&... args) {

@@ -19,7 +19,7 @@ class DeputyTask {
   bool is_done(CallSite site = CallSite::here()) const;
   bool has_failed(CallSite site = CallSite::here()) const;
 
-  // wait blocks until the work has ended, and throws what the work threw. Raises a RuntimeError
+  // wait blocks until the work has ended, and raises what the work threw. Raises a RuntimeError
   // where the work can't end because a deputy of the same number, of another rank, has failed: at
   // the moment when no rank and no deputy can run.
   void wait(CallSite site = CallSite::here()) const;

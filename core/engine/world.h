@@ -21,7 +21,7 @@ class Run;
 //   Outcome outcome = world.run([](Rank& rank) { rank.record(rank.id()); });
 class World {
  public:
-  // Throws a ValueError for options that make no sense, as checked does.
+  // Raises a ValueError for options that make no sense, as checked does.
   explicit World(WorldOptions options);
   ~World();
   World(const World&) = delete;

@@ -25,7 +25,7 @@ Dims broadcast_dims(const Shape& gradient, const Shape& input) {
 
 Tensor summed_to_input(const GradientCall& call, std::size_t input, const Tensor& gradient) {
   const TensorType& type = call.input_type(input);
-  UnroundedSums scope(call.is_unfinished(input));
+  KeepUnrounded scope(call.is_unfinished(input));
   Dims dims = broadcast_dims(gradient.shape(), type.shape);
   if (dims.empty()) return to(gradient, type.dtype);
   return to(reshape(sum(gradient, dims, true), type.shape), type.dtype);
@@ -34,7 +34,7 @@ Tensor summed_to_input(const GradientCall& call, std::size_t input, const Tensor
 Tensor product_for_input(const GradientCall& call, std::size_t input, const Tensor& a,
                          const Tensor& b) {
   const TensorType& type = call.input_type(input);
-  UnroundedSums scope(call.is_unfinished(input));
+  KeepUnrounded scope(call.is_unfinished(input));
   Tensor product = a.dim() == 3 ? bmm(a, b) : mm(a, b);
   if (product.shape() != type.shape) product = reshape(product, type.shape);
   return to(product, type.dtype);

@@ -43,7 +43,7 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
 
   Ledger(std::uint32_t owner, boost::intrusive_ptr<PhysicalMemory> memory);
 
-  // charge records a new storage and returns its id, which is never given again. Throws a
+  // charge records a new storage and returns its id, which is never given again. Raises a
   // RuntimeError where the fault plan lets this allocation fail; nothing is charged then.
   StorageId charge(std::int64_t bytes);
   void release(std::int64_t bytes, MemoryCategory category);

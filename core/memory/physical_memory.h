@@ -40,7 +40,7 @@ class PhysicalMemory : public boost::intrusive_ref_counter<PhysicalMemory, Owner
   void restart_peak() { peak_.store(current_bytes(), std::memory_order_relaxed); }
 
   // allocate returns at least `bytes` bytes aligned to 16 (4096 for large blocks), uninitialised.
-  // Throws std::bad_alloc.
+  // Raises std::bad_alloc.
   static std::byte* allocate(PhysicalMemory* memory, std::size_t bytes);
   static void free(PhysicalMemory* memory, std::byte* block, std::size_t bytes);
 

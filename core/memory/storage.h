@@ -23,7 +23,7 @@ using StoragePtr = boost::intrusive_ptr<Storage>;
 // make. The latter are charged, freed and restored like any other.
 class Storage : public boost::intrusive_ref_counter<Storage, OwnerCount> {
  public:
-  // make allocates uninitialised bytes, charged to the active ledger. Throws std::bad_alloc, or a
+  // make allocates uninitialised bytes, charged to the active ledger. Raises std::bad_alloc, or a
   // RuntimeError where the fault plan fails the allocation.
   static StoragePtr make(std::size_t bytes);
 

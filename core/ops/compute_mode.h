@@ -9,7 +9,7 @@ namespace simmesh {
 struct ComputeMode {
   bool grad_enabled = true;
   const Arithmetic* arithmetic = nullptr;  // null: the World's, canonical outside
-  bool keeps_unrounded = false;            // see UnroundedSums
+  bool keeps_unrounded = false;            // see KeepUnrounded
 };
 
 // compute_mode returns the mode of the rank that runs, or of the thread outside any World.
@@ -23,26 +23,26 @@ inline bool grad_enabled() { return compute_mode().grad_enabled; }
 const Arithmetic& current_arithmetic(const ComputeMode& mode);
 inline const Arithmetic& current_arithmetic() { return current_arithmetic(compute_mode()); }
 
-// UnroundedSums keeps sums in its scope as they are before rounding: of products, reductions,
+// KeepUnrounded keeps sums in its scope as they are before rounding: of products, reductions,
 // additions, scatters and collectives, in exact arithmetic. The unrounded sum stays behind the
 // rounded result (see core/arithmetic/unrounded.h), and an operation in the scope that adds to the
 // result, or takes a part of it, goes on with the sum itself, until somebody reads an element. It
-// is for sums that aren't complete yet: pending placements, gradients over micro-batches. In other
+// is for sums that aren't complete yet: partial placements, gradients over micro-batches. In other
 // arithmetics it does nothing.
 //
-//   UnroundedSums scope;
+//   KeepUnrounded scope;
 //   Tensor part = mm(x_columns, w_rows);                         // this rank's terms
 //   DTensor y = from_local(part, mesh, {Partial(ReduceOp::sum)});  // y has one device's bits
-class UnroundedSums {
+class KeepUnrounded {
  public:
-  explicit UnroundedSums(bool keeps = true) : UnroundedSums(keeps, compute_mode()) {}
+  explicit KeepUnrounded(bool keeps = true) : KeepUnrounded(keeps, compute_mode()) {}
   // In the mode of the rank that runs.
-  UnroundedSums(bool keeps, ComputeMode& mode) : mode_(mode), before_(mode.keeps_unrounded) {
+  KeepUnrounded(bool keeps, ComputeMode& mode) : mode_(mode), before_(mode.keeps_unrounded) {
     mode_.keeps_unrounded = keeps;
   }
-  ~UnroundedSums() { mode_.keeps_unrounded = before_; }
-  UnroundedSums(const UnroundedSums&) = delete;
-  UnroundedSums& operator=(const UnroundedSums&) = delete;
+  ~KeepUnrounded() { mode_.keeps_unrounded = before_; }
+  KeepUnrounded(const KeepUnrounded&) = delete;
+  KeepUnrounded& operator=(const KeepUnrounded&) = delete;
 
  private:
   ComputeMode& mode_;

@@ -46,7 +46,7 @@ class GradientCall {
   bool needs(std::size_t index) const { return index < parts_.needs.size() && parts_.needs[index]; }
   // is_unfinished says whether the gradient of an input is only a part of a sum, to which later
   // micro-batches and other ranks add: as that of a leaf is. The operation that adds up its terms
-  // then runs in a scope of UnroundedSums.
+  // then runs in a scope of KeepUnrounded.
   bool is_unfinished(std::size_t index) const {
     return index < parts_.unfinished.size() && parts_.unfinished[index];
   }

@@ -20,14 +20,14 @@ constexpr std::array<CountedProduct, 7> counted_products{
 double floating_operations(const Op& op, gsl::span<const Tensor> inputs,
                            gsl::span<const Tensor> outputs) {
   double elements = 0;
-  for (const Tensor& output : outputs) elements += double(output.element_count());
+  for (const Tensor& output : outputs) elements += double(output.numel());
   for (const CountedProduct& product : counted_products) {
     if (product.name != op.name) continue;
     const Tensor& summed = inputs[product.summed_input];
     return 2 * elements * double(summed.size(summed.dim() - 1));
   }
   if (op.name == "convolution" && inputs[1].size(0) > 0) {
-    std::int64_t window = inputs[1].element_count() / inputs[1].size(0);
+    std::int64_t window = inputs[1].numel() / inputs[1].size(0);
     return 2 * elements * double(window);
   }
   return elements;

@@ -44,7 +44,7 @@ void replace_gradients(gsl::span<const Tensor> parameters,
 void write_exact_norm(gsl::span<const Tensor> tensors, double p, Tensor& norm) {
   Ledger::Uncharged unseen;
   Clock::Quiet no_launches;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor sum = power_sum(tensors, p);
   Tensor root = p == 1.0 ? sum : p == 2.0 ? sqrt(sum) : pow(sum, 1.0 / p);
   copy_(norm, converted(root, norm.dtype()));
@@ -56,7 +56,7 @@ namespace {
 
 // Of the elements as they are, whatever they are rounded from.
 Tensor power_terms(const Tensor& tensor, double p) {
-  UnroundedSums none(false);
+  KeepUnrounded none(false);
   Tensor x = to(tensor, DType::float64);
   return p == 1.0 ? abs(x) : p == 2.0 ? mul(x, x) : pow(abs(x), p);
 }
@@ -66,7 +66,7 @@ Tensor power_terms(const Tensor& tensor, double p) {
 Tensor power_sum(gsl::span<const Tensor> tensors, double p) {
   Tensor total = zeros(DimSpan(), DType::float64);
   for (const Tensor& tensor : tensors)
-    if (tensor.element_count() > 0) total = add(total, sum(power_terms(tensor, p)));
+    if (tensor.numel() > 0) total = add(total, sum(power_terms(tensor, p)));
   return total;
 }
 

@@ -12,7 +12,7 @@ namespace simmesh::optim {
 Tensor total_norm(gsl::span<const Tensor> tensors, double p = 2.0);
 
 // power_sum returns the sum of |x|^p over all elements of all tensors, as float64 without dims.
-// Each term is rounded to float64; in a scope of UnroundedSums the sum is not.
+// Each term is rounded to float64; in a scope of KeepUnrounded the sum is not.
 Tensor power_sum(gsl::span<const Tensor> tensors, double p);
 
 // ClipOptions say to which norm gradients are clipped.

@@ -39,7 +39,7 @@ void update_elements(std::array<Tensor*, N> tensors, F&& f) {
                   std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
       std::array<T*, N> data;
       for (std::size_t n = 0; n < N; ++n) data[n] = tensors[n]->template mutable_values<T>().data();
-      std::size_t count = std::size_t(tensors[0]->element_count());
+      std::size_t count = std::size_t(tensors[0]->numel());
       for (std::size_t i = 0; i < count; ++i) {
         std::array<ComputeType<T>, N> values;
         for (std::size_t n = 0; n < N; ++n) values[n] = static_cast<ComputeType<T>>(data[n][i]);

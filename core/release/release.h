@@ -14,7 +14,7 @@ enum class Release : std::uint8_t { v2_13, v2_15 };
 inline constexpr std::array releases = {Release::v2_13, Release::v2_15};
 inline constexpr Release newest_release = releases.back();
 
-// to_string returns "2.13"; parse_release reads it. Throws a ValueError for any other text.
+// to_string returns "2.13"; parse_release reads it. Raises a ValueError for any other text.
 std::string_view to_string(Release release);
 Release parse_release(std::string_view text);
 

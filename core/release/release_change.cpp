@@ -33,8 +33,8 @@ const std::vector<ReleaseChangeRow> table = {
      Release::v2_15,
      "added",
      redistribution,
-     "no step leads from a shard to a pending placement, and `redistribute` refuses every "
-     "pending target that the source doesn't have",
+     "no step leads from a shard to a partial placement, and `redistribute` refuses every "
+     "partial target that the source doesn't have",
      "`S(d)` becomes `P(sum)` without communication: each rank adds its shard to zeros. "
      "`redistribute` takes this target, and the graph planner goes there from `S(d)` at no cost; "
      "`redistribute_cost_us` stays infinite",

@@ -58,8 +58,8 @@ class Distribution : public boost::intrusive_ref_counter<Distribution, OwnerCoun
   virtual const AttachedViews& views() const = 0;
   // local_part returns the rank's own piece, apart from the tape.
   virtual Tensor local_part() const = 0;
-  // is_pending says whether the pieces are parts of sums, or of other reductions.
-  virtual bool is_pending() const = 0;
+  // is_partial says whether the pieces are parts of sums, or of other reductions.
+  virtual bool is_partial() const = 0;
   // saved_output returns what the tape saves of a result that lies so, apart from the tape: all
   // ranks of the mesh call it together.
   virtual Tensor saved_output(const Tensor& result) const = 0;

@@ -12,7 +12,7 @@ Tensor converted(const Tensor& tensor, DType dtype, InstructionSet set) {
   launch("to", source, result);
   if (!result.has_elements()) return result;
   kernels_of(set).convert(int(source.dtype()), int(dtype), source.data(), result.mutable_data(),
-                          source.element_count());
+                          source.numel());
   return result;
 }
 

@@ -83,7 +83,7 @@ class Dims {
 
   std::int64_t& operator[](std::size_t index) { return data()[index]; }
   const std::int64_t& operator[](std::size_t index) const { return data()[index]; }
-  // at throws a std::out_of_range for an index that isn't there.
+  // at raises a std::out_of_range for an index that isn't there.
   std::int64_t& at(std::size_t index) { return data()[checked(index)]; }
   const std::int64_t& at(std::size_t index) const { return data()[checked(index)]; }
   std::int64_t& front() { return data()[0]; }

@@ -33,7 +33,7 @@ inline constexpr DType all_dtypes[] = {DType::float64, DType::float32, DType::bf
 // to_string returns PyTorch's name: "float32", and "bool" for boolean.
 std::string_view to_string(DType dtype);
 
-// dtype_from_string is the inverse of to_string. Throws a ValueError that lists the known names.
+// dtype_from_string is the inverse of to_string. Raises a ValueError that lists the known names.
 DType dtype_from_string(std::string_view name);
 
 // bytes_per_element returns the size of one element in memory.

@@ -97,7 +97,7 @@ T* eigen_target(Tensor& tensor, const EigenLayout& layout) {
 
 // eigen_map returns the elements of a tensor of at most two dims as a matrix: a vector as one
 // column, a scalar as one element. Any strides of at least 0 can be read, those of transposed,
-// narrowed and expanded views too. Throws a TypeError for another dtype, a ValueError for more dims
+// narrowed and expanded views too. Raises a TypeError for another dtype, a ValueError for more dims
 // or for a tensor that is undefined or cut over a mesh.
 template <class T>
 EigenMap<const T> eigen_map(const Tensor& tensor) {
@@ -106,7 +106,7 @@ EigenMap<const T> eigen_map(const Tensor& tensor) {
           EigenStride(layout.row_stride, layout.column_stride)};
 }
 
-// mutable_eigen_map does the same for writing, and counts as an operation in place. Throws a
+// mutable_eigen_map does the same for writing, and counts as an operation in place. Raises a
 // ValueError also where two elements share a place, as in an expanded view.
 template <class T>
 EigenMap<T> mutable_eigen_map(Tensor& tensor) {

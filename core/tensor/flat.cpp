@@ -7,7 +7,7 @@ std::vector<Tensor> flat_parts(const Tensor& flat, gsl::span<const Shape> shapes
   std::vector<Tensor> parts;
   parts.reserve(shapes.size());
   for (const Shape& shape : shapes) {
-    std::int64_t count = element_count(shape);
+    std::int64_t count = numel(shape);
     parts.push_back(flat.narrow({0, start, count}).view(shape));
     start += count;
   }
@@ -23,7 +23,7 @@ void copy_flat_(Tensor& flat, gsl::span<const Tensor> tensors) {
 
 Tensor flattened(gsl::span<const Tensor> tensors, DType dtype) {
   std::int64_t count = 0;
-  for (const Tensor& tensor : tensors) count += tensor.element_count();
+  for (const Tensor& tensor : tensors) count += tensor.numel();
   Tensor flat = empty({count}, dtype);
   copy_flat_(flat, tensors);
   return flat;

@@ -11,7 +11,7 @@ namespace simmesh {
 // the table.
 enum class Rule : std::uint8_t { wide, small, unit, positive, index, boolean };
 std::string_view to_string(Rule rule);
-// rule_from_string throws a ValueError that lists the known names; "bool" is boolean.
+// rule_from_string raises a ValueError that lists the known names; "bool" is boolean.
 Rule rule_from_string(std::string_view name);
 
 // Formula describes tensor data without holding any: element i of the logical tensor depends on the
@@ -27,7 +27,7 @@ struct Formula {
 // formula_word is the formula's random word of element i: splitmix64 of the mixed seed plus i.
 std::uint64_t formula_word(std::uint64_t seed, std::uint64_t i);
 
-// formula returns the whole logical tensor. Throws a ValueError for a rule that the dtype doesn't
+// formula returns the whole logical tensor. Raises a ValueError for a rule that the dtype doesn't
 // have (unit with an integer dtype) and for below = 0.
 Tensor formula(DimSpan shape, const Formula& data);
 inline Tensor formula(std::initializer_list<std::int64_t> shape, const Formula& data) {

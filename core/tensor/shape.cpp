@@ -33,7 +33,7 @@ std::int64_t checked_element_count(DimSpan shape) {
 
 // By pointers: a span's iterators check every step, and each new tensor asks. A product of two
 // numbers below 2^31 doesn't overflow.
-std::int64_t element_count(DimSpan shape) {
+std::int64_t numel(DimSpan shape) {
   std::int64_t count = 1;
   const std::int64_t* end = shape.data() + shape.size();
   for (const std::int64_t* size = shape.data(); size != end; ++size) {

@@ -24,9 +24,9 @@ struct NarrowRange {
 // dims_max bounds the number of dims of a tensor and of a mesh.
 inline constexpr std::int64_t dims_max = 32;
 
-// element_count is the product of the sizes; 1 for a scalar. Throws a ValueError where a size is
+// numel is the product of the sizes; 1 for a scalar. Raises a ValueError where a size is
 // negative or the product does not fit into 63 bits.
-std::int64_t element_count(DimSpan shape);
+std::int64_t numel(DimSpan shape);
 
 // contiguous_strides returns the row-major strides, in elements, as PyTorch computes them: an empty
 // or unit dim counts as one.

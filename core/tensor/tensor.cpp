@@ -77,14 +77,14 @@ Tensor::Tensor(StoragePtr storage, DType dtype, Shape shape, Strides strides, st
       shape_(std::move(shape)),
       strides_(std::move(strides)),
       offset_(offset),
-      count_(simmesh::element_count(shape_)),
+      count_(simmesh::numel(shape_)),
       dtype_(dtype) {}
 
 Tensor::Tensor(DistributionPtr distribution, DType dtype, Shape shape)
     : distribution_(std::move(distribution)),
       shape_(std::move(shape)),
       strides_(contiguous_strides(shape_)),
-      count_(simmesh::element_count(shape_)),
+      count_(simmesh::numel(shape_)),
       dtype_(dtype) {}
 
 // Most tensors have no attachment, and ask no further.
@@ -103,7 +103,7 @@ Tensor Tensor::detach() const {
 }
 
 Tensor::Tensor(StoragePtr storage, DType dtype, DimSpan shape)
-    : Tensor(std::move(storage), dtype, shape, simmesh::element_count(shape)) {}
+    : Tensor(std::move(storage), dtype, shape, simmesh::numel(shape)) {}
 
 Tensor::Tensor(StoragePtr storage, DType dtype, DimSpan shape, std::int64_t count)
     : storage_(std::move(storage)),
@@ -201,11 +201,11 @@ Tensor Tensor::squeeze(std::int64_t at) const {
 
 Tensor Tensor::view(DimSpan shape) const {
   if (const AttachedViews* views = attached_views()) return views->view(*this, shape);
-  if (!is_contiguous() || simmesh::element_count(shape) != count_)
+  if (!is_contiguous() || simmesh::numel(shape) != count_)
     raise(
         ErrorKind::value_error, "tensor/view",
         "expected a contiguous tensor of {} elements for the shape {}, got {} elements of shape {}",
-        simmesh::element_count(shape), to_string(shape), count_, to_string(shape_));
+        simmesh::numel(shape), to_string(shape), count_, to_string(shape_));
   return Tensor(storage_, dtype_, Shape(shape.data(), shape.data() + shape.size()),
                 contiguous_strides(shape), offset_);
 }
@@ -232,14 +232,13 @@ Tensor Tensor::clone() const {
 }
 
 Tensor empty(DimSpan shape, DType dtype) {
-  std::int64_t count = element_count(shape);
+  std::int64_t count = numel(shape);
   return Tensor(Storage::make(bytes_of(count, shape, dtype)), dtype, shape, count);
 }
 
 Tensor empty_meta(DimSpan shape, DType dtype, bool charged) {
-  return Tensor(Storage::make_unbacked(bytes_of(element_count(shape), shape, dtype), charged),
-                dtype, Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape),
-                0);
+  return Tensor(Storage::make_unbacked(bytes_of(numel(shape), shape, dtype), charged), dtype,
+                Shape(shape.data(), shape.data() + shape.size()), contiguous_strides(shape), 0);
 }
 
 Tensor zeros(DimSpan shape, DType dtype) {
@@ -291,7 +290,7 @@ class WriteBetween {
 
 void copy_(Tensor& target, const Tensor& source) {
   check_same_layout(target, source, "tensor/copy_");
-  if (target.element_count() == 0) return;
+  if (target.numel() == 0) return;
   launch_copy("copy_", source, target);
   if (DataMode::shapes_only() && is_only_a_shape(target)) return target.storage()->count_change();
   CompanionPtr kept = source.storage()->buffer()->companion();
@@ -321,7 +320,7 @@ void adopt_(Tensor& target, const Tensor& source) {
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  if (a.element_count() == 0) return true;
+  if (a.numel() == 0) return true;
   Tensor x = a.contiguous(), y = b.contiguous();
   return std::memcmp(x.data(), y.data(), x.bytes()) == 0;
 }
@@ -341,7 +340,7 @@ MemoryRange memory_of(const Tensor& tensor) {
   std::int64_t last = 0;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim)
     last += (tensor.size(dim) - 1) * tensor.strides()[std::size_t(dim)];
-  bool is_empty = tensor.element_count() == 0;
+  bool is_empty = tensor.numel() == 0;
   return {.storage = storage.id(),
           .storage_begin = storage.address(),
           .offset = std::size_t(tensor.storage_offset()) * element,

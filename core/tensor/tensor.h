@@ -40,7 +40,7 @@ class Tensor {
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
   std::int64_t dim() const { return std::int64_t(shape_.size()); }
-  // size returns the extent of a dim, counted from the end where it is negative. Throws an
+  // size returns the extent of a dim, counted from the end where it is negative. Raises an
   // IndexError for a dim that isn't there.
   std::int64_t size(std::int64_t dim) const {
     std::int64_t from_begin = dim < 0 ? dim + this->dim() : dim;
@@ -48,7 +48,7 @@ class Tensor {
       refuse_dim(dim);
     return shape_[std::size_t(from_begin)];
   }
-  std::int64_t element_count() const { return count_; }
+  std::int64_t numel() const { return count_; }
   std::size_t bytes() const { return std::size_t(count_) * bytes_per_element(dtype_); }
   // storage_offset is in elements, from the begin of the storage.
   std::int64_t storage_offset() const { return offset_; }

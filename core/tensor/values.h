@@ -8,7 +8,7 @@
 
 namespace simmesh {
 
-// Values are all elements of a contiguous tensor, row-major: a gsl::span whose [] throws an
+// Values are all elements of a contiguous tensor, row-major: a gsl::span whose [] raises an
 // IndexError, with the rank and the caller's line, for an index that isn't there.
 //
 //   Values<float> values = tensor.mutable_values<float>();
@@ -34,7 +34,7 @@ class Values : public gsl::span<T> {
   }
 };
 
-// refuse_index throws the IndexError.
+// refuse_index raises the IndexError.
 [[noreturn]] void refuse_index(std::size_t index, std::size_t count, const CallSite& line);
 
 }  // namespace simmesh

@@ -34,7 +34,7 @@ struct DivideRequest {
 
 // divide_factors follows PyTorch: float32 and bfloat16 are averaged by the collective; all other
 // dtypes, and forced sums, are divided around a sum, the others by about the root of the number
-// before it, so that nothing overflows. Throws a ZeroDivisionError where the collective would have
+// before it, so that nothing overflows. Raises a ZeroDivisionError where the collective would have
 // to multiply by the inverse of 0.
 DivideFactors divide_factors(const DivideRequest& request);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view param_source = "fsdp/param";
 
-Tensor flat(const Tensor& contiguous) { return contiguous.view(Dims{contiguous.element_count()}); }
+Tensor flat(const Tensor& contiguous) { return contiguous.view(Dims{contiguous.numel()}); }
 
 Tensor new_zeros(const Shape& shape, const Tensor& like) {
   return like.is_meta() ? empty_meta(shape, like.dtype()) : zeros(shape, like.dtype());

@@ -66,7 +66,7 @@ class FSDPParam {
   const Shape& unsharded_shape() const { return shape_; }
   const Shape& sharded_shape() const { return sharded_shape_; }
   const Shape& padded_shape() const { return padded_shape_; }
-  std::int64_t padded_numel() const { return element_count(padded_shape_); }
+  std::int64_t padded_numel() const { return numel(padded_shape_); }
 
   const Tensor& sharded_param() const { return sharded_param_; }
   const Tensor& sharded_data() const { return sharded_data_; }

@@ -68,7 +68,7 @@ void FSDPParam::end_unsharded_grad() {
   GradDtype policy = unsharded_policy();
   if (grad_dtype_of(unsharded_param_) == policy) return;
   NoGrad mode;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor grad = grad_of(unsharded_param_);
   set_grad(unsharded_param_, Tensor());
   set_grad_dtype(unsharded_param_, policy);

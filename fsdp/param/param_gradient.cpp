@@ -33,22 +33,22 @@ Tensor local_gradient(const Tensor& gradient, const std::optional<DTensorSpec>& 
           to_string(value.spec()));
   if (value.spec().sharding == spec->sharding) return value.local();
   const Placements& placements = value.placements();
-  bool is_pending = std::any_of(placements.begin(), placements.end(),
-                                [](const Placement& placement) { return placement.is_pending(); });
-  if (is_pending && reduce_dtype) {
+  bool is_partial = std::any_of(placements.begin(), placements.end(),
+                                [](const Placement& placement) { return placement.is_partial(); });
+  if (is_partial && reduce_dtype) {
     DTensorSpec wider = value.spec();
     wider.dtype = *reduce_dtype;
     value = DTensor(std::move(wider), converted_unrounded(value.local(), *reduce_dtype));
   }
   return value
-      .redistribute_local(without_pending(spec->placements()), {.order = spec->sharding.order})
+      .redistribute_local(without_partial(spec->placements()), {.order = spec->sharding.order})
       .local();
 }
 
 }  // namespace
 
 Tensor FSDPParam::take_unsharded_grad() {
-  UnroundedSums scope;
+  KeepUnrounded scope;
   if (accumulated_grad_.is_defined()) return std::exchange(accumulated_grad_, Tensor());
   if (!unsharded_param_.is_defined()) return {};
   Tensor grad = take_grad(unsharded_param_);
@@ -57,7 +57,7 @@ Tensor FSDPParam::take_unsharded_grad() {
 
 void FSDPParam::accumulate_unsharded_grad() {
   if (!accumulated_grad_.is_defined() || !unsharded_param_.is_defined()) return;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor fresh = take_grad(unsharded_param_);
   if (!fresh.is_defined()) return;
   NoGrad mode;
@@ -68,7 +68,7 @@ void FSDPParam::accumulate_unsharded_grad() {
 // A gradient of another dtype than the one it is reduced in is kept in that one.
 void FSDPParam::keep_apart() {
   if (!reduce_dtype_) return;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor grad = grad_of(unsharded_param_);
   if (!grad.is_defined() || grad.dtype() == *reduce_dtype_) return;
   set_grad(unsharded_param_, Tensor());
@@ -131,7 +131,7 @@ void FSDPParam::add_sharded_grad(const Tensor& padded_piece, CommStreams& stream
   Tensor before = grad_of(sharded_param_);
   if (before.is_defined()) {
     NoGrad mode;
-    UnroundedSums scope;
+    KeepUnrounded scope;
     // In place, as in PyTorch: whatever else reads the memory of the gradient keeps it.
     Tensor local = before.local_part();
     add_(local, piece);

@@ -23,7 +23,7 @@ void copy_rows(Tensor& flat, const FSDPParam::GatheredRows& rows) {
 void copy_side_by_side(Tensor& whole, const Tensor& stacked, std::int64_t dim, std::int64_t ranks) {
   Shape piece_shape = whole.shape();
   piece_shape[std::size_t(dim)] /= ranks;
-  std::int64_t numel = element_count(piece_shape);
+  std::int64_t numel = numel(piece_shape);
   for (std::int64_t i = 0; i < ranks; ++i) {
     Tensor piece = stacked.narrow({0, i * numel, numel}).view(piece_shape);
     Tensor target =
@@ -74,7 +74,7 @@ void FSDPParam::take_gathered(const GatheredRows& rows) {
     copy_rows(unsharded_data_, rows);
     return;
   }
-  Tensor stacked = empty({unsharded_data_.element_count()}, rows.dtype);
+  Tensor stacked = empty({unsharded_data_.numel()}, rows.dtype);
   copy_rows(stacked, rows);
   Tensor whole = unsharded_local();
   copy_side_by_side(whole, stacked, shard_dim(), sharding_.mesh.shard_size());
@@ -107,15 +107,15 @@ void FSDPParam::to_sharded_post_forward() {
           slots_.owner.name);
   const MeshInfo& mesh = *sharding_.post_forward;
   Ledger::Category category(MemoryCategory::parameter);
-  std::int64_t slice = unsharded_data_.element_count() / mesh.shard_size();
+  std::int64_t slice = unsharded_data_.numel() / mesh.shard_size();
   post_forward_data_ = unsharded_data_.narrow({0, slice * mesh.shard_rank(), slice}).clone();
   Chunk rows =
       chunk_of({.size = shape_[0], .parts = mesh.shard_size(), .index = mesh.shard_rank()});
   Shape local_shape = shape_;
   local_shape[0] = rows.length;
-  std::int64_t row = rows.length == 0 ? 0 : element_count(local_shape) / rows.length;
+  std::int64_t row = rows.length == 0 ? 0 : numel(local_shape) / rows.length;
   bool same_rows = rows.length == 0 || rows.start * row == slice * mesh.shard_rank();
-  same_rows = same_rows && element_count(local_shape) <= slice;
+  same_rows = same_rows && numel(local_shape) <= slice;
   Tensor local = same_rows ? Tensor(post_forward_data_.storage(), post_forward_data_.dtype(),
                                     local_shape, contiguous_strides(local_shape), 0)
                            : unsharded_local().narrow({0, rows.start, rows.length}).clone();

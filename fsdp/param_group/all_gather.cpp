@@ -48,10 +48,9 @@ void PendingGather::copy_in(const std::vector<std::unique_ptr<FSDPParam>>& param
   bool from_host = std::any_of(params.begin(), params.end(),
                                [](const auto& param) { return param->is_offloaded(); });
   join_parts(parts, group, all_gather);
-  Tensor written =
-      output_.is_defined()
-          ? output_.narrow({0, input_.element_count() * group.rank(), input_.element_count()})
-          : input_;
+  Tensor written = output_.is_defined()
+                       ? output_.narrow({0, input_.numel() * group.rank(), input_.numel()})
+                       : input_;
   launch({.name = "all_gather_copy_in",
           .reads = parts,
           .writes = {&written, 1},
@@ -70,7 +69,7 @@ void PendingGather::join_parts(const std::vector<Tensor>& parts, const ProcessGr
     dtype = DType::uint8;
   }
   std::int64_t numel = 0;
-  for (const Tensor& part : joined) numel += part.element_count();
+  for (const Tensor& part : joined) numel += part.numel();
   if (communicates() && all_gather.allocate) {
     output_ = allocated(all_gather.allocate, {numel * ranks_}, dtype);
     input_ = output_.narrow({0, numel * group.rank(), numel});
@@ -91,7 +90,7 @@ Tensor PendingGather::finish(const std::vector<std::unique_ptr<FSDPParam>>& para
     Clock::Quiet parts_of_one;
     std::size_t offset = 0;
     for (std::size_t i = 0; i < params.size(); ++i) {
-      bool has_rows = whole.element_count() > 0 && whole.has_elements();
+      bool has_rows = whole.numel() > 0 && whole.has_elements();
       const std::byte* first = has_rows ? whole.data() + offset : nullptr;
       params[i]->take_gathered({first, input_.bytes(), parts_[i].bytes, ranks_, parts_[i].dtype});
       offset += parts_[i].bytes;

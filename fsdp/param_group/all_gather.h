@@ -31,7 +31,7 @@ class PendingGather {
 
   // input is this rank's part; communicates says whether there is a collective.
   const Tensor& input() const { return input_; }
-  std::int64_t output_numel() const { return input_.element_count() * ranks_; }
+  std::int64_t output_numel() const { return input_.numel() * ranks_; }
   bool communicates() const { return ranks_ > 1; }
   bool is_async() const { return is_async_; }
   // gathered is the event that a stream waits for before it copies out.

@@ -49,7 +49,7 @@ Tensor reduce_scattered(const Tensor& input, ReduceWith reduce, const ProcessGro
   const ReduceScatter& custom = setting.reduce_scatter;
   Tensor output;
   if (custom.allocate)
-    output = allocated(custom.allocate, {input.element_count() / group.size()}, input.dtype());
+    output = allocated(custom.allocate, {input.numel() / group.size()}, input.dtype());
   if (custom.call)
     return custom.call({.input = input, .output = output, .reduce = reduce, .group = group});
   if (!output.is_defined()) return reduce_scatter(input, reduce, {.dim = 0}, group, setting.site);
@@ -79,7 +79,7 @@ class Reducer {
           .op = factors_.reduce_scatter.op,
           .input = input,
           .output = output,
-          .output_numel = output.element_count()});
+          .output_numel = output.numel()});
     return output;
   }
 
@@ -149,13 +149,13 @@ std::vector<GradientRun> runs_of(const Tensor& flat, gsl::span<const ParamGrad> 
     std::int64_t numel = 0;
     for (; end < gradients.size() && gradients[end].param->sharded_grad_dtype() == dtype; ++end)
       numel += gradients[end].param->padded_numel();
-    Tensor part = numel == flat.element_count() ? flat : flat.narrow({0, offset, numel});
+    Tensor part = numel == flat.numel() ? flat : flat.narrow({0, offset, numel});
     offset += numel;
     if (dtype.value_or(flat.dtype()) != flat.dtype()) converted_numel += numel;
     runs.push_back({gradients.subspan(first, end - first),
                     converted_unrounded(part, dtype.value_or(flat.dtype()))});
   }
-  if (converted_numel > flat.element_count() - converted_numel)
+  if (converted_numel > flat.numel() - converted_numel)
     for (GradientRun& run : runs)
       if (run.flat.storage() == flat.storage()) run.flat = run.flat.clone();
   return runs;
@@ -203,7 +203,7 @@ StreamEvent reduce_further(Tensor output, const Reducer& reducer, const ReduceSe
 StreamEvent reduce_gradients(std::vector<ParamGrad> gradients, const ReduceSetting& setting,
                              PartialSums& partial) {
   NoGrad mode;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Ledger::Category category(MemoryCategory::communication);
   DType dtype = reduction_dtype(gradients, partial);
   const MeshInfo& mesh = setting.mesh;

@@ -52,7 +52,7 @@ class FieldList {
   void add(std::string_view text) { fields_.emplace_back(std::string(text)); }
 
   void add_collective() {
-    fields_.emplace_back(event_.input.element_count());
+    fields_.emplace_back(event_.input.numel());
     if (event_.kind != EventKind::all_reduce) fields_.emplace_back(event_.output_numel);
     fields_.emplace_back(event_.group_size);
     add(to_string(event_.input.dtype()));

@@ -206,7 +206,7 @@ std::int64_t largest_dim(const Shape& shape, std::int64_t shards) {
 
 FsdpPlan fsdp_plan(const GateFsdp& fsdp, const GateLayout& layout, const nn::ModelNode& model) {
   FsdpPlan plan;
-  plan.world = element_count(layout.shape);
+  plan.world = numel(layout.shape);
   plan.mesh = MeshPlan{layout.shape, layout.names, fsdp.mesh};
   plan.offload = fsdp.offloads;
   WrapPlan usual;

@@ -25,7 +25,7 @@ class BadGate : public Error {
 };
 
 // GateTable reads one table of a gate file. Each accessor takes a key and the default for an absent
-// key, and throws a BadGate for a value of another type or out of range. Asking for a key makes it
+// key, and raises a BadGate for a value of another type or out of range. Asking for a key makes it
 // known; `finish` refuses all unknown keys, so no key is ever ignored.
 //
 //   std::int64_t layers = table.integer("layers", 2, {1, 64});
@@ -70,13 +70,13 @@ class GateTable {
   // value returns the value of any type, null if the key is absent.
   const toml::node* value(std::string_view key);
 
-  // refuse throws if the key is present, because this program doesn't have what the key needs.
+  // refuse raises if the key is present, because this program doesn't have what the key needs.
   void refuse(std::string_view key, std::string_view needs);
-  // finish throws for the first unknown key of the file, and names the nearest known key.
+  // finish raises for the first unknown key of the file, and names the nearest known key.
   void finish() const;
-  // reject throws: "key 'model.heads': expected EXPECTED, got 3".
+  // reject raises: "key 'model.heads': expected EXPECTED, got 3".
   [[noreturn]] void reject(std::string_view key, std::string_view expected) const;
-  // reject_value throws the same, with `got` in place of the value.
+  // reject_value raises the same, with `got` in place of the value.
   [[noreturn]] void reject_value(std::string_view key, std::string_view expected,
                                  std::string_view got) const;
 
@@ -109,7 +109,7 @@ struct GateTable::TextOrTable {
   std::optional<GateTable> table;
 };
 
-// parse_toml parses TOML of at most 1 MiB. Throws a BadGate with the place of the mistake.
+// parse_toml parses TOML of at most 1 MiB. Raises a BadGate with the place of the mistake.
 toml::table parse_toml(std::string_view text, const std::string& file);
 
 // nearest returns the candidate with the smallest edit distance, the first of equals; empty for

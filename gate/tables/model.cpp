@@ -254,7 +254,7 @@ TrainingModel training_model(const GateModel& model, const ModelUse& use) {
     bool is_weight = name.size() > weight.size() &&
                      name.compare(name.size() - weight.size(), weight.size(), weight) == 0;
     if (is_weight && parameter.dim() == 1) data.offset = 1.0;
-    elements += parameter.element_count();
+    elements += parameter.numel();
     result.parameters.push_back(std::move(data));
   }
   if (elements > use.elements_max)

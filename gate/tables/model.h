@@ -60,7 +60,7 @@ nn::ModelNode model_node(const GateModel& model, const ModelUse& use);
 
 // training_model returns the model with the values of all parameters. Parameter i, in order of
 // registration, has the values of the formula with seed + i, times scale; vectors named weight,
-// which are those of norms, also get 1 added. Throws a ValueError for nodes that don't form a
+// which are those of norms, also get 1 added. Raises a ValueError for nodes that don't form a
 // model, and for more than elements_max elements.
 TrainingModel training_model(const GateModel& model, const ModelUse& use);
 

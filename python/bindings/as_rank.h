@@ -8,7 +8,7 @@
 namespace simmesh::python {
 
 // as_rank calls f with the place in the Python program, without the interpreter lock: f may block
-// the rank of this thread. Throws a RuntimeError where the thread is no rank's.
+// the rank of this thread. Raises a RuntimeError where the thread is no rank's.
 template <class F>
 auto as_rank(const char* function, F&& f) {
   rank_of_run(function);

@@ -22,7 +22,7 @@ using Names = std::vector<std::string>;
 
 DeviceMesh mesh_of(const Dims& shape, const Names& names, std::int64_t rank,
                    const std::optional<std::vector<std::int64_t>>& ranks) {
-  std::int64_t size = element_count(shape);
+  std::int64_t size = numel(shape);
   if (!ranks) return DeviceMesh::init({.rank = rank, .world_size = size}, shape, names);
   std::int64_t world_size = size;
   for (std::int64_t member : *ranks) world_size = std::max(world_size, member + 1);

@@ -52,7 +52,7 @@ void bind_class(nb::module_& module) {
       .def("is_shard", &is_shard, "dim"_a = nb::none(),
            "Whether it is a plain shard, of that tensor dim if one is given.")
       .def("is_partial", &is_partial, "reduce_op"_a = nb::none(),
-           "Whether it is a pending reduction, by that op if one is given.")
+           "Whether it is a Partial placement, by that op if one is given.")
       .def_prop_ro(
           "dim",
           [](const Placement& self) {
@@ -62,10 +62,10 @@ void bind_class(nb::module_& module) {
       .def_prop_ro(
           "reduce_op",
           [](const Placement& self) {
-            return self.is_pending() ? std::optional(std::string(to_string(self.reduce_op())))
+            return self.is_partial() ? std::optional(std::string(to_string(self.reduce_op())))
                                      : std::nullopt;
           },
-          "The op that finishes a pending placement; None for others.")
+          "The op that finishes a partial placement; None for others.")
       .def_prop_ro("split_factor", &Placement::split_factor,
                    "That of a strided shard; 1 for others.")
       .def("__str__", [](const Placement& self) { return to_string(self); })
@@ -85,7 +85,7 @@ void bind_placement(nb::module_& module) {
   module.def(
       "Partial",
       [](const std::string& reduce_op) { return Partial(reduce_op_from_string(reduce_op)); },
-      "reduce_op"_a = "sum", "Every rank holds an operand of a reduction that is pending.");
+      "reduce_op"_a = "sum", "Every rank holds an operand of a reduction that is partial.");
   module.def(
       "parse_placements", [](const std::string& text) { return tuple_of(parse_placements(text)); },
       "text"_a, "Reads a list of placements: \"S(0),R\".");

@@ -41,7 +41,7 @@ PlannedRoute planned(const MeshShape& mesh, const Dims& shape, const PlacementLi
                                  .release = parse_release(words.release)},
                      .plan = {},
                      .report = {}};
-  element_count(shape);
+  numel(shape);
   route.plan = make_plan(route.request);
   validate_steps(route.plan, route.request);
   route.report = report_plan(route.plan, route.request);

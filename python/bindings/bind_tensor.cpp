@@ -25,7 +25,7 @@ void bind_description(nb::class_<Tensor>& tensor) {
           "PyTorch's name of the type of its elements: \"float32\".")
       .def_prop_ro("ndim", &Tensor::dim, "The number of its dims.")
       .def_prop_ro("nbytes", &Tensor::bytes, "The bytes of its elements.")
-      .def("numel", &Tensor::element_count, "The number of its elements.")
+      .def("numel", &Tensor::numel, "The number of its elements.")
       .def("size", &Tensor::size, "dim"_a, "The extent of a dim, which may count from the end.")
       .def("stride", &Tensor::strides, "How far apart neighbours along each dim lie, in elements.")
       .def("is_contiguous", &Tensor::is_contiguous, "Whether elements lie in row-major order.")

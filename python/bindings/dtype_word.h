@@ -14,7 +14,7 @@ namespace simmesh::python {
 // numpy.dtype("float32").
 using DTypeWord = std::variant<std::string, nanobind::object>;
 
-// dtype_of_word returns the dtype. Throws a ValueError that lists the known names.
+// dtype_of_word returns the dtype. Raises a ValueError that lists the known names.
 DType dtype_of_word(const DTypeWord& word);
 
 }  // namespace simmesh::python

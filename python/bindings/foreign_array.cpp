@@ -98,7 +98,7 @@ Tensor copy_of(const nb::ndarray<nb::ro>& array, DType dtype) {
     strides.push_back(array.stride(dim));
   }
   Tensor result = empty(DimSpan(shape), dtype);
-  if (result.element_count() > 0 && result.has_elements())
+  if (result.numel() > 0 && result.has_elements())
     strided_copy({result.mutable_data(), result.strides()},
                  {static_cast<const std::byte*>(array.data()), strides}, shape,
                  bytes_per_element(dtype));

@@ -12,7 +12,7 @@ namespace simmesh::python {
 // buffer that is copied when its owners are several and one of them writes; an array that views
 // them is such an owner, so it keeps what it was made from.
 
-// to_numpy returns a read-only array of NumPy over the tensor's bytes. Throws a RuntimeError for a
+// to_numpy returns a read-only array of NumPy over the tensor's bytes. Raises a RuntimeError for a
 // tensor without elements, and a TypeError for bfloat16 without the package ml_dtypes.
 nanobind::object to_numpy(const Tensor& tensor);
 
@@ -24,11 +24,11 @@ nanobind::object as_numpy_wants(const Tensor& tensor, const nanobind::object& dt
 nanobind::object listed(const Tensor& tensor);
 
 // to_dlpack is __dlpack__: a capsule over a copy, or with copy == false over the tensor's own
-// bytes, marked as read-only. Throws a BufferError if the consumer doesn't know that mark.
+// bytes, marked as read-only. Raises a BufferError if the consumer doesn't know that mark.
 nanobind::object to_dlpack(const Tensor& tensor, const nanobind::object& max_version,
                            const nanobind::object& dl_device, std::optional<bool> copy);
 
-// from_foreign copies an array of another library. Throws a TypeError for what is none and for an
+// from_foreign copies an array of another library. Raises a TypeError for what is none and for an
 // element type that simmesh doesn't have.
 Tensor from_foreign(const nanobind::object& array);
 

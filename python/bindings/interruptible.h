@@ -6,7 +6,7 @@ namespace simmesh::python {
 
 // run_interruptible calls work on a thread of its own, without the GIL, and returns when it has:
 // meanwhile other threads of Python go on, and if this is Python's main thread, Ctrl-C ends the
-// Worlds that run (core/engine/reports/interrupt.h). Throws what work throws, and the
+// Worlds that run (core/engine/reports/interrupt.h). Raises what work raises, and the
 // KeyboardInterrupt, or what else a signal's handler raised.
 void run_interruptible(const std::function<void()>& work);
 

@@ -16,7 +16,7 @@ namespace simmesh::python {
 // of texts.
 using PlacementList = std::variant<std::string, std::vector<std::variant<Placement, std::string>>>;
 
-// placements_of returns the placements. Throws a ValueError for a text that can't be read.
+// placements_of returns the placements. Raises a ValueError for a text that can't be read.
 Placements placements_of(const PlacementList& list);
 
 // tuple_of returns placements as Python has them.

@@ -24,7 +24,7 @@ class PythonRun final : public ThreadHost {
   // of_this_thread returns the run in which the thread is a rank, null outside any.
   static PythonRun* of_this_thread();
 
-  // run_rank calls the body on the thread of a rank. Throws a PythonFailure, and RankEnded.
+  // run_rank calls the body on the thread of a rank. Raises a PythonFailure, and RankEnded.
   void run_rank(Rank& rank, const nanobind::callable& body);
 
   // came_back says that the rank of this thread goes on, and holds the interpreter lock.
@@ -94,7 +94,7 @@ auto without_lock(F&& f) {
   }
 }
 
-// rank_of_run returns the rank of this thread. Throws a RuntimeError where it is none.
+// rank_of_run returns the rank of this thread. Raises a RuntimeError where it is none.
 Rank& rank_of_run(const char* function);
 
 }  // namespace simmesh::python

@@ -9,7 +9,7 @@
 namespace simmesh::python {
 
 // words_of returns how worlds run, in the words that Python's functions share with the command.
-// Throws a ValueError for an unknown schedule, arithmetic or release.
+// Raises a ValueError for an unknown schedule, arithmetic or release.
 struct RunArguments {
   std::uint64_t seed;
   std::string schedule;

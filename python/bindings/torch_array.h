@@ -14,7 +14,7 @@ namespace simmesh::python {
 // torch_array describes a tensor whose elements are moved.
 HostArray torch_array(nanobind::handle tensor);
 
-// torch_array describes an operand or a result of a reduction. Throws a TypeError for a dtype in
+// torch_array describes an operand or a result of a reduction. Raises a TypeError for a dtype in
 // which it isn't defined.
 HostArray torch_array(nanobind::handle tensor, ReduceOp reduce);
 

@@ -15,7 +15,7 @@ class NodeReader {
  public:
   explicit NodeReader(ExecutionTrace& trace) : trace_(trace) {}
 
-  // read adds a node, or a finding (rule "node_fields") where it has no id. Throws a
+  // read adds a node, or a finding (rule "node_fields") where it has no id. Raises a
   // simdjson_error for what isn't JSON.
   void read(JsonPiece piece);
 

@@ -8,7 +8,7 @@
 namespace simmesh::replay {
 
 // read_process_groups reads the text of the annotation "## process_group:init ##": a JSON list of
-// objects. Throws a simdjson_error for text that was cut or isn't such a list.
+// objects. Raises a simdjson_error for text that was cut or isn't such a list.
 std::vector<ProcessGroupRecord> read_process_groups(std::string_view text);
 
 }  // namespace simmesh::replay

@@ -65,7 +65,7 @@ bool has_tensor(gsl::span<const Tensor> tensors) {
 
 Dims element_counts(gsl::span<const Tensor> tensors) {
   Dims counts;
-  for (const Tensor& tensor : tensors) counts.push_back(tensor.element_count());
+  for (const Tensor& tensor : tensors) counts.push_back(tensor.numel());
   return counts;
 }
 
@@ -76,7 +76,7 @@ Dims chunk_elements(const CollectiveCall& call, std::int64_t members) {
   Dims counts;
   for (std::int64_t member = 0; member < members; ++member) {
     Chunk chunk = chunk_of({.size = size, .parts = members, .index = member});
-    counts.push_back(size == 0 ? 0 : input.element_count() / size * chunk.length);
+    counts.push_back(size == 0 ? 0 : input.numel() / size * chunk.length);
   }
   return counts;
 }

@@ -49,7 +49,7 @@ TraceRange TraceBuilder::numbers(DimSpan numbers) {
 
 TraceTensor TraceBuilder::describe(const Tensor& tensor, const Shape& shape,
                                    const Strides& strides) {
-  TraceTensor described{.elements = tensor.element_count(),
+  TraceTensor described{.elements = tensor.numel(),
                         .item_bytes = std::int64_t(bytes_per_element(tensor.dtype())),
                         .type = text(type_word(tensor.dtype())),
                         .shape = numbers(shape),
@@ -93,7 +93,7 @@ TraceRange TraceBuilder::tensors(gsl::span<const Tensor> tensors) {
 TraceRange TraceBuilder::flat(gsl::span<const Tensor> tensors) {
   TraceRange range{.begin = std::uint32_t(trace_.tensors.size())};
   for (const Tensor& tensor : tensors)
-    trace_.tensors.push_back(describe(tensor, Shape{tensor.element_count()}, Strides{1}));
+    trace_.tensors.push_back(describe(tensor, Shape{tensor.numel()}, Strides{1}));
   range.end = std::uint32_t(trace_.tensors.size());
   return range;
 }
@@ -103,7 +103,7 @@ TraceRange TraceBuilder::promised(DType dtype, const Shape& shape, std::size_t c
   for (std::size_t i = 0; i < count; ++i) {
     TraceTensor described{.tensor = next_id(),
                           .storage = next_id(),
-                          .elements = element_count(DimSpan(shape)),
+                          .elements = numel(DimSpan(shape)),
                           .item_bytes = std::int64_t(bytes_per_element(dtype)),
                           .device = text(device_),
                           .type = text(type_word(dtype)),

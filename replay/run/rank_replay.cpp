@@ -17,20 +17,19 @@ namespace {
 
 std::int64_t elements_of(gsl::span<const Tensor> tensors) {
   std::int64_t sum = 0;
-  for (const Tensor& tensor : tensors) sum += tensor.element_count();
+  for (const Tensor& tensor : tensors) sum += tensor.numel();
   return sum;
 }
 
 bool have_equal_sizes(gsl::span<const Tensor> tensors) {
-  return std::all_of(tensors.begin(), tensors.end(), [&](const Tensor& tensor) {
-    return tensor.element_count() == tensors[0].element_count();
-  });
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [&](const Tensor& tensor) { return tensor.numel() == tensors[0].numel(); });
 }
 
 // Views of a flat tensor that cut it evenly; what is left over belongs to nobody.
 std::vector<Tensor> even_parts(const Tensor& whole, std::int64_t parts) {
   std::vector<Tensor> cut;
-  std::int64_t length = whole.element_count() / parts;
+  std::int64_t length = whole.numel() / parts;
   for (std::int64_t part = 0; part < parts; ++part)
     cut.push_back(whole.narrow({.dim = 0, .start = part * length, .length = length}));
   return cut;
@@ -313,10 +312,9 @@ void RankReplay::put_out(std::uint32_t step, gsl::span<const Tensor> results) {
           elements_of(outputs));
   if (DataMode::shapes_only()) return;
   Clock::Quiet no_copies;
-  bool is_alike = std::equal(results.begin(), results.end(), outputs.begin(), outputs.end(),
-                             [](const Tensor& result, const Tensor& output) {
-                               return result.element_count() == output.element_count();
-                             });
+  bool is_alike = std::equal(
+      results.begin(), results.end(), outputs.begin(), outputs.end(),
+      [](const Tensor& result, const Tensor& output) { return result.numel() == output.numel(); });
   std::vector<Tensor> parts(results.begin(), results.end());
   if (!is_alike) {
     std::vector<Shape> shapes;

@@ -43,7 +43,7 @@ struct KinetoEvent {
 class KinetoEventReader {
  public:
   // read reads a complete event (phase "X") of a category that is known, and says whether it is
-  // one; the others, such as arrows and names of threads, tell nothing that a timeline has. Throws
+  // one; the others, such as arrows and names of threads, tell nothing that a timeline has. Raises
   // a simdjson_error for what isn't JSON, and a BadEvent for one without name, time or length.
   bool read(JsonPiece piece, KinetoEvent& event);
 

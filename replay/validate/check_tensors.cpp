@@ -16,7 +16,7 @@ namespace {
 using Numbers = gsl::span<const std::int64_t>;
 
 // nullopt where 64 bits don't hold it.
-std::optional<std::int64_t> element_count(Numbers shape) {
+std::optional<std::int64_t> numel(Numbers shape) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::int64_t product = 1;
   for (std::int64_t size : shape)
@@ -108,7 +108,7 @@ class TensorCheck {
                                                  tensor.tensor, tensor.elements)));
       return;
     }
-    if (auto count = element_count(shape); count != tensor.elements)
+    if (auto count = numel(shape); count != tensor.elements)
       report(
           "numel", place, tensor,
           fmt::format("the shape [{}] has {} elements, the tuple says {}", fmt::join(shape, ", "),

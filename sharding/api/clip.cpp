@@ -78,7 +78,7 @@ std::vector<Listed> listed(gsl::span<const Tensor> parameters, gsl::span<const O
 Family family_of(const Tensor& gradient) {
   if (!gradient.distribution()) return {{}, {gradient.detach()}};
   DTensor whole = DTensor::of(gradient.detach());
-  Placements settled = without_pending(whole.placements());
+  Placements settled = without_partial(whole.placements());
   if (!(settled == whole.placements())) whole = whole.redistribute(settled);
   return {whole.spec(), {whole.local()}};
 }
@@ -115,7 +115,7 @@ Tensor reduced(Tensor value, const Family& family, ReduceOp op, const CallSite& 
 Tensor largest(const Family& family, const CallSite& site) {
   Tensor result = zeros(DimSpan(), DType::float64);
   for (const Tensor& local : family.locals)
-    if (local.element_count() > 0) result = maximum(result, max(abs(to(local, DType::float64))));
+    if (local.numel() > 0) result = maximum(result, max(abs(to(local, DType::float64))));
   return reduced(result, family, ReduceOp::max, site);
 }
 
@@ -133,7 +133,7 @@ Tensor largest(gsl::span<const Household> households, const CallSite& site) {
 
 // The sum of the powers of all elements.
 Tensor sum_of_powers(gsl::span<const Household> households, double p, const CallSite& site) {
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor total = zeros(DimSpan(), DType::float64);
   for (const Household& household : households) {
     Tensor sum = household.owners ? zeros(DimSpan(), DType::float64) : total;

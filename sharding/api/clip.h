@@ -19,7 +19,7 @@ struct OwnParameters {
 };
 
 // total_norm returns the p-norm of all gradients of some parameters, which may be cut over several
-// meshes: that of the whole gradients, each element once. What is replicated counts once, pending
+// meshes: that of the whole gradients, each element once. What is replicated counts once, partial
 // gradients are added up first, a parameter that is named twice (tied ones) counts once, and a
 // shard without elements counts nothing. `own` lists which ones are a rank's own; they may but
 // needn't be among the parameters.
@@ -27,7 +27,7 @@ struct OwnParameters {
 // The result is the same on all ranks, in the dtype of the first gradient. Gradients that lie in
 // the same way are reduced together, with one all-reduce for each mesh dim that cuts them, and then
 // those of each list of `own` with one all-reduce over its group. In exact arithmetic the norm has
-// the bits of one device. Throws a ValueError for a p that isn't above 0.
+// the bits of one device. Raises a ValueError for a p that isn't above 0.
 Tensor total_norm(gsl::span<const Tensor> parameters, double p = 2.0,
                   gsl::span<const OwnParameters> own = {}, CallSite site = CallSite::here());
 

@@ -75,10 +75,9 @@ DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Plac
                           const DistributeOptions& options, CallSite site) {
   Placements list = normalized(placements, full.dim());
   for (const Placement& placement : list)
-    if (placement.is_pending())
+    if (placement.is_partial())
       raise(ErrorKind::value_error, "sharding/distribute_tensor",
-            "expected placements that are no pending reductions, got {}",
-            to_string(PlacementSpan(list)));
+            "expected no Partial placements, got {}", to_string(PlacementSpan(list)));
   DTensorSpec spec{.groups = std::make_shared<MeshGroups>(mesh),
                    .sharding = {list, options.order},
                    .shape = full.shape(),

@@ -14,8 +14,8 @@ namespace {
 constexpr std::string_view source = "sharding/factories";
 
 bool reduces_to_itself(const Placement& placement, DType dtype, bool is_zero) {
-  if (!placement.is_pending()) return true;
-  if (!placement.is_partial()) return false;
+  if (!placement.is_partial()) return true;
+  if (!placement.is_plain_partial()) return false;
   switch (placement.reduce_op()) {
     case ReduceOp::avg: return is_floating_point(dtype);
     case ReduceOp::min:

@@ -11,8 +11,8 @@ namespace simmesh {
 //
 //   DTensor weight = randn(Dims{64, 32}, generator.next(), {}, mesh, {Shard(0)});
 //
-// Placements may be pending where what all ranks hold reduces to itself: averages of
-// floating tensors, extremes of any, sums of zeros. Throws a ValueError for other pending ones.
+// Placements may be partial where what all ranks hold reduces to itself: averages of
+// floating tensors, extremes of any, sums of zeros. Raises a ValueError for other partial ones.
 
 // empty, zeros, ones and full return tensors of equal elements; those of empty are zeros too.
 DTensor empty(DimSpan shape, DType dtype, const DeviceMesh& mesh, const Placements& placements);

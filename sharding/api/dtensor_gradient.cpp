@@ -18,9 +18,9 @@ namespace simmesh {
 namespace {
 
 bool is_reduced_to_pass(const Placement& placement) {
-  if (!placement.is_pending()) return false;
+  if (!placement.is_partial()) return false;
   constexpr ReduceOp passed[] = {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max};
-  return !placement.is_partial() ||
+  return !placement.is_plain_partial() ||
          std::count(std::begin(passed), std::end(passed), placement.reduce_op()) == 0;
 }
 
@@ -33,14 +33,14 @@ class DTensorDistribution final : public Distribution {
   void replace(DTensor value) const { value_ = std::move(value); }
 
   Tensor local_part() const override { return value_.local(); }
-  bool is_pending() const override { return has_pending(value_.placements()); }
+  bool is_partial() const override { return has_partial(value_.placements()); }
   const AttachedViews& views() const override { return op_views(); }
 
   std::vector<Tensor> dispatch(const OpCall& call) const override {
     return simmesh::dispatch(call);
   }
 
-  // As PyTorch does, which detaches a result to save it: sums, averages and extremes stay pending,
+  // As PyTorch does, which detaches a result to save it: sums, averages and extremes stay partial,
   // other results are reduced by the forward pass.
   Tensor saved_output(const Tensor& result) const override {
     const Placements& placements = value_.placements();
@@ -62,8 +62,8 @@ FunctionBackward of_dtensor(std::function<Tensor(const DTensor& gradient)> rule)
   };
 }
 
-DTensor brought_to(const DTensor& gradient, const Sharding& target,
-                   std::optional<DType> dtype = {}) {
+DTensor redistributed_to(const DTensor& gradient, const Sharding& target,
+                         std::optional<DType> dtype = {}) {
   if (dtype == gradient.dtype()) dtype = {};
   if (gradient.spec().sharding == target && !dtype) return gradient;
   return gradient.redistribute_local(target.placements,
@@ -80,16 +80,16 @@ void observe_from_local_backward(const DTensor& gradient, const Sharding& target
 
 }  // namespace
 
-Placements without_pending(Placements placements) {
+Placements without_partial(Placements placements) {
   for (Placement& placement : placements)
-    if (placement.is_pending()) placement = Replicate();
+    if (placement.is_partial()) placement = Replicate();
   return placements;
 }
 
 Placements gradient_placements(PlacementSpan gradient, PlacementSpan tensor) {
   Placements result(tensor.begin(), tensor.end());
   for (std::size_t dim = 0; dim < result.size(); ++dim)
-    if (result[dim].is_pending() && !(gradient[dim] == result[dim])) result[dim] = Replicate();
+    if (result[dim].is_partial() && !(gradient[dim] == result[dim])) result[dim] = Replicate();
   return result;
 }
 
@@ -100,8 +100,8 @@ void record_redistribute(const DTensor& from, DTensor& to, std::optional<DType> 
                     Sharding sharding = source.sharding;
                     sharding.placements =
                         gradient_placements(gradient.placements(), source.placements());
-                    DTensor there = brought_to(gradient, sharding, dtype);
-                    if (dtype) there = brought_to(there, sharding, source.dtype);
+                    DTensor there = redistributed_to(gradient, sharding, dtype);
+                    if (dtype) there = redistributed_to(there, sharding, source.dtype);
                     return there.as_tensor();
                   }),
                   {.reduces_gradients = true});
@@ -113,10 +113,10 @@ DTensor recorded_from_local(const Tensor& local, const DTensor& result,
   Tensor target = result.as_tensor();
   Sharding sharding = result.spec().sharding;
   sharding.placements = options.grad_placements ? *options.grad_placements
-                                                : without_pending(std::move(sharding.placements));
+                                                : without_partial(std::move(sharding.placements));
   record_function("from_local", {local}, {&target}, of_dtensor([sharding](const DTensor& gradient) {
                     observe_from_local_backward(gradient, sharding);
-                    return brought_to(gradient, sharding).to_local();
+                    return redistributed_to(gradient, sharding).to_local();
                   }),
                   {.reduces_gradients = true});
   return DTensor::of(target);
@@ -128,7 +128,7 @@ Tensor DTensor::to_local(const ToLocalOptions& options) const {
   DTensorSpec spec = place_->spec;
   spec.sharding.placements = options.grad_placements
                                  ? *options.grad_placements
-                                 : without_pending(std::move(spec.sharding.placements));
+                                 : without_partial(std::move(spec.sharding.placements));
   record_function("to_local", {as_tensor()}, {&result},
                   [spec](const std::vector<Tensor>& gradients) -> std::vector<Tensor> {
                     if (!gradients[0].is_defined()) return {Tensor()};

@@ -15,11 +15,11 @@ DTensor recorded_from_local(const Tensor& local, const DTensor& result,
                             const FromLocalOptions& options);
 
 // gradient_placements returns how a gradient that has some placements lies where the tensor has
-// others. Pending placements of the tensor become Replicate, which changes no value; but where the
-// gradient has the same pending reduction, it stays.
+// others. Partial placements of the tensor become Replicate, which changes no value; but where the
+// gradient has the same Partial placement, it stays.
 Placements gradient_placements(PlacementSpan gradient, PlacementSpan tensor);
 
-// without_pending returns placements with Replicate for each pending reduction.
-Placements without_pending(Placements placements);
+// without_partial returns placements with Replicate for each Partial placement.
+Placements without_partial(Placements placements);
 
 }  // namespace simmesh

@@ -89,8 +89,8 @@ namespace {
 // Whether a sum of one rank's part ends, for which no step of a plan is there to round it.
 bool ends_sum_of_one(const PlanRequest& request) {
   for (std::size_t dim = 0; dim < request.from.size(); ++dim)
-    if (request.mesh_shape[dim] == 1 && request.from[dim].is_pending() &&
-        !request.to[dim].is_pending())
+    if (request.mesh_shape[dim] == 1 && request.from[dim].is_partial() &&
+        !request.to[dim].is_partial())
       return true;
   return false;
 }
@@ -102,17 +102,17 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
   if (!groups.is_member()) return arrived(route, Tensor(local()), {});
   PlanResult result =
       run_plan(route.planned->plan, local(), {groups, shape(), mask_.get(), site}, is_async);
-  bool is_here = result.local.is_defined() && !result.pending;
+  bool is_here = result.local.is_defined() && !result.partial;
   if (is_here && is_unrounded(result.local) && !keeps_unrounded() &&
       ends_sum_of_one(route.planned->request))
     result.local = rounded(result.local);
-  return arrived(route, std::move(result.local), std::move(result.pending));
+  return arrived(route, std::move(result.local), std::move(result.partial));
 }
 
 // The target's place is made by the first tensor that arrives, so that ranks that wait hold none.
 // A chain of places must end somewhere: the first of them may live long.
 [[gnu::noinline]] DTensor DTensor::arrived(Route& route, Tensor&& local,
-                                           std::optional<Work>&& pending) const {
+                                           std::optional<Work>&& partial) const {
   std::shared_ptr<Place> target = route.target;
   if (!target) {
     const PlanRequest& request = route.planned->request;
@@ -124,7 +124,7 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
       route.target = target;
     }
   }
-  return DTensor(std::move(target), std::move(local), std::move(pending));
+  return DTensor(std::move(target), std::move(local), std::move(partial));
 }
 
 DTensor DTensor::redistribute(const Placements& to, const RedistributeOptions& options,
@@ -141,7 +141,7 @@ DTensor DTensor::redistribute_local(const Placements& to, const RedistributeOpti
   return taken(route_to(to, options, false), options.is_async, site);
 }
 
-// The pieces are converted as they are: pending ones before they are added up.
+// The pieces are converted as they are: partial ones before they are added up.
 [[gnu::noinline]] DTensor DTensor::redistributed_as(const Placements& to,
                                                     const RedistributeOptions& options,
                                                     bool is_validated, const CallSite& site) const {

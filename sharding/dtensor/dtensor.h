@@ -25,7 +25,7 @@ struct RedistributeOptions {
 };
 
 // ToLocalOptions says how a gradient that comes back lies on the mesh: as the tensor does, with
-// Replicate in place of pending placements, where nothing is given.
+// Replicate in place of partial placements, where nothing is given.
 struct ToLocalOptions {
   std::optional<Placements> grad_placements = {};
 };
@@ -74,21 +74,21 @@ class DTensor {
   Tensor to_local(const ToLocalOptions& options = {}) const;
 
   // redistribute returns the same logical tensor with other placements: collectives among the ranks
-  // of the mesh. Throws, with PyTorch's classes, what validate_redistribute and validate_steps
+  // of the mesh. Raises, with PyTorch's classes, what validate_redistribute and validate_steps
   // throw.
   DTensor redistribute(const Placements& to, const RedistributeOptions& options = {},
                        CallSite site = CallSite::here()) const;
 
-  // redistribute_local is the step below: it also accepts targets with pending placements.
+  // redistribute_local is the step below: it also accepts targets with partial placements.
   DTensor redistribute_local(const Placements& to, const RedistributeOptions& options = {},
                              CallSite site = CallSite::here()) const;
 
   // redistribute_cost_us is what the planner says redistribute_local would cost: 0 where nothing is
-  // communicated, infinite where a step can't be priced. Throws as redistribute_local does.
+  // communicated, infinite where a step can't be priced. Raises as redistribute_local does.
   double redistribute_cost_us(const Placements& to, const RedistributeOptions& options = {}) const;
 
   // redistribute_plan is the plan by which redistribute_local, and redistribute where it refuses
-  // nothing, brings the tensor there: the same one, made once. Throws as redistribute_local does.
+  // nothing, brings the tensor there: the same one, made once. Raises as redistribute_local does.
   std::shared_ptr<const Plan> redistribute_plan(const Placements& to,
                                                 const RedistributeOptions& options = {}) const;
 
@@ -114,10 +114,10 @@ class DTensor {
  private:
   struct Value {
     explicit Value(Tensor&& piece, std::optional<Work>&& work = {})
-        : local(std::move(piece)), pending(std::move(work)) {}
+        : local(std::move(piece)), partial(std::move(work)) {}
 
     Tensor local;
-    std::optional<Work> pending;
+    std::optional<Work> partial;
   };
   // Route is how a tensor gets from its place to another.
   struct Route;
@@ -131,7 +131,7 @@ class DTensor {
   };
   static constexpr int routes_in_a_row_max = 3;
 
-  DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& pending);
+  DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& partial);
   PlanRequest request_for(const Placements& to, const RedistributeOptions& options) const;
   Route& route_to(const Placements& to, const RedistributeOptions& options,
                   bool is_validated) const;
@@ -143,7 +143,7 @@ class DTensor {
                            bool is_validated, const CallSite& site) const;
   DTensor taken(Route& route, bool is_async, const CallSite& site) const;
   DTensor take(Route& route, bool is_async, const CallSite& site) const;
-  DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& pending) const;
+  DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& partial) const;
 
   std::shared_ptr<Place> place_;
   std::shared_ptr<Value> value_;
@@ -170,7 +170,7 @@ struct FromLocalOptions {
   std::optional<Placements> grad_placements = {};
 };
 
-// from_local makes a DTensor of the ranks' own pieces. Throws a ValueError where a piece
+// from_local makes a DTensor of the ranks' own pieces. Raises a ValueError where a piece
 // doesn't have the shape that the placements give it.
 DTensor from_local(const Tensor& local, const DeviceMesh& mesh, const Placements& placements,
                    const FromLocalOptions& options = {}, CallSite site = CallSite::here());
@@ -188,7 +188,7 @@ struct DistributeOptions {
 };
 
 // distribute_tensor cuts a tensor that a rank holds whole into pieces: a leaf of the tape, which
-// requires a gradient where the tensor does. Throws a ValueError for pending placements.
+// requires a gradient where the tensor does. Raises a ValueError for partial placements.
 DTensor distribute_tensor(const Tensor& full, const DeviceMesh& mesh, const Placements& placements,
                           const DistributeOptions& options = {}, CallSite site = CallSite::here());
 

@@ -30,7 +30,7 @@ struct ExplicitRedistributionOptions {
 //   backward(y);   // RuntimeError: Implicit redistribution occurred in DTensor.from_local backward
 class ExplicitRedistributionContext {
  public:
-  // Throws a RuntimeError for another mode, and outside World::run.
+  // Raises a RuntimeError for another mode, and outside World::run.
   explicit ExplicitRedistributionContext(const ExplicitRedistributionOptions& options = {});
   ~ExplicitRedistributionContext();
   ExplicitRedistributionContext(const ExplicitRedistributionContext&) = delete;

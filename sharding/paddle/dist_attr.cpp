@@ -38,8 +38,8 @@ Placement parse_placement(std::string_view text) {
 }
 
 std::string to_word(const Placement& placement) {
-  return placement.is_partial() ? fmt::format("P({})", to_word(placement.reduce_op()))
-                                : to_string(placement);
+  return placement.is_plain_partial() ? fmt::format("P({})", to_word(placement.reduce_op()))
+                                      : to_string(placement);
 }
 
 DistAttr DistAttr::replicated(std::size_t tensor_dims) {
@@ -47,20 +47,20 @@ DistAttr DistAttr::replicated(std::size_t tensor_dims) {
 }
 
 std::string to_string(const DistAttr& attr) {
-  std::vector<std::string> cuts, pending;
+  std::vector<std::string> cuts, partial;
   for (const Dims& mesh_dims : attr.dims_mapping)
     cuts.push_back(fmt::format("[{}]", fmt::join(mesh_dims, ",")));
   for (const auto& [mesh_dim, op] : attr.partial_status)
-    pending.push_back(fmt::format("{}: {}", mesh_dim, to_word(op)));
+    partial.push_back(fmt::format("{}: {}", mesh_dim, to_word(op)));
   std::string text = fmt::format("[{}]", fmt::join(cuts, ","));
-  return pending.empty() ? text : fmt::format("{} pending {{{}}}", text, fmt::join(pending, ", "));
+  return partial.empty() ? text : fmt::format("{} partial {{{}}}", text, fmt::join(partial, ", "));
 }
 
 DistAttr to_dist_attr(PlacementSpan placements, std::size_t tensor_dims) {
   DistAttr attr = DistAttr::replicated(tensor_dims);
   for (std::size_t mesh_dim = 0; mesh_dim < placements.size(); ++mesh_dim) {
     const Placement& placement = placements[mesh_dim];
-    if (placement.is_partial()) {
+    if (placement.is_plain_partial()) {
       attr.partial_status.emplace(mesh_dim, placement.reduce_op());
     } else if (!placement.is_replicate()) {
       std::int64_t dim = placement.dim();

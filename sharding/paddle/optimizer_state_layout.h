@@ -12,7 +12,7 @@ namespace simmesh::paddle {
 // parameter that has no such dim keeps its placements. Sizes don't count. (Paddle's
 // get_placement_with_sharding.)
 //
-// Throws an IndexError for a mesh dim that isn't there and an AssertionError where the parameter is
+// Raises an IndexError for a mesh dim that isn't there and an AssertionError where the parameter is
 // cut more than once.
 Placements optimizer_state_layout(PlacementSpan parameter, std::int64_t tensor_dims,
                                   std::int64_t sharding_dim);

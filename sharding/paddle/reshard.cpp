@@ -5,7 +5,7 @@
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
 #include "core/ops/shapes/joining.h"
-#include "sharding/paddle/pending_value.h"
+#include "sharding/paddle/partial_value.h"
 #include "sharding/paddle/reshard_plan.h"
 #include "sharding/placement/local_shape.h"
 #include "sharding/redistribute/run_plan.h"
@@ -101,9 +101,9 @@ class Reshard {
     Tensor now = local;
     Sharding before = plan.from;
     for (const PlanStep& step : plan.steps) {
-      if (step.from.is_replicate() && step.to.is_partial() && is_paddles_rule()) {
+      if (step.from.is_replicate() && step.to.is_plain_partial() && is_paddles_rule()) {
         std::size_t mesh_dim = std::size_t(step.mesh_dims.front());
-        now = pending_value(now, step.to.reduce_op(), (*mesh.get_coordinate())[mesh_dim]);
+        now = partial_value(now, step.to.reduce_op(), (*mesh.get_coordinate())[mesh_dim]);
       } else {
         now = run_step(before, step, now, run);
       }
@@ -158,7 +158,7 @@ class Reshard {
     return change(move(local, source_, to), call_.to_mesh, call_.from, call_.to);
   }
 
-  // One rank gets all: the pieces of a shard come from all ranks, a pending value is reduced by the
+  // One rank gets all: the pieces of a shard come from all ranks, a partial value is reduced by the
   // source, of a replicated one the root's own copy counts or else the first one.
   Tensor shrink(const Tensor& local) {
     const Placement& placement = call_.from[0];

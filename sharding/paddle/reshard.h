@@ -9,7 +9,7 @@
 
 namespace simmesh::paddle {
 
-// ReplicateToPartial says what the ranks hold of a replicated tensor that becomes pending.
+// ReplicateToPartial says what the ranks hold of a replicated tensor that becomes partial.
 enum class ReplicateToPartial : std::uint8_t {
   // Paddle's rule: the rank at coordinate 0 of the mesh dim keeps the value, the others hold what
   // changes nothing (0 for a sum, 1 for a product, the lowest value for a maximum). Of an average
@@ -51,7 +51,7 @@ struct ReshardCall {
 // change on the mesh where that moves fewer bytes (R->S and P->S, and all of several mesh dims,
 // before the move). A mesh of one rank is sent to and from directly.
 //
-// Throws as choose_reshard and plan_reshard do, on every rank alike.
+// Raises as choose_reshard and plan_reshard do, on every rank alike.
 Tensor reshard(const Tensor& local, const ReshardCall& call, CallSite site = CallSite::here());
 
 // shard_tensor lays out a tensor that every rank of the mesh holds whole.

@@ -15,7 +15,7 @@ enum class Letter : std::uint8_t { r, s, p };
 
 bool has_letter(const Placement& placement, Letter letter) {
   if (letter == Letter::r) return placement.is_replicate();
-  return letter == Letter::s ? placement.is_shard() : placement.is_partial();
+  return letter == Letter::s ? placement.is_shard() : placement.is_plain_partial();
 }
 
 bool is_replicated(const ProcessMeshLayout& layout) {
@@ -43,7 +43,7 @@ bool fits_expand(const ProcessMeshLayout& from, const ProcessMeshLayout& to) {
 }
 
 bool is_same_but_for_reduction(const Placement& left, const Placement& right) {
-  return left == right || (left.is_partial() && right.is_partial());
+  return left == right || (left.is_plain_partial() && right.is_plain_partial());
 }
 
 bool fits_same_status(const ProcessMeshLayout& from, const ProcessMeshLayout& to) {
@@ -52,12 +52,12 @@ bool fits_same_status(const ProcessMeshLayout& from, const ProcessMeshLayout& to
                     to.placements.end(), is_same_but_for_reduction);
 }
 
-// A reshard to a pending value knows sums only: another reduction never counts as the same.
+// A reshard to a partial value knows sums only: another reduction never counts as the same.
 bool has_other_reduction(const ProcessMeshLayout& layout) {
-  return std::any_of(layout.placements.begin(), layout.placements.end(),
-                     [](const Placement& placement) {
-                       return placement.is_partial() && placement.reduce_op() != ReduceOp::sum;
-                     });
+  return std::any_of(
+      layout.placements.begin(), layout.placements.end(), [](const Placement& placement) {
+        return placement.is_plain_partial() && placement.reduce_op() != ReduceOp::sum;
+      });
 }
 
 bool fits_same_nd_mesh(const ProcessMeshLayout& from, const ProcessMeshLayout& to) {

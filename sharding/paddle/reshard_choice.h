@@ -54,10 +54,10 @@ enum class ReshardFunction : std::uint8_t {
 std::string_view to_string(ReshardFunction function);
 
 // choose_reshard returns the function that changes one layout into the other: the first that fits,
-// in the order above; none where the layouts are equal (on a mesh of several dims with a pending
+// in the order above; none where the layouts are equal (on a mesh of several dims with a partial
 // reduction other than a sum it is same_nd_mesh, which then has nothing to do). Those of one letter
 // each want meshes of one dim, equal ones for the plain form and different ones of equal shape for
-// the other. Throws a NotImplementedError that shows both layouts where none fits.
+// the other. Raises a NotImplementedError that shows both layouts where none fits.
 std::optional<ReshardFunction> choose_reshard(const ProcessMeshLayout& from,
                                               const ProcessMeshLayout& to);
 

@@ -41,7 +41,7 @@ class ReshardPlanner {
  private:
   void add_phases() {
     for (std::size_t mesh_dim = 0; mesh_dim < now_.size(); ++mesh_dim)
-      if (now_[mesh_dim].is_partial() && !to_[mesh_dim].is_shard() &&
+      if (now_[mesh_dim].is_plain_partial() && !to_[mesh_dim].is_shard() &&
           now_[mesh_dim] != to_[mesh_dim])
         add(mesh_dim, Replicate());
     for (std::int64_t dim : changed_) {
@@ -49,7 +49,8 @@ class ReshardPlanner {
       for (std::size_t i = cuts.size(); i-- > 0;) add(std::size_t(cuts[i]), Replicate());
     }
     for (std::size_t mesh_dim = 0; mesh_dim < now_.size(); ++mesh_dim)
-      if (to_[mesh_dim].is_partial() && !now_[mesh_dim].is_partial()) add(mesh_dim, to_[mesh_dim]);
+      if (to_[mesh_dim].is_plain_partial() && !now_[mesh_dim].is_plain_partial())
+        add(mesh_dim, to_[mesh_dim]);
     for (std::int64_t dim : changed_)
       for (std::int64_t mesh_dim : cuts_of(to_, dim)) add(std::size_t(mesh_dim), Shard(dim));
   }
@@ -59,8 +60,8 @@ class ReshardPlanner {
     step.mesh_dims = {std::int64_t(mesh_dim)};
     step.from = now_[mesh_dim];
     step.to = to;
-    if (step.from.is_partial() && to.is_shard()) require_even(mesh_dim, to.dim());
-    if (step.from.is_partial() && step.from.reduce_op() == ReduceOp::avg)
+    if (step.from.is_plain_partial() && to.is_shard()) require_even(mesh_dim, to.dim());
+    if (step.from.is_plain_partial() && step.from.reduce_op() == ReduceOp::avg)
       step.divide_by = mesh_shape_[mesh_dim];
     now_[mesh_dim] = to;
     step.after.placements = now_;

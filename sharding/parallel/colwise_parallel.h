@@ -13,7 +13,7 @@ namespace simmesh {
 // The output is split along its last dim, or redistributed to output_layout; use_local_output hands
 // out the rank's piece as a plain tensor.
 //
-// Throws a NotImplementedError for other modules.
+// Raises a NotImplementedError for other modules.
 struct ColwiseParallel {
   Placement input_layout = Replicate();
   Placement output_layout = Shard(-1);

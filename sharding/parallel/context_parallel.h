@@ -22,7 +22,7 @@ struct ContextParallel {
   ContextMethod method = ContextMethod::ring;
   SequenceOrder order = SequenceOrder::head_tail;
 
-  // apply throws a ValueError where there is no nn::Attention.
+  // apply raises a ValueError where there is no nn::Attention.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 
@@ -38,7 +38,7 @@ Tensor context_parallel_shard(const Tensor& whole, const ContextShard& shard,
                               const ProcessGroup& group);
 
 // context_parallel_unshard returns the whole tensor, in order of positions, of which each rank
-// gives what it holds: one all_gather. No gradient goes through it. Throws a ValueError where the
+// gives what it holds: one all_gather. No gradient goes through it. Raises a ValueError where the
 // ranks' lengths aren't those of a sequence.
 Tensor context_parallel_unshard(const Tensor& part, const ContextShard& shard,
                                 const ProcessGroup& group);

@@ -38,12 +38,12 @@ struct ContextParallelOptions {
 // head's is a sum of its own. Memory is that of plain attention: a rank keeps the scores of its
 // rows while it computes, and between forward and backward its own q, k and v.
 //
-// Throws a ValueError for shapes that don't go together, on this rank or between ranks.
+// Raises a ValueError for shapes that don't go together, on this rank or between ranks.
 Tensor context_parallel_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                   const ProcessGroup& group,
                                   const ContextParallelOptions& options = {});
 // With the split that the ranks agreed on, nothing is exchanged to find it; its order counts.
-// Throws a ValueError where this rank holds another length.
+// Raises a ValueError where this rank holds another length.
 Tensor context_parallel_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                   const SequenceSplit& split, const ProcessGroup& group,
                                   const ContextParallelOptions& options = {});

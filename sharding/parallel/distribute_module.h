@@ -25,7 +25,7 @@ struct TensorLayout {
 };
 
 // laid_out returns a tensor as a distributed one on a mesh of one dim: a plain tensor is the rank's
-// piece of one that lies at `from`; the pieces of all ranks have one size. Throws what from_local
+// piece of one that lies at `from`; the pieces of all ranks have one size. Raises what from_local
 // and redistribute throw.
 Tensor laid_out(const Tensor& tensor, const DeviceMesh& mesh, const TensorLayout& layout);
 

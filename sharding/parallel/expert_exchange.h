@@ -52,7 +52,7 @@ class TokenExchange final : public ExpertExchange {
 
 // TokenReplicas is for tokens that all ranks have: rows are taken from them, and results are
 // gathered, without a sum, so each rank has all: one all_gather of uneven pieces, forward and
-// backward. Throws a ValueError where the ranks' rows differ in number.
+// backward. Raises a ValueError where the ranks' rows differ in number.
 class TokenReplicas final : public ExpertExchange {
  public:
   TokenReplicas(const ExpertRows& rows, const ProcessGroup& group);

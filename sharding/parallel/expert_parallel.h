@@ -32,8 +32,8 @@ namespace simmesh {
 struct ExpertParallel {
   Placement tokens = Shard(0);
 
-  // apply throws a ValueError where there is no nn::Moe, and for a pending placement. A call of the
-  // module throws a ValueError where replicated tokens differ in number between ranks.
+  // apply raises a ValueError where there is no nn::Moe, and for a partial placement. A call of the
+  // module raises a ValueError where replicated tokens differ in number between ranks.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 

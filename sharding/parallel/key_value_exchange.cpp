@@ -27,13 +27,12 @@ Shape with_length(Shape shape, std::int64_t length) {
 // The block of so many positions in a message; like gives the other sizes.
 KeyValue unpacked(const Tensor& message, const KeyValue& like, std::int64_t length) {
   Shape k = with_length(like.k.shape(), length), v = with_length(like.v.shape(), length);
-  std::int64_t keys = element_count(k), values = element_count(v);
+  std::int64_t keys = numel(k), values = numel(v);
   return {view(narrow(message, {0, 0, keys}), k), view(narrow(message, {0, keys, values}), v)};
 }
 
 std::int64_t message_size(const KeyValue& like, std::int64_t length) {
-  return element_count(with_length(like.k.shape(), length)) +
-         element_count(with_length(like.v.shape(), length));
+  return numel(with_length(like.k.shape(), length)) + numel(with_length(like.v.shape(), length));
 }
 
 }  // namespace
@@ -61,7 +60,7 @@ std::vector<KeyValue> RingExchange::gather(const KeyValue& own, const Arrived& a
 }
 
 KeyValue RingExchange::sum_at_owners(std::vector<KeyValue> terms) const {
-  UnroundedSums scope;
+  KeepUnrounded scope;
   const KeyValue& own = terms[std::size_t(group_.rank())];
   Tensor sum;
   // The sum for a rank starts at the rank after it.
@@ -91,7 +90,7 @@ std::vector<KeyValue> GatherExchange::gather(const KeyValue& own, const Arrived&
 }
 
 KeyValue GatherExchange::sum_at_owners(std::vector<KeyValue> terms) const {
-  UnroundedSums scope;
+  KeepUnrounded scope;
   const KeyValue& own = terms[std::size_t(group_.rank())];
   std::int64_t longest = 0;
   for (std::int64_t rank = 0; rank < group_.size(); ++rank)

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::string_view source = "sharding/loss_parallel";
 
-Tensor finished(const Tensor& pending) {
-  DTensor x = DTensor::of(pending);
-  return x.redistribute(without_pending(x.placements())).as_tensor();
+Tensor finished(const Tensor& partial) {
+  DTensor x = DTensor::of(partial);
+  return x.redistribute(without_partial(x.placements())).as_tensor();
 }
 
 // The mesh dim that splits the classes.
@@ -31,9 +31,9 @@ std::size_t class_mesh_dim(const DTensor& logits, std::int64_t dim) {
   for (std::size_t i = 0; i < logits.placements().size(); ++i) {
     const Placement& one = logits.placements()[i];
     bool splits_classes = one.splits(dim);
-    if (one.is_pending() || (splits_classes && found))
+    if (one.is_partial() || (splits_classes && found))
       raise(ErrorKind::value_error, source,
-            "expected logits whose dim {} one mesh dim splits, and no pending reductions, got {}",
+            "expected logits whose dim {} one mesh dim splits, and no Partial placements, got {}",
             dim, to_string(logits.spec()));
     if (splits_classes) found = i;
   }

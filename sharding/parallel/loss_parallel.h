@@ -14,8 +14,8 @@ namespace simmesh {
 // replicated on all other mesh dims. The loss is replicated over the mesh dim that splits the
 // classes; where the batch is split, a sum or mean is replicated and losses of elements stay split.
 //
-// Throws a ValueError where none or more than one mesh dim splits the classes, where another mesh
-// dim holds a pending reduction, and for label smoothing; what cross_entropy throws.
+// Raises a ValueError where none or more than one mesh dim splits the classes, where another mesh
+// dim holds a Partial placement, and for label smoothing; what cross_entropy raises.
 Tensor loss_parallel_cross_entropy(const Tensor& logits, const Tensor& target,
                                    const ClassLoss& options = {});
 

@@ -19,7 +19,7 @@ using ParallelizePlan = std::vector<std::pair<std::string, ParallelStyle>>;
 //   parallelize(model, mesh["tp"], {{"blocks.*.mlp.fc1", ColwiseParallel()},
 //                                   {"blocks.*.mlp.fc2", RowwiseParallel()}});
 //
-// Throws a ValueError for a mesh of more dims, and for a path at which there is no module; nothing
+// Raises a ValueError for a mesh of more dims, and for a path at which there is no module; nothing
 // is changed then.
 void parallelize(nn::Module& module, const DeviceMesh& mesh, const ParallelizePlan& plan);
 void parallelize(nn::Module& module, const DeviceMesh& mesh, const ParallelStyle& style);

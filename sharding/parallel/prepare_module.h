@@ -15,13 +15,13 @@ using Layouts = std::vector<std::optional<Placement>>;
 // taken for the rank's piece of a tensor that lies as input_layouts says. use_local_output hands
 // the module the rank's pieces as plain tensors.
 //
-// Calling the module throws a ValueError where it gets another number of inputs.
+// Calling the module raises a ValueError where it gets another number of inputs.
 struct PrepareModuleInput {
   Layouts input_layouts;
   Layouts desired_input_layouts;
   bool use_local_output = false;
 
-  // apply throws an AssertionError for lists of unequal length.
+  // apply raises an AssertionError for lists of unequal length.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 

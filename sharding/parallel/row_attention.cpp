@@ -22,7 +22,7 @@ namespace {
 constexpr double masked_out = -std::numeric_limits<double>::infinity();
 
 bool is_finite(const Tensor& x) {
-  return !x.has_elements() || x.element_count() == 0 || all(isfinite(x)).values<bool>()[0];
+  return !x.has_elements() || x.numel() == 0 || all(isfinite(x)).values<bool>()[0];
 }
 
 Tensor first_columns(const Tensor& x, std::int64_t count) { return narrow(x, {-1, 0, count}); }
@@ -132,7 +132,7 @@ KeyValue RowAttention::terms_of(std::int64_t piece, gsl::span<const RowGradients
                                 const Tensor& gradient) const {
   Chunk at = options_.split.piece(piece);
   KeyValue terms;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     Tensor q = of_rows(q_, rows_[i]), g = of_rows(gradient, rows_[i]);
     bool skips = hides(rows_[i], piece);
@@ -167,7 +167,7 @@ RowAttention::Gradients RowAttention::gradients(gsl::span<const KeyValue> blocks
   Gradients result{queries.empty() ? zeros_like(q_) : cat(queries, 2), {}};
   for (std::int64_t rank = 0; rank < split.ranks; ++rank) {
     std::vector<Tensor> k, v;
-    UnroundedSums scope;
+    KeepUnrounded scope;
     for (std::int64_t piece : split.pieces_of(rank)) {
       KeyValue terms = terms_of(piece, parts, gradient);
       k.push_back(terms.k);

@@ -14,7 +14,7 @@ namespace simmesh {
 // summed up to replicated tensors, or to output_layout; use_local_output hands out the rank's piece
 // as a plain tensor.
 //
-// Throws a NotImplementedError for other modules. A call of a layer with a plain piece of another
+// Raises a NotImplementedError for other modules. A call of a layer with a plain piece of another
 // size than the equal pieces of all ranks is a RuntimeError.
 struct RowwiseParallel {
   Placement input_layout = Shard(-1);

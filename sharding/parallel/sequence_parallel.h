@@ -7,7 +7,7 @@ namespace simmesh {
 
 // SequenceParallel runs a module whose parameters are few, such as a normalisation or dropout, on
 // inputs that are split along the sequence (Korthikanti et al. 2022): its parameters are
-// replicated, and their gradients are pending sums over the ranks.
+// replicated, and their gradients are partial sums over the ranks.
 //
 // A plain input is taken for the rank's piece of a tensor that is split along sequence_dim; a
 // distributed one is brought there. Calling the module raises a RuntimeError where the ranks' plain

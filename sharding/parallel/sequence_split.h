@@ -50,11 +50,11 @@ struct SequenceSplit {
 std::vector<std::int64_t> head_tail_order(std::int64_t length, std::int64_t ranks);
 
 // split_of_lengths returns the split of a sequence of which each rank holds so many positions.
-// Throws a ValueError where no sequence is held like that in that order.
+// Raises a ValueError where no sequence is held like that in that order.
 SequenceSplit split_of_lengths(const std::vector<std::int64_t>& lengths, SequenceOrder order);
 
 // agreed_split returns the split of a sequence of which this member holds so many positions: one
-// all_gather of shapes, without a byte. Throws as split_of_lengths does, on all members.
+// all_gather of shapes, without a byte. Raises as split_of_lengths does, on all members.
 SequenceSplit agreed_split(std::int64_t local_length, SequenceOrder order,
                            const ProcessGroup& group);
 

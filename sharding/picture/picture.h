@@ -21,7 +21,7 @@ namespace simmesh {
 //   | 0:4 | (0,*) | (1,*) |
 //   +-----+-------+-------+
 //
-// Throws as picture_grid does.
+// Raises as picture_grid does.
 std::string text_picture(DimSpan global_shape, DimSpan mesh_shape, const Sharding& sharding);
 
 }  // namespace simmesh

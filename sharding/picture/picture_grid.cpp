@@ -27,7 +27,7 @@ std::string pattern(DimSpan coordinate, PlacementSpan placements) {
     if (placements[mesh_dim].splits())
       text += fmt::format("{}", coordinate[mesh_dim]);
     else
-      text += placements[mesh_dim].is_pending() ? '+' : '*';
+      text += placements[mesh_dim].is_partial() ? '+' : '*';
   }
   return '(' + text + ')';
 }
@@ -64,7 +64,7 @@ void fill_cells(PictureGrid& grid) {
   for (const auto& segments : grid.segments)
     counts.push_back(static_cast<std::int64_t>(segments.size()));
   check_count("cells", counts);
-  grid.cells.assign(static_cast<std::size_t>(element_count(counts)), 0);
+  grid.cells.assign(static_cast<std::size_t>(numel(counts)), 0);
   const Strides strides = contiguous_strides(counts);
   for (std::size_t number = 0; number < grid.pieces.size(); ++number) {
     if (grid.pieces[number].empty) continue;
@@ -124,7 +124,7 @@ std::vector<std::string> legend_lines(DimSpan mesh_shape, const Sharding& shardi
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_shape.size(); ++mesh_dim) {
     const Placement& placement = sharding.placements[mesh_dim];
     std::string meaning = "every rank holds a copy";
-    if (placement.is_pending()) meaning = "every rank holds an operand of a pending reduction";
+    if (placement.is_partial()) meaning = "every rank holds an operand of the reduction";
     if (placement.splits()) meaning = fmt::format("splits tensor dim {}", placement.dim());
     if (placement.is_strided_shard())
       meaning += fmt::format(" in {} chunks, each over all ranks", placement.split_factor());

@@ -12,7 +12,7 @@ namespace simmesh {
 
 // PicturePiece is what some ranks hold. Their coordinates are written as a pattern: a number on a
 // mesh dim that splits the tensor, * on one that copies it, + on one along which every rank holds
-// an operand of a pending reduction.
+// an operand of the reduction.
 struct PicturePiece {
   std::string ranks;            // "(0,*)"
   std::vector<IndexRuns> runs;  // by tensor dim, in local order
@@ -27,7 +27,7 @@ struct PictureGrid {
   std::vector<std::int32_t> cells;  // row-major over the segments: the number of its piece
 };
 
-// picture_grid builds the grid. Throws as compute_local_shape_and_global_offset does, and a
+// picture_grid builds the grid. Raises as compute_local_shape_and_global_offset does, and a
 // ValueError where there are more than 4096 pieces, or cells, to draw.
 PictureGrid picture_grid(DimSpan global_shape, DimSpan mesh_shape, const Sharding& sharding);
 

@@ -65,7 +65,7 @@ class Drawing {
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" "
         "viewBox=\"0 0 {0} {1}\" font-family=\"monospace\" font-size=\"12\">\n"
-        "<defs><pattern id=\"pending\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
+        "<defs><pattern id=\"partial\" width=\"8\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
         "patternTransform=\"rotate(45)\"><rect width=\"2\" height=\"8\" fill=\"#000\" "
         "fill-opacity=\"0.2\"/>"
         "</pattern></defs>\n{2}</svg>\n",
@@ -75,8 +75,8 @@ class Drawing {
  private:
   void take(PictureGrid grid, PlacementSpan placements) {
     grid_ = std::move(grid);
-    pending_ = std::any_of(placements.begin(), placements.end(),
-                           [](const Placement& placement) { return placement.is_pending(); });
+    partial_ = std::any_of(placements.begin(), placements.end(),
+                           [](const Placement& placement) { return placement.is_partial(); });
     ragged_ = std::any_of(placements.begin(), placements.end(),
                           [](const Placement& placement) { return placement.is_ragged_shard(); });
     const std::size_t dims = grid_.segments.size();
@@ -148,12 +148,12 @@ class Drawing {
     // 137 degrees is close to the golden angle, so neighbouring numbers get distant colours.
     rectangle(fmt::format("fill=\"hsl({},60%,80%)\" stroke=\"#333\"{}", piece * 137 % 360,
                           ragged_ ? " stroke-dasharray=\"4 2\"" : ""));
-    if (pending_) rectangle("fill=\"url(#pending)\"");
+    if (partial_) rectangle("fill=\"url(#partial)\"");
     text(x + width / 2, y + height / 2, grid_.pieces[static_cast<std::size_t>(piece)].ranks);
   }
 
   PictureGrid grid_;
-  bool pending_ = false;
+  bool partial_ = false;
   bool ragged_ = false;
   std::vector<Stretch> columns_;
   std::vector<Stretch> rows_;

@@ -17,9 +17,9 @@ struct PictureStage {
 // svg_picture draws a sharding of a tensor with any number of dims as one self-contained SVG
 // element, the same bytes every time. The last two dims span a panel of coloured cells, as wide and
 // high as they hold indices; there is one panel for each cell of the dims before them. A cell names
-// the ranks that hold it, a piece has one colour. Cells of a pending tensor are hatched, those of a
+// the ranks that hold it, a piece has one colour. Cells of a partial tensor are hatched, those of a
 // ragged one have a dashed border. Below stand what each mesh dim does and which ranks hold
-// nothing. Throws as picture_grid does.
+// nothing. Raises as picture_grid does.
 std::string svg_picture(DimSpan global_shape, DimSpan mesh_shape, const Sharding& sharding);
 // With several stages, one below the other.
 std::string svg_picture(DimSpan global_shape, DimSpan mesh_shape,

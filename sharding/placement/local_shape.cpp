@@ -138,7 +138,7 @@ bool same_pieces(DimSpan global_shape, DimSpan mesh_shape, const Sharding& left,
                  const Sharding& right) {
   check_sharding(left.placements, global_shape, mesh_shape);
   check_sharding(right.placements, global_shape, mesh_shape);
-  const bool by_count = element_count(global_shape) == 0;
+  const bool by_count = numel(global_shape) == 0;
   for (std::size_t dim = 0; dim < global_shape.size(); ++dim)
     if (!same_in_dim(global_shape[dim], static_cast<std::int64_t>(dim), mesh_shape, left, right,
                      by_count))

@@ -20,7 +20,7 @@ struct LocalShape {
 // apply from the first mesh dim to the last (or in the given shard order), each to the piece that
 // the one before left. Plain shards of tensors of up to six dims need no memory from the heap.
 //
-// `placements` and `coordinate` have one entry per mesh dim. Throws a ValueError where they don't,
+// `placements` and `coordinate` have one entry per mesh dim. Raises a ValueError where they don't,
 // or where a coordinate lies outside the mesh, an IndexError where a shard's dim is outside the
 // tensor, and an AssertionError where a tensor without dims is split. Shard dims count from the
 // front.
@@ -29,7 +29,7 @@ LocalShape compute_local_shape_and_global_offset(DimSpan global_shape, DimSpan m
                                                  const ShardOrder& order = {});
 
 // local_index_runs returns the global indices of `tensor_dim` that the rank at `coordinate` holds,
-// in local order. Throws as above.
+// in local order. Raises as above.
 IndexRuns local_index_runs(DimSpan global_shape, std::int64_t tensor_dim, DimSpan mesh_shape,
                            DimSpan coordinate, PlacementSpan placements,
                            const ShardOrder& order = {});
@@ -41,7 +41,7 @@ IndexRuns local_index_runs(DimSpan global_shape, std::int64_t tensor_dim, DimSpa
 bool same_pieces(DimSpan global_shape, DimSpan mesh_shape, const Sharding& left,
                  const Sharding& right);
 
-// check_sharding throws a ValueError unless there is one placement a mesh dim, and checks the shard
+// check_sharding raises a ValueError unless there is one placement a mesh dim, and checks the shard
 // dims as above.
 void check_sharding(PlacementSpan placements, DimSpan global_shape, DimSpan mesh_shape);
 

@@ -123,7 +123,7 @@ Placement StridedShard(std::int64_t tensor_dim, std::int64_t split_factor) {
 Placement Partial(ReduceOp op) {
   if (op == ReduceOp::premul_sum)
     raise(ErrorKind::value_error, placement_source,
-          "expected an op that can be pending, got premul_sum");
+          "expected an op that can be partial, got premul_sum");
   Placement placement;
   placement.kind_ = Placement::Kind::partial;
   placement.op_ = op;
@@ -134,7 +134,7 @@ Placement MaskPartial(ReduceOp op, DimSpan table_shape, std::int64_t table_dim) 
   const std::int64_t dims = std::max<std::int64_t>(std::int64_t(table_shape.size()), 1);
   if (op != ReduceOp::sum || table_dim < 0 || table_dim >= dims)
     raise(ErrorKind::value_error, placement_source,
-          "expected a pending sum of a lookup along a dim of its table, got MaskP({},{},{})",
+          "expected a partial sum of a lookup along a dim of its table, got MaskP({},{},{})",
           to_string(op), to_string(table_shape), table_dim);
   Placement placement;
   placement.kind_ = Placement::Kind::mask_partial;
@@ -282,9 +282,9 @@ Placements normalized(PlacementSpan placements, std::int64_t tensor_dims) {
   return list;
 }
 
-bool has_pending(PlacementSpan placements) {
+bool has_partial(PlacementSpan placements) {
   return std::any_of(placements.begin(), placements.end(),
-                     [](const Placement& placement) { return placement.is_pending(); });
+                     [](const Placement& placement) { return placement.is_partial(); });
 }
 
 bool embeds_shard(const Placement& from, const Placement& to) {

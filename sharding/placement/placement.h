@@ -31,10 +31,10 @@ class Placement {
     replicate,      // R: every rank holds all of it
     shard,          // S(d): a contiguous chunk of tensor dim d
     strided_shard,  // _S(d,sf): d is cut into sf chunks, the rank holds its chunk of each
-    partial,        // P(op): every rank holds an operand of a pending reduction
-    mask_partial,   // MaskP(op,[..],d): a pending lookup in a table that is cut along its dim d, in
+    partial,        // P(op): every rank holds an operand of the reduction
+    mask_partial,   // MaskP(op,[..],d): a partial lookup in a table that is cut along its dim d, in
                     // which a rank's rows count only where its mask says so
-    norm_partial,   // NormP(p): a pending p-norm
+    norm_partial,   // NormP(p): a partial p-norm
     ragged_shard,   // Ragged([..]): dim 0 is cut into units, each rank holds its own number of them
   };
 
@@ -50,15 +50,16 @@ class Placement {
   // splits is true for every kind of shard; splits(d) where it splits tensor dim d.
   bool splits() const { return is_shard() || is_strided_shard() || is_ragged_shard(); }
   bool splits(std::int64_t tensor_dim) const { return splits() && dim_ == tensor_dim; }
-  // is_pending is true for Partial, MaskPartial and NormPartial.
-  bool is_pending() const { return !is_replicate() && !splits(); }
-  bool is_partial() const { return kind_ == Kind::partial; }
+  // is_partial is true for Partial, MaskPartial and NormPartial, as PyTorch's is_partial.
+  bool is_partial() const { return !is_replicate() && !splits(); }
+  // is_plain_partial is true for Partial only.
+  bool is_plain_partial() const { return kind_ == Kind::partial; }
 
   // dim is the tensor dim that a shard splits; may be negative until it is normalised.
   std::int64_t dim() const { return dim_; }
   // split_factor is that of a strided shard, and 1 for Shard.
   std::int64_t split_factor() const { return is_strided_shard() ? number_ : 1; }
-  // reduce_op is the op that finishes a pending placement: sum, min or max for NormPartial.
+  // reduce_op is the op that finishes a partial placement: sum, min or max for NormPartial.
   ReduceOp reduce_op() const { return op_; }
   // norm is the exponent p of a NormPartial.
   double norm() const;
@@ -94,17 +95,17 @@ class Placement {
 // refuse.
 inline Placement Replicate() { return {}; }
 Placement Shard(std::int64_t tensor_dim);
-// StridedShard throws a ValueError where split_factor is below 1.
+// StridedShard raises a ValueError where split_factor is below 1.
 Placement StridedShard(std::int64_t tensor_dim, std::int64_t split_factor);
-// Partial throws a ValueError for premul_sum, which has no pending form.
+// Partial raises a ValueError for premul_sum, which has no partial form.
 Placement Partial(ReduceOp op = ReduceOp::sum);
-// MaskPartial is a lookup in a table of that shape, cut along a dim; without them in any. Throws a
+// MaskPartial is a lookup in a table of that shape, cut along a dim; without them in any. Raises a
 // ValueError for a reduction other than a sum and for a dim that the table doesn't have.
 Placement MaskPartial(ReduceOp op = ReduceOp::sum, DimSpan table_shape = {},
                       std::int64_t table_dim = 0);
-// NormPartial throws a ValueError where p is not a number.
+// NormPartial raises a ValueError where p is not a number.
 Placement NormPartial(double p);
-// RaggedShard gives units[i] units of tensor dim 0 to rank i. Throws a ValueError where a count is
+// RaggedShard gives units[i] units of tensor dim 0 to rank i. Raises a ValueError where a count is
 // negative.
 Placement RaggedShard(std::vector<std::int64_t> units);
 
@@ -120,21 +121,21 @@ std::string to_string(const Placement& placement);
 std::string to_string(PlacementSpan placements);
 
 // parse_placement reads one placement as to_string writes it; spaces are allowed around it and its
-// arguments. Throws a ValueError that shows the text.
+// arguments. Raises a ValueError that shows the text.
 Placement parse_placement(std::string_view text);
 
 // parse_placements reads a list as to_string writes it. Commas inside brackets don't separate. An
-// empty text is an empty list. Throws a ValueError that shows the whole text and the entry at
+// empty text is an empty list. Raises a ValueError that shows the whole text and the entry at
 // fault.
 Placements parse_placements(std::string_view text);
 
-// normalized returns the list with tensor dims counted from the front. Throws an IndexError where a
+// normalized returns the list with tensor dims counted from the front. Raises an IndexError where a
 // dim is outside a tensor of `tensor_dims` dims, and an AssertionError where a tensor without dims
 // is to be split.
 Placements normalized(PlacementSpan placements, std::int64_t tensor_dims);
 
-// has_pending says whether any placement of a list is pending.
-bool has_pending(PlacementSpan placements);
+// has_partial says whether any placement of a list is partial.
+bool has_partial(PlacementSpan placements);
 
 // embeds_shard says whether a step between two placements embeds a plain shard in zeros: S(d) to
 // P(sum). Release 2.15 can do so.

@@ -27,7 +27,7 @@ class ShardOrder {
   ShardOrder() = default;
 
   // of returns the canonical form of the entries. A tensor dim without an entry is in ascending
-  // order. Throws a ValueError where an entry does not list each mesh dim that splits its tensor
+  // order. Raises a ValueError where an entry does not list each mesh dim that splits its tensor
   // dim exactly once, and where a strided shard is to be applied out of order (it says its order
   // itself).
   static ShardOrder of(std::vector<Entry> entries, PlacementSpan placements);

@@ -45,7 +45,7 @@ IndexRun chunk(std::int64_t size, Share share);
 //                   the other
 //   RaggedShard     the piece is cut into as many equal units as the ranks hold in total; the
 //                   rank's units
-// Throws a ValueError where a ragged shard doesn't have one count per rank, or its units don't
+// Raises a ValueError where a ragged shard doesn't have one count per rank, or its units don't
 // divide the piece.
 IndexRuns take_share(const IndexRuns& runs, const Placement& split, Share share);
 

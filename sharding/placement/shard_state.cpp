@@ -20,15 +20,15 @@ PlacementCodes::PlacementCodes(const Sharding& from, const Sharding& to, std::in
   for (std::int64_t dim = 0; dim < tensor_dims; ++dim) placements_.push_back(Shard(dim));
   for (const Sharding* sharding : {&from, &to})
     for (const Placement& placement : sharding->placements)
-      if (placement.is_pending()) placements_.push_back(placement);
+      if (placement.is_partial()) placements_.push_back(placement);
   const auto by_name = [](const Placement& left, const Placement& right) {
-    if (left.is_partial() && right.is_partial())
+    if (left.is_plain_partial() && right.is_plain_partial())
       return to_string(left.reduce_op()) < to_string(right.reduce_op());
     return left < right;
   };
-  const auto pending = placements_.begin() + tensor_dims + 1;
-  std::sort(pending, placements_.end(), by_name);
-  placements_.erase(std::unique(pending, placements_.end()), placements_.end());
+  const auto partial = placements_.begin() + tensor_dims + 1;
+  std::sort(partial, placements_.end(), by_name);
+  placements_.erase(std::unique(partial, placements_.end()), placements_.end());
   strided_ = placements_.size();
   for (const Sharding* sharding : {&from, &to})
     for (const Placement& placement : sharding->placements)

@@ -10,7 +10,7 @@
 namespace simmesh {
 
 // ShardState is a sharding in two bytes per mesh dim, as the graph planner searches among them. A
-// code is 0 for R, 1 + d for S(d), and beyond that a pending placement or a strided shard. A place
+// code is 0 for R, 1 + d for S(d), and beyond that a partial placement or a strided shard. A place
 // is the position of the mesh dim in the order of its tensor dim (0 where it doesn't split one).
 // Mesh dims that aren't there are zero.
 struct ShardState {
@@ -24,7 +24,7 @@ struct ShardState {
 };
 
 // PlacementCodes translates between shardings and states. It knows R, a plain shard of each tensor
-// dim, and of two shardings the pending placements, by name, and behind them the strided shards.
+// dim, and of two shardings the partial placements, by name, and behind them the strided shards.
 class PlacementCodes {
  public:
   PlacementCodes(const Sharding& from, const Sharding& to, std::int64_t tensor_dims);
@@ -34,7 +34,7 @@ class PlacementCodes {
   const Placement& placement(std::size_t code) const { return placements_[code]; }
 
   bool is_shard(std::size_t code) const { return code > 0 && code <= tensor_dims_; }
-  bool is_pending(std::size_t code) const { return code > tensor_dims_ && code < strided_; }
+  bool is_partial(std::size_t code) const { return code > tensor_dims_ && code < strided_; }
   // first_strided is the code from which on there are strided shards.
   std::size_t first_strided() const { return strided_; }
   bool is_strided(std::size_t code) const { return code >= strided_; }

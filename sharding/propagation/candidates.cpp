@@ -30,10 +30,10 @@ const Dims* order_seen(const PropagationRequest& request, const Dims& mesh_dims)
   return nullptr;
 }
 
-// PyTorch plans no op through a shard that becomes pending. A strided one becomes R first.
-bool makes_shards_pending(const Placements& from, const Placements& to) {
+// PyTorch plans no op through a shard that becomes partial. A strided one becomes R first.
+bool makes_shards_partial(const Placements& from, const Placements& to) {
   for (std::size_t mesh_dim = 0; mesh_dim < from.size(); ++mesh_dim)
-    if (from[mesh_dim].splits() && !from[mesh_dim].is_strided_shard() && to[mesh_dim].is_pending())
+    if (from[mesh_dim].splits() && !from[mesh_dim].is_strided_shard() && to[mesh_dim].is_partial())
       return true;
   return false;
 }
@@ -68,7 +68,7 @@ double CandidateCosts::cost_us(std::size_t input, const Placements& target) {
     if (known.target == target) return known.cost_us;
   Sharding to = sharding_of(target, request_);
   double cost = 0.0;
-  if (makes_shards_pending(from.placements, target)) {
+  if (makes_shards_partial(from.placements, target)) {
     cost = unreachable_us;
   } else if (!(to == from)) {
     try {

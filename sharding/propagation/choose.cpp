@@ -17,10 +17,11 @@ constexpr double rounding_slack = 1.0 - 1e-12;
 bool is_mixed(const Placements& placements) {
   const Placement* first = nullptr;
   for (const Placement& one : placements) {
-    if (!one.is_pending()) continue;
+    if (!one.is_partial()) continue;
     if (!first) first = &one;
     auto adds = [](const Placement& p) {
-      return p.is_partial() && (p.reduce_op() == ReduceOp::sum || p.reduce_op() == ReduceOp::avg);
+      return p.is_plain_partial() &&
+             (p.reduce_op() == ReduceOp::sum || p.reduce_op() == ReduceOp::avg);
     };
     if (!(one == *first) && !(adds(one) && adds(*first))) return true;
   }
@@ -77,7 +78,7 @@ class Judge {
   }
 
  private:
-  // A sum that is pending already would have been rounded before it is added.
+  // A sum that is partial already would have been rounded before it is added.
   bool keeps_addends(const MeshCandidate& candidate) const {
     if (!request_.keeps_bits || strategy_.addends == 0) return true;
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {

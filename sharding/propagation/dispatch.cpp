@@ -46,7 +46,7 @@ const Tensor& first_distributed(const OpCall& call) {
 }
 
 DTensor replicated(const Tensor& plain, const DTensor& beside, const OpCall& call) {
-  if (plain.element_count() != 1 && !ImplicitReplication::is_on())
+  if (plain.numel() != 1 && !ImplicitReplication::is_on())
     raise(ErrorKind::runtime_error, source,
           "Operator {} got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
           "DTensor before calling distributed operators, got {} beside a plain {}{}",
@@ -163,14 +163,14 @@ void distribute(std::vector<Tensor>& pieces, const PropagatedCall& known, const 
       pieces[i] = known.outputs[i]->tensor_with_local(std::move(pieces[i]), mask);
 }
 
-bool goes_on_unrounded(const OpCall& call) {
+bool stays_unrounded(const OpCall& call) {
   const ShardingStrategy* strategy = strategy_of(call.op);
-  return strategy && call.inputs.size() <= strategy->goes_on_unrounded;
+  return strategy && call.inputs.size() <= strategy->stays_unrounded;
 }
 
 bool keeps_bits_of(const OpCall& call, const ComputeMode& mode) {
   if (!current_arithmetic(mode).is_exact()) return false;
-  return !mode.keeps_unrounded || !goes_on_unrounded(call);
+  return !mode.keeps_unrounded || !stays_unrounded(call);
 }
 
 const Tensor no_mask;
@@ -179,7 +179,7 @@ std::vector<Tensor> run_on_pieces(const OpCall& call, const Inputs& inputs, Prop
                                   ComputeMode& mode) {
   const ShardingStrategy& strategy = *known.propagation->strategy;
   Pieces pieces = pieces_of(inputs);
-  UnroundedSums scope(known.has_pending_output || keeps_unrounded(mode), mode);
+  KeepUnrounded scope(known.has_partial_output || keeps_unrounded(mode), mode);
   if (!strategy.compute && !strategy.local_attributes) {
     std::vector<Tensor> outputs =
         call_known(call.op, {pieces.data(), pieces.size()}, call.attributes, known.local_types);

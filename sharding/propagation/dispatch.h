@@ -11,8 +11,8 @@ namespace simmesh {
 // tape, for the call is.
 //
 // A plain tensor of one element counts as replicated; any other beside a distributed one is refused
-// with a RuntimeError, unless ImplicitReplication is on. Throws a RuntimeError for tensors on
-// different meshes, and what propagate throws. On a rank outside the mesh the outputs are empty.
+// with a RuntimeError, unless ImplicitReplication is on. Raises a RuntimeError for tensors on
+// different meshes, and what propagate raises. On a rank outside the mesh the outputs are empty.
 std::vector<Tensor> dispatch(const OpCall& call);
 
 }  // namespace simmesh

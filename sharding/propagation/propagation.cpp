@@ -18,10 +18,10 @@ namespace {
 bool is_rounded_in_parts(const std::optional<Placement>& entry) {
   if (!entry) return false;
   if (entry->kind() == Placement::Kind::norm_partial) return !std::isinf(entry->norm());
-  return entry->is_partial() && entry->reduce_op() == ReduceOp::product;
+  return entry->is_plain_partial() && entry->reduce_op() == ReduceOp::product;
 }
 
-// A pending sum that is computed with before it is rounded isn't what one device computes with, and
+// A partial sum that is computed with before it is rounded isn't what one device computes with, and
 // the ranks' parts of a sum of integers round where their results are floating. What moves elements
 // takes along what is behind a floating sum.
 bool loses_bits(const StrategyRow& row, const PropagationRequest& request,

@@ -24,7 +24,7 @@ struct Propagation {
 // nothing (the last of those), then the first of the cheapest, in the order of the rows, the last
 // mesh dim fastest. A pure function of the request: all ranks choose the same.
 //
-// Throws what the op's shape rule throws, a NotImplementedError where the op has no strategy, and a
+// Raises what the op's shape rule raises, a NotImplementedError where the op has no strategy, and a
 // RuntimeError where no candidate fits: in place where the tensor would have to move.
 Propagation propagate(const PropagationRequest& request);
 

@@ -128,8 +128,8 @@ std::shared_ptr<MeshGroups> groups_of(DistributedInputs inputs, const DTensor* o
   return out->spec().groups;
 }
 
-bool is_pending(const std::optional<Sharding>& sharding) {
-  return sharding && has_pending(sharding->placements);
+bool is_partial(const std::optional<Sharding>& sharding) {
+  return sharding && has_partial(sharding->placements);
 }
 
 std::unique_ptr<PropagatedCall> made(const OpCall& call, DistributedInputs inputs,
@@ -145,8 +145,8 @@ std::unique_ptr<PropagatedCall> made(const OpCall& call, DistributedInputs input
     result->inputs.push_back(input ? std::optional(input->with_local({})) : std::nullopt);
   if (out) result->out = out->with_local({});
   const Propagation& propagation = *result->propagation;
-  result->has_pending_output =
-      std::any_of(propagation.outputs.begin(), propagation.outputs.end(), is_pending);
+  result->has_partial_output =
+      std::any_of(propagation.outputs.begin(), propagation.outputs.end(), is_partial);
   auto groups = groups_of(inputs, out);
   for (std::size_t i = 0; i < propagation.outputs.size(); ++i) {
     auto& output = result->outputs.emplace_back();

@@ -36,7 +36,7 @@ struct PropagatedCall {
   std::vector<std::optional<DTensor>> inputs;  // any that lay so, without elements
   std::optional<DTensor> out;
   std::shared_ptr<const Propagation> propagation;
-  bool has_pending_output = false;
+  bool has_partial_output = false;
   std::vector<std::optional<DTensor>> outputs;  // what the outputs lie like
   std::optional<Attributes> local_attributes;   // once they are known
   KnownTypes local_types;                       // of the pieces that the op runs on

@@ -19,7 +19,7 @@ struct PropagationRequest {
   Dims mesh_shape;
   Destination destination = Destination::fresh;
   std::optional<Sharding> out;  // of the tensor that is given
-  // keeps_bits leaves out rows that compute with a part of a pending floating sum or average: such
+  // keeps_bits leaves out rows that compute with a part of a partial floating sum or average: such
   // a row is right up to rounding only, and in exact arithmetic nothing is.
   bool keeps_bits = false;
   Topology topology = {};

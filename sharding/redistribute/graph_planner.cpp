@@ -122,7 +122,7 @@ class Search {
     std::push_heap(queue_.begin(), queue_.end(), later);
   }
 
-  bool pending(std::size_t code) const { return codes_.is_pending(code); }
+  bool partial(std::size_t code) const { return codes_.is_partial(code); }
   bool has_strided() const { return codes_.first_strided() < codes_.size(); }
   bool split(std::size_t code) const { return codes_.shard_of(code) > 0; }
 
@@ -158,7 +158,7 @@ class Search {
     push(state);
   }
 
-  // remaining_us bounds from below what a path from the state to the goal costs: each pending mesh
+  // remaining_us bounds from below what a path from the state to the goal costs: each partial mesh
   // dim that isn't in the goal is reduced, and in each tensor dim all shards leave that come after
   // those at which the two orders agree. A shard that can be embedded leaves for nothing, and so
   // may a strided one.
@@ -202,9 +202,9 @@ class Search {
 
   void expand(std::uint32_t from);
   void expand_shards(std::uint32_t from, const ShardState& state);
-  void expand_pending(std::uint32_t from, const ShardState& state);
+  void expand_partial(std::uint32_t from, const ShardState& state);
   void expand_strided(std::uint32_t from, const ShardState& state);
-  bool mixes(const ShardState& state, std::size_t mesh_dim, const Placement& pending) const;
+  bool mixes(const ShardState& state, std::size_t mesh_dim, const Placement& partial) const;
   std::vector<ShardState> path_to_goal() const;
 
   PlacementCodes codes_;
@@ -230,13 +230,13 @@ class Search {
   std::size_t last_[dims_max + 1];  // where the count isn't zero
 };
 
-// mixes says whether a pending placement on mesh_dim would stand next to one of another op, sum
+// mixes says whether a partial placement on mesh_dim would stand next to one of another op, sum
 // with avg excepted.
 bool Search::mixes(const ShardState& state, std::size_t mesh_dim,
                    const Placement& placement) const {
   const auto family = [](ReduceOp op) { return op == ReduceOp::avg ? ReduceOp::sum : op; };
   for (std::size_t other = 0; other < mesh_shape_.size(); ++other)
-    if (other != mesh_dim && pending(state.at[other].code) &&
+    if (other != mesh_dim && partial(state.at[other].code) &&
         family(codes_.placement(state.at[other].code).reduce_op()) != family(placement.reduce_op()))
       return true;
   return false;
@@ -255,21 +255,21 @@ void Search::expand_shards(std::uint32_t from, const ShardState& state) {
     if (ends_plain(source)) reach(from, state, last_[source], 0);
 }
 
-void Search::expand_pending(std::uint32_t from, const ShardState& state) {
+void Search::expand_partial(std::uint32_t from, const ShardState& state) {
   const auto shard_end = static_cast<std::uint8_t>(tensor_dims_ + 1);
   const std::size_t mesh_dims = mesh_shape_.size();
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_dims; ++mesh_dim)
-    if (pending(state.at[mesh_dim].code)) reach(from, state, mesh_dim, 0);
+    if (partial(state.at[mesh_dim].code)) reach(from, state, mesh_dim, 0);
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_dims; ++mesh_dim)
     for (std::uint8_t target = 1; state.at[mesh_dim].code == 0 && target < shard_end; ++target)
       reach(from, state, mesh_dim, target);
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_dims; ++mesh_dim)
-    for (std::uint8_t target = 1; pending(state.at[mesh_dim].code) && target < shard_end; ++target)
+    for (std::uint8_t target = 1; partial(state.at[mesh_dim].code) && target < shard_end; ++target)
       reach(from, state, mesh_dim, target);
   for (std::size_t mesh_dim = 0; mesh_dim < mesh_dims; ++mesh_dim) {
     if (state.at[mesh_dim].code != 0) continue;
     for (std::size_t target = shard_end; target < codes_.first_strided(); ++target)
-      if (codes_.placement(target).is_partial() &&
+      if (codes_.placement(target).is_plain_partial() &&
           !mixes(state, mesh_dim, codes_.placement(target)))
         reach(from, state, mesh_dim, static_cast<std::uint8_t>(target));
   }
@@ -290,7 +290,7 @@ void Search::expand(std::uint32_t from) {
   const ShardState state = states_.state(from);
   survey(state);
   expand_shards(from, state);
-  expand_pending(from, state);
+  expand_partial(from, state);
   if (has_strided()) expand_strided(from, state);
   for (std::uint8_t source = 1; source <= tensor_dims_; ++source)
     if (count_[source] > 0 && takes_shard_[last_[source]] &&

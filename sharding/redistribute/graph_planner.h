@@ -29,7 +29,7 @@ namespace simmesh {
 // is a pure function of the arguments. A strided shard says its order itself: where there is one,
 // the mesh dims of its tensor dim stay in ascending order.
 //
-// Both shardings hold plain and strided shards, replicas and pending placements. Throws a
+// Both shardings hold plain and strided shards, replicas and partial placements. Raises a
 // RuntimeError where the search grows beyond four million shardings.
 std::vector<PlanStep> graph_steps(const Sharding& from, const Sharding& to,
                                   std::int64_t tensor_dims, DimSpan mesh_shape,

@@ -12,7 +12,7 @@ namespace simmesh {
 // does. On a 1-D mesh it is one step. Otherwise, if the source is split over more than one rank, a
 // first pass goes from the last mesh dim to the first. It takes each to its target, except that a
 // Shard(d) target becomes R while the mesh dims before it that shard d are not those of the target.
-// A second pass from the first mesh dim to the last does what is left. So pending mesh dims are
+// A second pass from the first mesh dim to the last does what is left. So partial mesh dims are
 // reduced first to last if the source has no shard, and last to first if it has one.
 //
 // Shards are applied in ascending order throughout. Of nested strided or ragged shards of one

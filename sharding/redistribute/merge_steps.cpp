@@ -16,7 +16,7 @@ Placement summed(const Placement& placement) {
 }
 
 bool mergeable(const PlanStep& step) {
-  if (step.from.is_partial()) return step.to.is_shard() || step.to.is_replicate();
+  if (step.from.is_plain_partial()) return step.to.is_shard() || step.to.is_replicate();
   return step.from.is_shard() && step.to.is_replicate();
 }
 

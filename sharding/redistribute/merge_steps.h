@@ -19,7 +19,7 @@ namespace simmesh {
 //
 // Where averages are among the merged steps, the step sums and then divides once by the product of
 // their mesh sizes. The steps lead on from the sharding `from`, are on one mesh dim each, and have
-// their costs. Throws a ValueError where `flattened` names a mesh dim twice or one that isn't
+// their costs. Raises a ValueError where `flattened` names a mesh dim twice or one that isn't
 // there.
 std::vector<PlanStep> merge_steps(std::vector<PlanStep> steps, const Sharding& from,
                                   DimSpan global_shape, DimSpan mesh_shape,

@@ -31,7 +31,7 @@ Collective collective_of(const PlanStep& step, DimSpan mesh_shape) {
                                  [&](std::int64_t mesh_dim) { return mesh_shape[mesh_dim] == 1; });
   if (alone || step.from == step.to || step.from.is_replicate()) return Collective::none;
   if (embeds_shard(step.from, step.to)) return Collective::none;
-  if (step.from.is_pending())
+  if (step.from.is_partial())
     return step.to.is_shard() ? Collective::reduce_scatter : Collective::all_reduce;
   return step.from.is_shard() && step.to.is_shard() ? Collective::all_to_all
                                                     : Collective::all_gather;

@@ -22,7 +22,7 @@ class PlanCache {
  public:
   static constexpr std::size_t plans_max = 1024;
 
-  // find_or_make returns the plan of a request, which any rank may keep and read. Throws what
+  // find_or_make returns the plan of a request, which any rank may keep and read. Raises what
   // make_plan and validate_steps throw; failures aren't kept.
   std::shared_ptr<const Planned> find_or_make(const PlanRequest& request);
 

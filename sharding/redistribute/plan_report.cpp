@@ -13,7 +13,7 @@ std::int64_t largest_piece_bytes(const PlanRequest& request, const Sharding& sha
   Dims first(request.mesh_shape.size(), 0);
   LocalShape piece = compute_local_shape_and_global_offset(request.shape, request.mesh_shape, first,
                                                            sharding.placements, sharding.order);
-  return element_count(piece.shape) * std::int64_t(bytes_per_element(request.dtype));
+  return numel(piece.shape) * std::int64_t(bytes_per_element(request.dtype));
 }
 
 struct Moved {

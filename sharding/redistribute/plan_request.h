@@ -24,7 +24,7 @@ namespace simmesh {
 enum class PlannerChoice : std::uint8_t { automatic, greedy, graph, as_operand };
 
 // planner_choice_from_string reads "automatic", "greedy" or "graph"; for an operand there is no
-// word. Throws a ValueError that lists the known ones.
+// word. Raises a ValueError that lists the known ones.
 PlannerChoice planner_choice_from_string(std::string_view name);
 
 // PlanRequest is all that a plan depends on.

@@ -73,7 +73,8 @@ bool beyond_search(const Plan& plan) {
     return true;
   for (std::size_t mesh_dim = 0; mesh_dim < plan.to.placements.size(); ++mesh_dim) {
     const Placement& to = plan.to.placements[mesh_dim];
-    if (to.is_pending() && !to.is_partial() && to != plan.from.placements[mesh_dim]) return true;
+    if (to.is_partial() && !to.is_plain_partial() && to != plan.from.placements[mesh_dim])
+      return true;
   }
   return false;
 }
@@ -124,7 +125,7 @@ Plan make_plan(const PlanRequest& request) {
   Plan plan;
   plan.from = {normalized(request.from, tensor_dims), request.from_order};
   plan.to = {normalized(request.to, tensor_dims), request.to_order};
-  const auto bytes = static_cast<double>(element_count(request.shape)) *
+  const auto bytes = static_cast<double>(numel(request.shape)) *
                      static_cast<double>(bytes_per_element(request.dtype));
   const RedistributeCost cost(bytes, request.mesh_shape, request.topology,
                               request.planner == PlannerChoice::as_operand

@@ -18,7 +18,7 @@ namespace simmesh {
 // a step would misplace elements the unwind planner takes over. That one also plans for ragged
 // shards.
 //
-// Throws as validate_local_redistribute does. Steps that no rank can carry out (S->P of
+// Raises as validate_local_redistribute does. Steps that no rank can carry out (S->P of
 // another op than sum, and before release 2.15 of any; P->P of another op; R->P of an op without
 // such a conversion) are planned all the same, some at infinite cost: see validate_steps.
 Plan make_plan(const PlanRequest& request);

@@ -23,12 +23,12 @@ double RedistributeCost::transition_us(double& piece_bytes, std::int64_t mesh_di
   if (from == to) return 0.0;
   const bool cuts_strided = from.is_replicate() && to.is_strided_shard();
   if (strided_ == StridedShards::free && (from.is_strided_shard() || cuts_strided)) return 0.0;
-  if (to.is_pending()) return from.is_replicate() ? 0.0 : std::numeric_limits<double>::infinity();
+  if (to.is_partial()) return from.is_replicate() ? 0.0 : std::numeric_limits<double>::infinity();
   if (from.is_replicate()) {
     piece_bytes /= count;
     return 0.0;
   }
-  if (from.is_pending()) {
+  if (from.is_partial()) {
     if (!to.is_shard()) {
       const double us = topology_.all_reduce_us(piece_bytes, members, link);
       if (to.splits()) piece_bytes /= count;

@@ -39,11 +39,11 @@ void check_topology(const Topology& topology) {
           topology.latency_inter_us, topology.base_us, topology.all_to_all_penalty_us);
 }
 
-void check_pending_ops(PlacementSpan placements) {
+void check_partial_ops(PlacementSpan placements) {
   const Placement* first = nullptr;
   const auto family = [](ReduceOp op) { return op == ReduceOp::avg ? ReduceOp::sum : op; };
   for (const Placement& placement : placements) {
-    if (!placement.is_pending()) continue;
+    if (!placement.is_partial()) continue;
     if (!first) first = &placement;
     if (family(first->reduce_op()) != family(placement.reduce_op()))
       raise(
@@ -65,7 +65,7 @@ void validate_redistribute(const PlanRequest& request) {
     const Placement& from = request.from[mesh_dim];
     const Placement& to = request.to[mesh_dim];
     bool can_embed = has(request.release, ReleaseChange::shard_to_partial_sum);
-    if (!to.is_pending() || from == to || (can_embed && embeds_shard(from, to))) continue;
+    if (!to.is_partial() || from == to || (can_embed && embeds_shard(from, to))) continue;
     raise(ErrorKind::runtime_error, redistribute_source,
           "Can not redistribute from {} to {} on mesh dim {}, {}!", to_string(from), to_string(to),
           mesh_dim,
@@ -78,8 +78,8 @@ void validate_redistribute(const PlanRequest& request) {
 void validate_local_redistribute(const PlanRequest& request) {
   check_one_placement_a_mesh_dim(request);
   check_topology(request.topology);
-  check_pending_ops(request.from);
-  check_pending_ops(request.to);
+  check_partial_ops(request.from);
+  check_partial_ops(request.to);
   const auto tensor_dims = static_cast<std::int64_t>(request.shape.size());
   const Placements from = normalized(request.from, tensor_dims);
   const Placements to = normalized(request.to, tensor_dims);
@@ -91,14 +91,14 @@ void validate_steps(const Plan& plan, const PlanRequest& request) {
   bool can_embed = has(request.release, ReleaseChange::shard_to_partial_sum);
   for (const PlanStep& step : plan.steps) {
     const std::int64_t mesh_dim = step.mesh_dims.front();
-    if (!step.to.is_pending() || step.from == step.to || request.mesh_shape[mesh_dim] == 1)
+    if (!step.to.is_partial() || step.from == step.to || request.mesh_shape[mesh_dim] == 1)
       continue;
     if (can_embed && embeds_shard(step.from, step.to)) continue;
     if (step.from.splits())
       raise(ErrorKind::runtime_error, redistribute_source,
             "redistributing mesh dim {} from {} to {} is not supported yet", mesh_dim,
             to_string(step.from), to_string(step.to));
-    if (step.from.is_pending())
+    if (step.from.is_partial())
       raise(ErrorKind::assertion_error, redistribute_source,
             "Redistribution from one partial type ({}) to another ({}) is unsupported: mesh dim {} "
             "would have to be reduced first",
@@ -108,7 +108,7 @@ void validate_steps(const Plan& plan, const PlanRequest& request) {
     const ReduceOp op = step.to.reduce_op();
     const bool kept =
         op == ReduceOp::sum || op == ReduceOp::avg || op == ReduceOp::min || op == ReduceOp::max;
-    if (!step.to.is_partial() || !kept)
+    if (!step.to.is_plain_partial() || !kept)
       raise(ErrorKind::value_error, redistribute_source,
             "Replicate to {} conversion is not supported (mesh dim {}): expected sum, avg, min or "
             "max",

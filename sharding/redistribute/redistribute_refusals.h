@@ -11,23 +11,23 @@ namespace simmesh {
 // redistribution calls validate_redistribute, the level below it validate_local_redistribute
 // (make_plan does so by itself); then the plan is made, and validate_steps looks at its steps.
 
-// validate_redistribute throws a RuntimeError where the target has a pending placement that the
+// validate_redistribute raises a RuntimeError where the target has a partial placement that the
 // source doesn't have on the same mesh dim (release 2.15: other than P(sum) for a plain shard), and
-// then what validate_local_redistribute throws.
+// then what validate_local_redistribute raises.
 void validate_redistribute(const PlanRequest& request);
 
-// validate_local_redistribute throws
+// validate_local_redistribute raises
 //   ValueError      where the mesh, the topology, the number of placements or a shard order make
-//                   no sense, or pending ops are mixed in one list (other than sum with avg)
+//                   no sense, or partial ops are mixed in one list (other than sum with avg)
 //   AssertionError  where a tensor without dims is to be split
 //   IndexError      where a shard's dim is outside the tensor
 void validate_local_redistribute(const PlanRequest& request);
 
-// validate_steps throws for the first step in order of execution that can't be carried out; steps
+// validate_steps raises for the first step in order of execution that can't be carried out; steps
 // on mesh dims of size 1 do nothing and always can.
-//   RuntimeError    a shard to a pending placement (release 2.15: other than a plain one to P(sum))
-//   AssertionError  a pending placement to another one
-//   ValueError      a replica to a pending placement other than sum, avg, min and max, and the
+//   RuntimeError    a shard to a partial placement (release 2.15: other than a plain one to P(sum))
+//   AssertionError  a partial placement to another one
+//   ValueError      a replica to a partial placement other than sum, avg, min and max, and the
 //                   MaskPartial of a table
 void validate_steps(const Plan& plan, const PlanRequest& request);
 

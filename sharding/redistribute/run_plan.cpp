@@ -32,7 +32,7 @@ class StepRun {
         mesh_shape_(run.groups.mesh().shape()),
         group_(run.groups.group(step_.mesh_dims)) {}
 
-  PlanResult from_pending(const Tensor& local, bool is_async) const;
+  PlanResult from_partial(const Tensor& local, bool is_async) const;
   PlanResult from_split(const Tensor& local, bool is_async) const;
   Tensor from_replicate(const Tensor& local) const;
 
@@ -75,7 +75,7 @@ class StepRun {
   const ProcessGroup& group_;
 };
 
-bool has_no_elements(DimSpan shape) { return element_count(shape) == 0; }
+bool has_no_elements(DimSpan shape) { return numel(shape) == 0; }
 
 Dims StepRun::coordinate_of(std::int64_t member) const {
   Dims coordinate = run_.groups.coordinate();
@@ -146,14 +146,14 @@ bool StepRun::needs_finish() const {
   return step_.divide_by != 1 || step_.from.kind() == Placement::Kind::norm_partial;
 }
 
-// What a pending placement asks of the operand before it is reduced: masked rows are zero, norms
+// What a partial placement asks of the operand before it is reduced: masked rows are zero, norms
 // are powers.
 Tensor StepRun::as_operand(Tensor local) const {
   if (step_.from.kind() == Placement::Kind::norm_partial)
     return norm_to_sum(local, step_.from.norm());
   local = local.clone();
   Tensor mask = run_.mask->contiguous();
-  std::int64_t rows = mask.element_count();
+  std::int64_t rows = mask.numel();
   if (!local.has_elements()) return local;
   std::size_t row_bytes = rows == 0 ? 0 : local.bytes() / std::size_t(rows);
   std::byte* data = local.mutable_data();
@@ -169,7 +169,7 @@ Tensor StepRun::finish_reduction(Tensor sum) const {
     return sum_to_norm(sum, step_.from.norm());
   if (step_.divide_by == 1 || !sum.has_elements()) return sum;
   if (!is_unrounded(sum)) {
-    divide(sum.mutable_data(), double(step_.divide_by), sum.dtype(), sum.element_count());
+    divide(sum.mutable_data(), double(step_.divide_by), sum.dtype(), sum.numel());
     return sum;
   }
   CarriedSums mean = divided(unrounded(sum), double(step_.divide_by));
@@ -180,7 +180,7 @@ Tensor StepRun::finish_reduction(Tensor sum) const {
   return sum;
 }
 
-PlanResult StepRun::from_pending(const Tensor& local, bool is_async) const {
+PlanResult StepRun::from_partial(const Tensor& local, bool is_async) const {
   return changes_operand() ? reduce_changed(local, is_async) : reduce(local, is_async);
 }
 
@@ -211,7 +211,7 @@ PlanResult StepRun::reduce(const Tensor& operand, bool is_async) const {
 Tensor StepRun::finished(const Tensor& operand, ReduceOp op, const Along* scattered) const {
   Tensor sum;
   {
-    UnroundedSums scope;
+    KeepUnrounded scope;
     sum = scattered ? reduce_scatter(operand, op, *scattered, group_, run_.site)
                     : all_reduce(operand, op, group_, run_.site);
   }
@@ -278,17 +278,17 @@ PlanResult StepRun::gather_and_cut(const Tensor& local) const {
 Tensor StepRun::from_replicate(const Tensor& local) const {
   if (step_.to.splits()) return cut(local);
   // The indices of a lookup stay whole: the lookup passes over those that aren't the rank's.
-  bool is_sum = step_.to.is_pending() && step_.to.reduce_op() == ReduceOp::sum &&
+  bool is_sum = step_.to.is_partial() && step_.to.reduce_op() == ReduceOp::sum &&
                 step_.to.kind() != Placement::Kind::mask_partial;
   if (!is_sum) return local.clone();
   Tensor share = local.clone();
-  bool has_elements = share.element_count() > 0 && share.has_elements();
+  bool has_elements = share.numel() > 0 && share.has_elements();
   bool is_exact = sums_are_exact() && is_floating_point(share.dtype());
   // The shares of all members add up to what was here.
   if (has_elements && is_exact)
     write_unrounded(share, divided(unrounded(share), double(group_.size())));
   else if (has_elements)
-    divide(share.mutable_data(), double(group_.size()), share.dtype(), share.element_count());
+    divide(share.mutable_data(), double(group_.size()), share.dtype(), share.numel());
   return share;
 }
 
@@ -307,14 +307,14 @@ bool does_nothing(const PlanStep& step, DimSpan mesh_shape) {
                dtype);
 }
 
-// Sums go on unrounded as long as a placement is pending.
+// Sums go on unrounded as long as a placement is partial.
 class SumsOfStep {
  public:
   explicit SumsOfStep(const PlanStep& step)
-      : scope_(compute_mode().keeps_unrounded || has_pending(step.after.placements)) {}
+      : scope_(compute_mode().keeps_unrounded || has_partial(step.after.placements)) {}
 
  private:
-  UnroundedSums scope_;
+  KeepUnrounded scope_;
 };
 // In other arithmetics than exact none do: that costs a waiting rank no memory.
 struct NoSums {
@@ -332,8 +332,8 @@ template <class Sums>
     StepRun step_run(plan, i, run);
     bool may_wait = is_async && !is_empty && i + 1 == plan.steps.size();
     [[maybe_unused]] Sums sums(step);
-    if (step.from.is_pending())
-      result = step_run.from_pending(*held, may_wait);
+    if (step.from.is_partial())
+      result = step_run.from_partial(*held, may_wait);
     else if (step.from.splits())
       result = step_run.from_split(*held, may_wait);
     else

@@ -13,7 +13,7 @@ namespace simmesh {
 struct PlanRun {
   MeshGroups& groups;
   DimSpan global_shape;
-  // Rows of a pending masked sum that aren't this rank's to count (bool, one a row of the leading
+  // Rows of a partial masked sum that aren't this rank's to count (bool, one a row of the leading
   // dims); null for none.
   const Tensor* mask;
   CallSite site;
@@ -22,11 +22,11 @@ struct PlanRun {
 // PlanResult is a local tensor, or the collective that will give it.
 struct PlanResult {
   Tensor local;
-  std::optional<Work> pending;
+  std::optional<Work> partial;
 };
 
 // run_plan carries out a plan on this rank's local tensor: all ranks of the mesh call it together.
-// With is_async the last step's collective may be left pending.
+// With is_async the last step's collective may be left partial.
 PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, bool is_async);
 
 }  // namespace simmesh

@@ -91,7 +91,7 @@ struct DimCheck {
 bool step_is_feasible(DimSpan global_shape, DimSpan mesh_shape, const Sharding& before,
                       const PlanStep& step) {
   SIMMESH_CHECK(step.mesh_dims.size() == 1, "a step on {} mesh dims", step.mesh_dims.size());
-  if (element_count(global_shape) == 0) return true;
+  if (numel(global_shape) == 0) return true;
   for (const Placement* placement : {&step.from, &step.to}) {
     if (!placement->splits()) continue;
     const DimCheck check{.global_shape = global_shape,

@@ -15,7 +15,7 @@ class Unwinding {
     for (std::size_t mesh_dim = 0; mesh_dim < current_.placements.size(); ++mesh_dim) {
       const Placement& placement = current_.placements[mesh_dim];
       const Placement& target = to_.placements[mesh_dim];
-      if (placement.is_pending() && target != placement && !target.splits())
+      if (placement.is_partial() && target != placement && !target.splits())
         move(mesh_dim, Replicate(), current_.order);
     }
     for (std::int64_t dim = 0; dim < tensor_dims; ++dim)

@@ -4,7 +4,7 @@
 
 namespace simmesh {
 
-// conversion_rows returns the rows of pending tensors of an op that brings elements of one dtype to
+// conversion_rows returns the rows of partial tensors of an op that brings elements of one dtype to
 // another, from as many inputs as are given, which all lie like the output: those for which it
 // makes no difference whether the elements are reduced before or after.
 //

@@ -32,19 +32,19 @@ StrategyRows kept_dim_rows(const StrategyRequest& call, DimSpan excluded) {
   return rows;
 }
 
-ShardingStrategy along_dim(StrategyRows pending) {
+ShardingStrategy along_dim(StrategyRows partial) {
   return {.rows =
-              [pending = std::move(pending)](const StrategyRequest& call) {
+              [partial = std::move(partial)](const StrategyRequest& call) {
                 std::int64_t dim = wrapped_dim(call.attributes.get<std::int64_t>("dim"),
                                                call.inputs[0].shape.size());
                 StrategyRows rows = kept_dim_rows(call, Dims{dim});
-                rows.insert(rows.end(), pending.begin(), pending.end());
+                rows.insert(rows.end(), partial.begin(), partial.end());
                 return linear_in(call, std::move(rows));
               },
           .accepts_short_dims = true};
 }
 
-StrategyRows reduction_rows(const StrategyRequest& call, const std::optional<Placement>& pending) {
+StrategyRows reduction_rows(const StrategyRequest& call, const std::optional<Placement>& partial) {
   std::size_t dims = call.inputs[0].shape.size();
   Dims reduced = reduced_dims(call.attributes, dims);
   bool keepdim = call.attributes.get_or("keepdim", false);
@@ -52,9 +52,9 @@ StrategyRows reduction_rows(const StrategyRequest& call, const std::optional<Pla
   std::int64_t gone = 0;
   for (std::int64_t dim = 0; dim < std::int64_t(dims); ++dim) {
     bool is_reduced = holds(reduced, dim);
-    if (!is_reduced || pending) {
+    if (!is_reduced || partial) {
       rows.push_back({{Shard(dim)}, {}});
-      rows.back().outputs.assign(call.outputs.size(), is_reduced ? *pending : Shard(dim - gone));
+      rows.back().outputs.assign(call.outputs.size(), is_reduced ? *partial : Shard(dim - gone));
     }
     gone += is_reduced && !keepdim;
   }
@@ -69,7 +69,7 @@ ShardingStrategy reduction() {
 StrategyRows linear_in(const StrategyRequest& call, StrategyRows rows) {
   auto fails = [&](const StrategyRow& row) {
     for (std::size_t i = 0; i < row.inputs.size(); ++i) {
-      if (!row.inputs[i] || !row.inputs[i]->is_partial()) continue;
+      if (!row.inputs[i] || !row.inputs[i]->is_plain_partial()) continue;
       ReduceOp op = row.inputs[i]->reduce_op();
       DType dtype = call.inputs[i].dtype;
       if (op == ReduceOp::avg && !is_floating_point(dtype)) return true;

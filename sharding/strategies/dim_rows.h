@@ -18,13 +18,13 @@ StrategyRows kept_dim_rows(const StrategyRequest& call, DimSpan excluded = {});
 
 // along_dim is the strategy of an op that goes along one dim, its attribute "dim": scans, sorts,
 // softmax. Its inputs and outputs may be split along all others, and shards may be empty.
-ShardingStrategy along_dim(StrategyRows pending = {});
+ShardingStrategy along_dim(StrategyRows partial = {});
 
 // reduction_rows are those of a reduction over the attributes "dims" and "keepdim": dims that stay
-// may be split, in all outputs alike. Where a pending placement is given, the reduced ones may be
+// may be split, in all outputs alike. Where a partial placement is given, the reduced ones may be
 // too, which gives such outputs.
 StrategyRows reduction_rows(const StrategyRequest& call,
-                            const std::optional<Placement>& pending = {});
+                            const std::optional<Placement>& partial = {});
 
 // reduction is the strategy of a reduction whose parts can't be combined. Shards may be empty.
 ShardingStrategy reduction();

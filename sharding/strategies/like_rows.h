@@ -6,7 +6,7 @@ namespace simmesh {
 
 // follow_input is the rule of ops that make a tensor like their first input, whose elements don't
 // matter: the input stays where it is, and the output is cut as it is, replicated where that is
-// pending. A tensor of another shape is replicated.
+// partial. A tensor of another shape is replicated.
 std::vector<MeshCandidate> follow_input(const MeshRequest& request);
 
 }  // namespace simmesh

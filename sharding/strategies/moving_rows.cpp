@@ -2,13 +2,13 @@
 
 namespace simmesh {
 
-void add_pending_rows(StrategyRows& rows, const StrategyRow& pattern,
+void add_partial_rows(StrategyRows& rows, const StrategyRow& pattern,
                       std::initializer_list<ReduceOp> reductions) {
   for (ReduceOp reduction : reductions) {
     rows.push_back(pattern);
     for (StrategyRow::Entries* entries : {&rows.back().inputs, &rows.back().outputs})
       for (auto& entry : *entries)
-        if (entry && entry->is_pending()) entry = Partial(reduction);
+        if (entry && entry->is_partial()) entry = Partial(reduction);
   }
 }
 
@@ -21,7 +21,7 @@ StrategyRows moving_rows(const StrategyRequest& call,
   for (std::int64_t dim = 0; dim < dims; ++dim)
     if (std::int64_t target = output_dim(dim); target >= 0)
       rows.push_back(rule({Shard(dim)}, StrategyRow::Entries(outputs, Shard(target))));
-  add_pending_rows(rows, rule({Partial()}, StrategyRow::Entries(outputs, Partial())), reductions);
+  add_partial_rows(rows, rule({Partial()}, StrategyRow::Entries(outputs, Partial())), reductions);
   return rows;
 }
 

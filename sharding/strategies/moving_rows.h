@@ -13,13 +13,13 @@ namespace simmesh {
 inline constexpr std::initializer_list<ReduceOp> passing_reductions = {
     ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max};
 
-// add_pending_rows adds, for each of the reductions, the row with Partial of it in place of each
-// pending entry.
-void add_pending_rows(StrategyRows& rows, const StrategyRow& pattern,
+// add_partial_rows adds, for each of the reductions, the row with Partial of it in place of each
+// partial entry.
+void add_partial_rows(StrategyRows& rows, const StrategyRow& pattern,
                       std::initializer_list<ReduceOp> reductions = passing_reductions);
 
 // moving_rows are those of an op of one tensor that leaves some dims alone: output_dim says which
-// dim of the outputs a dim of the input is, and is below 0 for one that may not be split. Pending
+// dim of the outputs a dim of the input is, and is below 0 for one that may not be split. Partial
 // inputs pass.
 StrategyRows moving_rows(const StrategyRequest& call,
                          const std::function<std::int64_t(std::int64_t dim)>& output_dim,

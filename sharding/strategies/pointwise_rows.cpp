@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 
 namespace simmesh {
 
@@ -41,31 +41,31 @@ bool averages_integers(const StrategyRow& row, const StrategyRequest& call) {
   return false;
 }
 
-// A pending row for the tensors of a call, the absent ones having no placement.
-StrategyRow spread_row(const StrategyRow& pending, const StrategyRequest& call) {
-  StrategyRow row{{}, {}, pending.cost_us};
+// A partial row for the tensors of a call, the absent ones having no placement.
+StrategyRow spread_row(const StrategyRow& partial, const StrategyRequest& call) {
+  StrategyRow row{{}, {}, partial.cost_us};
   std::size_t next = 0;
   for (const TensorType& input : call.inputs)
-    row.inputs.push_back(input.is_defined ? pending.inputs[next++] : std::nullopt);
-  row.outputs.assign(call.outputs.size(), pending.outputs[0]);
+    row.inputs.push_back(input.is_defined ? partial.inputs[next++] : std::nullopt);
+  row.outputs.assign(call.outputs.size(), partial.outputs[0]);
   return row;
 }
 
 }  // namespace
 
-StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& pending) {
+StrategyRows elementwise_rows(const StrategyRequest& call, const StrategyRows& partial) {
   StrategyRows rows;
   std::int64_t dims = std::int64_t(call.outputs[0].shape.size());
   for (std::int64_t dim = 0; dim < dims; ++dim) rows.push_back(split_row(call, dim));
   std::size_t tensors = defined_count(call.inputs);
-  for (const StrategyRow& row : pending)
+  for (const StrategyRow& row : partial)
     if (row.inputs.size() == tensors) rows.push_back(spread_row(row, call));
   return rows;
 }
 
-ShardingStrategy elementwise(StrategyRows pending) {
-  auto rows = [pending = std::move(pending)](const StrategyRequest& call) {
-    StrategyRows all = elementwise_rows(call, pending);
+ShardingStrategy elementwise(StrategyRows partial) {
+  auto rows = [partial = std::move(partial)](const StrategyRequest& call) {
+    StrategyRows all = elementwise_rows(call, partial);
     auto is_wrong = [&](const StrategyRow& row) { return averages_integers(row, call); };
     all.erase(std::remove_if(all.begin(), all.end(), is_wrong), all.end());
     return all;

@@ -3,12 +3,12 @@
 namespace simmesh {
 
 bool adds_up(const Placement& placement) {
-  return placement.is_pending() &&
+  return placement.is_partial() &&
          (placement.reduce_op() == ReduceOp::sum || placement.reduce_op() == ReduceOp::avg);
 }
 
 ShardingStrategy going_on(ShardingStrategy strategy, std::size_t tensors_max) {
-  strategy.goes_on_unrounded = tensors_max;
+  strategy.stays_unrounded = tensors_max;
   return strategy;
 }
 

@@ -51,7 +51,7 @@ inline StrategyRow splitting_rule(StrategyRow::Entries inputs, const Placement& 
   return {std::move(inputs), {output}, 0.0, true};
 }
 
-// adds_up says whether a placement is a pending sum or average, of whatever is added up.
+// adds_up says whether a placement is a partial sum or average, of whatever is added up.
 bool adds_up(const Placement& placement);
 
 // StrategyRequest is what a rule knows of a call: its tensors as logical ones, and its other
@@ -132,16 +132,16 @@ struct ShardingStrategy {
   LocalAttributes local_attributes = {};
   LocalComputation compute = {};
   // Inputs, by position, that the op adds to its result without rounding in between: in exact
-  // arithmetic one that is replicated may become pending.
+  // arithmetic one that is replicated may become partial.
   std::uint32_t addends = 0;
   // Whether the op computes nothing and is there to bring its inputs to one of its rows, so that
   // further rows that hold aren't missing.
   bool only_aligns = false;
 
-  // Whether the op, with at most so many tensors, goes on in a scope of UnroundedSums with the sums
-  // behind its inputs. Any other call reads their elements, and those of a pending sum are rounded
+  // Whether the op, with at most so many tensors, goes on in a scope of KeepUnrounded with the sums
+  // behind its inputs. Any other call reads their elements, and those of a partial sum are rounded
   // only when it is added up.
-  std::size_t goes_on_unrounded = 0;
+  std::size_t stays_unrounded = 0;
 
   bool adds_unrounded(std::size_t input) const { return (addends >> input & 1) != 0; }
 };

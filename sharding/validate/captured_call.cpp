@@ -31,7 +31,7 @@ class Watched : public Distribution {
   }
   const AttachedViews& views() const override { return op_views(); }
   Tensor local_part() const override { return plain_; }
-  bool is_pending() const override { return false; }
+  bool is_partial() const override { return false; }
   Tensor saved_output(const Tensor& result) const override { return result.detach(); }
 
   static Tensor watched(const Tensor& plain, std::vector<CapturedCall>& log,

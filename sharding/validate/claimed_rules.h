@@ -23,7 +23,7 @@ StrategyRows claimed_rules(const WholeCall& call, const InputCandidates& candida
 std::vector<MeshPlacements> claimed_over_mesh(const WholeCall& call, const StrategyRows& rules,
                                               DimSpan mesh_shape);
 
-// all_replicated says whether no input of a rule is cut or pending.
+// all_replicated says whether no input of a rule is cut or partial.
 bool all_replicated(const StrategyRow& rule);
 
 }  // namespace simmesh

@@ -158,7 +158,7 @@ std::vector<Tensor> operands(const Tensor& whole, ReduceOp op, std::int64_t rank
   return pieces;
 }
 
-std::vector<Tensor> pending_pieces(const Tensor& whole, ReduceOp op, std::int64_t ranks,
+std::vector<Tensor> partial_pieces(const Tensor& whole, ReduceOp op, std::int64_t ranks,
                                    std::uint64_t seed) {
   if (whole.dtype() == DType::boolean) return operands<bool>(whole, op, ranks, seed);
   DType wide = is_floating_point(whole.dtype()) ? DType::float64 : DType::int64;
@@ -173,7 +173,7 @@ std::vector<Tensor> pending_pieces(const Tensor& whole, ReduceOp op, std::int64_
 std::vector<Tensor> pieces_along(const Tensor& whole, const Placement& placement,
                                  std::int64_t members, std::uint64_t seed) {
   if (placement.is_replicate()) return std::vector<Tensor>(std::size_t(members), whole);
-  if (placement.is_pending()) return pending_pieces(whole, placement.reduce_op(), members, seed);
+  if (placement.is_partial()) return partial_pieces(whole, placement.reduce_op(), members, seed);
   std::vector<Tensor> pieces;
   for (std::int64_t index = 0; index < members; ++index)
     pieces.push_back(piece_of(whole, placement, {members, index}));
@@ -203,8 +203,8 @@ Tensor piece_of(const Tensor& whole, const Placement& split, RankOf rank) {
 }
 
 bool can_craft(const Placement& placement, DType dtype) {
-  if (!placement.is_pending()) return true;
-  if (!placement.is_partial()) return false;
+  if (!placement.is_partial()) return true;
+  if (!placement.is_plain_partial()) return false;
   switch (placement.reduce_op()) {
     case ReduceOp::avg: return is_floating_point(dtype);
     case ReduceOp::band:

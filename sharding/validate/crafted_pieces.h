@@ -10,7 +10,7 @@
 namespace simmesh {
 
 // craft_pieces returns what each rank of a mesh, row-major, holds of a whole tensor that lies as
-// the placements say: copies, cut pieces, and for pending placements operands that reduce to the
+// the placements say: copies, cut pieces, and for partial placements operands that reduce to the
 // tensor exactly. What the operands are depends on the seed, the element and the rank:
 //
 //   sum, avg      small numbers of units are moved between the ranks; the unit is 2520^2 or 2520 if
@@ -31,7 +31,7 @@ struct RankOf {
 };
 Tensor piece_of(const Tensor& whole, const Placement& split, RankOf rank);
 
-// can_craft says whether a tensor of that type can lie so: whether the pending placement is defined
+// can_craft says whether a tensor of that type can lie so: whether the partial placement is defined
 // for the dtype.
 bool can_craft(const Placement& placement, DType dtype);
 

@@ -19,7 +19,7 @@ template <class T>
 bool same_values(const Tensor& a, const Tensor& b) {
   const T* left = a.values<T>().data();
   const T* right = b.values<T>().data();
-  for (std::int64_t i = 0; i < a.element_count(); ++i)
+  for (std::int64_t i = 0; i < a.numel(); ++i)
     if (!(left[i] == right[i]) && !(left[i] != left[i] && right[i] != right[i])) return false;
   return true;
 }
@@ -28,7 +28,7 @@ bool same_values(const Tensor& a, const Tensor& b) {
 bool is_near(const Tensor& a, const Tensor& b, std::size_t ranks) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype() || a.dtype() != DType::float64) return false;
   double bound = 4.0 * double(ranks) * 0x1p-53;
-  for (std::int64_t i = 0; i < a.element_count(); ++i) {
+  for (std::int64_t i = 0; i < a.numel(); ++i) {
     double left = a.values<double>()[i], right = b.values<double>()[i];
     if (left != right && !(std::fabs(left - right) <= bound * std::fabs(right))) return false;
   }
@@ -41,10 +41,10 @@ std::string described(const Tensor& got, const Tensor& expected, std::string_vie
 }
 
 Tensor masked(const Tensor& piece, const Tensor& mask) {
-  if (!mask.is_defined() || mask.element_count() == 0) return piece;
+  if (!mask.is_defined() || mask.numel() == 0) return piece;
   Tensor result = piece.contiguous().clone();
   Tensor rows = mask.contiguous();
-  std::size_t row_bytes = result.bytes() / std::size_t(rows.element_count());
+  std::size_t row_bytes = result.bytes() / std::size_t(rows.numel());
   std::byte* data = result.bytes() == 0 ? nullptr : result.mutable_data();
   for (bool is_masked : rows.values<bool>()) {
     if (is_masked && row_bytes > 0) std::memset(data, 0, row_bytes);
@@ -147,7 +147,7 @@ std::vector<Shape> outer_shapes(const Shape& whole, PlacementSpan placements, Di
 
 bool same_elements(const Tensor& a, const Tensor& b) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  if (a.element_count() == 0) return true;
+  if (a.numel() == 0) return true;
   Tensor left = a.contiguous(), right = b.contiguous();
   if (!is_floating_point(a.dtype()))
     return std::memcmp(left.data(), right.data(), left.bytes()) == 0;
@@ -165,14 +165,14 @@ Tensor reduced_pieces(gsl::span<const Tensor> pieces, ReduceOp op) {
     return op == ReduceOp::avg ? div(total, double(pieces.size())) : total;
   }
   Tensor total = pieces[0].contiguous().clone();
-  if (total.element_count() == 0) return total;
+  if (total.numel() == 0) return total;
   Combine combine = combine_of(op, dtype);
   for (std::size_t rank = 1; rank < pieces.size(); ++rank) {
     Tensor operand = pieces[rank].contiguous();
-    combine(total.mutable_data(), total.data(), operand.data(), total.element_count());
+    combine(total.mutable_data(), total.data(), operand.data(), total.numel());
   }
   if (op == ReduceOp::avg)
-    divide(total.mutable_data(), double(pieces.size()), dtype, total.element_count());
+    divide(total.mutable_data(), double(pieces.size()), dtype, total.numel());
   return total;
 }
 

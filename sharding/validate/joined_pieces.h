@@ -18,7 +18,7 @@ struct JoinedPieces {
 
 // what_differs returns in words how the pieces, put together as their placements say, differ from
 // the whole tensor; empty where they are its bits. All copies of a replicated tensor are compared.
-// A zero may have another sign, and a NaN other bits. A pending norm is rounded on each rank
+// A zero may have another sign, and a NaN other bits. A partial norm is rounded on each rank
 // and once more: it may be off by 4 units in the last place a rank.
 std::string what_differs(const JoinedPieces& joined, const Tensor& whole);
 
@@ -26,7 +26,7 @@ std::string what_differs(const JoinedPieces& joined, const Tensor& whole);
 bool same_elements(const Tensor& a, const Tensor& b);
 
 // reduced_pieces returns the reduction of the pieces along one mesh dim, which have one shape. In a
-// scope of UnroundedSums in exact arithmetic, sums are rounded once.
+// scope of KeepUnrounded in exact arithmetic, sums are rounded once.
 Tensor reduced_pieces(gsl::span<const Tensor> pieces, ReduceOp op);
 
 }  // namespace simmesh

@@ -19,7 +19,7 @@ bool is_floating(const TensorType& type) {
 }
 
 bool adds(const Placement& placement) {
-  return placement.is_partial() &&
+  return placement.is_plain_partial() &&
          (placement.reduce_op() == ReduceOp::sum || placement.reduce_op() == ReduceOp::avg);
 }
 
@@ -107,7 +107,7 @@ bool has_gradient(const WholeCall& call, std::size_t output) {
 }
 
 bool is_differentiable(const StrategyRow& rule, std::size_t output, const WholeCall& call) {
-  auto fits = [](const Placement& one) { return !one.is_pending() || adds(one); };
+  auto fits = [](const Placement& one) { return !one.is_partial() || adds(one); };
   if (!rule.outputs[output] || !fits(*rule.outputs[output])) return false;
   for (std::size_t i = 0; i < rule.inputs.size(); ++i)
     if (is_floating(call.input_types[i]) && (!rule.inputs[i] || !fits(*rule.inputs[i])))
@@ -130,7 +130,7 @@ std::string gradient_difference(const PlacedCall& placed, std::size_t output,
       pieces.push_back(or_zeros(of_ranks[rank][i], (*placed.pieces[i])[rank]));
     Placements label = {label_of(*placed.rule.inputs[i], *placed.rule.outputs[output])};
     Dims mesh_shape = {std::int64_t(of_ranks.size())};
-    UnroundedSums sums;
+    KeepUnrounded sums;
     std::string wrong =
         what_differs({.pieces = pieces, .placements = label, .mesh_shape = mesh_shape},
                      or_zeros(whole[i], call.inputs[i]).contiguous());

@@ -13,8 +13,8 @@ namespace simmesh {
 //   output P(avg)         the whole gradient over the number of ranks
 //   input S               the gradient is cut as the input is
 //   input P(sum)          every rank has the whole gradient
-//   input P(avg)          a pending sum
-//   input R               a pending sum where the output is cut or pending, else replicated
+//   input P(avg)          a partial sum
+//   input R               a partial sum where the output is cut or partial, else replicated
 //
 // Other placements have none: is_differentiable is false.
 bool is_differentiable(const StrategyRow& rule, std::size_t output, const WholeCall& call);

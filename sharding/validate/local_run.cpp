@@ -14,11 +14,11 @@ std::vector<std::optional<Placements>> lists_of(const StrategyRow::Entries& entr
   return lists;
 }
 
-bool any_pending(const std::vector<std::optional<Placements>>& lists) {
+bool any_partial(const std::vector<std::optional<Placements>>& lists) {
   for (const auto& placements : lists)
     if (placements)
       for (const Placement& one : *placements)
-        if (one.is_pending()) return true;
+        if (one.is_partial()) return true;
   return false;
 }
 
@@ -64,7 +64,7 @@ LocalSpecs::LocalSpecs(const WholeCall& call, const MeshPlacements& placements,
 }
 
 LocalRun::LocalRun(Dims mesh_shape) : mesh_shape_(std::move(mesh_shape)) {
-  std::int64_t ranks = element_count(mesh_shape_);
+  std::int64_t ranks = numel(mesh_shape_);
   for (std::int64_t rank = 0; rank < ranks; ++rank)
     groups_.push_back(std::make_shared<MeshGroups>(
         DeviceMesh::init({.rank = rank, .world_size = ranks}, mesh_shape_)));
@@ -74,7 +74,7 @@ LocalOutputs LocalRun::run(const WholeCall& call,
                            gsl::span<const std::vector<Tensor>* const> pieces,
                            const MeshPlacements& placements) const {
   const ShardingStrategy& strategy = call.strategy;
-  UnroundedSums scope(keeps_unrounded() || any_pending(placements.outputs));
+  KeepUnrounded scope(keeps_unrounded() || any_partial(placements.outputs));
   LocalOutputs result;
   boost::container::small_vector<Tensor, 4> own(pieces.size());
   for (std::size_t rank = 0; rank < groups_.size(); ++rank) {

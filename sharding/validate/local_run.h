@@ -22,7 +22,7 @@ struct WholeCall {
   StrategyRequest request() const { return {input_types, output_types, attributes}; }
 };
 
-// whole_call runs an op on whole tensors. Throws what the op throws.
+// whole_call runs an op on whole tensors. Raises what the op raises.
 WholeCall whole_call(const Op& op, const ShardingStrategy& strategy, Attributes attributes,
                      std::vector<Tensor> inputs);
 
@@ -66,8 +66,8 @@ class LocalRun {
   const Dims& mesh_shape() const { return mesh_shape_; }
   std::size_t ranks() const { return groups_.size(); }
 
-  // run computes the outputs of all ranks; pieces[i] are those of input i. Throws what a rank
-  // throws.
+  // run computes the outputs of all ranks; pieces[i] are those of input i. Raises what a rank
+  // raises.
   LocalOutputs run(const WholeCall& call, gsl::span<const std::vector<Tensor>* const> pieces,
                    const MeshPlacements& placements) const;
 

@@ -24,8 +24,9 @@ void leave_out(InputCandidates& candidates, std::initializer_list<ReduceOp> ops)
   for (auto& list : candidates)
     list.erase(std::remove_if(list.begin(), list.end(),
                               [&](const Placement& one) {
-                                return one.is_partial() && std::find(ops.begin(), ops.end(),
-                                                                     one.reduce_op()) != ops.end();
+                                return one.is_plain_partial() &&
+                                       std::find(ops.begin(), ops.end(), one.reduce_op()) !=
+                                           ops.end();
                               }),
                list.end());
 }
@@ -34,9 +35,9 @@ void leave_out(InputCandidates& candidates, std::initializer_list<ReduceOp> ops)
 constexpr std::uint32_t all_worlds = 0b11100;
 
 // Of a bool, sum, max and bor are one reduction, and so are product, min and band.
-bool is_one_of_its_kind(const Placement& pending, DType dtype) {
+bool is_one_of_its_kind(const Placement& partial, DType dtype) {
   if (dtype != DType::boolean) return true;
-  ReduceOp op = pending.reduce_op();
+  ReduceOp op = partial.reduce_op();
   return op == ReduceOp::sum || op == ReduceOp::product || op == ReduceOp::bxor;
 }
 
@@ -44,7 +45,7 @@ bool is_one_of_its_kind(const Placement& pending, DType dtype) {
 
 bool MissingRules::is_tried(const Placement& placement, DType dtype) const {
   if (placement.is_replicate()) return true;
-  if (placement.is_pending())
+  if (placement.is_partial())
     return shards_ == Shards::plain && is_one_of_its_kind(placement, dtype);
   if (placement.is_strided_shard()) return shards_ == Shards::strided;
   return (shards_ == Shards::ragged) == placement.is_ragged_shard() && shards_ != Shards::strided;
@@ -294,10 +295,10 @@ std::vector<MissingRule> MissingRules::found() const {
   for (std::size_t combination = 0; combination < is_left_.size(); ++combination) {
     if (!is_left_[combination] || tried_on_[combination] != all_worlds) continue;
     std::vector<std::size_t> digits = digits_of(combination);
-    bool has_pending = false;
+    bool has_partial = false;
     for (std::size_t i = 0; i < tried_.size(); ++i)
-      has_pending |= !tried_[i].empty() && tried_[i][digits[i]].is_pending();
-    if (!has_pending || varies) rules.push_back(rule_of(combination));
+      has_partial |= !tried_[i].empty() && tried_[i][digits[i]].is_partial();
+    if (!has_partial || varies) rules.push_back(rule_of(combination));
   }
   return rules;
 }

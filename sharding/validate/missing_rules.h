@@ -19,9 +19,9 @@ struct MissingRule {
 // MissingRules tries the combinations of placements that a strategy doesn't claim, trial by trial,
 // and keeps those that held in all of them. Most fall in the first trial.
 //
-// The shards of all inputs are of one kind. Beside plain ones inputs may be pending; such a
+// The shards of all inputs are of one kind. Beside plain ones inputs may be partial; such a
 // combination counts only if the outputs varied: what doesn't depend on the data can't be told from
-// what does. Where there are more than combinations_max combinations, fewer kinds of pending
+// what does. Where there are more than combinations_max combinations, fewer kinds of partial
 // placements are tried: the rarest are left out first.
 class MissingRules {
  public:

@@ -39,7 +39,7 @@ struct ValidateResult {
 };
 
 // validate judges the rules of the library's ops on all their sample calls. The result doesn't
-// depend on the number of jobs. Throws a ValueError for a name that is no op.
+// depend on the number of jobs. Raises a ValueError for a name that is no op.
 ValidateResult validate(const ValidateRequest& request);
 
 // way_of says how an op runs on distributed tensors.

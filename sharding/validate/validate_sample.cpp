@@ -21,7 +21,7 @@ namespace simmesh {
 namespace {
 
 // Where an input may lie: replicated, cut along each dim of more than one element, plainly, strided
-// and raggedly, and pending where its elements can be crafted so. A strided shard of a dim of fixed
+// and raggedly, and partial where its elements can be crafted so. A strided shard of a dim of fixed
 // size may give some ranks nothing in every trial, so that what holds there may hold by chance.
 InputCandidates candidates_of(const OpSample& sample, std::int64_t members, bool cuts_fixed_dims) {
   InputCandidates candidates;
@@ -146,7 +146,7 @@ class SampleValidator {
       MeshPlacements placements = along_one_dim(rule);
       std::vector<const std::vector<Tensor>*> pieces = crafted.of(placements);
       LocalOutputs outputs = run_claimed(world, call, pieces, placements);
-      UnroundedSums sums;
+      KeepUnrounded sums;
       wrong = outputs_difference(call, outputs, placements, world.mesh_shape());
       if (wrong.empty() && options_.judges_gradients)
         wrong = gradients_differ({call, rule, pieces, outputs}, site, verdict);
@@ -175,7 +175,7 @@ class SampleValidator {
   static Tensor drawn_like(const Tensor& output, std::uint64_t seed) {
     static const OpSample row = {"", "D:a"};
     SampleSizes sizes;
-    sizes.set('a', output.element_count());
+    sizes.set('a', output.numel());
     Tensor drawn = sample_inputs(row, sizes, {.seed = seed})[0].view(output.shape());
     return converted(drawn, output.dtype());
   }
@@ -201,7 +201,7 @@ class SampleValidator {
       std::string wrong;
       try {
         LocalOutputs outputs = run_claimed(square_, call, crafted.of(placements), placements);
-        UnroundedSums sums;
+        KeepUnrounded sums;
         wrong = outputs_difference(call, outputs, placements, square_.mesh_shape());
       } catch (const std::exception& error) {
         wrong = fmt::format("raises {}", error.what());

@@ -8,7 +8,7 @@
 namespace simmesh {
 
 // ValidationSite is one trial of a sample: sizes, data, the number of ranks along the mesh dim, and
-// how pending operands are crafted.
+// how partial operands are crafted.
 struct ValidationSite {
   std::int64_t members = 2;
   SampleSizes sizes;

@@ -40,7 +40,7 @@ Tensor tensor_of_elements(const Elements& elements) {
 LocalOutputs run_in_world(const WholeCall& call, const Dims& mesh_shape,
                           gsl::span<const std::vector<Tensor>* const> pieces,
                           const MeshPlacements& placements) {
-  auto ranks = std::size_t(element_count(mesh_shape));
+  auto ranks = std::size_t(numel(mesh_shape));
   std::vector<std::vector<Elements>> given(ranks), made(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank)
     for (const auto* of_input : pieces)

@@ -11,7 +11,7 @@ namespace simmesh::checkpoint::testing {
 // sample_whole returns the values that a tensor of the samples has in a round of training.
 inline Tensor sample_whole(const Shape& shape, DType dtype, std::uint64_t round) {
   return formula(shape, {.rule = dtype == DType::boolean ? Rule::boolean : Rule::wide,
-                         .seed = round * 100 + std::uint64_t(element_count(shape)),
+                         .seed = round * 100 + std::uint64_t(numel(shape)),
                          .dtype = dtype});
 }
 

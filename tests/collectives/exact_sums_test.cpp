@@ -50,7 +50,7 @@ Tensor reduced_over(const Tensor& bucket, const Cut& cut, const ProcessGroup& gr
 }
 
 Tensor summed_on_mesh(const Cut& cut, Rank& rank) {
-  UnroundedSums scope(cut.two_levels || cut.micro_batches > 1);
+  KeepUnrounded scope(cut.two_levels || cut.micro_batches > 1);
   std::vector<std::size_t> order(cut.micro_batches);
   std::iota(order.begin(), order.end(), std::size_t(0));
   std::mt19937_64 random(cut.seed + rank.id());

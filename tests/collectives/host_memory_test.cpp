@@ -66,7 +66,7 @@ TEST(HostMemory, TakesArraysWithoutElements) {
   HostMemory memory({nothing}, {nothing});
   Tensor loaded;
   memory.load({&loaded, 1});
-  EXPECT_EQ(loaded.element_count(), 0);
+  EXPECT_EQ(loaded.numel(), 0);
   memory.store(std::vector{part_of(empty({0, 4}, DType::float32))});
 }
 

@@ -188,7 +188,7 @@ SIMMESH_TEST(Replicate, ParametersApartHaveOtherPartners,
       run_rows(*other, all.rank(), 1);
       for (const char* layer : {"a", "b"})
         for (const char* name : {"weight", "bias"}) {
-          UnroundedSums scope;
+          KeepUnrounded scope;
           Tensor sum = grad_of(other->find(layer).parameter(name)).detach();
           bool is_apart = layer == std::string_view("b");
           if (!is_apart || has_partners) sum = all_reduce(sum, ReduceOp::sum, is_apart ? dp : all);

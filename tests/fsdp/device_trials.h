@@ -91,7 +91,7 @@ inline MixedPrecisionPolicy casting_policy() {
   return {.param_dtype = DType::bfloat16, .reduce_dtype = DType::bfloat16};
 }
 
-inline std::size_t ranks_of(const Trial& trial) { return std::size_t(element_count(trial.mesh)); }
+inline std::size_t ranks_of(const Trial& trial) { return std::size_t(numel(trial.mesh)); }
 
 inline std::string race_in(const Trial& trial) {
   return race_in(

@@ -103,8 +103,7 @@ TEST(ExactArithmetic, ClippingKnowsAllMagnitudesOnAllRanks) {
             for (const Tensor& parameter : model->parameters()) {
               Tensor owner = parameter,
                      local = zeros(parameter.local_part().shape(), DType::float32);
-              if (rank.id() == 2 && local.element_count() > 0)
-                local.mutable_values<float>()[0] = value;
+              if (rank.id() == 2 && local.numel() > 0) local.mutable_values<float>()[0] = value;
               set_grad(owner, DTensor(DTensor::of(parameter).spec(), local).as_tensor());
             }
             std::vector<Tensor> whole;
@@ -132,11 +131,11 @@ TEST(ExactArithmetic, HooksOfTheUserRun) {
       std::vector<std::int64_t> own;
       for_all_modules(*model, [&](const FSDPModule& module) {
         module.set_all_reduce_hook([&](Tensor& reduced) {
-          own.push_back(reduced.element_count());
+          own.push_back(reduced.numel());
           mul_(reduced, 2);
         });
         module.set_custom_reduce_scatter({.call = [&](const ReduceScatterCall& call) {
-          own.push_back(-call.input.element_count());
+          own.push_back(-call.input.numel());
           return reduce_scatter(call.input, call.reduce, {}, call.group);
         }});
       });

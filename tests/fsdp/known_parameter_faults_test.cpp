@@ -302,7 +302,7 @@ TEST(KnownParameterFaults, AReductionTakesTheWholeModel) {
   TrainingModel described = small_model(8, 2048);
   std::int64_t input_bytes = 0;
   for (const ParameterData& parameter : described.parameters) {
-    std::int64_t rows = parameter.shape[0], row = element_count(parameter.shape) / rows;
+    std::int64_t rows = parameter.shape[0], row = numel(parameter.shape) / rows;
     input_bytes += 4 * 2 * chunk_of({.size = rows, .parts = 2, .index = 0}).length * row;
   }
   input_bytes += -input_bytes & 511;  // as the allocator rounds

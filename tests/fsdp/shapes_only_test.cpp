@@ -24,7 +24,7 @@ struct Training {
   bool is_exact = false;
   std::string name = {};
 
-  std::size_t ranks() const { return std::size_t(element_count(mesh)); }
+  std::size_t ranks() const { return std::size_t(numel(mesh)); }
 };
 
 struct SeenTraining {

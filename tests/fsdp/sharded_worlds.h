@@ -79,7 +79,7 @@ inline std::string failure_of(std::size_t ranks, const std::function<void(Rank&)
   return failure(*first);
 }
 
-// expect throws, so that a rank can check what it sees.
+// expect raises, so that a rank can check what it sees.
 inline void expect(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error("expected " + what);
 }

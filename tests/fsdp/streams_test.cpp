@@ -114,7 +114,7 @@ std::vector<NamedTrial> suite() {
 TEST(Streams, TheSuiteHasNoRace) {
   for (const NamedTrial& named : suite()) {
     SCOPED_TRACE(named.name);
-    testing::run_mesh_test({.mesh = {element_count(named.trial.mesh)}, .device = DeviceModel{}},
+    testing::run_mesh_test({.mesh = {numel(named.trial.mesh)}, .device = DeviceModel{}},
                            [&](const DeviceMesh&) { train(named.trial, this_rank()); });
   }
 }
@@ -237,7 +237,7 @@ struct ChunkedLoss {
 };
 
 std::string race_in_chunked_loss(const ChunkedLoss& loss) {
-  return race_in(std::size_t(element_count(loss.mesh)), [&](Rank&) {
+  return race_in(std::size_t(numel(loss.mesh)), [&](Rank&) {
     Trunk model(8);
     FullyShardOptions options = loss.options;
     options.mesh = mesh_of({.mesh = loss.mesh});

@@ -65,10 +65,10 @@ bool is_small(const GateFile& gate) {
   TrainingModel model = training_model(gate.model, gate.model_use());
   double elements = 0;
   for (const ParameterData& parameter : model.parameters)
-    elements += double(element_count(parameter.shape));
+    elements += double(numel(parameter.shape));
   double rows = double(gate.data.batch) * double(std::max<std::int64_t>(gate.data.sequence, 1));
   for (const GateSameAs& other : gate.expect.same_as)
-    if (element_count(other.layout.shape) > 8) return false;
+    if (numel(other.layout.shape) > 8) return false;
   return gate.ranks() <= 8 && elements * rows * double(gate.train.steps) < 2e6 && rows < 200 &&
          gate.train.micro_batches <= 4;
 }

@@ -66,7 +66,7 @@ std::vector<Slice> slices_of(const Shape& shape) {
 // show what a nested array shows; a wrong one would send collectives to other ranks.
 TEST(DeviceMeshSlicing, AgreesWithNestedArrays) {
   for (const Shape& shape : shapes_up_to(4, 24))
-    for (const std::vector<std::int64_t>& ranks : two_arrangements(element_count(shape))) {
+    for (const std::vector<std::int64_t>& ranks : two_arrangements(numel(shape))) {
       NestedArray array{shape, ranks};
       RankList list = RankList::of(ranks);
       for (std::size_t at = 0; at < ranks.size(); at += 1 + ranks.size() / 5) {
@@ -99,8 +99,7 @@ TEST(DeviceMeshSlicing, AgreesWithNestedArrays) {
 TEST(DeviceMeshSlicing, UnflattenedDimsAgreeWithNestedArrays) {
   for (std::int64_t front : {1, 2, 3})
     for (const Shape& inner : shapes_up_to(3, 12))
-      for (const std::vector<std::int64_t>& ranks :
-           two_arrangements(front * element_count(inner) * 2)) {
+      for (const std::vector<std::int64_t>& ranks : two_arrangements(front * numel(inner) * 2)) {
         if (ranks.size() > 24) continue;
         Shape whole{front}, split_sizes = inner;
         whole.insert(whole.end(), inner.begin(), inner.end());
@@ -108,9 +107,8 @@ TEST(DeviceMeshSlicing, UnflattenedDimsAgreeWithNestedArrays) {
         NestedArray array{whole, ranks};
         RankList list = RankList::of(ranks);
         for (std::int64_t rank : ranks) {
-          DeviceMesh mesh =
-              DeviceMesh::from_ranks({rank, ranks_in_world}, list, {front, element_count(inner), 2},
-                                     {"front", "m", "back"});
+          DeviceMesh mesh = DeviceMesh::from_ranks(
+              {rank, ranks_in_world}, list, {front, numel(inner), 2}, {"front", "m", "back"});
           std::vector<std::string> names = names_of(inner.size()).list();
           DeviceMesh split = mesh.unflatten("m", split_sizes, names);
           ASSERT_EQ(split.shape(), whole);

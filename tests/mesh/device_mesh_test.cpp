@@ -38,13 +38,13 @@ constexpr std::int64_t world_size = 30;
 // and ranks must be those of a nested array, and a rank outside must have none.
 TEST(DeviceMesh, AgreesWithNestedArrays) {
   for (const Shape& shape : shapes_up_to(4, 24))
-    for (const std::vector<std::int64_t>& ranks : arrangements(element_count(shape))) {
+    for (const std::vector<std::int64_t>& ranks : arrangements(numel(shape))) {
       NestedArray array{shape, ranks};
       RankList list = RankList::of(ranks);
       for (std::int64_t rank = 0; rank < world_size; ++rank) {
         DeviceMesh mesh = DeviceMesh::from_ranks({rank, world_size}, list, shape);
         ASSERT_EQ(mesh.shape(), shape);
-        ASSERT_EQ(mesh.size(), element_count(shape));
+        ASSERT_EQ(mesh.size(), numel(shape));
         ASSERT_THAT(mesh.ranks().to_vector(), ElementsAreArray(ranks));
         auto found = std::find(ranks.begin(), ranks.end(), rank);
         ASSERT_EQ(mesh.get_coordinate().has_value(), found != ranks.end());
@@ -65,7 +65,7 @@ TEST(DeviceMesh, AgreesWithNestedArrays) {
 // group.
 TEST(DeviceMesh, GroupsPartitionTheMesh) {
   for (const Shape& shape : shapes_up_to(3, 12))
-    for (const std::vector<std::int64_t>& ranks : arrangements(element_count(shape)))
+    for (const std::vector<std::int64_t>& ranks : arrangements(numel(shape)))
       for (std::size_t dim = 0; dim < shape.size(); ++dim) {
         std::vector<RankList> groups;
         for (std::int64_t rank : ranks) {

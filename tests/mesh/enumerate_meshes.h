@@ -14,7 +14,7 @@ inline std::vector<Shape> shapes_up_to(std::size_t dims_limit, std::int64_t rank
   for (std::size_t first = 0, dims = 1; dims <= dims_limit; ++dims) {
     std::size_t last = shapes.size();
     for (; first < last; ++first)
-      for (std::int64_t size = 1; size * element_count(shapes[first]) <= ranks_limit; ++size) {
+      for (std::int64_t size = 1; size * numel(shapes[first]) <= ranks_limit; ++size) {
         Shape longer = shapes[first];
         longer.push_back(size);
         shapes.push_back(std::move(longer));
@@ -50,7 +50,7 @@ struct NestedArray {
     Shape sliced;
     for (std::int64_t dim : dims) sliced.push_back(shape[static_cast<std::size_t>(dim)]);
     std::vector<std::int64_t> result;
-    for (std::int64_t index = 0; index < element_count(sliced); ++index) {
+    for (std::int64_t index = 0; index < numel(sliced); ++index) {
       Dims part = coordinate_of_index(index, sliced);
       Dims coordinate(viewer.begin(), viewer.end());
       for (std::size_t i = 0; i < dims.size(); ++i)

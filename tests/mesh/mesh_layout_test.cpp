@@ -17,8 +17,8 @@ TEST(MeshLayout, CoordinatesAreRowMajor) {
   for (const Shape& shape : shapes_up_to(4, 24)) {
     MeshLayout layout = MeshLayout::contiguous(shape);
     ASSERT_EQ(layout.shape(), shape);
-    ASSERT_EQ(layout.size(), element_count(shape));
-    ASSERT_EQ(layout.flattened(), Layout::contiguous(element_count(shape)));
+    ASSERT_EQ(layout.size(), numel(shape));
+    ASSERT_EQ(layout.flattened(), Layout::contiguous(numel(shape)));
     for (std::int64_t position = 0; position < layout.size(); ++position) {
       Dims coordinate = layout.coordinate_of(position);
       ASSERT_EQ(coordinate, coordinate_of_index(position, shape));

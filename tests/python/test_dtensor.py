@@ -48,7 +48,7 @@ def test_pieces_are_those_of_numpy() -> None:
         assert np.array_equal(piece, FULL.numpy()[4 * rank : 4 * rank + 4])
 
 
-def test_pending_sums_are_finished() -> None:
+def test_partial_sums_are_finished() -> None:
     def body(rank: int) -> list[float]:
         mesh = simmesh.init_device_mesh((4,))
         local = simmesh.full((3,), rank)

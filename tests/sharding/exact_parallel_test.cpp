@@ -25,7 +25,7 @@ void on_every_schedule(const Shape& mesh_shape,
                        const std::function<void(const DeviceMesh&)>& body) {
   for (const char* schedule : {"fifo", "seeded:1", "pct:3"})
     for (std::size_t threads : {1, 2}) {
-      World world({.ranks = std::size_t(element_count(mesh_shape)),
+      World world({.ranks = std::size_t(numel(mesh_shape)),
                    .schedule = Schedule::parse(schedule),
                    .threads = threads,
                    .arithmetic = Arithmetic::exact()});
@@ -73,20 +73,20 @@ struct Layers {
     return {output.detach(), grad_of(input), grad_of(up), grad_of(down)};
   }
 
-  // The first weight is cut by columns, the second by rows: what enters has pending gradients, what
-  // leaves is pending.
+  // The first weight is cut by columns, the second by rows: what enters has partial gradients, what
+  // leaves is partial.
   Parallel cut_over(const DeviceMesh& mesh) const {
     ProcessGroup group = process_group(mesh);
-    Placements whole(1, Replicate()), pending(1, Partial(ReduceOp::sum));
+    Placements whole(1, Replicate()), partial(1, Partial(ReduceOp::sum));
     Tensor input = leaf(x);
     Tensor up = leaf(own_chunk(first, 1, group)), down = leaf(own_chunk(second, 0, group));
-    Tensor entered = from_local(input, mesh, whole).to_local({.grad_placements = pending});
+    Tensor entered = from_local(input, mesh, whole).to_local({.grad_placements = partial});
     Tensor hidden = gelu(mm(entered, up)), part;
     {
-      UnroundedSums scope;
+      KeepUnrounded scope;
       part = mm(hidden, down);
     }
-    Tensor output = from_local(part, mesh, pending).redistribute(whole).to_local();
+    Tensor output = from_local(part, mesh, partial).redistribute(whole).to_local();
     backward(output, {.gradients = {upstream}});
     return {output.detach(), grad_of(input), grad_of(up), grad_of(down)};
   }
@@ -111,18 +111,18 @@ TEST(ExactParallel, ColumnsThenRowsAreOneDevice) {
 }
 
 // This rank's share of a contraction that is cut over two mesh dims.
-DTensor pending_product(const Tensor& a, const Tensor& b, const DeviceMesh& mesh) {
+DTensor partial_product(const Tensor& a, const Tensor& b, const DeviceMesh& mesh) {
   std::int64_t ranks = mesh.size(), rank = std::int64_t(this_rank().id());
   Chunk chunk = chunk_of({.size = a.size(1), .parts = ranks, .index = rank});
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor part =
       mm(a.narrow({1, chunk.start, chunk.length}), b.narrow({0, chunk.start, chunk.length}));
   return from_local(part, mesh, {Partial(ReduceOp::sum), Partial(ReduceOp::sum)});
 }
 
-// Whatever the way from two pending dims: one by one, by reduce-scatter, with what is sharded moved
-// in between, or pending again.
-TEST(ExactParallel, AnyWayOutOfTwoPendingDimsIsOneDevice) {
+// Whatever the way from two partial dims: one by one, by reduce-scatter, with what is sharded moved
+// in between, or partial again.
+TEST(ExactParallel, AnyWayOutOfTwoPartialDimsIsOneDevice) {
   Placement r = Replicate(), p = Partial(ReduceOp::sum), rows = Shard(0), columns = Shard(1);
   const std::vector<std::vector<Placements>> ways = {
       {{r, r}},
@@ -140,14 +140,14 @@ TEST(ExactParallel, AnyWayOutOfTwoPendingDimsIsOneDevice) {
         Tensor b = formula({13, 5}, {.rule = rule, .seed = 6});
         Tensor expected = mm(a, b);
         for (const std::vector<Placements>& way : ways) {
-          DTensor value = pending_product(a, b, mesh);
+          DTensor value = partial_product(a, b, mesh);
           for (const Placements& next : way) value = value.redistribute_local(next);
           this_rank().expect_same_bits(value.full_tensor(), expected);
         }
       });
 }
 
-// A replicated tensor that becomes pending is divided by the ranks, and comes back as it was.
+// A replicated tensor that becomes partial is divided by the ranks, and comes back as it was.
 TEST(ExactParallel, SharesOfAReplicatedTensorComeBack) {
   on_every_schedule({3}, [](const DeviceMesh& mesh) {
     Tensor x = formula({7, 5}, {.rule = Rule::wide, .seed = 7});
@@ -172,7 +172,7 @@ TEST(ExactParallel, CollectivesLoseNothing) {
     // Once 1e20 is taken away, what it hid is there: also through gathers and exchanges.
     Tensor hidden = full({4, 4}, DType::float32, 1.0 + double(group.rank()));
     Tensor large = full({4, 4}, DType::float32, group.rank() == 1 ? 1e20 : 0);
-    UnroundedSums scope;
+    KeepUnrounded scope;
     Tensor sums = reduce_scatter(add(large, hidden), ReduceOp::sum, {}, group);
     Tensor moved = all_to_all(sums, {.scatter_dim = 1, .gather_dim = 0}, group);
     Tensor whole = all_gather(moved, {.dim = 1}, group);

@@ -26,7 +26,7 @@ inline Tensor fractions(std::initializer_list<std::int64_t> shape, std::uint64_t
   return formula(Shape(shape), {.rule = Rule::unit, .seed = seed});
 }
 
-// laid brings a tensor that every rank holds to placements that may be pending; joined is the
+// laid brings a tensor that every rank holds to placements that may be partial; joined is the
 // inverse; layout says where a tensor lies.
 inline Tensor laid(const Tensor& tensor, const DeviceMesh& mesh, const Placements& placements) {
   return whole_tensor_oracle::distributed(tensor, mesh, placements).as_tensor();

@@ -9,17 +9,17 @@
 #include "core/ops/shapes/views.h"
 #include "tests/sharding/known_faults.h"
 
-// Known faults of pending tensors.
+// Known faults of partial tensors.
 //
 // Tested elsewhere:
-//   163193, 149768, PR 170030: Dispatch.ReplicatedPlusPendingAddsOnce
-//   2.13 integers plus pending integers: PointwiseStrategies.IntegersStayWhole
-//   2.13 view(dtype) of a pending sum: AliasStrategies.BytesOfPendingTensorsAreThoseOfTheSum
-//   2.13 gradients with another pending reduction: DTensorGradient.MayBePending
+//   163193, 149768, PR 170030: Dispatch.ReplicatedPlusPartialAddsOnce
+//   2.13 integers plus partial integers: PointwiseStrategies.IntegersStayWhole
+//   2.13 view(dtype) of a partial sum: AliasStrategies.BytesOfPartialTensorsAreThoseOfTheSum
+//   2.13 gradients with another Partial placement: DTensorGradient.MayBePartial
 namespace simmesh::known_faults {
 
-// 163374: the parts of a pending sum were clamped, and the sum of them was taken for the result.
-SIMMESH_TEST(KnownPartialFaults, ClampInPlaceOfAPendingSum163374, {.mesh = {2}, .schedules = 4}) {
+// 163374: the parts of a partial sum were clamped, and the sum of them was taken for the result.
+SIMMESH_TEST(KnownPartialFaults, ClampInPlaceOfAPartialSum163374, {.mesh = {2}, .schedules = 4}) {
   Tensor values = tensor_of<float>({3}, {-4, 1, 6}), x = laid(values, mesh, {total});
   testing::expect_error([&] { clamp_(x, -1, 2); }, ErrorKind::runtime_error, "in-place");
   EXPECT_SAME_BITS(joined(x), values);
@@ -27,7 +27,7 @@ SIMMESH_TEST(KnownPartialFaults, ClampInPlaceOfAPendingSum163374, {.mesh = {2}, 
 }
 
 // 2.13 and 2.15: each rank's part was filled, so that the whole was the value times the ranks.
-SIMMESH_TEST(KnownPartialFaults, FillOfAPendingSum213, {.mesh = {3}, .schedules = 4}) {
+SIMMESH_TEST(KnownPartialFaults, FillOfAPartialSum213, {.mesh = {3}, .schedules = 4}) {
   Tensor x = laid(numbers({2, 2}), mesh, {total});
   testing::expect_error([&] { fill_(x, 3); }, ErrorKind::runtime_error, "in-place");
   EXPECT_SAME_BITS(joined(x), numbers({2, 2}));
@@ -36,10 +36,10 @@ SIMMESH_TEST(KnownPartialFaults, FillOfAPendingSum213, {.mesh = {3}, .schedules 
 }
 
 // 147180: comparisons looked at each rank's part.
-SIMMESH_TEST(KnownPartialFaults, ComparisonsOfPendingTensors147180, {.mesh = {2}, .schedules = 4}) {
+SIMMESH_TEST(KnownPartialFaults, ComparisonsOfPartialTensors147180, {.mesh = {2}, .schedules = 4}) {
   Tensor values = tensor_of<float>({4}, {-2, 0, 1, 5});
-  for (const Placement& pending : {total, average, largest, least}) {
-    Tensor x = laid(values, mesh, {pending});
+  for (const Placement& partial : {total, average, largest, least}) {
+    Tensor x = laid(values, mesh, {partial});
     EXPECT_SAME_BITS(joined(gt(x, 0.5)), gt(values, 0.5));
     EXPECT_SAME_BITS(joined(le(x, 0)), le(values, 0));
     EXPECT_SAME_BITS(joined(eq(x, laid(values, mesh, {whole}))), eq(values, values));
@@ -47,8 +47,8 @@ SIMMESH_TEST(KnownPartialFaults, ComparisonsOfPendingTensors147180, {.mesh = {2}
   }
 }
 
-// 2.13: a replicated addend of a pending sum was divided by the number of ranks, and rounded.
-SIMMESH_TEST(KnownPartialFaults, AnAddendOfAPendingSumIsntDivided213,
+// 2.13: a replicated addend of a partial sum was divided by the number of ranks, and rounded.
+SIMMESH_TEST(KnownPartialFaults, AnAddendOfAPartialSumIsntDivided213,
              {.mesh = {3}, .schedules = 4}) {
   Tensor bias = fractions({64}, 3), nothing = zeros({2, 64}, DType::float32);
   Tensor b = laid(bias, mesh, {whole});
@@ -58,8 +58,8 @@ SIMMESH_TEST(KnownPartialFaults, AnAddendOfAPendingSumIsntDivided213,
   EXPECT_SAME_BITS(joined(linear(x, weight, b)), expand(bias, {2, 64}));
 }
 
-// torchtitan 2106, 2532: the gradient of a bias that is added to a pending sum counted once a rank.
-SIMMESH_TEST(KnownPartialFaults, GradientOfABiasOfAPendingSum2106, {.mesh = {2}, .schedules = 4}) {
+// torchtitan 2106, 2532: the gradient of a bias that is added to a partial sum counted once a rank.
+SIMMESH_TEST(KnownPartialFaults, GradientOfABiasOfAPartialSum2106, {.mesh = {2}, .schedules = 4}) {
   expect_like_one_device(mesh, "a sum by parts plus a bias", {{{2, 3}, {total}}, {{3}, {whole}}},
                          [](Given x) { return Outputs{add(x[0], x[1])}; });
   expect_like_one_device(mesh, "a layer split by rows",
@@ -76,21 +76,21 @@ SIMMESH_TEST(KnownPartialFaults, GradientsOfPartsArentScaled172932, {.mesh = {4}
   backward(sum(mul(there, slopes)));
   EXPECT_SAME_BITS(grad_of(part), slopes);
 
-  DTensor pending = from_local(numbers({3}), mesh, {total});
-  pending.set_requires_grad();
-  backward(sum(mul(pending.to_local(), slopes)));
-  EXPECT_EQ(to_string(pending.grad()->placements()), "R");
-  EXPECT_SAME_BITS(pending.grad()->full_tensor(), slopes);
+  DTensor partial = from_local(numbers({3}), mesh, {total});
+  partial.set_requires_grad();
+  backward(sum(mul(partial.to_local(), slopes)));
+  EXPECT_EQ(to_string(partial.grad()->placements()), "R");
+  EXPECT_SAME_BITS(partial.grad()->full_tensor(), slopes);
 }
 
-// 2.13: operands that are pending in unlike ways raised an AssertionError.
-SIMMESH_TEST(KnownPartialFaults, CatOfUnlikePendingTensors213, {.mesh = {2}, .schedules = 4}) {
+// 2.13: operands that are partial in unlike ways raised an AssertionError.
+SIMMESH_TEST(KnownPartialFaults, CatOfUnlikePartialTensors213, {.mesh = {2}, .schedules = 4}) {
   Tensor a = numbers({2, 2}, 1), b = numbers({2, 2}, 2);
   Tensor both = cat({laid(a, mesh, {total}), laid(b, mesh, {largest})}, 0);
   EXPECT_SAME_BITS(joined(both), cat({a, b}, 0));
 }
 
-// 2.13 and 2.15: integers that become pending were divided in floating point.
+// 2.13 and 2.15: integers that become partial were divided in floating point.
 SIMMESH_TEST(KnownPartialFaults, IntegersArentDividedAmongTheRanks213,
              {.mesh = {3}, .schedules = 4}) {
   Tensor counts = tensor_of<std::int64_t>({3}, {1, 5, 7});

@@ -11,7 +11,7 @@
 #include "sharding/parallel/loss_parallel.h"
 #include "tests/sharding/known_faults.h"
 
-// Known faults of how ops run on distributed tensors, reductions, views and pending tensors apart.
+// Known faults of how ops run on distributed tensors, reductions, views and partial tensors apart.
 //
 // Tested elsewhere:
 //   166598: Propagate.ShardOrdersOfContractedDimsAgree
@@ -67,7 +67,7 @@ SIMMESH_TEST(KnownPropagationFaults, EmbeddingOfFewerRowsThanRanks213,
   EXPECT_SAME_BITS(joined(rows), embedding(table, indices));
 }
 
-// 2.13 and 2.15: a masked pending sum beside a shard on an inner mesh dim couldn't be replicated.
+// 2.13 and 2.15: a masked partial sum beside a shard on an inner mesh dim couldn't be replicated.
 SIMMESH_TEST(KnownPropagationFaults, MaskedSumsBesideAnInnerShard213,
              {.mesh = {2, 2}, .schedules = 4}) {
   Tensor indices = tensor_of<std::int64_t>({4}, {3, 0, 2, 1}), table = numbers({4, 4});
@@ -115,7 +115,7 @@ SIMMESH_TEST(KnownPropagationFaults, LossParallelWithoutClasses213,
   EXPECT_SAME_BITS(joined(loss), cross_entropy(logits, target));
 }
 
-// 2.13 and 2.15: convolutions of pending or channel-sharded images, or of a batch that is cut
+// 2.13 and 2.15: convolutions of partial or channel-sharded images, or of a batch that is cut
 // twice, had other values.
 SIMMESH_TEST(KnownPropagationFaults, ConvolutionsOfEveryLayout213,
              {.mesh = {2, 2}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {
@@ -162,7 +162,7 @@ SIMMESH_TEST(KnownPropagationFaults, GradientsOfSomeInputsOnly191926,
   }
 }
 
-// 2.15: the mean became pending where two mesh dims cut the normalized dim, and an addition in
+// 2.15: the mean became partial where two mesh dims cut the normalized dim, and an addition in
 // place refused it.
 SIMMESH_TEST(KnownPropagationFaults, RmsNormOverADimThatIsCutTwice215,
              {.mesh = {2, 2}, .schedules = 4, .arithmetic = Arithmetic::exact()}) {

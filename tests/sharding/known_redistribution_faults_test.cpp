@@ -112,8 +112,8 @@ SIMMESH_TEST(KnownRedistributionFaults, ReduceScatterOfRowsThatDontDivide213,
   testing::expect_error(
       [&] { reduce_scatter_(out, numbers({5}), ReduceOp::sum, {}, process_group(mesh)); },
       ErrorKind::assertion_error, "5");
-  DTensor pending = from_local(numbers({5}), mesh, {total});
-  EXPECT_SAME_BITS(pending.redistribute({Shard(0)}).full_tensor(), mul(numbers({5}), 2));
+  DTensor partial = from_local(numbers({5}), mesh, {total});
+  EXPECT_SAME_BITS(partial.redistribute({Shard(0)}).full_tensor(), mul(numbers({5}), 2));
 }
 
 // 2.13: the list form of all-gather gave all ranks what the last sibling group had.

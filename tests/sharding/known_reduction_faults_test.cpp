@@ -45,27 +45,27 @@ SIMMESH_TEST(KnownReductionFaults, ExtremesOfEmptyShards213, {.mesh = {4}, .sche
   EXPECT_SAME_BITS(joined(vector_norm(x, -infinity)), vector_norm(part, -infinity));
 }
 
-// 2.15: max() and min() of a tensor that is pending on one mesh dim kept an uneven shard on
+// 2.15: max() and min() of a tensor that is partial on one mesh dim kept an uneven shard on
 // another, and raised where a piece was empty.
-SIMMESH_TEST(KnownReductionFaults, ExtremesOfPendingAndEmptyShards215,
+SIMMESH_TEST(KnownReductionFaults, ExtremesOfPartialAndEmptyShards215,
              {.mesh = {2, 2}, .schedules = 4}) {
   for (std::int64_t rows : {1, 3}) {
     Tensor part = formula({rows, 2}, {.rule = Rule::small, .seed = 2});
-    for (const Placement& pending : {total, largest, least}) {
-      Tensor x = laid(part, mesh, {pending, Shard(0)});
+    for (const Placement& partial : {total, largest, least}) {
+      Tensor x = laid(part, mesh, {partial, Shard(0)});
       EXPECT_SAME_BITS(joined(max(x)), max(part));
       EXPECT_SAME_BITS(joined(min(x)), min(part));
     }
   }
 }
 
-// 2.13 and 2.15: the largest magnitude of a pending maximum was taken of each part.
-SIMMESH_TEST(KnownReductionFaults, InfinityNormOfAPendingMaximum213,
+// 2.13 and 2.15: the largest magnitude of a partial maximum was taken of each part.
+SIMMESH_TEST(KnownReductionFaults, InfinityNormOfAPartialMaximum213,
              {.mesh = {2}, .schedules = 4}) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Tensor values = tensor_of<float>({3}, {-1, 2, -2});
-  for (const Placement& pending : {largest, least, total})
-    EXPECT_SAME_BITS(joined(vector_norm(laid(values, mesh, {pending}), infinity)),
+  for (const Placement& partial : {largest, least, total})
+    EXPECT_SAME_BITS(joined(vector_norm(laid(values, mesh, {partial}), infinity)),
                      vector_norm(values, infinity));
 }
 
@@ -82,7 +82,7 @@ SIMMESH_TEST(KnownReductionFaults, MeansOfUnevenAndEmptyShards162692,
 }
 
 // 165962: the largest, the least or the norm of each rank's part of a sum was taken.
-SIMMESH_TEST(KnownReductionFaults, ExtremesAndNormsOfAPendingSum165962,
+SIMMESH_TEST(KnownReductionFaults, ExtremesAndNormsOfAPartialSum165962,
              {.mesh = {3}, .schedules = 4}) {
   Tensor values = tensor_of<float>({2, 2}, {-4, 3, 1, 0}), x = laid(values, mesh, {total});
   EXPECT_SAME_BITS(joined(max(x)), max(values));
@@ -107,8 +107,8 @@ SIMMESH_TEST(KnownReductionFaults, IndicesOfExtremesAreOfTheWhole168940,
 }
 
 // autoparallel PR 462: that one candidate's reduction is linear held for the next ones too, so that
-// pending sums passed reductions that aren't.
-SIMMESH_TEST(KnownReductionFaults, OnlyLinearReductionsPassAPendingSum462,
+// partial sums passed reductions that aren't.
+SIMMESH_TEST(KnownReductionFaults, OnlyLinearReductionsPassAPartialSum462,
              {.mesh = {2, 2}, .schedules = 4}) {
   for (const Placements& placements : {Placements{total, Shard(0)}, Placements{Shard(0), total},
                                        Placements{total, total}, Placements{average, Shard(1)}})

@@ -315,7 +315,7 @@ TEST(ProgramSwarm, ProgramsOnAMeshHaveTheBitsOfOneDevice) {
   std::uint64_t refused = 0;
   for (std::uint64_t i = seed * draws; i < (seed + 1) * draws && !HasFailure(); ++i) {
     Shape shape = swarm_meshes[i % swarm_meshes.size()];
-    World world({.ranks = std::size_t(element_count(shape)),
+    World world({.ranks = std::size_t(numel(shape)),
                  .schedule = Schedule::parse(schedules[i % 3]),
                  .arithmetic = Arithmetic::exact()});
     Outcome outcome = world.run([&](Rank&) {

@@ -99,7 +99,7 @@ void run_shape(Sweep& sweep, const Shape& shape, const std::shared_ptr<MeshGroup
 
 // Runs all pairs in one World: making Worlds would cost more than the redistributions.
 void run(Sweep& sweep) {
-  auto ranks = std::size_t(element_count(sweep.mesh));
+  auto ranks = std::size_t(numel(sweep.mesh));
   std::vector<RankCount> counts(ranks);
   World world({.ranks = ranks});
   Outcome outcome = world.run([&](Rank& rank) {

@@ -15,7 +15,7 @@
 #include "testing/gtest.h"
 #include "tests/every_schedule.h"
 
-// Plain shards that are embedded in zeros to become a pending sum.
+// Plain shards that are embedded in zeros to become a partial sum.
 namespace simmesh {
 namespace {
 
@@ -86,7 +86,7 @@ TEST(ReleaseChanges, ShardToPartialSum) {
   }
 }
 
-// A redistribution to a pending sum is never the cheapest way to anything, so no strategy takes it.
+// A redistribution to a partial sum is never the cheapest way to anything, so no strategy takes it.
 TEST(ShardToPartial, CostsNothingInTheSearchAndInfinityToStrategies) {
   const PlanRequest request{.shape = {8},
                             .mesh_shape = {2},
@@ -127,16 +127,16 @@ SIMMESH_TEST(ShardToPartial, EmbedsBoolsAndEmptyShards, {.mesh = {4}}) {
   EXPECT_SAME_BITS(sum.full_tensor(), full);
 }
 
-// A gradient in R is cut; a pending one is reduced to the shard.
+// A gradient in R is cut; a partial one is reduced to the shard.
 SIMMESH_TEST(ShardToPartial, BringsTheGradientBack, {.mesh = {2}}) {
-  for (bool is_pending : {false, true}) {
+  for (bool is_partial : {false, true}) {
     DTensor x = distribute_tensor(tensor_of<float>({3}, {1, 2, 3}), mesh, {Shard(0)});
     x.set_requires_grad();
     ToLocalOptions options;
-    if (is_pending) options.grad_placements = Placements{Partial(ReduceOp::sum)};
+    if (is_partial) options.grad_placements = Placements{Partial(ReduceOp::sum)};
     Tensor y = x.redistribute({Partial(ReduceOp::sum)}).to_local(options);
     backward(y, {.gradients = {tensor_of<float>({3}, {1, 10, 100})}});
-    float times = is_pending ? 2 : 1;
+    float times = is_partial ? 2 : 1;
     Tensor own = mesh.get_rank() == 0 ? tensor_of<float>({2}, {times, 10 * times})
                                       : tensor_of<float>({1}, {100 * times});
     SIMMESH_CHECK(x.grad()->placements() == Placements{Shard(0)}, "the gradient lies elsewhere");
@@ -151,7 +151,7 @@ SIMMESH_TEST(ShardToPartial, DoesNothingOnAMeshDimOfSizeOne, {.mesh = {1, 2}}) {
   EXPECT_SAME_BITS(sum.to_local(), full);
 }
 
-// What isn't rounded yet behind a shard of a pending sum goes along: one device rounds once.
+// What isn't rounded yet behind a shard of a partial sum goes along: one device rounds once.
 SIMMESH_TEST(ShardToPartial, KeepsSumsUnrounded,
              {.mesh = {2, 2}, .arithmetic = Arithmetic::exact()}) {
   const Placement sum = Partial(ReduceOp::sum);
@@ -161,7 +161,7 @@ SIMMESH_TEST(ShardToPartial, KeepsSumsUnrounded,
   EXPECT_SAME_BITS(embedded.full_tensor(), full({2}, DType::float32, 1 + 0x1p-22));
 }
 
-// Walk is a chain of random shardings, from one without pending sums back to replicas.
+// Walk is a chain of random shardings, from one without partial sums back to replicas.
 struct Walk {
   Dims mesh;
   Shape shape;
@@ -192,7 +192,7 @@ Walk random_walk(std::uint64_t seed) {
   for (int step = 0; step < 5; ++step) {
     Placements next;
     for (const Placement& from : last) {
-      // A replica becomes a pending sum by a division, which integers don't have.
+      // A replica becomes a partial sum by a division, which integers don't have.
       bool can_wait = step > 0 && (is_floating_point(walk.dtype) || !from.is_replicate());
       std::size_t kind = below(can_wait ? 3 : 2);
       if (kind == 0) next.push_back(Replicate());
@@ -249,8 +249,7 @@ TEST(ShardToPartial, IsReducedToTheSource) {
     embedded += embedded_shards(walk);
     SCOPED_TRACE(fmt::format("seed {}: {} of {} on {}", seed, to_string(walk.dtype),
                              to_string(walk.shape), to_string(walk.mesh)));
-    run_every_schedule(std::size_t(element_count(walk.mesh)),
-                       [&](Rank& rank) { take(walk, rank); });
+    run_every_schedule(std::size_t(numel(walk.mesh)), [&](Rank& rank) { take(walk, rank); });
   }
   EXPECT_GT(embedded, 50);
 }

@@ -65,7 +65,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/arithmetic/sums/non_finite_terms", "tests/core/arithmetic/sums/digit_sums_test.cpp"},
     {"core/arithmetic/products/packing", "tests/core/arithmetic/products/product_test.cpp"},
     {"core/arithmetic/products/product_request", "tests/core/arithmetic/products/product_test.cpp"},
-    {"core/arithmetic/sums/sums_behind", "tests/core/arithmetic/unrounded_test.cpp"},
+    {"core/arithmetic/sums/unrounded_sums", "tests/core/arithmetic/unrounded_test.cpp"},
     {"core/autograd/function", "tests/core/autograd/backward_test.cpp"},
     {"core/autograd/node", "tests/core/autograd/backward_test.cpp"},
     {"core/autograd/saved_tensor", "tests/core/autograd/checkpoint_test.cpp"},

@@ -90,7 +90,7 @@ TEST(Terminal, AClosedPipeEndsTheCommandQuietly) {
   }
 }
 
-// If this fails, Ctrl-C throws away what was found, or is taken for success.
+// If this fails, Ctrl-C raises away what was found, or is taken for success.
 TEST(Terminal, CtrlCPrintsWhatWasFoundSoFar) {
   TemporaryFolder folder;
   std::string output = (folder.path() / "out").string();

@@ -152,7 +152,7 @@ SIMMESH_TEST(KnownStage12Faults, ParametersOfFewElementsAndNone940And8280,
                          full({1}, DType::float32, -0.375 * step));
         EXPECT_SAME_BITS(engine.safe_get_full_fp32_param("p2"),
                          full({3}, DType::float32, -1.125 * step));
-        EXPECT_EQ(engine.safe_get_full_fp32_param("p1").element_count(), 0);
+        EXPECT_EQ(engine.safe_get_full_fp32_param("p1").numel(), 0);
       }
     }
 }

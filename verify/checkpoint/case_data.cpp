@@ -32,7 +32,7 @@ std::vector<std::byte> stored_data(const CaseField& data, checkpoint::StoredDTyp
                                    const CaseField& shape) {
   require_elements(shape, shape.shape(), 1);
   if (data["rule"].text() == "raw") {
-    std::int64_t bits = element_count(shape.shape()) * checkpoint::bits_per_element(dtype);
+    std::int64_t bits = numel(shape.shape()) * checkpoint::bits_per_element(dtype);
     std::vector<std::byte> bytes(std::size_t(bits / 8));
     for (std::size_t j = 0; j < bytes.size(); ++j)
       bytes[j] = std::byte(formula_word(data["seed"].unsigned64(), j) >> 56);

@@ -18,7 +18,7 @@ checkpoint::DirectoryStore case_folder(const RecordedCase& recorded);
 // that of files: byte j of the tensor is the upper byte of the random word j.
 Schema stored_data_schema();
 
-// stored_data returns the row-major bytes of a tensor by formula. Throws a BadCase for a rule that
+// stored_data returns the row-major bytes of a tensor by formula. Raises a BadCase for a rule that
 // the dtype doesn't have, and for a tensor that no case may have.
 std::vector<std::byte> stored_data(const CaseField& data, checkpoint::StoredDType dtype,
                                    const CaseField& shape);

@@ -198,12 +198,12 @@ class CollectiveLog {
     if (!is_gather && event.kind != fsdp::EventKind::reduce_scatter &&
         event.kind != fsdp::EventKind::all_reduce)
       return;
-    std::int64_t output = event.kind == fsdp::EventKind::all_reduce ? event.input.element_count()
-                                                                    : event.output_numel;
+    std::int64_t output =
+        event.kind == fsdp::EventKind::all_reduce ? event.input.numel() : event.output_numel;
     Json entry = {{"op", to_string(event.kind)},
                   {"group", name_of(*event.group, model_)},
                   {"dtype", to_string(event.input.dtype())},
-                  {"input_numel", event.input.element_count()},
+                  {"input_numel", event.input.numel()},
                   {"output_numel", output}};
     if (!event.input.is_meta()) entry["input_hash"] = bits_text(event.input);
     if (event.output.is_defined()) entry["output_hash"] = bits_text(event.output);

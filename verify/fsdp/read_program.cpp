@@ -170,7 +170,7 @@ void require_program(const RecordedCase& recorded, const FsdpPlan& plan,
     if (step.act != "forward") continue;
     ++size.kept;
     const Shape& shape = step.input.tensor.shape;
-    if (element_count(shape) > element_count(size.input)) size.input = shape;
+    if (numel(shape) > numel(size.input)) size.input = shape;
   }
   require_work(recorded["model"], plan.model, size);
   require_parameters(recorded["params"], plan.model);

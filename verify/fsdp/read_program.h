@@ -27,7 +27,7 @@ Schema whole_input_schema();
 // expected are passed over.
 std::vector<ProgramStep> read_program(const CaseField& field, DType dtype);
 
-// require_program throws a BadCase where a program on a plan's model takes too much, and where the
+// require_program raises a BadCase where a program on a plan's model takes too much, and where the
 // parameters aren't those of the model.
 void require_program(const RecordedCase& recorded, const FsdpPlan& plan,
                      const std::vector<ProgramStep>& program);

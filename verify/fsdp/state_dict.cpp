@@ -111,10 +111,10 @@ class Facts {
     if (local.is_meta()) {
       facts["meta"] = true;
     } else {
-      facts["empty"] = local.element_count() == 0;
+      facts["empty"] = local.numel() == 0;
       facts["same_storage"] = local.storage() == origin.storage;
       facts["view_of_padded"] = local.storage() == param.sharded_data().storage();
-      facts["padded_numel"] = param.sharded_data().element_count();
+      facts["padded_numel"] = param.sharded_data().numel();
       facts["local_hash"] = bits_text(local);
     }
     if (param.unsharded_param().is_defined()) {

@@ -110,7 +110,7 @@ TrainingTask read_task(const RecordedCase& recorded) {
                       read_batch(recorded["target"], task.model.dtype),
                       recorded["step_seed"].unsigned64(), recorded["microbatch_seed"].unsigned64()};
   std::int64_t terms =
-      task.loss == LossKind::dot ? batches.input.shape.at(0) : element_count(batches.target.shape);
+      task.loss == LossKind::dot ? batches.input.shape.at(0) : numel(batches.target.shape);
   task.terms = double(terms) * double(task.micro_batches);
   task.batch = [batches](std::int64_t step, std::int64_t micro) { return batches.at(step, micro); };
   if (auto clip = recorded.find("clip"); clip && !clip->is_null()) {

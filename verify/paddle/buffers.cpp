@@ -83,8 +83,7 @@ void compare_reduce_scatter(const RecordedCase& recorded, gsl::span<const std::i
 
 void verify_paddle_buffers(const RecordedCase& recorded, const VerifyOptions&, CaseReport& report) {
   std::vector<std::int64_t> numels;
-  for (const CaseField& shape : recorded["shapes"].items())
-    numels.push_back(element_count(shape.shape()));
+  for (const CaseField& shape : recorded["shapes"].items()) numels.push_back(numel(shape.shape()));
   std::string what = recorded["what"].text();
   if (what == "v2_reduce_scatter") {
     compare_reduce_scatter(recorded, numels, report);

@@ -74,7 +74,7 @@ void add_shards(const RecordedCase& recorded, const std::string& name, const Cas
     if (ranges.size() != shards.size()) layout.reject("one range a rank");
     for (std::size_t rank = 0; rank < ranges.size(); ++rank) {
       std::vector<std::int64_t> ends = ranges[rank].integers();
-      if (ends[0] > ends[1] || ends[1] > element_count(shape))
+      if (ends[0] > ends[1] || ends[1] > numel(shape))
         ranges[rank].reject("a range of the tensor's elements");
       shards[rank].push_back({name, shape, checkpoint::whole(shape), {{ends[0], ends[1]}}});
     }
@@ -115,7 +115,7 @@ FlexCase read_flex_case(const RecordedCase& recorded) {
 // What a shard holds of a whole tensor.
 Tensor piece_of(const Tensor& whole, const FlexShard& shard) {
   if (shard.range)
-    return whole.view(Shape{whole.element_count()})
+    return whole.view(Shape{whole.numel()})
         .narrow({0, shard.range->begin, shard.range->numel()})
         .clone();
   return checkpoint::part_of(whole, shard.box).clone();

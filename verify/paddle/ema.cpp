@@ -52,12 +52,12 @@ EmaCase read_ema_case(const RecordedCase& recorded) {
     read.buffers.push_back(read_tensor(field));
   for (const CaseTensor& buffer : read.buffers)
     require_elements(recorded["optimizer"], buffer.shape, 1);
-  read.ranges.push_back({0, 0, element_count(read.buffers[0].shape)});
+  read.ranges.push_back({0, 0, numel(read.buffers[0].shape)});
   for (const CaseField& field : recorded["params"].items()) {
     CopyRange range = {std::size_t(field["buffer"].integer()) + 1, field["start"].integer(),
                        field["end"].integer()};
     if (range.buffer >= read.buffers.size() || range.begin > range.end ||
-        range.end > element_count(read.buffers[range.buffer].shape))
+        range.end > numel(read.buffers[range.buffer].shape))
       field.reject("a part of a buffer");
     read.ranges.push_back(range);
   }
@@ -86,7 +86,7 @@ class EmaRun {
     if (auto coefficient = recorded.find("coefficient"))
       for (std::size_t i = 0; i < host_.size(); ++i)
         averages_.emplace_back(i == 0 ? std::size_t(case_.master_end - case_.master_begin)
-                                      : std::size_t(host_[i].element_count()),
+                                      : std::size_t(host_[i].numel()),
                                MovingAverage::Options{.coefficient = coefficient->number()});
     report.expect_equal("total_numel", recorded["total_numel"].integer(), schedule_.total_numel());
     report.expect_equal("chunks", recorded["chunks"].integer(), schedule_.chunks());

@@ -22,7 +22,7 @@ void verify_paddle_local_shape(const RecordedCase& recorded, const VerifyOptions
   Shape shape = recorded["shape"].shape();
   Placements placements = read_placements(recorded["placements"]);
   std::vector<CaseField> entries = recorded["local"].items();
-  if (std::int64_t(entries.size()) != element_count(mesh.shape))
+  if (std::int64_t(entries.size()) != numel(mesh.shape))
     recorded["local"].reject("one entry a coordinate of the mesh");
   Dims coordinate(mesh.shape.size(), 0);
   for (const CaseField& entry : entries) {

@@ -80,7 +80,7 @@ CaseMesh read_reshard_mesh(const RecordedCase& recorded, const CaseField& field)
   CaseMesh mesh{.shape = field["shape"].dims(), .ranks = {}, .names = {}};
   mesh.world = recorded["world"].integer();
   if (auto ranks = field.find("ranks")) mesh.ranks = ranks->integers();
-  std::int64_t count = element_count(mesh.shape);
+  std::int64_t count = numel(mesh.shape);
   if (mesh.shape.empty() || mesh.shape.size() > std::size_t(case_mesh_dims_max) || count < 1 ||
       count > mesh.world || (mesh.ranks && std::int64_t(mesh.ranks->size()) != count))
     field.reject("a mesh of ranks of the world");
@@ -164,7 +164,7 @@ void expect_function(const RecordedCase& recorded, const ReshardCase& in, CaseRe
 void expect_piece(CaseReport& report, const std::string& at,
                   const std::optional<CaseBits>& expected, const Tensor& actual) {
   // Of a rank that holds nothing of a shard the record may say either.
-  bool holds_nothing = !actual.is_defined() || actual.element_count() == 0;
+  bool holds_nothing = !actual.is_defined() || actual.numel() == 0;
   if (!expected && holds_nothing) return;
   if (expected.has_value() != actual.is_defined())
     report.mismatch(fmt::format("{}: expected {} piece, got {}", at, expected ? "a" : "no",

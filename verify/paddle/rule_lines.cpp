@@ -134,7 +134,7 @@ class RuleTableWriter {
                         {"inputs", inputs()},
                         {"args", with_inputs(RuleJson::parse(counterpart_.arguments))},
                         {"candidates", RuleJson::array()},
-                        {"tried", element_count(counts)},
+                        {"tried", numel(counts)},
                         {"rows", rows}};
     for (const Placements& candidates : candidates_) {
       RuleJson texts = RuleJson::array();

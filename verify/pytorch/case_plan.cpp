@@ -34,7 +34,7 @@ Schema placement_schema() {
       fmt::format("R, S(d), P(op) or _S(d,sf) with a split factor of at most {}", split_factor_max),
       [](const std::string& text) {
         Placement placement = parse_placement(text);
-        bool is_plain = placement.is_replicate() || placement.is_partial() ||
+        bool is_plain = placement.is_replicate() || placement.is_plain_partial() ||
                         placement.is_shard() || placement.is_strided_shard();
         return is_plain && placement.split_factor() <= split_factor_max;
       });

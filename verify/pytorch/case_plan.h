@@ -21,14 +21,14 @@ Schema placements_schema();
 // read_placements reads a list of placements as texts.
 Placements read_placements(const CaseField& field);
 
-// require_pieces throws a BadCase where finding the ranks' pieces of strided shards takes too long.
+// require_pieces raises a BadCase where finding the ranks' pieces of strided shards takes too long.
 void require_pieces(const RecordedCase& recorded, std::int64_t ranks);
 
 // read_planners returns the planners that a case names: "greedy", "graph", or "both".
 std::vector<PlannerChoice> read_planners(const CaseField& field);
 
 // read_plan_request reads what a redistribution or plan case asks for, without the planner, under
-// the release of the options. Throws a ValueError for orders that make no sense.
+// the release of the options. Raises a ValueError for orders that make no sense.
 PlanRequest read_plan_request(const RecordedCase& recorded, const VerifyOptions& options);
 
 // expect_steps compares a plan with the recorded steps, field for field.

@@ -15,12 +15,12 @@ CaseSource::CaseSource(const CaseTensor& tensor, DimSpan mesh_shape, Sharding sh
           "expected a placement for each of {} mesh dims, got {}", mesh_shape_.size(),
           to_string(PlacementSpan(sharding_.placements)));
   sharding_.placements = normalized(sharding_.placements, std::int64_t(shape_.size()));
-  bool is_pending = false;
-  for (const Placement& placement : sharding_.placements) is_pending |= placement.is_pending();
+  bool is_partial = false;
+  for (const Placement& placement : sharding_.placements) is_partial |= placement.is_partial();
   std::int64_t count = logical_count(mesh_shape, sharding_.placements);
   for (std::int64_t i = 0; i < count; ++i) {
     Formula data = tensor.data;
-    if (is_pending) data.seed += 1 + std::uint64_t(i);
+    if (is_partial) data.seed += 1 + std::uint64_t(i);
     logical_.push_back(formula(shape_, data));
   }
 }
@@ -28,14 +28,14 @@ CaseSource::CaseSource(const CaseTensor& tensor, DimSpan mesh_shape, Sharding sh
 std::int64_t CaseSource::logical_count(DimSpan mesh_shape, PlacementSpan placements) {
   std::int64_t count = 1;
   for (std::size_t dim = 0; dim < placements.size(); ++dim)
-    if (placements[dim].is_pending()) count *= mesh_shape[dim];
+    if (placements[dim].is_partial()) count *= mesh_shape[dim];
   return count;
 }
 
 std::size_t CaseSource::logical_index(DimSpan coordinate) const {
   std::int64_t index = 0;
   for (std::size_t dim = 0; dim < coordinate.size(); ++dim)
-    if (sharding_.placements[dim].is_pending()) index = index * mesh_shape_[dim] + coordinate[dim];
+    if (sharding_.placements[dim].is_partial()) index = index * mesh_shape_[dim] + coordinate[dim];
   return std::size_t(index);
 }
 

@@ -92,7 +92,7 @@ void require_result(const RecordedCase& recorded, const CollectiveCase& in) {
   if (in.op == "all_gather" || in.op == "all_gather_list") copies += 2 * in.group_size();
   std::int64_t most = case_elements_max / copies, elements = 0;
   for (const Shape& shape : in.shapes) {
-    elements += std::min(element_count(shape), most + 1);
+    elements += std::min(numel(shape), most + 1);
     if (elements > most)
       recorded["tensor"].reject(
           fmt::format("inputs of at most {} elements in all ranks together, for {} of {} ranks",

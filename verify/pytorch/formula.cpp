@@ -34,7 +34,7 @@ void verify_formula(const RecordedCase& recorded, const VerifyOptions&, CaseRepo
   std::vector<std::string> words = recorded["h"].texts();
   std::vector<std::string> bits = recorded["bits"].texts();
   Tensor whole = formula(tensor.shape, tensor.data);
-  std::size_t listed = std::min(elements_listed, std::size_t(whole.element_count()));
+  std::size_t listed = std::min(elements_listed, std::size_t(whole.numel()));
   report.expect_equal("h: number of entries", words.size(), listed);
   report.expect_equal("bits: number of entries", bits.size(), listed);
   for (std::size_t i = 0; i < words.size(); ++i)

@@ -54,7 +54,7 @@ GradCase read_grad_case(const RecordedCase& recorded) {
               .gradient = read_tensor(recorded["gradient"])};
   if (in.mesh.world > grad_ranks_max)
     recorded.root().reject(fmt::format("a world of at most {} ranks", grad_ranks_max));
-  std::int64_t copies = 2 * std::max<std::int64_t>(element_count(in.mesh.shape), 1);
+  std::int64_t copies = 2 * std::max<std::int64_t>(numel(in.mesh.shape), 1);
   require_elements(recorded["tensor"], in.tensor.shape, copies);
   require_elements(recorded["gradient"], in.gradient.shape, copies);
   require_pieces(recorded, in.mesh.world);
@@ -64,7 +64,7 @@ GradCase read_grad_case(const RecordedCase& recorded) {
   in.to = in.is_full ? Placements(in.from.size(), Replicate()) : in.from;
   if (auto to = recorded.find("to")) in.to = read_placements(*to);
   if (auto given = recorded.find("grad_given")) in.given = read_placements(*given);
-  in.incoming = in.given ? *in.given : without_pending(in.to);
+  in.incoming = in.given ? *in.given : without_partial(in.to);
   bool has_placements = recorded.has("grad_placements");
   if (has_placements != !(in.is_leaf_local || recorded.has("error")))
     recorded.root().reject("grad_placements for a leaf of kind dtensor, and for no other");

@@ -28,7 +28,7 @@ void verify_local_shape(const RecordedCase& recorded, const VerifyOptions&, Case
   Shape shape = recorded["tensor"]["shape"].shape();
   Placements placements = read_placements(recorded["placements"]);
   std::vector<CaseField> entries = recorded["local"].items();
-  if (std::int64_t(entries.size()) != element_count(mesh.shape))
+  if (std::int64_t(entries.size()) != numel(mesh.shape))
     recorded["local"].reject("one entry a coordinate of the mesh");
   std::int64_t splits = 1;
   for (const Placement& placement : placements) splits += placement.split_factor();

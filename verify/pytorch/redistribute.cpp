@@ -56,7 +56,7 @@ RedistributeCase read_redistribute_case(const RecordedCase& recorded,
                           .request = read_plan_request(recorded, options)};
   if (result.mesh.world > redistribute_world_max)
     recorded.root().reject(fmt::format("a world of at most {} ranks", redistribute_world_max));
-  std::int64_t logical = element_count(result.mesh.shape);
+  std::int64_t logical = numel(result.mesh.shape);
   require_elements(recorded["tensor"], result.tensor.shape, 2 * std::max<std::int64_t>(logical, 1));
   require_pieces(recorded, result.mesh.world);
   result.is_local = recorded.has("api");

@@ -10,7 +10,7 @@
 namespace simmesh {
 
 // read_case_timeline reads the timelines of a case, in which the k-th communication of each rank is
-// the same one: groups don't count. Throws a BadCase where a file can't be read.
+// the same one: groups don't count. Raises a BadCase where a file can't be read.
 replay::JobTimeline read_case_timeline(const RecordedCase& recorded,
                                        gsl::span<const std::string> paths);
 

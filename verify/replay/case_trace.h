@@ -18,7 +18,7 @@ schema::Fields trace_file_fields();
 // case_trace_paths returns the paths of these files.
 std::vector<std::string> case_trace_paths(const RecordedCase& recorded);
 
-// read_case_job reads the traces of a case. Throws a BadCase where there isn't one for each of
+// read_case_job reads the traces of a case. Raises a BadCase where there isn't one for each of
 // `ranks`, or one of them can't be read.
 replay::TraceJob read_case_job(const RecordedCase& recorded, std::size_t ranks);
 

@@ -62,7 +62,7 @@ struct LayoutCase {
   bool is_aligned = false;
   std::int64_t sub_group_size = 1'000'000'000;
 
-  std::int64_t numel(std::size_t parameter) const { return parameters[parameter].element_count(); }
+  std::int64_t numel(std::size_t parameter) const { return parameters[parameter].numel(); }
   static std::string name(std::size_t parameter) { return fmt::format("p{}", parameter); }
 };
 
@@ -92,7 +92,7 @@ LayoutCase read_layout_case(const RecordedCase& recorded) {
   for (const CaseField& field : recorded["shapes"].items()) {
     Shape shape = field.shape();
     require_elements(field, shape, 1);
-    elements += element_count(shape);
+    elements += numel(shape);
     if (elements > case_elements_max) field.reject("fewer elements in all shapes together");
     layout.parameters.push_back(formula(shape, data));
     ++data.seed;

@@ -128,8 +128,7 @@ void ZeroRankCheck::expect_tensor(const std::string& name, const std::optional<C
   Tensor wanted = values_of(expected);
   auto values = converted(actual.contiguous(), DType::float64);
   auto got = values.values<double>();
-  if (!report_.expect_equal(who + ": count", wanted.element_count(), actual.element_count()))
-    return;
+  if (!report_.expect_equal(who + ": count", wanted.numel(), actual.numel())) return;
   auto doubles = wanted.values<double>();
   for (std::size_t i = 0; i < got.size(); ++i)
     expect_near(fmt::format("{}[{}]", who, i), doubles[i], got[i], comparison_.params_rtol);
@@ -148,8 +147,7 @@ void ZeroRankCheck::expect_sum(const std::string& name, const CaseField& expecte
     magnitude += std::abs(value);
   }
   double wanted = read_number(expected);
-  double slack =
-      comparison_.atol * double(rows.element_count()) + comparison_.params_rtol * magnitude;
+  double slack = comparison_.atol * double(rows.numel()) + comparison_.params_rtol * magnitude;
   bool is_near =
       sum == wanted || std::abs(sum - wanted) <= slack || (std::isnan(sum) && std::isnan(wanted));
   if (!is_near)

@@ -53,12 +53,11 @@ MemoryEstimate estimate_zero2_model_states_mem_needs(const EstimateOptions& opti
 EstimateOptions count_parameters(nn::Module& model, EstimateOptions options) {
   options.total_params = 0;
   options.largest_layer_params = 0;
-  for (const Tensor& parameter : model.parameters())
-    options.total_params += parameter.element_count();
+  for (const Tensor& parameter : model.parameters()) options.total_params += parameter.numel();
   for (const auto& [name, module] : model.named_modules()) {
     std::int64_t own = 0;
     for (const nn::ParameterSlot& slot : module->slots())
-      if (slot.tensor.is_defined()) own += slot.tensor.element_count();
+      if (slot.tensor.is_defined()) own += slot.tensor.numel();
     options.largest_layer_params = std::max(options.largest_layer_params, own);
   }
   return options;

@@ -14,7 +14,7 @@ struct MeanOf {
   bool is_sum = false;
 
   // begin returns what is reduced, of a tensor whose elements it may write; end the mean of the
-  // reduction. Both are called in a scope of UnroundedSums.
+  // reduction. Both are called in a scope of KeepUnrounded.
   Tensor begin(Tensor gradients) const;
   Tensor end(const Tensor& reduced) const;
 };

@@ -26,7 +26,7 @@ Tensor sharded_norm(gsl::span<const Tensor> tensors, const ProcessGroup& group) 
   NoGrad mode;
   Tensor total;
   {
-    UnroundedSums scope;
+    KeepUnrounded scope;
     Tensor own = optim::power_sum(tensors, 2.0);
     Tensor narrow = converted_unrounded(own, DType::float32);
     if (group.size() > 1) narrow = all_reduce(narrow, ReduceOp::sum, group);

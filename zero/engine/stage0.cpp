@@ -47,7 +47,7 @@ class Stage0 final : public Stage {
   // Adds the gradients of a micro-batch to the sums and clears them on the parameters.
   void after_backward() override {
     NoGrad mode;
-    UnroundedSums scope;
+    KeepUnrounded scope;
     Ledger::Category category(MemoryCategory::gradient);
     gradients_.resize(parameters_.size());
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -77,7 +77,7 @@ class Stage0 final : public Stage {
   std::vector<MasterShard> master_shards() override {
     std::vector<MasterShard> shards;
     for (std::size_t i = 0; i < masters_.size(); ++i)
-      shards.push_back({i, 0, masters_[i].second.element_count()});
+      shards.push_back({i, 0, masters_[i].second.numel()});
     return shards;
   }
 
@@ -123,7 +123,7 @@ class Stage0 final : public Stage {
  private:
   // The mean, or sum, of a parameter's gradient over the group.
   Tensor mean_gradient(std::size_t i) const {
-    UnroundedSums scope;
+    KeepUnrounded scope;
     Tensor own = gradients_[i].is_defined() ? gradients_[i]
                                             : zeros(masters_[i].second.shape(), DType::float32);
     MeanOf mean{.before = double(group_.size()), .is_sum = config_.sum_gradients};

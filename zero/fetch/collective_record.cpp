@@ -9,7 +9,7 @@ void record_collective(std::string_view name, const Tensor& input, const Process
   if (!is_observed()) return;
   Event event{.kind = EventKind::collective,
               .name = name,
-              .numel = input.element_count(),
+              .numel = input.numel(),
               .dtype = to_string(input.dtype())};
   if (group.size() != all.size())
     for (std::int64_t i = 0; i < group.size(); ++i) event.ranks.push_back(group.members()[i]);

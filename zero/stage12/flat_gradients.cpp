@@ -47,9 +47,9 @@ void FlatGradients::put(const FlatSegment& segment, Tensor part, Chunk& chunk) {
 
 void FlatGradients::add(std::size_t parameter, const Tensor& gradient) {
   NoGrad mode;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Ledger::Category category(MemoryCategory::communication);
-  std::int64_t count = gradient.element_count();
+  std::int64_t count = gradient.numel();
   if (count == 0) return;
   DType dtype = bucket_dtype(gradient);
   bool is_full = bucket_.numel + count > capacity_;
@@ -62,7 +62,7 @@ void FlatGradients::add(std::size_t parameter, const Tensor& gradient) {
 
 void FlatGradients::flush() {
   NoGrad mode;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Ledger::Category category(MemoryCategory::communication);
   reduce_bucket();
   while (!pending_.empty()) finish_oldest();
@@ -95,7 +95,7 @@ void FlatGradients::reduce_bucket() {
 void FlatGradients::reduce_large(std::size_t parameter, const Tensor& gradient) {
   if (!zero_.reduce_scatter) {
     Chunk whole;
-    put({parameter, 0, gradient.element_count(), 0}, gradient, whole);
+    put({parameter, 0, gradient.numel(), 0}, gradient, whole);
     return start(whole);
   }
   Chunk chunk;

@@ -27,8 +27,8 @@ void FlatPartition::add_group(const std::vector<nn::NamedTensor>& parameters,
             "expected parameters of one dtype in each group of the optimiser, got {} and, for {}, "
             "{}",
             simmesh::to_string(dtype), name, simmesh::to_string(tensor.dtype()));
-    sizes.push_back(tensor.element_count());
-    numel_ += tensor.element_count();
+    sizes.push_back(tensor.numel());
+    numel_ += tensor.numel();
   }
   FlatOptions flat = options.layout;
   flat.alignment =
@@ -43,7 +43,7 @@ void FlatPartition::add_group(const std::vector<nn::NamedTensor>& parameters,
     std::size_t parameter = members[piece.parameter];
     Tensor master = group.master.narrow({0, piece.position, piece.count});
     Tensor values = parameters[parameter].second.detach().contiguous();
-    Tensor part = values.view(Dims{values.element_count()}).narrow({0, piece.first, piece.count});
+    Tensor part = values.view(Dims{values.numel()}).narrow({0, piece.first, piece.count});
     copy_(master, converted(part, DType::float32));
     set_requires_grad(master, true);
     places_[parameter].piece = pieces_.size();

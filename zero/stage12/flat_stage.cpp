@@ -165,7 +165,7 @@ class FlatStage final : public Stage {
   // What was kept of a parameter's gradient and what came last, which is dropped from the
   // parameter. Undefined where there is nothing.
   Tensor take_gradient(std::size_t parameter) {
-    UnroundedSums scope;
+    KeepUnrounded scope;
     Ledger::Category category(MemoryCategory::gradient);
     Tensor& leaf = parameters_[parameter].second;
     Tensor kept = std::exchange(kept_[parameter], Tensor());
@@ -197,7 +197,7 @@ class FlatStage final : public Stage {
     for (std::size_t i = 0; dtype && i < parameters_.size(); ++i)
       if (partition_.has(i) && parameters_[i].second.dtype() != *dtype)
         if (Tensor gradient = take_gradient(i); gradient.is_defined()) {
-          UnroundedSums scope;
+          KeepUnrounded scope;
           kept_[i] = converted_unrounded(gradient, *dtype);
         }
   }
@@ -256,7 +256,7 @@ class FlatStage final : public Stage {
     std::vector<Tensor> pieces =
         group_.size() > 1 ? all_gather_list(piece, group_) : std::vector<Tensor>{piece};
     Tensor flat = flattened(pieces, DType::float32);
-    return flat.element_count() == like.element_count() ? flat.view(like.shape()) : Tensor();
+    return flat.numel() == like.numel() ? flat.view(like.shape()) : Tensor();
   }
 
   Config config_;

@@ -31,7 +31,7 @@ void GradientShards::add(ParamId param, Tensor gradient) {
 
 void GradientShards::flush() {
   NoGrad mode;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Ledger::Category category(MemoryCategory::gradient);
   reduce_bucket();
   while (!pending_.empty()) finish_oldest();
@@ -41,7 +41,7 @@ void GradientShards::flush() {
 void GradientShards::reduce_bucket() {
   if (bucket_.empty()) return;
   NoGrad mode;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Ledger::Category category(MemoryCategory::gradient);
   if (settings_.quantizing_nodes) reduce_quantized_ones();
   if (bucket_.empty()) {

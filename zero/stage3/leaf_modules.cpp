@@ -63,7 +63,7 @@ Granularity granularity_of(nn::Module& module) {
   if (module.named_parameters().empty()) return {};
   Granularity total;
   for (const nn::ParameterSlot& slot : module.slots())
-    if (slot.tensor.is_defined()) total.numel += slot.tensor.element_count();
+    if (slot.tensor.is_defined()) total.numel += slot.tensor.numel();
   if (module.children().empty()) return {1, total.numel};
   for (const auto& [name, child] : module.children()) {
     Granularity below = granularity_of(*child);

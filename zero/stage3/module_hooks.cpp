@@ -158,7 +158,7 @@ void ModuleHooks::watch_outputs(ModuleId module, nn::Tensors& outputs) {
 }
 
 void ModuleHooks::enter_backward(ModuleId module) {
-  if (auto leaf = leaves_.find(module); leaf != leaves_.end()) leaf->second.is_pending = true;
+  if (auto leaf = leaves_.find(module); leaf != leaves_.end()) leaf->second.is_partial = true;
   stage_.coordinator().enter(module, Pass::backward);
 }
 
@@ -173,15 +173,15 @@ void ModuleHooks::gradient_came(ParamId param, Tensor& leaf) {
   set_grad(leaf, Tensor());
   ModuleId module = leaf_of_[std::size_t(param)];
   if (module < 0) return stage_.add_gradient(param, gradient);
-  leaves_[module].is_pending = true;
+  leaves_[module].is_partial = true;
   Tensor& kept = kept_[std::size_t(param)];
-  UnroundedSums scope;
+  KeepUnrounded scope;
   kept = kept.is_defined() ? add(kept, gradient) : gradient;
 }
 
 void ModuleHooks::pass_on(Leaf& leaf) {
-  if (!leaf.is_pending) return;
-  leaf.is_pending = false;
+  if (!leaf.is_partial) return;
+  leaf.is_partial = false;
   for (ParamId id : leaf.params)
     stage_.add_gradient(id, std::exchange(kept_[std::size_t(id)], Tensor()));
 }

@@ -33,7 +33,7 @@ class ModuleHooks : public std::enable_shared_from_this<ModuleHooks> {
   struct Leaf {
     std::vector<ParamId> params;  // that require a gradient and are used nowhere else
     std::int64_t calls = 0;       // forwards whose backward has not run
-    bool is_pending = false;      // it was entered backward, or a gradient came
+    bool is_partial = false;      // it was entered backward, or a gradient came
   };
 
   void put_on_modules();

@@ -53,7 +53,7 @@ ParamId ModuleIndex::named(std::string_view name) const {
 void ModuleIndex::mark_persistent(std::int64_t threshold, std::int64_t model_threshold) {
   std::int64_t marked = 0;
   for (Param& param : params_) {
-    std::int64_t numel = param.tensor.element_count();
+    std::int64_t numel = param.tensor.numel();
     param.is_persistent = numel <= threshold && numel <= model_threshold - marked;
     if (param.is_persistent) marked += numel;
   }
@@ -72,7 +72,7 @@ std::map<const nn::Module*, std::vector<ParamId>> ModuleIndex::owners() const {
 FetchGraph ModuleIndex::graph(std::int64_t ranks) const {
   std::vector<FetchParam> params;
   for (const Param& param : params_) {
-    std::int64_t numel = param.tensor.element_count();
+    std::int64_t numel = param.tensor.numel();
     params.push_back({.numel = numel,
                       .shard_numel = (numel + ranks - 1) / ranks,
                       .is_persistent = param.is_persistent,

@@ -23,11 +23,11 @@ struct SlotPiece {
 };
 
 void copy_pieces(Tensor& target, const Tensor& flat, const SlotPiece& piece) {
-  if (!flat.has_elements() || target.element_count() == 0) return;
+  if (!flat.has_elements() || target.numel() == 0) return;
   std::size_t size = bytes_per_element(target.dtype());
   std::byte* to = target.mutable_data();
   const std::byte* from = flat.data();
-  std::int64_t left = target.element_count();
+  std::int64_t left = target.numel();
   for (std::int64_t rank = 0; left > 0; ++rank, left -= piece.numel)
     std::memcpy(to + std::size_t(rank * piece.numel) * size,
                 from + std::size_t(rank * piece.slot + piece.offset) * size,
@@ -71,7 +71,7 @@ void ParamGather::start(std::vector<PartitionedParam*> members) {
     if (group_.size() > 1)
       for (PartitionedParam* member : part.members) member->fetch_shard();
   }
-  for (PartitionedParam* member : part.members) part.slot += input_of(*member).element_count();
+  for (PartitionedParam* member : part.members) part.slot += input_of(*member).numel();
   if (group_.size() == 1) return;
   part.is_reduced = part.members.size() > 1 && options_.by_all_reduce && !from_secondary_;
   if (part.is_reduced)
@@ -143,7 +143,7 @@ void ParamGather::finish(Part& part) {
   std::int64_t offset = 0;
   for (PartitionedParam* member : part.members) {
     member->take(part.output, offset);
-    offset += input_of(*member).element_count() * group_.size();
+    offset += input_of(*member).numel() * group_.size();
   }
   part.output = Tensor();
 }
@@ -151,7 +151,7 @@ void ParamGather::finish(Part& part) {
 void ParamGather::copy_out(const Part& part) const {
   std::int64_t offset = 0;
   for (PartitionedParam* member : part.members) {
-    std::int64_t numel = input_of(*member).element_count();
+    std::int64_t numel = input_of(*member).numel();
     Tensor whole = empty({member->numel()}, member->dtype());
     copy_pieces(whole, part.output, {.slot = part.slot, .offset = offset, .numel = numel});
     member->take(whole, 0);

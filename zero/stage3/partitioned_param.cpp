@@ -27,7 +27,7 @@ PartitionedParam::PartitionedParam(std::string name, const Tensor& whole,
                                    const PartitionGroups& groups)
     : name_(std::move(name)), ranks_(groups.all.size()), rank_(groups.all.rank()) {
   NoGrad mode;
-  std::int64_t numel = whole.element_count();
+  std::int64_t numel = whole.numel();
   shard_numel_ = (numel + ranks_ - 1) / ranks_;
   own_numel_ = std::clamp(numel - rank_ * shard_numel_, std::int64_t(0), shard_numel_);
   if (groups.secondary) {
@@ -69,7 +69,7 @@ void PartitionedParam::register_at(std::vector<Place> places) {
 
 // Of the padded parameter, whose padding is zero.
 void PartitionedParam::cut(Tensor& shard, std::int64_t rank) const {
-  std::int64_t size = shard.element_count(), start = rank * size;
+  std::int64_t size = shard.numel(), start = rank * size;
   std::int64_t count = std::clamp(numel() - start, std::int64_t(0), size);
   if (count == 0 || !leaf_.has_elements()) return;
   Tensor flat = leaf_.detach().view(Dims{numel()});

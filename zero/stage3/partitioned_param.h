@@ -46,7 +46,7 @@ class PartitionedParam {
   void set_name(std::string name) { name_ = std::move(name); }
   const Shape& shape() const { return leaf_.shape(); }
   DType dtype() const { return leaf_.dtype(); }
-  std::int64_t numel() const { return leaf_.element_count(); }
+  std::int64_t numel() const { return leaf_.numel(); }
   std::int64_t shard_numel() const { return shard_numel_; }
   // own_numel is how many elements of the shard are the parameter's, and not padding.
   std::int64_t own_numel() const { return own_numel_; }

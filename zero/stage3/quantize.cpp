@@ -52,7 +52,7 @@ std::int64_t weight_group_count(std::int64_t elements) {
 }
 
 Quantized quantized(const Tensor& values, std::int64_t groups, std::int64_t bits) {
-  std::int64_t count = values.element_count();
+  std::int64_t count = values.numel();
   bool fits = groups > 0 && count % groups == 0 && (bits == 8 || count / groups % 2 == 0);
   if (!fits || (bits != 4 && bits != 8))
     raise(ErrorKind::value_error, quantize_source,
@@ -83,18 +83,18 @@ Quantized quantized(const Tensor& values, std::int64_t groups, std::int64_t bits
 }
 
 Quantized quantized_weights(const Tensor& values) {
-  return quantized(values, weight_group_count(values.element_count()), 8);
+  return quantized(values, weight_group_count(values.numel()), 8);
 }
 
 Tensor dequantized(const Quantized& values, DType dtype) {
-  std::int64_t count = values.element_count();
+  std::int64_t count = values.numel();
   Tensor result = empty({count}, DType::float32);
   if (values.codes.has_elements()) {
     auto out = result.mutable_values<float>();
     Tensor codes = values.codes.contiguous(), kept = values.scales.contiguous();
     auto scales = kept.values<float>();
     const std::uint8_t* packed = codes.values<std::uint8_t>().data();
-    std::int64_t size = count / kept.element_count();
+    std::int64_t size = count / kept.numel();
     for (std::int64_t i = 0; i < count; ++i)
       out[std::size_t(i)] = float(code_at(packed, i, values.bits)) * scales[std::size_t(i / size)];
   }

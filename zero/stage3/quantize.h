@@ -17,7 +17,7 @@ struct Quantized {
   Tensor scales;  // float32 [groups]
   std::int64_t bits = 8;
 
-  std::int64_t element_count() const { return codes.element_count() * 8 / bits; }
+  std::int64_t numel() const { return codes.numel() * 8 / bits; }
 };
 
 // weight_group_count returns the number of groups for so many elements of weights: the smallest

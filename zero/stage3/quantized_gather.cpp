@@ -14,7 +14,7 @@ namespace {
 
 // Filled up with zeros to a multiple of 8 elements.
 Tensor filled_up(const Tensor& shard) {
-  std::int64_t numel = shard.element_count();
+  std::int64_t numel = shard.numel();
   if (numel % 8 == 0) return shard;
   Tensor padded = zeros({(numel + 7) / 8 * 8}, shard.dtype());
   Tensor own = padded.narrow({0, 0, numel});
@@ -51,12 +51,11 @@ void QuantizedGather::start(const ProcessGroup& all) {
     for (PartitionedParam* member : members_) {
       if (!from_secondary_) member->fetch_shard();
       const Tensor& input = from_secondary_ ? member->secondary() : member->shard();
-      Place& place =
-          places_.emplace_back(Place{input.element_count(), slot_codes_, 0, slot_scales_, 0});
+      Place& place = places_.emplace_back(Place{input.numel(), slot_codes_, 0, slot_scales_, 0});
       if (place.numel == 0) continue;
       Quantized values = quantized_weights(filled_up(input));
-      place.codes = values.codes.element_count();
-      place.scales = values.scales.element_count();
+      place.codes = values.codes.numel();
+      place.scales = values.scales.numel();
       slot_codes_ += place.codes;
       slot_scales_ += place.scales;
       codes.push_back(values.codes);
@@ -95,11 +94,11 @@ Tensor QuantizedGather::whole_of(std::size_t member, const Tensor& codes,
                                  const Tensor& scales) const {
   const Place& place = places_[member];
   Tensor whole = empty({members_[member]->numel()}, members_[member]->dtype());
-  for (std::int64_t rank = 0; rank * place.numel < whole.element_count(); ++rank) {
+  for (std::int64_t rank = 0; rank * place.numel < whole.numel(); ++rank) {
     Quantized part{codes.narrow({0, rank * slot_codes_ + place.first_code, place.codes}),
                    scales.narrow({0, rank * slot_scales_ + place.first_scale, place.scales})};
     std::int64_t start = rank * place.numel;
-    std::int64_t count = std::min(place.numel, whole.element_count() - start);
+    std::int64_t count = std::min(place.numel, whole.numel() - start);
     Tensor target = whole.narrow({0, start, count});
     copy_(target, dequantized(part, whole.dtype()).narrow({0, 0, count}));
   }

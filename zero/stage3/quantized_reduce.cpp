@@ -35,8 +35,8 @@ std::vector<Quantized> exchanged(const Quantized& values, const ProcessGroup& gr
   Tensor codes = all_to_all(values.codes, {.scatter_dim = 0, .gather_dim = 0}, group);
   Tensor scales = all_to_all(values.scales, {.scatter_dim = 0, .gather_dim = 0}, group);
   std::vector<Quantized> parts;
-  std::int64_t bytes = codes.element_count() / group.size();
-  std::int64_t groups = scales.element_count() / group.size();
+  std::int64_t bytes = codes.numel() / group.size();
+  std::int64_t groups = scales.numel() / group.size();
   for (std::int64_t i = 0; i < group.size(); ++i)
     parts.push_back(
         {codes.narrow({0, i * bytes, bytes}), scales.narrow({0, i * groups, groups}), values.bits});
@@ -53,7 +53,7 @@ Tensor half_sum(const std::vector<Quantized>& parts) {
 }
 
 Tensor in_hop_order(const Tensor& flat, const NodeGroups& groups) {
-  std::int64_t part = flat.element_count() / groups.ranks();
+  std::int64_t part = flat.numel() / groups.ranks();
   std::vector<Tensor> parts;
   for (std::int64_t i : hop_order(groups.across.size(), groups.within.size()))
     parts.push_back(flat.narrow({0, i * part, part}));
@@ -78,7 +78,7 @@ NodeGroups NodeGroups::of(const ProcessGroup& group, std::int64_t ranks_per_node
 }
 
 bool can_reduce_quantized(DimSpan shape, std::int64_t ranks) {
-  std::int64_t elements = element_count(shape);
+  std::int64_t elements = numel(shape);
   return shape.size() >= 2 && elements > 0 && elements % (2 * ranks) == 0;
 }
 
@@ -92,7 +92,7 @@ std::vector<std::int64_t> hop_order(std::int64_t nodes, std::int64_t ranks_per_n
 
 Tensor reduce_quantized(const Tensor& gradient, const NodeGroups& groups) {
   NoGrad mode;
-  std::int64_t ranks = groups.ranks(), elements = gradient.element_count();
+  std::int64_t ranks = groups.ranks(), elements = gradient.numel();
   if (!can_reduce_quantized(gradient.shape(), ranks))
     raise(ErrorKind::value_error, reduce_source,
           "expected a gradient with two dims and a multiple of {} elements, got the shape {}",

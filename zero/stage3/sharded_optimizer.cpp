@@ -131,7 +131,7 @@ bool ShardedOptimizer::has_overflow(const GradientShards& gradients) const {
 // depend on how elements are spread over tiles and ranks.
 Tensor ShardedOptimizer::norm_of(const GradientShards& gradients, double loss_scale) const {
   const ProcessGroup& group = params_.groups().all;
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor total = zeros(DimSpan(), DType::float64);
   for (const std::vector<ParamId>& tile : tiles_) {
     std::vector<Tensor> parts;

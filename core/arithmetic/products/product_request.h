@@ -35,7 +35,7 @@ struct Product {
   bool adds_to_result = false;
 };
 
-// check_product throws a TypeError for dtypes that don't go together in a product.
+// check_product raises a TypeError for dtypes that don't go together in a product.
 void check_product(const Product& product);
 
 // MatrixSize is the number of rows and columns of an operand.

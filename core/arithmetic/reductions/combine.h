@@ -25,7 +25,7 @@ using Fold = FoldKernel;
 // fold_of returns the kernel of one operation.
 Fold fold_of(ReduceOp op, DType dtype, InstructionSet set = best_instruction_set());
 
-// check_reduction throws a TypeError where the operation isn't defined for the dtype: bitwise
+// check_reduction raises a TypeError where the operation isn't defined for the dtype: bitwise
 // operations of floating dtypes, averages and scaled sums of integers and bools. PyTorch computes
 // some of these in floating point and truncates.
 void check_reduction(ReduceOp op, DType dtype);

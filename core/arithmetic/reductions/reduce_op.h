@@ -26,7 +26,7 @@ inline constexpr ReduceOp all_reduce_ops[] = {
 // to_string returns the enumerator's name, for instance "product".
 std::string_view to_string(ReduceOp op);
 
-// reduce_op_from_string is the inverse of to_string. Throws a ValueError that lists the known
+// reduce_op_from_string is the inverse of to_string. Raises a ValueError that lists the known
 // names.
 ReduceOp reduce_op_from_string(std::string_view name);
 

@@ -35,12 +35,12 @@ struct SumRequest {
 
 // canonical_sum adds each sum as one chain, index ascending from +0, in float32 (float64 for
 // float64; int64, wrapping, for integers and bool). A term is rounded to the accumulator's type
-// first, each of its operations in that type. Throws a TypeError for a result of another kind than
+// first, each of its operations in that type. Raises a TypeError for a result of another kind than
 // the data (integer sums go to int64, int32 or uint8, wrapping), and for squared_deviation of
 // integers.
 void canonical_sum(const SumRequest& request, InstructionSet set = best_instruction_set());
 
-// check_sums throws a TypeError where the request's dtypes or terms don't go together.
+// check_sums raises a TypeError where the request's dtypes or terms don't go together.
 void check_sums(const SumRequest& request);
 
 }  // namespace simmesh

@@ -47,7 +47,7 @@ class Arithmetic {
   static Arithmetic as_nccl_tree(const NcclTree& options);
   static Arithmetic as_gloo_ring() { return Arithmetic(Mode::as_gloo_ring); }
 
-  // parse takes the names above. Throws a ValueError that lists them.
+  // parse takes the names above. Raises a ValueError that lists them.
   static Arithmetic parse(std::string_view name);
 
   Mode mode() const { return mode_; }

@@ -28,7 +28,7 @@ struct WorldArguments {
   // All other words, in their order.
   std::vector<std::string> others = {};
 
-  // parse reads the words after a program's name. Throws a ValueError for a flag without a value
+  // parse reads the words after a program's name. Raises a ValueError for a flag without a value
   // and for a value that makes no sense.
   static WorldArguments parse(gsl::span<const std::string> words);
 
@@ -47,7 +47,7 @@ struct WorldArguments {
 //   $ ./my_program --schedule seeded:42 --threads 2
 WorldOptions world_options_from(int argc, const char* const* argv, WorldOptions options = {});
 
-// checked_world_options does the same, but throws a ValueError instead of ending the process.
+// checked_world_options does the same, but raises a ValueError instead of ending the process.
 WorldOptions checked_world_options(gsl::span<const std::string> command_line,
                                    WorldOptions options = {});
 

@@ -74,7 +74,7 @@ struct WorldOptions {
   std::string program = "simmesh";
 };
 
-// checked returns options with the ranks to fold onto, sorted, each once. Throws a ValueError for
+// checked returns options with the ranks to fold onto, sorted, each once. Raises a ValueError for
 // options that make no sense: no ranks, more than 2^24 of them, no threads, a folded world with
 // data or deputies, ranks to fold onto that aren't there, a negative timeout. The stack's size is
 // set.

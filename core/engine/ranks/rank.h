@@ -71,7 +71,7 @@ class Rank {
   void record(const T& output) { fold_into(data_hash_, output); }
   std::uint64_t data_hash() const { return data_hash_.value(); }
 
-  // expect_same_bits throws a RuntimeError that names the place of the call and says how two
+  // expect_same_bits raises a RuntimeError that names the place of the call and says how two
   // values, such as Tensors, differ, in the words of the function difference_in_bits(actual,
   // expected) beside their type.
   template <class T>
@@ -117,7 +117,7 @@ class Rank {
   std::uint32_t run_number_;
 };
 
-// this_rank returns the rank whose body runs on this fiber. Throws a RuntimeError outside
+// this_rank returns the rank whose body runs on this fiber. Raises a RuntimeError outside
 // World::run.
 Rank& this_rank();
 // in_rank says whether this_rank would succeed.

@@ -10,7 +10,7 @@ namespace simmesh {
 // it, and must end before the rank's body does.
 class Watch {
  public:
-  // Throws a RuntimeError outside World::run.
+  // Raises a RuntimeError outside World::run.
   Watch() : rank_(this_rank()) { ++rank_.counters()[open_watches]; }
   ~Watch() { --rank_.counters()[open_watches]; }
   Watch(const Watch&) = delete;

@@ -72,7 +72,7 @@ struct Outcome {
   // was_interrupted says whether somebody's request ended the run, and no failure of its own.
   bool was_interrupted() const { return failure && failure->kind == Failure::Kind::interrupt; }
   bool is_folded() const { return shapes_only && figures.size() < ranks; }
-  // rethrow throws the failing rank's own exception, or a RuntimeError with the report; returns if
+  // rethrow raises the failing rank's own exception, or a RuntimeError with the report; returns if
   // the run was ok.
   void rethrow() const;
 };

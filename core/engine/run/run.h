@@ -92,7 +92,7 @@ class Run final : public ReportedRun {
   // interrupt lets the run end when its rank gives up its turn. Any thread may call it.
   void interrupt() { interrupt_is_asked_ = true; }
 
-  // take_turn blocks until the rank may touch what ranks share. Throws RankEnded if the run has
+  // take_turn blocks until the rank may touch what ranks share. Raises RankEnded if the run has
   // ended meanwhile.
   void take_turn(Rank& rank);
 
@@ -100,7 +100,7 @@ class Run final : public ReportedRun {
   // there. Returns the fault that the operation has to carry out itself; null for none.
   const Fault* begin_operation(Rank& rank, const char* operation, const CallSite& site);
 
-  // block suspends the rank, which has the turn, until wake. Costs one switch. Throws RankEnded if
+  // block suspends the rank, which has the turn, until wake. Costs one switch. Raises RankEnded if
   // the run ends first. The rank may come back without the turn.
   void block(Rank& rank, const Activity& activity);
 

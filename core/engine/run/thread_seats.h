@@ -22,7 +22,7 @@ class ThreadSeats final : public Seats {
   // Without a host nobody is asked.
   explicit ThreadSeats(ThreadHost* host) : host_(host) {}
 
-  // Throws a RunGivenUp where the host gives up the run.
+  // Raises a RunGivenUp where the host gives up the run.
   void run_all(Run& run, const std::function<void(Rank&)>& body) override;
   void suspend(Seat& seat) override;
   pthread_t thread_of(const Seat& seat) const override;

@@ -70,13 +70,13 @@ class Schedule {
   static Schedule seeded();
   static Schedule seeded(std::uint64_t seed);
   static Schedule pct(Pct options);
-  // replay takes ranks separated by commas, "rank*count" for repetitions. Throws a ValueError for
+  // replay takes ranks separated by commas, "rank*count" for repetitions. Raises a ValueError for
   // anything else.
   static Schedule replay(std::string_view choices);
   static Schedule custom(std::string name, MakePolicy make);
 
   // parse reads what the command takes: fifo, seeded, seeded:SEED, pct:D, replay:FILE,
-  // choices:LIST, guided:LIST. Throws a ValueError that lists these.
+  // choices:LIST, guided:LIST. Raises a ValueError that lists these.
   static Schedule parse(std::string_view text);
 
   const std::string& name() const { return name_; }

@@ -20,7 +20,7 @@ class ThreadHost {
   enum class Verdict {
     go_on,
     interrupt,  // the run ends when its rank gives up its turn, as a failed one
-    give_up,    // World::run throws a RunGivenUp at once
+    give_up,    // World::run raises a RunGivenUp at once
   };
   // Turn says which rank runs, on which thread, and for how long it has kept its turn without a
   // heartbeat: wall time in which the process ran.

@@ -16,7 +16,7 @@ namespace {
 
 Gradients embedding_gradient(const GradientCall& call) {
   std::int64_t padding = call.attributes().get_or<std::int64_t>("padding_idx", -1);
-  UnroundedSums scope(call.is_unfinished(0));
+  KeepUnrounded scope(call.is_unfinished(0));
   return {embedding_dense_backward(call.gradient(), call.input(1),
                                    {call.input_type(0).shape[0], padding}),
           Tensor()};
@@ -32,7 +32,7 @@ Gradients embedding_backward_gradient(const GradientCall& call) {
 
 Gradients gather_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
-  UnroundedSums scope(call.is_unfinished(0));
+  KeepUnrounded scope(call.is_unfinished(0));
   return {scatter_add(new_zeros(g, call.input_type(0).shape),
                       call.attributes().get<std::int64_t>("dim"), call.input(1), g),
           Tensor()};
@@ -41,7 +41,7 @@ Gradients gather_gradient(const GradientCall& call) {
 Gradients index_select_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   std::int64_t dim = indexed_dim(call.attributes(), call.input_type(0).shape);
-  UnroundedSums scope(call.is_unfinished(0));
+  KeepUnrounded scope(call.is_unfinished(0));
   return {index_add(new_zeros(g, call.input_type(0).shape), dim, call.input(1), g), Tensor()};
 }
 

@@ -15,7 +15,7 @@ Gradients index_gradient(const GradientCall& call) {
   std::vector<Tensor> indices;
   for (std::size_t i = 1; i < call.input_count(); ++i) indices.push_back(call.input(i));
   Tensor g = call.gradient();
-  UnroundedSums scope(call.is_unfinished(0));
+  KeepUnrounded scope(call.is_unfinished(0));
   gradients[0] = index_put(new_zeros(g, call.input_type(0).shape), indices, g, true);
   return gradients;
 }

@@ -60,7 +60,7 @@ Gradients mv_gradient(const GradientCall& call) {
   Gradients gradients(2);
   Tensor g = call.gradient();
   if (call.needs(0)) gradients[0] = outer(g, call.input(1));
-  UnroundedSums scope(call.is_unfinished(1));
+  KeepUnrounded scope(call.is_unfinished(1));
   if (call.needs(1)) gradients[1] = mv(t(call.input(0)), g);
   return gradients;
 }

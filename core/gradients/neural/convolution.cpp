@@ -39,7 +39,7 @@ Gradients convolution_gradient(const GradientCall& call) {
   if (call.needs(0))
     gradients[0] = conv2d_input(call.input_type(0).shape, aligned({call.input(1)})[0], g, options);
   if (call.needs(1)) {
-    UnroundedSums scope(call.is_unfinished(1));
+    KeepUnrounded scope(call.is_unfinished(1));
     gradients[1] = conv2d_weight(x, call.input_type(1).shape, g, options);
   }
   if (call.needs(2)) gradients[2] = summed_to_input(call, 2, movedim(g, 1, -1));

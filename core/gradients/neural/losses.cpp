@@ -21,7 +21,7 @@ namespace {
 // The gradient of a reduced loss, for each element; scalars broadcast.
 Tensor spread_gradient(const GradientCall& call, const Shape& shape) {
   bool is_mean = reduction_of(call.attributes()) == LossReduction::mean;
-  return is_mean ? call.gradient() / double(element_count(shape)) : call.gradient();
+  return is_mean ? call.gradient() / double(numel(shape)) : call.gradient();
 }
 
 struct NllLossOperands {
@@ -85,7 +85,7 @@ Gradients logits_gradient(const GradientCall& call) {
   return result;
 }
 
-// Each gradient is computed on its own, as PyTorch does, so that pending operands are reduced for
+// Each gradient is computed on its own, as PyTorch does, so that partial operands are reduced for
 // each.
 Gradients mse_loss_gradient(const GradientCall& call) {
   Gradients result(2);

@@ -77,8 +77,8 @@ Gradients std_gradient(const GradientCall& call) {
 
 Gradients var_mean_gradient(const GradientCall& call) {
   const TensorType& type = call.input_type(0);
-  double count = double(element_count(type.shape)) /
-                 double(std::max<std::int64_t>(1, element_count(call.output_type(1).shape)));
+  double count = double(numel(type.shape)) /
+                 double(std::max<std::int64_t>(1, numel(call.output_type(1).shape)));
   Tensor result;
   if (call.has_gradient(0)) result = variance_gradient(call, call.gradient(0));
   if (call.has_gradient(1)) {

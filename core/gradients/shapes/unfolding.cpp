@@ -52,14 +52,14 @@ Gradients unfold_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   if (shape.empty()) return {reshape(sum(g, 0), shape)};
   if (g.distribution()) {
-    UnroundedSums scope(call.is_unfinished(0));
+    KeepUnrounded scope(call.is_unfinished(0));
     return {added_by_places(g, windows, shape)};
   }
   Tensor joined = flatten(movedim(g, -1, windows.dim + 1), windows.dim, windows.dim + 1);
   Places places = window_places(windows, call.output_type().shape[std::size_t(windows.dim)]);
   Tensor indices = empty({std::int64_t(places.size())}, DType::int64);
   std::copy(places.begin(), places.end(), indices.mutable_values<std::int64_t>().begin());
-  UnroundedSums scope(call.is_unfinished(0));
+  KeepUnrounded scope(call.is_unfinished(0));
   return {index_add(new_zeros(g, shape), windows.dim, indices, joined)};
 }
 

@@ -33,7 +33,7 @@ const Op to_copy_op = {
 const Op item_op = {
     .name = "_local_scalar_dense",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {
-      std::int64_t count = element_count(inputs[0].shape);
+      std::int64_t count = numel(inputs[0].shape);
       if (count != 1)
         raise(ErrorKind::runtime_error, "item",
               "a Tensor with {} elements cannot be converted to Scalar", count);

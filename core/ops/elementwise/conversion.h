@@ -15,7 +15,7 @@ Tensor to(const Tensor& x, DType dtype);
 // mesh. Raises a RuntimeError for a tensor of more elements or none.
 Number item(const Tensor& x);
 
-// converted_unrounded is converted(), and in a scope of UnroundedSums takes along what is behind
+// converted_unrounded is converted(), and in a scope of KeepUnrounded takes along what is behind
 // the elements: these are then rounded from it, once.
 Tensor converted_unrounded(const Tensor& tensor, DType dtype);
 

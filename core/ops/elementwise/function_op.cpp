@@ -16,7 +16,7 @@ Op function_op(Function function) {
                     .dtype = x.dtype(),
                     .operand = x.data(),
                     .result = outputs[0].mutable_data(),
-                    .count = x.element_count()});
+                    .count = x.numel()});
   };
   return {.name = std::string(to_string(function)), .shape = shape, .kernel = kernel};
 }

@@ -87,12 +87,12 @@ class OperandReader {
  public:
   OperandReader(const PointwiseOperand& operand, ComputeType type, const Tensor& out)
       : width_(bytes_per_element(dtype_of_type(type))),
-        chunk_(std::min(chunk_max, std::size_t(out.element_count()))) {
+        chunk_(std::min(chunk_max, std::size_t(out.numel()))) {
     if (!operand.tensor.is_defined()) {
       visit_compute_type(type, [&]<class C>(C) {
         std::fill_n(reinterpret_cast<C*>(constants()), chunk_, operand.number.as<C>());
       });
-    } else if (operand.tensor.element_count() == 1) {
+    } else if (operand.tensor.numel() == 1) {
       const Tensor& value = operand.tensor;
       load_of(value.dtype(), type)({value.data(), 0, chunk_}, constants());
     } else {
@@ -242,7 +242,7 @@ bool compute_directly(const PointwiseOp& op, gsl::span<const Tensor> inputs,
                       const Attributes& attributes, ComputeType type, Tensor& out) {
   constexpr std::size_t number_bytes_max = 256;
   DType dtype = dtype_of_type(type);
-  PointwiseChunk chunk{.count = std::size_t(out.element_count())};
+  PointwiseChunk chunk{.count = std::size_t(out.numel())};
   if (out.dtype() != dtype || chunk.count == 0 ||
       chunk.count * bytes_per_element(dtype) > number_bytes_max)
     return false;
@@ -279,7 +279,7 @@ ComputeType compute_type_of(DType dtype) {
 }
 
 void compute_pointwise(const PointwiseRequest& request, Tensor& out) {
-  auto left = std::size_t(out.element_count());
+  auto left = std::size_t(out.numel());
   if (left == 0) return;
   boost::container::static_vector<OperandReader, operands_max> readers;
   for (const PointwiseOperand& operand : request.operands)

@@ -29,7 +29,7 @@ bool add_unrounded(gsl::span<const Tensor> inputs, const Attributes& attributes,
   auto alpha = number_in(attributes, "alpha");
   double factor = alpha ? alpha->as<double>() : 1.0;
   if (!std::isfinite(factor)) return false;
-  if (out.element_count() == 0) return true;
+  if (out.numel() == 0) return true;
   CarriedSums terms[] = {behind(inputs[0], out.shape()),
                          scaled(behind(inputs[1], out.shape()), factor)};
   write_unrounded(out, sum_of(terms));

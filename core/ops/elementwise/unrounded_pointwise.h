@@ -4,7 +4,7 @@
 
 namespace simmesh {
 
-// What elementwise kernels do in a scope of UnroundedSums: they add, or divide, what is behind the
+// What elementwise kernels do in a scope of KeepUnrounded: they add, or divide, what is behind the
 // elements of their operands, and write the result with the sums behind it.
 
 // adding_unrounded returns an op `add`, and dividing_unrounded an op `div`, whose kernel does so:

@@ -37,7 +37,7 @@ void add_blocks_exactly(const BlockSum& sum, Tensor& out) {
   Tensor x = converted(sum.x, dtype).contiguous(), source = converted(sum.source, dtype);
   source = sum.alpha == 1 ? source.contiguous() : mul(source, sum.alpha);
   adopt_(out, sum.x);
-  if (out.element_count() == 0) return;
+  if (out.numel() == 0) return;
   Places order;
   for (std::size_t i = 0; i < sum.places.size(); ++i)
     if (sum.places[i] >= 0) order.push_back(std::int64_t(i));
@@ -64,13 +64,13 @@ void add_blocks_exactly(const BlockSum& sum, Tensor& out) {
 }
 
 void add_blocks_unrounded(const BlockSum& sum, Tensor& out) {
-  if (out.element_count() == 0) return;
+  if (out.numel() == 0) return;
   CarriedSums source = scaled(unrounded(sum.source), sum.alpha);
   std::vector<CarriedSums> parts = {unrounded(sum.x)};
   DigitRange range =
       DigitRange::of_bits(32 * source.low(), 32 * (source.low() + source.digit_count()),
                           std::int64_t(sum.places.size()));
-  DigitSums blocks(out.element_count(), range);
+  DigitSums blocks(out.numel(), range);
   CarriedSums terms = over_one(source, source.divisor());
   for (std::size_t i = 0; i < sum.places.size(); ++i)
     if (sum.places[i] >= 0)
@@ -90,7 +90,7 @@ void add_blocks(const BlockSum& sum, Tensor& out) {
   Tensor total = converted(sum.x, dtype).clone();
   Tensor source = converted(sum.source, dtype).contiguous();
   auto add = [&]<class T>(T) {
-    if (out.element_count() > 0) add_values<T>(total.mutable_values<T>(), sum, source.values<T>());
+    if (out.numel() > 0) add_values<T>(total.mutable_values<T>(), sum, source.values<T>());
   };
   if (dtype == DType::float64)
     add(double());

@@ -76,7 +76,7 @@ const Op gather_op = {
     },
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
-          if (outputs[0].element_count() == 0) return;
+          if (outputs[0].numel() == 0) return;
           Shape shape = with_dims(inputs[0].shape());
           Places places =
               element_places(shape, indexed_dim(attributes, shape), inputs[1], "gather");
@@ -90,7 +90,7 @@ const Op index_select_op = {
       check_index_vector(inputs[1], "index_select");
       TensorType result = inputs[0];
       std::int64_t dim = indexed_dim(attributes, result.shape);
-      if (!result.shape.empty()) result.shape[std::size_t(dim)] = element_count(inputs[1].shape);
+      if (!result.shape.empty()) result.shape[std::size_t(dim)] = numel(inputs[1].shape);
       return {result};
     },
     .kernel =
@@ -170,7 +170,7 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index) {
 
 Tensor one_hot(const Tensor& x, std::int64_t classes) {
   if (classes < 0) {
-    if (x.distribution() || x.element_count() == 0)
+    if (x.distribution() || x.numel() == 0)
       raise(ErrorKind::runtime_error, "one_hot",
             "Can not infer total number of classes from empty tensor, or a distributed one.");
     Tensor flat = converted(x.detach(), DType::int64).contiguous();

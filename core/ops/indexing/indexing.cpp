@@ -73,7 +73,7 @@ IndexPlan plan_of(const TensorType& x, Types indices) {
 }
 
 Places index_places(const IndexPlan& plan, const Shape& shape, Inputs indices) {
-  Places places(std::size_t(element_count(plan.index_shape)), 0);
+  Places places(std::size_t(numel(plan.index_shape)), 0);
   for (std::size_t i = 0; i < plan.indexed; ++i) {
     std::int64_t dim = plan.order[i], size = shape[std::size_t(dim)];
     Places along = checked_indices(expand(indices[std::size_t(dim)], plan.index_shape),
@@ -101,8 +101,7 @@ const Op index_op = {
           Tensor front =
               in_front ? out : empty(out.permute(plan.result_order()).shape(), x.dtype());
           take_blocks(indexed_first(x, plan).contiguous(),
-                      index_places(plan, x.shape(), inputs.subspan(1)), element_count(plan.rest),
-                      front);
+                      index_places(plan, x.shape(), inputs.subspan(1)), numel(plan.rest), front);
           if (in_front) return;
           Tensor target = out.permute(plan.result_order());
           copy_(target, front);
@@ -128,7 +127,7 @@ const Op index_put_op = {
           Places places = index_places(plan, x.shape(), inputs.subspan(2));
           Tensor values =
               expand(inputs[1], plan.result_shape()).permute(plan.result_order()).contiguous();
-          std::int64_t block = element_count(plan.rest);
+          std::int64_t block = numel(plan.rest);
           Tensor changed = indexed_first(x, plan).clone();
           if (attributes.get_or("accumulate", false)) {
             Tensor before = changed;
@@ -189,7 +188,7 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
           "depends on the elements");
   TensorType types[] = {type_of(x), type_of(mask)};
   Shape shape = broadcast_shapes(types);
-  Tensor flat = reshape(expand(x, shape), Shape{element_count(shape)});
+  Tensor flat = reshape(expand(x, shape), Shape{numel(shape)});
   return index(flat, {reshape(expand(mask, shape), flat.shape())});
 }
 

@@ -16,7 +16,7 @@ void check_index_type(const TensorType& index, std::string_view where) {
 
 Places checked_indices(const Tensor& index, const IndexRule& rule) {
   Tensor flat = converted(index, DType::int64).contiguous();
-  if (!flat.has_elements()) return Places(std::size_t(flat.element_count()), 0);
+  if (!flat.has_elements()) return Places(std::size_t(flat.numel()), 0);
   auto values = flat.values<std::int64_t>();
   Places places(values.begin(), values.end());
   for (std::int64_t& place : places) {
@@ -41,7 +41,7 @@ void check_gather(const GatherTypes& types, std::string_view where) {
   bool fits = from.size() == by.size();
   for (std::size_t d = 0; fits && d < by.size(); ++d)
     fits = std::int64_t(d) == types.dim || by[d] <= from[d];
-  if (!fits && element_count(by) != 0)
+  if (!fits && numel(by) != 0)
     raise(ErrorKind::runtime_error, where,
           "expected an index that fits the tensor, got the shapes {} and {}",
           to_string(DimSpan(types.index.shape)), to_string(DimSpan(types.x.shape)));
@@ -54,7 +54,7 @@ std::int64_t indexed_dim(const Attributes& attributes, const Shape& shape) {
 Shape with_dims(const Shape& shape) { return shape.empty() ? Shape{1} : shape; }
 
 std::int64_t block_after(const Shape& shape, std::int64_t dim) {
-  return element_count(DimSpan(shape).subspan(std::size_t(dim) + 1));
+  return numel(DimSpan(shape).subspan(std::size_t(dim) + 1));
 }
 
 Places element_places(const Shape& shape, std::int64_t dim, const Tensor& index,
@@ -75,7 +75,7 @@ Places element_places(const Shape& shape, std::int64_t dim, const Tensor& index,
 }
 
 Places places_along(const Shape& shape, std::int64_t dim, const Places& indices) {
-  std::int64_t outer = element_count(DimSpan(shape).first(std::size_t(dim)));
+  std::int64_t outer = numel(DimSpan(shape).first(std::size_t(dim)));
   Places places;
   places.reserve(std::size_t(outer) * indices.size());
   for (std::int64_t i = 0; i < outer; ++i)
@@ -84,7 +84,7 @@ Places places_along(const Shape& shape, std::int64_t dim, const Places& indices)
 }
 
 void take_blocks(const Tensor& x, const Places& places, std::int64_t block, Tensor& out) {
-  if (out.element_count() == 0) return;
+  if (out.numel() == 0) return;
   std::size_t bytes = std::size_t(block) * bytes_per_element(x.dtype());
   const std::byte* source = x.data();
   std::byte* target = out.mutable_data();
@@ -95,7 +95,7 @@ void take_blocks(const Tensor& x, const Places& places, std::int64_t block, Tens
 }
 
 void put_blocks(Tensor& out, const Places& places, std::int64_t block, const Tensor& source) {
-  if (out.element_count() == 0 || source.element_count() == 0) return;
+  if (out.numel() == 0 || source.numel() == 0) return;
   std::size_t bytes = std::size_t(block) * bytes_per_element(out.dtype());
   std::byte* target = out.mutable_data();
   const std::byte* from = source.data();

@@ -201,7 +201,7 @@ void roll_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> 
   Tensor source = inputs[0];
   if (dims.empty()) {
     dims = {0};
-    source = reshape(source, {source.element_count()});
+    source = reshape(source, {source.numel()});
   }
   for (std::size_t i = 0; i < dims.size(); ++i) {
     std::int64_t dim = wrapped_dim(dims[i], source.shape().size());
@@ -226,7 +226,7 @@ const Op roll_op = {
 
 void flip_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
   Tensor& out = outputs[0];
-  if (out.element_count() == 0) return;
+  if (out.numel() == 0) return;
   const Tensor& x = inputs[0];
   Strides strides = x.strides();
   std::int64_t offset = x.storage_offset();
@@ -267,14 +267,14 @@ Columns upper(std::int64_t row, std::int64_t columns, std::int64_t diagonal) {
 Kernel triangle_kernel(Triangle triangle) {
   return [triangle](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
     Tensor& out = outputs[0];
-    if (out.element_count() == 0) return;
+    if (out.numel() == 0) return;
     Tensor x = inputs[0].contiguous();
     fill_bytes_with_zero(out);
     std::int64_t rows = x.size(x.dim() - 2), columns = x.size(x.dim() - 1);
     std::int64_t bytes = std::int64_t(bytes_per_element(x.dtype()));
     std::byte* target = out.mutable_data();
     const std::byte* source = x.data();
-    for (std::int64_t row = 0; row < x.element_count() / columns; ++row) {
+    for (std::int64_t row = 0; row < x.numel() / columns; ++row) {
       Columns kept = triangle(row % rows, columns, attributes.get<std::int64_t>("diagonal"));
       std::int64_t at = (row * columns + kept.begin) * bytes;
       if (kept.begin < kept.end)
@@ -328,7 +328,7 @@ Tensor repeat_interleave(const Tensor& x, std::int64_t repeats, std::int64_t dim
 Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, std::int64_t dim) {
   dim = wrapped_dim(dim, x.shape().size());
   std::int64_t size = x.dim() == 0 ? 1 : x.size(dim);
-  if (repeats.dim() > 1 || (repeats.element_count() != 1 && repeats.element_count() != size))
+  if (repeats.dim() > 1 || (repeats.numel() != 1 && repeats.numel() != size))
     raise(ErrorKind::runtime_error, "repeat_interleave",
           "repeats must have the same size as input along dim, got {} for a size of {}",
           to_string(DimSpan(repeats.shape())), size);

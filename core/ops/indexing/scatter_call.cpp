@@ -18,7 +18,7 @@ TensorTypes scatter_types(gsl::span<const TensorType> inputs, const Attributes& 
   Shape by = with_dims(inputs[1].shape), from = with_dims(inputs[2].shape);
   bool fits = by.size() == from.size();
   for (std::size_t d = 0; fits && d < by.size(); ++d) fits = by[d] <= from[d];
-  if (!fits && element_count(by) != 0)
+  if (!fits && numel(by) != 0)
     raise(ErrorKind::runtime_error, where,
           "expected an index that fits the source, got the shapes {} and {}",
           to_string(DimSpan(inputs[1].shape)), to_string(DimSpan(inputs[2].shape)));

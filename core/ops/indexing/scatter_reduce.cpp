@@ -61,7 +61,7 @@ void reduce_sources(const Tensor& x, const Places& places, const Tensor& source,
     add_blocks(
         {.x = start, .places = places, .source = converted(source, dtype_of<C>).contiguous()},
         totals);
-    Places counts(std::size_t(x.element_count()), includes_self(attributes) ? 1 : 0);
+    Places counts(std::size_t(x.numel()), includes_self(attributes) ? 1 : 0);
     for (std::int64_t place : places) ++counts[std::size_t(place)];
     std::size_t i = 0;
     for (C& sum : totals.mutable_values<C>()) {
@@ -82,7 +82,7 @@ void reduce_sources(const Tensor& x, const Places& places, const Tensor& source,
 void scatter_reduce_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
                            gsl::span<Tensor> outputs) {
   const Tensor &x = inputs[0], &index = inputs[1];
-  if (index.element_count() == 0) return adopt_(outputs[0], x.contiguous());
+  if (index.numel() == 0) return adopt_(outputs[0], x.contiguous());
   Shape shape = with_dims(x.shape());
   Places places = element_places(shape, indexed_dim(attributes, shape), index, "scatter_reduce");
   Tensor source = source_within(inputs[2], index.shape());

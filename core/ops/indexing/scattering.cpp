@@ -18,7 +18,7 @@ void scatter_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tenso
   Tensor& out = outputs[0];
   adopt_(out, inputs[0]);
   const Tensor& index = inputs[1];
-  if (index.element_count() == 0) return;
+  if (index.numel() == 0) return;
   Shape shape = with_dims(out.shape());
   Places places = element_places(shape, indexed_dim(attributes, shape), index, "scatter");
   Tensor source = inputs.size() == 2
@@ -45,7 +45,7 @@ const Op scatter_add_op = {
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           const Tensor &x = inputs[0], &index = inputs[1];
-          if (index.element_count() == 0) return adopt_(outputs[0], x);
+          if (index.numel() == 0) return adopt_(outputs[0], x);
           Shape shape = with_dims(x.shape());
           Places places =
               element_places(shape, indexed_dim(attributes, shape), index, "scatter_add");
@@ -59,7 +59,7 @@ TensorTypes index_source_type(Types inputs, const Attributes& attributes, const 
   check_index_vector(inputs[1], where);
   Shape expected = inputs[0].shape;
   std::int64_t dim = indexed_dim(attributes, expected);
-  if (!expected.empty()) expected[std::size_t(dim)] = element_count(inputs[1].shape);
+  if (!expected.empty()) expected[std::size_t(dim)] = numel(inputs[1].shape);
   if (inputs[2].shape != expected || inputs[2].dtype != inputs[0].dtype)
     raise(ErrorKind::runtime_error, where, "expected a source of {}{}, got {}{}",
           to_string(inputs[0].dtype), to_string(DimSpan(expected)), to_string(inputs[2].dtype),

@@ -27,7 +27,7 @@ std::optional<Dims> order_of(const Tensor& x, DimSpan size, DimSpan strides) {
 }
 
 Tensor places_of(DimSpan size, DimSpan strides, std::int64_t offset) {
-  Tensor places = empty({element_count(size)}, DType::int64);
+  Tensor places = empty({numel(size)}, DType::int64);
   auto out = places.mutable_values<std::int64_t>();
   Dims at(size.size(), 0);
   for (std::int64_t& place : out) {
@@ -56,9 +56,9 @@ Tensor as_strided(const Tensor& x, DimSpan size, DimSpan strides,
           to_string(DimSpan(x.shape())), to_string(size), to_string(strides));
   Tensor places = places_of(size, strides, offset.value_or(0));
   for (std::int64_t place : places.values<std::int64_t>())
-    if (place < 0 || place >= x.element_count())
+    if (place < 0 || place >= x.numel())
       raise(ErrorKind::runtime_error, "as_strided", "expected places among {} elements, got {}",
-            x.element_count(), place);
+            x.numel(), place);
   return reshape(index_select(reshape(x, {-1}), 0, places), size);
 }
 

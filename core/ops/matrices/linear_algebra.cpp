@@ -37,7 +37,7 @@ Op square_op(const char* name, OfMatrix of, bool is_number) {
           .kernel =
               [of, is_number](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
                 MatrixBatch batch(inputs[0]);
-                if (is_number && inputs[0].element_count() == 0)
+                if (is_number && inputs[0].numel() == 0)
                   return adopt_(outputs[0], full(outputs[0].shape(), outputs[0].dtype(), 1));
                 MatrixResults results;
                 for (std::int64_t i = 0; i < batch.count(); ++i) results.add(of(batch.matrix(i)));
@@ -70,7 +70,7 @@ const Op slogdet_op = {
     },
     .kernel =
         [](Inputs inputs, const Attributes&, gsl::span<Tensor> outputs) {
-          if (inputs[0].element_count() == 0) {
+          if (inputs[0].numel() == 0) {
             adopt_(outputs[0], full(outputs[0].shape(), outputs[0].dtype(), 1));
             return adopt_(outputs[1], zeros(outputs[1].shape(), outputs[1].dtype()));
           }

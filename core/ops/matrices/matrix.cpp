@@ -138,9 +138,9 @@ void write_sums(Tensor& out, CarriedSums sums) {
 
 void write_exact_product(const Tensor& a, const Tensor& b, const Addend& addend, Tensor& out) {
   std::int64_t batches = out.dim() == 2 ? 1 : out.size(0);
-  if (out.element_count() == 0) return;
-  Tensor flat = out.view(Dims{out.element_count()});
-  std::int64_t size = out.element_count() / batches;
+  if (out.numel() == 0) return;
+  Tensor flat = out.view(Dims{out.numel()});
+  std::int64_t size = out.numel() / batches;
   const Scales& scales = addend.scales;
   Tensor added;
   if (addend.value.is_defined() && scales.beta != 0) added = expand(addend.value, out.shape());
@@ -200,7 +200,7 @@ ProductOperand product_operand(const Tensor& matrices) {
 }
 
 void multiply(const Tensor& a, const Tensor& b, Tensor& out) {
-  if (out.element_count() == 0) return;
+  if (out.numel() == 0) return;
   if (keeps_unrounded() && is_floating_point(out.dtype()))
     return write_exact_product(a, b, {Tensor(), {}}, out);
   if (a.size(a.dim() - 1) == 0) {
@@ -218,7 +218,7 @@ void multiply_and_add(const Tensor& a, const Tensor& b, const Addend& addend, Te
       return multiply_with_term(a, b, addend.value, out);
     return write_exact_product(a, b, addend, out);
   }
-  if (out.element_count() == 0) return;
+  if (out.numel() == 0) return;
   DType dtype = sum_dtype(out.dtype());
   Tensor sum = dtype == out.dtype() ? out : empty(out.shape(), dtype);
   if (addend.starts_sums) {

@@ -35,8 +35,8 @@ Matrix MatrixBatch::matrix(std::int64_t index) const {
 
 void MatrixResults::write(Tensor& out) const {
   Tensor whole = empty(out.shape(), DType::float64);
-  SIMMESH_CHECK(whole.element_count() == std::int64_t(values_.size()), "{} values for {}",
-                values_.size(), to_string(DimSpan(out.shape())));
+  SIMMESH_CHECK(whole.numel() == std::int64_t(values_.size()), "{} values for {}", values_.size(),
+                to_string(DimSpan(out.shape())));
   std::copy(values_.begin(), values_.end(), whole.mutable_values<double>().begin());
   adopt_(out, converted(whole, out.dtype()));
 }

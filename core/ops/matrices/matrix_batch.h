@@ -21,7 +21,7 @@ class MatrixBatch {
   explicit MatrixBatch(const Tensor& tensor);
 
   std::int64_t count() const {
-    return values_.element_count() == 0 ? 0 : values_.element_count() / (rows_ * columns_);
+    return values_.numel() == 0 ? 0 : values_.numel() / (rows_ * columns_);
   }
   Matrix matrix(std::int64_t index) const;
 

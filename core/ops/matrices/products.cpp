@@ -199,7 +199,7 @@ Tensor batched(const Tensor& x, const Shape& leading) {
   Shape shape = leading;
   shape.push_back(x.size(x.dim() - 2));
   shape.push_back(x.size(x.dim() - 1));
-  return reshape(expand(x, shape), {element_count(leading), shape.end()[-2], shape.end()[-1]});
+  return reshape(expand(x, shape), {numel(leading), shape.end()[-2], shape.end()[-1]});
 }
 
 Shape leading_dims(const Tensor& x) {

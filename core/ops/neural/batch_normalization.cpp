@@ -33,7 +33,7 @@ TensorTypes batch_norm_types(gsl::span<const TensorType> inputs, const Attribute
   if (!training && !(inputs.size() == 5 && inputs[3].is_defined && inputs[4].is_defined))
     raise(ErrorKind::runtime_error, "batch_norm",
           "Expected running_mean and running_var to be defined when training=False");
-  std::int64_t values = x.shape[1] == 0 ? 0 : element_count(x.shape) / x.shape[1];
+  std::int64_t values = x.shape[1] == 0 ? 0 : numel(x.shape) / x.shape[1];
   if (training && values == 1)
     raise(ErrorKind::value_error, "batch_norm",
           "Expected more than 1 value per channel when training, got input size {}",
@@ -43,7 +43,7 @@ TensorTypes batch_norm_types(gsl::span<const TensorType> inputs, const Attribute
 }
 
 GroupMoments running_moments(const Tensor& mean, const Tensor& variance, double eps) {
-  Shape shape = {1, mean.element_count(), 1};
+  Shape shape = {1, mean.numel(), 1};
   GroupMoments moments = {converted(mean, DType::float64).contiguous().view(shape),
                           zeros(shape, DType::float64),
                           converted(variance, DType::float64).contiguous().view(shape)};
@@ -87,9 +87,9 @@ Tensor batch_norm(const Tensor& x, const BatchNorm& options) {
   std::vector<Tensor> outputs = call(
       batch_norm_op, {x, options.weight, options.bias, options.running_mean, options.running_var},
       {{"training", options.training}, {"eps", options.eps}});
-  if (options.training && x.element_count() > 0) {
+  if (options.training && x.numel() > 0) {
     NoGrad scope;
-    std::int64_t values_per_channel = x.element_count() / x.size(1);
+    std::int64_t values_per_channel = x.numel() / x.size(1);
     double values = double(values_per_channel);
     if (options.running_mean.is_defined())
       move_towards(options.running_mean, outputs[1].detach(), options.momentum);

@@ -99,7 +99,7 @@ Tensor weight_matrix(const Tensor& weight, std::int64_t group, std::int64_t grou
 void convolution_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
   Tensor x = inputs[0].contiguous(), weight = inputs[1].contiguous();
   Tensor& out = outputs[0];
-  if (out.element_count() == 0) return;
+  if (out.numel() == 0) return;
   Convolution2d options = convolution_of(attributes);
   Windows windows = windows_of(x.shape(), weight.shape(), options);
   std::int64_t count = out.size(2) * out.size(3), rows = out.size(1) / options.groups;

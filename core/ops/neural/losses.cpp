@@ -96,7 +96,7 @@ const Op mse_loss_op = {
 
 // Inputs: x, target, weight, pos_weight.
 Tensor logits_loss(gsl::span<const Tensor> inputs) {
-  UnroundedSums scope(false);  // only their sum may stay unrounded
+  KeepUnrounded scope(false);  // only their sum may stay unrounded
   const Tensor &x = inputs[0], &target = inputs[1], &weight = inputs[2], &pos_weight = inputs[3];
   Tensor likely = logsigmoid(x);
   if (pos_weight.is_defined()) likely = likely * ((pos_weight - 1) * target + 1);
@@ -138,7 +138,7 @@ Tensor probability_loss(const Tensor& x, const Tensor& target, const ClassLoss& 
   if (options.reduction == LossReduction::none) return neg(sum(terms, dim));
   Tensor total = neg(sum(terms));
   bool is_mean = options.reduction == LossReduction::mean;
-  return is_mean ? total / (double(x.element_count()) / classes) : total;
+  return is_mean ? total / (double(x.numel()) / classes) : total;
 }
 
 // The loss against all classes alike.

@@ -27,12 +27,12 @@ NormalizedGroups layer_norm_groups(const Shape& shape, const Attributes& attribu
 NormalizedGroups group_norm_groups(const Shape& shape, const Attributes& attributes) {
   auto groups = attributes.get<std::int64_t>("groups");
   std::int64_t channels = shape[1] / groups;
-  std::int64_t rest = element_count(DimSpan(shape).subspan(2));
+  std::int64_t rest = numel(DimSpan(shape).subspan(2));
   return {{shape[0], groups, channels, rest}, {shape[0], groups, 1, 1}, {groups, channels, 1}};
 }
 
 NormalizedGroups batch_norm_groups(const Shape& shape) {
-  std::int64_t rest = element_count(DimSpan(shape).subspan(2));
+  std::int64_t rest = numel(DimSpan(shape).subspan(2));
   return {{shape[0], shape[1], rest}, {1, shape[1], 1}, {shape[1], 1}};
 }
 

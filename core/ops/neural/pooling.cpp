@@ -103,9 +103,9 @@ void pool(const T* images, std::int64_t count, const Windows& windows, std::int6
 
 void max_pool_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
   const Tensor& x = inputs[0];
-  if (outputs[0].element_count() == 0) return;
+  if (outputs[0].numel() == 0) return;
   Windows windows = windows_of(x.shape(), attributes);
-  std::int64_t size = windows.image[0] * windows.image[1], count = x.element_count() / size;
+  std::int64_t size = windows.image[0] * windows.image[1], count = x.numel() / size;
   DType dtype = x.dtype() == DType::float64    ? DType::float64
                 : is_floating_point(x.dtype()) ? DType::float32
                                                : DType::int64;
@@ -118,9 +118,8 @@ void max_pool_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tens
   else
     pool(keys.values<std::int64_t>().data(), count, windows, places);
   Tensor flat = x.contiguous().view(Dims{count, size});
-  adopt_(outputs[0],
-         gather(flat, 1, outputs[1].view(Dims{count, outputs[1].element_count() / count}))
-             .view(outputs[0].shape()));
+  adopt_(outputs[0], gather(flat, 1, outputs[1].view(Dims{count, outputs[1].numel() / count}))
+                         .view(outputs[0].shape()));
 }
 
 const Op max_pool_op = {
@@ -229,7 +228,7 @@ const Op avg_pool_op = {
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           const Tensor& x = inputs[0];
-          if (outputs[0].element_count() == 0) return;
+          if (outputs[0].numel() == 0) return;
           WindowPlaces windows = averaged_windows(x.shape(), attributes);
           DType dtype = averaged_dtype(x.dtype());
           Tensor padded = pad(flatten(converted(x, dtype), -2), {0, 1});
@@ -249,7 +248,7 @@ const Op avg_pool_backward_op = {
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           const Shape& shape = outputs[0].shape();
-          if (outputs[0].element_count() == 0) return;
+          if (outputs[0].numel() == 0) return;
           WindowPlaces windows = averaged_windows(shape, attributes);
           DType dtype = averaged_dtype(inputs[0].dtype());
           Tensor parts =

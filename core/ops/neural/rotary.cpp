@@ -50,7 +50,7 @@ const Op rotary_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          UnroundedSums scope(false);
+          KeepUnrounded scope(false);
           const Tensor& x = inputs[0];
           adopt_(outputs[0],
                  turned(x, inputs.size() > 1 ? inputs[1] : all_positions(x),

@@ -124,8 +124,8 @@ bool computed_by_rows(const Tensor& x, std::int64_t dim, bool is_log, Tensor& ou
   Tensor result = in.dtype() == out.dtype() ? out : empty(in.shape(), in.dtype());
   std::int64_t count = in.shape().empty() ? 1 : in.shape().back();
   auto run = [&]<class T>(T) {
-    Rows<T>(count).run(in.values<T>().data(), result.mutable_values<T>().data(),
-                       in.element_count() / count, is_log);
+    Rows<T>(count).run(in.values<T>().data(), result.mutable_values<T>().data(), in.numel() / count,
+                       is_log);
   };
   in.dtype() == DType::float64 ? run(double()) : run(float());
   if (in.dtype() != out.dtype()) adopt_(out, converted(result, out.dtype()));
@@ -138,7 +138,7 @@ const Op softmax_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          if (inputs[0].element_count() == 0) return;
+          if (inputs[0].numel() == 0) return;
           std::int64_t dim = dim_of(attributes);
           if (computed_by_rows(inputs[0], dim, false, outputs[0])) return;
           Tensor powers = exp(shifted(widened(inputs[0]), dim));
@@ -153,7 +153,7 @@ const Op log_softmax_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          if (inputs[0].element_count() == 0) return;
+          if (inputs[0].numel() == 0) return;
           std::int64_t dim = dim_of(attributes);
           if (computed_by_rows(inputs[0], dim, true, outputs[0])) return;
           Tensor less = shifted(widened(inputs[0]), dim);

@@ -21,7 +21,7 @@ Op backward_op(const char* name, Formula formula) {
       .kernel =
           [formula](gsl::span<const Tensor> inputs, const Attributes& attributes,
                     gsl::span<Tensor> outputs) {
-            if (outputs[0].element_count() == 0) return;
+            if (outputs[0].numel() == 0) return;
             Tensor result = formula(inputs[0], inputs[1], attributes.get<std::int64_t>("dim"));
             adopt_(outputs[0], result.contiguous());
           },

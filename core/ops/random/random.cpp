@@ -59,8 +59,7 @@ const Op randn_like_op = draw_op("randn_like", RandomKind::normal);
 // Uniform numbers in [0, 1), one for each element.
 Tensor uniform(const Shape& shape, const Attributes& attributes) {
   Tensor draws = empty(shape, DType::float32);
-  if (draws.element_count() > 0)
-    fill_random(draws, key_of(attributes), shard_of(attributes, shape), {});
+  if (draws.numel() > 0) fill_random(draws, key_of(attributes), shard_of(attributes, shape), {});
   return draws;
 }
 

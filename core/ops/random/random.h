@@ -47,7 +47,7 @@ inline Tensor randn(std::initializer_list<std::int64_t> shape, const Generator& 
 }
 
 // rand_like and randn_like draw a tensor of the shape of x, and of its dtype where none is given,
-// distributed as x is, replicated where that is pending.
+// distributed as x is, replicated where that is partial.
 Tensor rand_like(const Tensor& x, const Generator& generator, std::optional<DType> dtype = {});
 Tensor randn_like(const Tensor& x, const Generator& generator, std::optional<DType> dtype = {});
 

@@ -17,7 +17,7 @@ Folded folded(const Tensor& x, const Dims& dims) {
   Folded result;
   if (dims.empty()) {
     result.data = x.contiguous();
-    result.outer = x.element_count();
+    result.outer = x.numel();
     return result;
   }
   bool neighbours = dims.back() - dims.front() + 1 == std::int64_t(dims.size());

@@ -62,7 +62,7 @@ using LineStep = double (*)(const Lines& lines, std::size_t place, std::size_t b
 Kernel line_kernel(bool is_reverse, LineStep step) {
   return [is_reverse, step](gsl::span<const Tensor> inputs, const Attributes& attributes,
                             gsl::span<Tensor> outputs) {
-    if (outputs[0].element_count() == 0) return;
+    if (outputs[0].numel() == 0) return;
     Lines lines = lines_of(inputs, attributes);
     Tensor result = empty(outputs[0].shape(), DType::float64);
     auto out = result.mutable_values<double>();

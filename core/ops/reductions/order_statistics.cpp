@@ -45,7 +45,7 @@ Op whole_median_op(const std::string& name, bool ignores_nan) {
   auto kernel = [ignores_nan](gsl::span<const Tensor> inputs, const Attributes&,
                               gsl::span<Tensor> outputs) {
     Tensor flat = flatten(inputs[0]);
-    if (flat.element_count() > 0)
+    if (flat.numel() > 0)
       return copy_(outputs[0], median_along(flat, 0, false, ignores_nan).values);
     double nan = std::numeric_limits<double>::quiet_NaN();
     adopt_(outputs[0], full({}, outputs[0].dtype(), nan));

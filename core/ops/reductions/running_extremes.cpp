@@ -46,7 +46,7 @@ Op running_extreme_op(const std::string& name, bool is_max) {
   auto kernel = [is_max](gsl::span<const Tensor> inputs, const Attributes& attributes,
                          gsl::span<Tensor> outputs) {
     Tensor x = inputs[0].contiguous();
-    if (x.element_count() == 0) return;
+    if (x.numel() == 0) return;
     if (x.dim() == 0) {
       adopt_(outputs[0], x);
       return adopt_(outputs[1], zeros({}, DType::int64));

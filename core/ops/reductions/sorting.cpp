@@ -80,7 +80,7 @@ Places sorted_rows(const Tensor& keys, std::int64_t columns, const Order& order)
 }
 
 void sort_into(const Tensor& x, std::int64_t dim, const Order& order, gsl::span<Tensor> outputs) {
-  if (outputs[0].element_count() == 0) return;
+  if (outputs[0].numel() == 0) return;
   Tensor rows = moved_last(x, dim).contiguous();
   std::int64_t columns = x.dim() == 0 ? 1 : x.size(dim);
   Places places = sorted_rows(as_keys(rows), columns, order);
@@ -152,10 +152,10 @@ const Op searchsorted_op = {
     .kernel =
         [](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
           Tensor sorted = as_keys(inputs[0]), values = as_keys(inputs[1]);
-          if (values.element_count() == 0) return;
+          if (values.numel() == 0) return;
           bool right = attributes.get_or("right", false);
           std::int64_t length = sorted.shape().back();
-          std::int64_t row = sorted.dim() == 1 ? values.element_count() : values.shape().back();
+          std::int64_t row = sorted.dim() == 1 ? values.numel() : values.shape().back();
           Tensor places = empty(values.shape(), DType::int64);
           visit_keys(sorted, [&]<class T>(T) {
             auto keys = sorted.values<T>();
@@ -294,7 +294,7 @@ Unique unique(const Tensor& x) {
           "depends on the elements");
   Tensor flat = x.detach().contiguous();
   Tensor keys = as_keys(flat);
-  std::int64_t count = x.element_count();
+  std::int64_t count = x.numel();
   Places order = count == 0 ? Places() : sorted_rows(keys, count, {.count = count});
   Tensor inverse = empty(x.shape(), DType::int64);
   auto places = inverse.mutable_values<std::int64_t>();

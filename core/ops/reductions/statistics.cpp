@@ -118,7 +118,7 @@ const Op logsumexp_op = {
            gsl::span<Tensor> outputs) {
           Tensor x = converted(inputs[0], outputs[0].dtype());
           Dims dims = reduced_dims(attributes, x.shape().size());
-          if (x.element_count() == 0)
+          if (x.numel() == 0)
             return copy_(outputs[0], full(outputs[0].shape(), outputs[0].dtype(), -infinite));
           if (dims.empty()) return copy_(outputs[0], x);
           Tensor most = amax(x, dims, true);
@@ -138,7 +138,7 @@ void norm_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
   if (dims.empty()) {
     copy_(out, p == 0 ? converted(ne(x, 0), out.dtype()) : abs(x));
   } else if (std::isinf(p)) {
-    bool is_empty = x.element_count() == 0 && p > 0;
+    bool is_empty = x.numel() == 0 && p > 0;
     Tensor size = is_empty ? zeros(out.shape(), out.dtype())
                            : (p > 0 ? amax(abs(x), list) : amin(abs(x), list)).view(out.shape());
     copy_(out, size);

@@ -45,7 +45,7 @@ void sum_into(const Tensor& x, const Attributes& attributes, Tensor& out) {
 
 void sum_kernel(gsl::span<const Tensor> inputs, const Attributes& attributes,
                 gsl::span<Tensor> outputs) {
-  if (outputs[0].element_count() > 0) sum_into(inputs[0], attributes, outputs[0]);
+  if (outputs[0].numel() > 0) sum_into(inputs[0], attributes, outputs[0]);
 }
 
 const Op sum_op = {
@@ -58,7 +58,7 @@ const Op sum_op = {
 
 // Rounded once, after the division.
 void exact_mean(const Tensor& x, const Attributes& attributes, Tensor& out) {
-  if (out.element_count() == 0) return;
+  if (out.numel() == 0) return;
   auto count = reduced_count(x.shape(), attributes);
   if (count == 0) return sum_into(x, attributes, out);
   Folded terms = folded(converted(x, out.dtype()), reduced_dims(attributes, x.shape().size()));
@@ -81,7 +81,7 @@ const Op mean_op = {
           sum_kernel(inputs, attributes, outputs);
           Tensor& out = outputs[0];
           divide(out.mutable_data(), double(reduced_count(inputs[0].shape(), attributes)),
-                 out.dtype(), out.element_count());
+                 out.dtype(), out.numel());
         },
 };
 

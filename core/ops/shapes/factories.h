@@ -8,7 +8,7 @@
 namespace simmesh {
 
 // New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. What is made like a
-// distributed tensor is distributed as that is, replicated where that is pending; of another shape
+// distributed tensor is distributed as that is, replicated where that is partial; of another shape
 // it is replicated.
 
 // ones returns a contiguous tensor of ones.

@@ -38,7 +38,7 @@ std::vector<Tensor> meshgrid(gsl::span<const Tensor> tensors, GridIndexing index
       raise(ErrorKind::runtime_error, "meshgrid",
             "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got the shape {}",
             to_string(DimSpan(tensor.shape())));
-    shape.push_back(tensor.element_count());
+    shape.push_back(tensor.numel());
   }
   std::vector<Tensor> grids;
   for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -34,7 +34,7 @@ Shape shape_of_sizes(DimSpan sizes, std::int64_t elements, std::string_view wher
 // hold whole dims of the new shape.
 bool view_strides(const Tensor& x, DimSpan shape, Strides& strides) {
   strides = contiguous_strides(shape);
-  if (x.element_count() == 0 || x.dim() == 0) return true;
+  if (x.numel() == 0 || x.dim() == 0) return true;
   std::int64_t at = std::int64_t(shape.size()) - 1;
   std::int64_t run_stride = x.strides().back(), run = 1, covered = 1;
   for (std::int64_t dim = x.dim() - 1; dim >= 0; --dim) {

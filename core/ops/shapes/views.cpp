@@ -25,7 +25,7 @@ Tensor restrided(const Tensor& x, Shape shape, Strides strides, std::int64_t off
 
 std::vector<Tensor> view_rule(Inputs inputs, const Attributes& attributes) {
   const Tensor& x = inputs[0];
-  Shape shape = shape_of_sizes(attributes.get<Dims>("size"), x.element_count(), "view");
+  Shape shape = shape_of_sizes(attributes.get<Dims>("size"), x.numel(), "view");
   Strides strides;
   if (!view_strides(x, shape, strides))
     raise(ErrorKind::runtime_error, "view",
@@ -266,7 +266,7 @@ Op backward_of(const char* name, PartOf part) {
       },
       .kernel =
           [part](Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
-            if (outputs[0].element_count() == 0) return;
+            if (outputs[0].numel() == 0) return;
             std::memset(outputs[0].mutable_data(), 0, outputs[0].bytes());
             Tensor target = part(outputs[0], attributes);
             copy_(target, inputs[0]);
@@ -289,11 +289,11 @@ const Op diagonal_backward_op =
 }  // namespace
 
 Tensor view(const Tensor& x, DimSpan shape) {
-  return call_one(view_op, {x}, {{"size", shape_of_sizes(shape, x.element_count(), "view")}});
+  return call_one(view_op, {x}, {{"size", shape_of_sizes(shape, x.numel(), "view")}});
 }
 
 Tensor reshape(const Tensor& x, DimSpan sizes) {
-  Shape shape = shape_of_sizes(sizes, x.element_count(), "reshape");
+  Shape shape = shape_of_sizes(sizes, x.numel(), "reshape");
   if (shape == x.shape()) return x;
   Strides strides;
   bool is_view = x.distribution() || view_strides(x, shape, strides);
@@ -310,7 +310,7 @@ Tensor flatten(const Tensor& x, std::int64_t first, std::int64_t last) {
   if (first == last) return x;
   Shape shape(x.shape().begin(), x.shape().begin() + first);
   shape.push_back(
-      element_count(DimSpan(x.shape()).subspan(std::size_t(first), std::size_t(last - first + 1))));
+      numel(DimSpan(x.shape()).subspan(std::size_t(first), std::size_t(last - first + 1))));
   shape.insert(shape.end(), x.shape().begin() + last + 1, x.shape().end());
   return reshape(x, shape);
 }

@@ -44,7 +44,7 @@ def values(shape: Sequence[int], data: Mapping[str, Any], dtype: str | None = No
     return _rounded(numbers, name).reshape(tuple(shape))
 
 
-def pending_seed(seed: int, coordinates: Sequence[int], sizes: Sequence[int]) -> int:
+def partial_seed(seed: int, coordinates: Sequence[int], sizes: Sequence[int]) -> int:
     """The seed of the logical tensor that the ranks at these coordinates of the Partial mesh dims hold."""
     if not sizes:
         return seed

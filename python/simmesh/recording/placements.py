@@ -56,9 +56,9 @@ def local_part(
     """
     coordinate = mesh.get_coordinate()
     assert coordinate is not None
-    pending = [dim for dim, placement in enumerate(placements) if placement.is_partial()]
-    sizes = [mesh.size(dim) for dim in pending]
-    seed = formula.pending_seed(data["seed"], [coordinate[dim] for dim in pending], sizes)
+    partial = [dim for dim, placement in enumerate(placements) if placement.is_partial()]
+    sizes = [mesh.size(dim) for dim in partial]
+    seed = formula.partial_seed(data["seed"], [coordinate[dim] for dim in partial], sizes)
     local = formula.values(shape, {**data, "seed": seed})
     ordered = [mesh_dim for _, mesh_dims in order for mesh_dim in mesh_dims]
     for mesh_dim in [*ordered, *(dim for dim in range(mesh.ndim) if dim not in ordered)]:

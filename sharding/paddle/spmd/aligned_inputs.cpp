@@ -54,7 +54,7 @@ class Alignment {
       is_cut[std::size_t(placement.dim())] = true;
       chosen_[mesh_dim] = placement;
     }
-    if (placement.is_partial() &&
+    if (placement.is_plain_partial() &&
         (placement.reduce_op() == ReduceOp::sum || placement.reduce_op() == ReduceOp::avg))
       chosen_[mesh_dim] = placement;
   }
@@ -93,7 +93,7 @@ class Alignment {
       std::int64_t pieces = call_.mesh_shape[mesh_dim];
       local[dim] = (placed.tensor->shape[dim] + pieces - 1) / pieces;
     }
-    return element_count(local);
+    return numel(local);
   }
 
   const SpmdCall& call_;

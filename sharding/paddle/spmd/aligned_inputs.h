@@ -7,7 +7,7 @@
 namespace simmesh::paddle {
 
 // aligned_inputs lays out the tensors of the call's first list alike, of which only some dims may
-// be cut. A mesh dim on which all agree stays: a cut of a dim that may be cut, a pending sum or
+// be cut. A mesh dim on which all agree stays: a cut of a dim that may be cut, a partial sum or
 // average. For every other mesh dim, first to last, it takes the tensor dim that costs least, of
 // those that no mesh dim cuts yet: the elements that tensors move which don't have it cut (smallest
 // dim where equal). A dim is no candidate where it is smaller than the mesh dim in any tensor.
@@ -15,7 +15,7 @@ namespace simmesh::paddle {
 std::vector<DistAttr> aligned_inputs(const SpmdCall& call, const std::vector<bool>& may_cut);
 
 // first_nonempty returns the index of the first tensor of the call's first list that isn't empty; 0
-// where all are. Throws a ValueError where the list is empty.
+// where all are. Raises a ValueError where the list is empty.
 std::size_t first_nonempty(const SpmdCall& call);
 
 }  // namespace simmesh::paddle

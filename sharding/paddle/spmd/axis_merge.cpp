@@ -79,7 +79,7 @@ Dims AxisMeshDims::layout(std::string_view axes) const {
   return layout;
 }
 
-DistAttr AxisMeshDims::pending_attr(std::string_view axes, ReduceOp op) const {
+DistAttr AxisMeshDims::partial_attr(std::string_view axes, ReduceOp op) const {
   DistAttr result = attr(axes);
   for (const auto& [axis, mesh_dim] : mesh_dims_)
     if (mesh_dim >= 0 && axes.find(axis) == std::string_view::npos)

@@ -27,9 +27,9 @@ class AxisMeshDims {
   Dims layout(std::string_view axes) const;
   // attr returns the same as a DistAttr.
   DistAttr attr(std::string_view axes) const { return attr_of(layout(axes)); }
-  // pending_attr also makes the mesh dims of all axes pending that the tensor doesn't have: they
+  // partial_attr also makes the mesh dims of all axes partial that the tensor doesn't have: they
   // were summed over.
-  DistAttr pending_attr(std::string_view axes, ReduceOp op = ReduceOp::sum) const;
+  DistAttr partial_attr(std::string_view axes, ReduceOp op = ReduceOp::sum) const;
 
  private:
   friend class AxisMerge;
@@ -38,14 +38,14 @@ class AxisMeshDims {
 
 // merge_axes makes the layouts of the operands one: an axis that any operand has cut is cut for
 // all, and of several axes that one mesh dim cuts the first keeps it, in the order of operands and
-// dims. ('1' takes part in both.) Throws a NotImplementedError where two mesh dims cut one axis,
+// dims. ('1' takes part in both.) Raises a NotImplementedError where two mesh dims cut one axis,
 // and a ValueError where an operand has not one axis a dim.
 AxisMeshDims merge_axes(const SpmdCall& call, const std::vector<AxisOperand>& operands);
 
-// merge_axes_strictly does the same, but throws a RuntimeError where one mesh dim cuts two axes.
+// merge_axes_strictly does the same, but raises a RuntimeError where one mesh dim cuts two axes.
 AxisMeshDims merge_axes_strictly(const SpmdCall& call, const std::vector<AxisOperand>& operands);
 
-// letters returns the first `count` axes of the alphabet. Throws a ValueError above 26.
+// letters returns the first `count` axes of the alphabet. Raises a ValueError above 26.
 std::string letters(std::size_t count);
 
 // broadcast_letters returns the axes of a tensor in a broadcast to `dims` dims: the last letters of

@@ -7,7 +7,7 @@ namespace {
 
 // A convolution of a batch `n` of images with `c` channels by `m` filters. The dims of image and
 // filter share their letters, although their sizes differ: this is how Paddle merges them. Channels
-// that are cut alike in both leave the output pending.
+// that are cut alike in both leave the output partial.
 SpmdAnswer convolution(const SpmdCall& call, std::string_view spatial) {
   const SpmdTensor& image = call.tensor(0);
   const SpmdTensor& filter = call.tensor(1);
@@ -28,7 +28,7 @@ SpmdAnswer convolution(const SpmdCall& call, std::string_view spatial) {
   std::string filter_axes = fmt::format("mc{}", spatial);
   AxisMeshDims merged = merge_axes(call, {{image_axes, image_dims}, {filter_axes, filter_dims}});
   return {.inputs = {merged.attr(image_axes), merged.attr(filter_axes)},
-          .outputs = {merged.pending_attr(fmt::format("nm{}", spatial))}};
+          .outputs = {merged.partial_attr(fmt::format("nm{}", spatial))}};
 }
 
 SpmdAnswer conv2d(const SpmdCall& call) { return convolution(call, "hw"); }

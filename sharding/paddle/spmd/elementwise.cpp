@@ -8,7 +8,7 @@ namespace simmesh::paddle {
 
 namespace {
 
-// Ops of one tensor keep every cut that divides its dim, co-shards too; what is pending is reduced
+// Ops of one tensor keep every cut that divides its dim, co-shards too; what is partial is reduced
 // first.
 SpmdAnswer unary(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
@@ -72,28 +72,28 @@ SpmdAnswer where(const SpmdCall& call) {
   return answer;
 }
 
-bool cuts_any(const DistAttr& attr, const std::map<std::int64_t, ReduceOp>& pending) {
+bool cuts_any(const DistAttr& attr, const std::map<std::int64_t, ReduceOp>& partial) {
   for (const Dims& cuts : attr.dims_mapping)
     for (std::int64_t mesh_dim : cuts)
-      if (pending.contains(mesh_dim)) return true;
+      if (partial.contains(mesh_dim)) return true;
   return false;
 }
 
-// A product with a pending factor is pending itself, where nothing else wants its mesh dims. Of two
-// pending factors the second is reduced first.
+// A product with a partial factor is partial itself, where nothing else wants its mesh dims. Of two
+// partial factors the second is reduced first.
 SpmdAnswer multiply(const SpmdCall& call) {
   SpmdAnswer answer = binary(call);
   std::size_t factor = call.tensor(0).attr.partial_status.empty() ? 1 : 0;
-  const auto& pending = call.tensor(factor).attr.partial_status;
+  const auto& partial = call.tensor(factor).attr.partial_status;
   DistAttr& input = answer.inputs[factor].attrs.front();
   DistAttr& output = answer.outputs.front().attrs.front();
-  if (cuts_any(input, pending) || cuts_any(output, pending)) return answer;
-  input.partial_status = pending;
-  output.partial_status = pending;
+  if (cuts_any(input, partial) || cuts_any(output, partial)) return answer;
+  input.partial_status = partial;
+  output.partial_status = partial;
   return answer;
 }
 
-// add_n adds tensors of one shape. What is pending in all of them alike stays so.
+// add_n adds tensors of one shape. What is partial in all of them alike stays so.
 SpmdAnswer add_n(const SpmdCall& call) {
   std::vector<AxisOperand> operands;
   std::string axes;
@@ -103,11 +103,11 @@ SpmdAnswer add_n(const SpmdCall& call) {
     operands.push_back({axes, call.single(tensor)});
   }
   DistAttr attr = merge_axes(call, operands).attr(axes);
-  const auto& pending = call.tensors(0).front().attr.partial_status;
+  const auto& partial = call.tensors(0).front().attr.partial_status;
   bool is_shared =
       std::all_of(call.tensors(0).begin(), call.tensors(0).end(),
-                  [&](const SpmdTensor& tensor) { return tensor.attr.partial_status == pending; });
-  if (is_shared && !cuts_any(attr, pending)) attr.partial_status = pending;
+                  [&](const SpmdTensor& tensor) { return tensor.attr.partial_status == partial; });
+  if (is_shared && !cuts_any(attr, partial)) attr.partial_status = partial;
   return {.inputs = {std::vector<DistAttr>(operands.size(), attr)}, .outputs = {attr}};
 }
 

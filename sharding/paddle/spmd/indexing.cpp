@@ -67,7 +67,7 @@ struct Lookup {
   DistAttr output;
 };
 
-// A lookup in a table of rows `j`: where the rows are cut, the output is pending.
+// A lookup in a table of rows `j`: where the rows are cut, the output is partial.
 Lookup lookup(const SpmdCall& call, const SpmdTensor& ids, const SpmdTensor& table) {
   std::string ids_axes = letters(ids.shape.size());
   if (ids_axes.find('j') != std::string::npos)
@@ -76,7 +76,7 @@ Lookup lookup(const SpmdCall& call, const SpmdTensor& ids, const SpmdTensor& tab
       merge_axes_strictly(call, {{ids_axes, call.single(ids)}, {"jk", call.single(table)}});
   return {.ids = merged.attr(ids_axes),
           .table = merged.attr("jk"),
-          .output = merged.pending_attr(ids_axes + "k")};
+          .output = merged.partial_attr(ids_axes + "k")};
 }
 
 // embedding(ids, table, padding_idx, sparse)

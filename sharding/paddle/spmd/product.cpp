@@ -125,11 +125,11 @@ SpmdAnswer einsum(const SpmdCall& call) {
   AxisMeshDims merged = merge_axes(call, operands);
   std::vector<DistAttr> wanted;
   for (const std::string& operand : axes) wanted.push_back(merged.attr(operand));
-  return {.inputs = {wanted}, .outputs = {merged.pending_attr(sides[1])}};
+  return {.inputs = {wanted}, .outputs = {merged.partial_attr(sides[1])}};
 }
 
 // fused_gemm_epilogue(x, y, bias, trans_x, trans_y, activation): the bias lies as the last dim of
-// the product and is pending with it. The second output has no dims.
+// the product and is partial with it. The second output has no dims.
 SpmdAnswer fused_gemm_epilogue(const SpmdCall& call) {
   const SpmdTensor &x = call.tensor(0), &y = call.tensor(1);
   ProductAxes axes = product_axes(call, x.shape.size(), y.shape.size());
@@ -143,7 +143,7 @@ SpmdAnswer fused_gemm_epilogue(const SpmdCall& call) {
   bool transpose_x = call.boolean(0), transpose_y = call.boolean(1);
   AxisMeshDims merged =
       merge_axes(call, {{axes.x, single_of(x, transpose_x)}, {axes.y, single_of(y, transpose_y)}});
-  DistAttr output = merged.pending_attr(axes.output);
+  DistAttr output = merged.partial_attr(axes.output);
   DistAttr bias{.dims_mapping = {output.dims_mapping.back()},
                 .partial_status = output.partial_status};
   auto wanted = [&](const SpmdTensor& tensor, const std::string& letters, bool is_transposed) {
@@ -172,23 +172,23 @@ DistAttr summed_to(const DistAttr& attr, std::size_t kept) {
 
 // The layout as Paddle prints it, with mesh dims named x, y, z and so on.
 std::string printed(const SpmdCall& call, const DistAttr& attr) {
-  std::string names, cuts, pending;
+  std::string names, cuts, partial;
   for (std::size_t dim = 0; dim < call.mesh_shape.size(); ++dim)
     names += fmt::format("{}{}", dim == 0 ? "" : ",", "xyzwvuts"[dim % 8]);
-  std::int64_t ranks = element_count(call.mesh_shape);
+  std::int64_t ranks = numel(call.mesh_shape);
   std::vector<std::int64_t> ids;
   for (std::int64_t rank = 0; rank < ranks; ++rank) ids.push_back(rank);
   for (const Dims& mesh_dims : attr.dims_mapping)
     cuts += fmt::format("[{}] ", fmt::join(mesh_dims, ","));
   for (const auto& [mesh_dim, op] : attr.partial_status)
-    pending += fmt::format("Partial(dims:{}, {}), ", mesh_dim, to_word(op));
+    partial += fmt::format("Partial(dims:{}, {}), ", mesh_dim, to_word(op));
   std::vector<int> dynamic(attr.dims_mapping.size(), 0);
   return fmt::format(
       "{{process_mesh: {{shape: [{}], process_ids: [{}], dim_names: [{}]}}, dim_mappings: [{}], "
       "batch_dim: 0, chunk_id: 0, skip_check_mesh: 0, dynamic_dims: [{}], annotated: [], partial: "
       "[{}], split_factor: .}}",
       fmt::join(call.mesh_shape, ","), fmt::join(ids, ","), names, cuts, fmt::join(dynamic, ","),
-      pending);
+      partial);
 }
 
 void require_same(const SpmdCall& call, std::string_view given, std::string_view computed,

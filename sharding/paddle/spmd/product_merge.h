@@ -21,7 +21,7 @@ class ProductCuts {
  public:
   // input returns the wanted layout of a factor; what has size 1 is not cut.
   DistAttr input(const ProductOperand& operand) const;
-  // output returns the layout of the product: pending along the mesh dims that cut `k`.
+  // output returns the layout of the product: partial along the mesh dims that cut `k`.
   DistAttr output(const std::string& axes) const;
 
  private:
@@ -34,7 +34,7 @@ class ProductCuts {
 // other one come behind. `k` follows the factor that cuts it by a co-shard or into more pieces,
 // else the left one. A mesh dim cuts the batch rather than the matrices, `m` or `n` rather than
 // `k`, and the larger one of `m` and `n` (`m` of equals). Last mesh dims are dropped until the
-// pieces of an axis are equal, but not of `m` and `n`. Throws a ValueError where the factor that is
+// pieces of an axis are equal, but not of `m` and `n`. Raises a ValueError where the factor that is
 // followed has fewer dims of batch than the other.
 ProductCuts merge_product(const SpmdCall& call, const ProductOperand& x, const ProductOperand& y);
 

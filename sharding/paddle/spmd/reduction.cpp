@@ -7,8 +7,8 @@ namespace simmesh::paddle {
 
 namespace {
 
-// Reduces the dims (all where there are none); a cut of one leaves the result pending. Whatever the
-// op is, Paddle's rules of programs call the pending value a sum.
+// Reduces the dims (all where there are none); a cut of one leaves the result partial. Whatever the
+// op is, Paddle's rules of programs call the partial value a sum.
 SpmdAnswer reduced(const SpmdCall& call, const std::vector<std::int64_t>& dims, bool keep_dim,
                    ReduceOp op = ReduceOp::sum) {
   const SpmdTensor& x = call.tensor(0);
@@ -22,7 +22,7 @@ SpmdAnswer reduced(const SpmdCall& call, const std::vector<std::int64_t>& dims, 
       kept += '1';
   }
   AxisMeshDims merged = merge_axes(call, {{axes, call.single(x)}});
-  return {.inputs = {merged.attr(axes)}, .outputs = {merged.pending_attr(kept, op)}};
+  return {.inputs = {merged.attr(axes)}, .outputs = {merged.partial_attr(kept, op)}};
 }
 
 SpmdAnswer reduction(const SpmdCall& call) {

@@ -33,7 +33,7 @@ class GroupReader {
 }  // namespace
 
 Shape reshape_target(DimSpan shape, const std::vector<std::int64_t>& asked) {
-  std::int64_t all = element_count(shape), known = 1;
+  std::int64_t all = numel(shape), known = 1;
   Shape target;
   std::size_t open = asked.size();
   for (std::size_t dim = 0; dim < asked.size(); ++dim) {

@@ -21,7 +21,7 @@ struct DimGroup {
 };
 
 // reshape_target returns the shape that a reshape asks for: 0 stands for the size that the tensor
-// has there, one -1 for what is left. Throws a ValueError where the elements don't come out.
+// has there, one -1 for what is left. Raises a ValueError where the elements don't come out.
 Shape reshape_target(DimSpan shape, const std::vector<std::int64_t>& asked);
 
 // reshape_groups returns the smallest groups, in order. Both shapes have the same number of

@@ -71,7 +71,7 @@ SpmdAnswer flatten(const SpmdCall& call) {
   return regrouped(call, groups, shape);
 }
 
-// The layout of the dims that stay, in a tensor with new ones; -1 for a new one. What is pending is
+// The layout of the dims that stay, in a tensor with new ones; -1 for a new one. What is partial is
 // reduced first.
 SpmdAnswer rearranged(const SpmdCall& call, const std::vector<std::int64_t>& from) {
   Dims single = call.single(call.tensor(0));
@@ -123,7 +123,7 @@ SpmdAnswer unsqueeze(const SpmdCall& call) {
   return rearranged(call, from);
 }
 
-// transpose(x, perm) keeps what is pending. Of the output no cut is left that doesn't divide.
+// transpose(x, perm) keeps what is partial. Of the output no cut is left that doesn't divide.
 SpmdAnswer transpose(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   DistAttr output{.dims_mapping = {}, .partial_status = x.attr.partial_status};

@@ -6,7 +6,7 @@ namespace simmesh::paddle {
 namespace {
 
 // scatter(x, index, updates, ..) and scatter_nd_add(x, index, updates): x is whole along dim 0 and
-// cut otherwise as the updates are. Updates that are cut along dim 0 leave the output pending.
+// cut otherwise as the updates are. Updates that are cut along dim 0 leave the output partial.
 SpmdAnswer scatter(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   const SpmdTensor& index = call.tensor(1);

@@ -65,9 +65,9 @@ struct SpmdCall {
   Dims single(const SpmdTensor& tensor) const {
     return one_mesh_dim(tensor.attr.dims_mapping, mesh_shape).dims_mapping;
   }
-  // require_dims throws a ValueError where a tensor has fewer dims than that.
+  // require_dims raises a ValueError where a tensor has fewer dims than that.
   void require_dims(const SpmdTensor& tensor, std::size_t least) const;
-  // dim_of returns a tensor dim counted from the front. Throws an IndexError for one outside.
+  // dim_of returns a tensor dim counted from the front. Raises an IndexError for one outside.
   std::size_t dim_of(std::int64_t dim, std::size_t dims) const;
 };
 
@@ -94,7 +94,7 @@ struct SpmdAnswer {
 // attr_of returns the layout that a rule for one mesh dim a tensor dim speaks of: -1 for none.
 DistAttr attr_of(DimSpan single);
 
-// refuse throws what a rule says that has no answer: a NotImplementedError ("Unimplemented"), or a
+// refuse raises what a rule says that has no answer: a NotImplementedError ("Unimplemented"), or a
 // ValueError ("InvalidArgument"), with Paddle's word before the message.
 template <class... Args>
 [[noreturn]] void refuse_unimplemented(const SpmdCall& call, fmt::format_string<Args...> format,

@@ -29,7 +29,7 @@ SpmdAnswer infer_spmd(const SpmdCall& call) {
   if (found == rule_table().end())
     raise(ErrorKind::key_error, "sharding/paddle", "expected an op with a sharding rule, got '{}'",
           call.op);
-  if (element_count(call.mesh_shape) < 1)
+  if (numel(call.mesh_shape) < 1)
     raise(ErrorKind::value_error, "sharding/paddle", "expected a mesh with ranks, got {}",
           simmesh::to_string(call.mesh_shape));
   for (const SpmdArgument& argument : call.inputs)

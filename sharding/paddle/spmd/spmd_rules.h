@@ -9,7 +9,7 @@
 
 namespace simmesh::paddle {
 
-// SpmdRule is the sharding rule of an op, forward. A pure function of the call; it throws where it
+// SpmdRule is the sharding rule of an op, forward. A pure function of the call; it raises where it
 // has no answer.
 using SpmdRule = SpmdAnswer (*)(const SpmdCall& call);
 
@@ -19,8 +19,8 @@ struct NamedSpmdRule {
   SpmdRule rule;
 };
 
-// infer_spmd asks the rule of the call's op. Throws a KeyError for an op without a rule, a
-// ValueError for layouts that can't be on that mesh, and what the rule throws.
+// infer_spmd asks the rule of the call's op. Raises a KeyError for an op without a rule, a
+// ValueError for layouts that can't be on that mesh, and what the rule raises.
 //
 //   paddle::SpmdTensor cut{.shape = {8, 16}, .attr = {.dims_mapping = {{0}, {}}}};
 //   paddle::SpmdAnswer answer =

@@ -93,7 +93,7 @@ void require_output_count(const SpmdCall& call, std::int64_t count) {
     refuse_argument(call, "expected at most {} outputs, got {}", outputs_max, count);
 }
 
-// unbind(x, axis): what is pending stays so until the op has it.
+// unbind(x, axis): what is partial stays so until the op has it.
 SpmdAnswer unbind(const SpmdCall& call) {
   const SpmdTensor& x = call.tensor(0);
   std::size_t dim = call.dim_of(call.integer(0), x.shape.size());

@@ -1,7 +1,7 @@
 #include "core/ops/elementwise/activations.h"
 
 #include "sharding/strategies/families.h"
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
 
 namespace simmesh {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sharding/strategies/families.h"
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
 
 namespace simmesh {
@@ -11,9 +11,9 @@ namespace simmesh {
 namespace {
 
 // The parts of a number stay together: no row splits the last dim.
-ShardingStrategy of_pairs(StrategyRows pending) {
-  auto rows = [pending = std::move(pending)](const StrategyRequest& call) {
-    StrategyRows all = elementwise_rows(call, pending);
+ShardingStrategy of_pairs(StrategyRows partial) {
+  auto rows = [partial = std::move(partial)](const StrategyRequest& call) {
+    StrategyRows all = elementwise_rows(call, partial);
     std::int64_t last = std::int64_t(call.outputs[0].shape.size()) - 1;
     all.erase(
         std::remove_if(all.begin(), all.end(),

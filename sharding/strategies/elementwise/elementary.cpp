@@ -1,12 +1,12 @@
 #include "core/ops/elementwise/elementary.h"
 
 #include "sharding/strategies/families.h"
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
 
 namespace simmesh {
 
-// A function that isn't defined everywhere passes nothing pending: a rank's part may lie where it
+// A function that isn't defined everywhere passes nothing partial: a rank's part may lie where it
 // is not.
 gsl::span<const OpStrategy> elementary_strategies() {
   static const OpStrategy strategies[] = {

@@ -67,7 +67,7 @@ StrategyRows index_select_rows(const StrategyRequest& call) {
     if (dim != along) rows.push_back(rule({Shard(dim), Replicate()}, Shard(dim)));
   if (!x.empty() && !call.inputs[1].shape.empty())
     rows.push_back(rule({Replicate(), Shard(0)}, Shard(along)));
-  add_pending_rows(rows, rule({Partial(), Replicate()}, Partial()));
+  add_partial_rows(rows, rule({Partial(), Replicate()}, Partial()));
   return rows;
 }
 

@@ -68,7 +68,7 @@ StrategyRows index_rows(const StrategyRequest& call) {
     rows.push_back(row_of(call, Shard(dims.others[i]), Shard(dims.place_of(i))));
   for (std::int64_t dim = 0; dim < dims.count; ++dim)
     if (auto row = row_of_indices(call, dims, dim)) rows.push_back(*row);
-  add_pending_rows(rows, row_of(call, Partial(), Partial()), {ReduceOp::sum, ReduceOp::avg});
+  add_partial_rows(rows, row_of(call, Partial(), Partial()), {ReduceOp::sum, ReduceOp::avg});
   return rows;
 }
 

@@ -42,7 +42,7 @@ StrategyRows repeat_each_rows(const StrategyRequest& call) {
   return rows_beside(call, {call.attributes.get<std::int64_t>("dim")});
 }
 
-// Every rank would add what is padded to a pending sum.
+// Every rank would add what is padded to a partial sum.
 StrategyRows pad_rows(const StrategyRequest& call) {
   const Dims& pads = call.attributes.get<Dims>("pad");
   Dims along;

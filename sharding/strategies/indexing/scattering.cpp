@@ -27,12 +27,12 @@ StrategyRows index_writing_rows(const StrategyRequest& call) {
 // A value that every rank writes stays what it is in an average, a minimum and a maximum.
 StrategyRows index_fill_rows(const StrategyRequest& call) {
   StrategyRows rows = index_writing_rows(call);
-  add_pending_rows(rows, rule({Partial(), Replicate()}, Partial()),
+  add_partial_rows(rows, rule({Partial(), Replicate()}, Partial()),
                    {ReduceOp::avg, ReduceOp::max, ReduceOp::min});
   return rows;
 }
 
-// What is written to a pending sum is pending itself. Pieces are preferred to the whole.
+// What is written to a partial sum is partial itself. Pieces are preferred to the whole.
 StrategyRows index_source_rows(const StrategyRequest& call) {
   StrategyRows rows = index_writing_rows(call);
   rows.push_back(rule({Partial(), Replicate(), Partial()}, Partial()));

@@ -5,7 +5,7 @@
 namespace simmesh {
 
 // Lookups in a table that is cut along the dim that is looked up: each rank takes the rows that it
-// holds and zeros for the others, so that its result is an operand of a pending sum.
+// holds and zeros for the others, so that its result is an operand of a partial sum.
 
 // lookup_row returns the row of an op that looks up its second input in its first.
 //

@@ -21,10 +21,10 @@ StrategyRows rows_beside_dim(const StrategyRequest& call) {
   return rows;
 }
 
-// Every element comes from one of both, so that those of pending tensors go on pending.
+// Every element comes from one of both, so that those of partial tensors go on partial.
 StrategyRows slice_scatter_rows(const StrategyRequest& call) {
   StrategyRows rows = rows_beside_dim(call);
-  add_pending_rows(rows, rule({Partial(), Partial()}, Partial()));
+  add_partial_rows(rows, rule({Partial(), Partial()}, Partial()));
   return rows;
 }
 

@@ -20,8 +20,8 @@ ShardingStrategy by_matrix() { return {.rows = batch_rows, .accepts_short_dims =
 // The solution is linear in the right-hand side.
 StrategyRows solve_rows(const StrategyRequest& call) {
   StrategyRows rows = batch_rows(call);
-  Placement pending = Partial(ReduceOp::sum);
-  rows.push_back(rule({Replicate(), pending}, pending));
+  Placement partial = Partial(ReduceOp::sum);
+  rows.push_back(rule({Replicate(), partial}, partial));
   return rows;
 }
 

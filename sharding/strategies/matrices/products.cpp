@@ -55,9 +55,9 @@ StrategyRows split_rows(const Contraction& product) {
 StrategyRows product_rows_of(const Contraction& product) {
   StrategyRows rows = split_rows(product);
   for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg}) {
-    Placement pending = Partial(op);
-    rows.push_back(rule({pending, Replicate()}, pending));
-    rows.push_back(rule({Replicate(), pending}, pending));
+    Placement partial = Partial(op);
+    rows.push_back(rule({partial, Replicate()}, partial));
+    rows.push_back(rule({Replicate(), partial}, partial));
   }
   return rows;
 }
@@ -68,16 +68,16 @@ ShardingStrategy product_strategy(const Contraction& product) {
   }};
 }
 
-// Whether no input becomes pending in a way in which none is.
+// Whether no input becomes partial in a way in which none is.
 bool pends_as_given(const MeshRequest& request, const MeshCandidate& candidate) {
-  auto is_given = [&](const Placement& pending) {
+  auto is_given = [&](const Placement& partial) {
     return std::any_of(request.given.begin(), request.given.end(), [&](const auto& list) {
-      return list && std::find(list->begin(), list->end(), pending) != list->end();
+      return list && std::find(list->begin(), list->end(), partial) != list->end();
     });
   };
   for (const auto& list : candidate.inputs)
     if (list && !std::all_of(list->begin(), list->end(), [&](const Placement& one) {
-          return !one.is_pending() || is_given(one);
+          return !one.is_partial() || is_given(one);
         }))
       return false;
   return true;

@@ -10,7 +10,7 @@ namespace {
 // Dims of images [n, in, h, w], and of weights [out, in, rows, columns].
 constexpr std::int64_t batch_dim = 0, channel_dim = 1, width_dim = 3;
 constexpr std::int64_t out_dim = 0, in_dim = 1;
-const Placement pending_weight = Partial(ReduceOp::sum);
+const Placement partial_weight = Partial(ReduceOp::sum);
 
 // Whether the windows lie side by side along the width, so that none needs elements of two pieces.
 bool tiles_width(const Convolution2d& options, const Shape& weight) {
@@ -38,9 +38,9 @@ StrategyRows convolution_rows(const StrategyRequest& call) {
 StrategyRows weight_rows(const StrategyRequest& call) {
   Convolution2d options = convolution_of(call.attributes);
   Placement whole = Replicate();
-  StrategyRows rows = {rule({Shard(batch_dim), Shard(batch_dim)}, pending_weight)};
+  StrategyRows rows = {rule({Shard(batch_dim), Shard(batch_dim)}, partial_weight)};
   if (tiles_width(options, call.outputs[0].shape))
-    rows.push_back(rule({Shard(width_dim), Shard(width_dim)}, pending_weight));
+    rows.push_back(rule({Shard(width_dim), Shard(width_dim)}, partial_weight));
   if (options.groups != 1) return rows;
   rows.push_back(rule({Shard(channel_dim), whole}, Shard(in_dim)));
   rows.push_back(rule({whole, Shard(channel_dim)}, Shard(out_dim)));

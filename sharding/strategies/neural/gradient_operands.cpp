@@ -14,7 +14,7 @@ namespace {
 
 StrategyRow unchanged(const StrategyRow::Entries& entries) { return {entries, entries}; }
 
-// Targets have no class dim. Only a mean is divided by the weight of all targets, so a pending one
+// Targets have no class dim. Only a mean is divided by the weight of all targets, so a partial one
 // may stay so elsewhere. The weights of the classes are whole.
 StrategyRows nll_loss_operand_rows(const StrategyRequest& call) {
   StrategyRows rows;
@@ -26,15 +26,15 @@ StrategyRows nll_loss_operand_rows(const StrategyRequest& call) {
   bool is_mean = reduction == LossReduction::mean, is_none = reduction == LossReduction::none;
   std::int64_t dims = std::int64_t(call.inputs[1].shape.size());
   std::int64_t classes = class_dim(call.inputs[1].shape.size());
-  Placement whole = Replicate(), pending = Partial(ReduceOp::sum);
+  Placement whole = Replicate(), partial = Partial(ReduceOp::sum);
   for (std::int64_t dim = 0; dim < dims; ++dim) {
     if (dim == classes) continue;
     Placement target = Shard(dim < classes ? dim : dim - 1);
     Placement gradient = is_none ? target : whole;
     add({gradient, Shard(dim), target, whole});
-    if (!is_mean && !is_none) add({gradient, Shard(dim), target, pending});
+    if (!is_mean && !is_none) add({gradient, Shard(dim), target, partial});
   }
-  if (!is_mean) add({whole, whole, whole, pending});
+  if (!is_mean) add({whole, whole, whole, partial});
   return rows;
 }
 
@@ -59,7 +59,7 @@ StrategyRows convolution_operand_rows(const StrategyRequest& call) {
   return {unchanged({Shard(batch_dim), Shard(batch_dim)})};
 }
 
-// The gradient of an operation stays split as it is, and what is pending becomes whole; or all is
+// The gradient of an operation stays split as it is, and what is partial becomes whole; or all is
 // whole, where a dim is too short to be split.
 bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
   if (request.call.attributes.get<std::string>("of") != "operation") return true;
@@ -68,7 +68,7 @@ bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
                               [](const Placement& one) { return one.is_replicate(); });
   return is_whole || std::equal(given.begin(), given.end(), wanted.begin(),
                                 [](const Placement& is, const Placement& becomes) {
-                                  return is.is_pending() ? becomes.is_replicate() : becomes == is;
+                                  return is.is_partial() ? becomes.is_replicate() : becomes == is;
                                 });
 }
 

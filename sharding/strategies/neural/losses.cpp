@@ -25,9 +25,9 @@ StrategyRows class_loss_rows(const StrategyRequest& call) {
   std::int64_t classes = class_dim(call.inputs[0].shape.size());
   for (std::int64_t dim = 0; dim < dims; ++dim) {
     if (dim == classes) continue;
-    Placement target = Shard(dim < classes ? dim : dim - 1), pending = Partial(ReduceOp::sum);
+    Placement target = Shard(dim < classes ? dim : dim - 1), partial = Partial(ReduceOp::sum);
     StrategyRow row =
-        rule({Shard(dim), target}, {is_sum ? pending : target, is_sum ? pending : Placement()});
+        rule({Shard(dim), target}, {is_sum ? partial : target, is_sum ? partial : Placement()});
     for (const TensorType& weight : call.inputs.subspan(2))
       row.inputs.push_back(of_optional(weight, Replicate()));
     rows.push_back(std::move(row));

@@ -3,7 +3,7 @@
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
 #include "sharding/strategies/local_sizes.h"
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 
 namespace simmesh {
 
@@ -21,8 +21,8 @@ StrategyRows image_rows(const StrategyRequest& call) {
 StrategyRows average_rows(const StrategyRequest& call) {
   StrategyRows rows = image_rows(call);
   std::size_t before = rows.empty() ? 0 : 1;
-  StrategyRows pending = linear_rows();
-  rows.insert(rows.begin() + std::ptrdiff_t(before), pending.begin(), pending.end());
+  StrategyRows partial = linear_rows();
+  rows.insert(rows.begin() + std::ptrdiff_t(before), partial.begin(), partial.end());
   return linear_in(call, std::move(rows));
 }
 

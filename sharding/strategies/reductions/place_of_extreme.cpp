@@ -63,7 +63,7 @@ class PlaceSearch {
   std::int64_t gathers_of_unwaited() const {
     if (reduced_.size() == 1) {
       DimSpan before = DimSpan(x_.local().shape()).first(std::size_t(reduced_[0]));
-      if (element_count(before) != 1) return 0;
+      if (numel(before) != 1) return 0;
     }
     const Placements& lists = x_.placements();
     auto gathered = std::count_if(lists.begin(), lists.end(),
@@ -72,11 +72,11 @@ class PlaceSearch {
   }
 
  private:
-  // Nothing pending, and shards in their common order.
+  // Nothing partial, and shards in their common order.
   static DTensor settled(const DTensor& x) {
     Placements placements = x.placements();
     for (Placement& one : placements)
-      if (one.is_pending()) one = Replicate();
+      if (one.is_partial()) one = Replicate();
     if (placements == x.placements() && x.spec().sharding.order.is_ascending()) return x;
     return x.redistribute_local(placements);
   }

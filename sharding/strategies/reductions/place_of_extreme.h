@@ -13,7 +13,7 @@ Tensor identities(ReduceOp op, const Shape& shape, DType dtype);
 
 // place_of_extreme runs argmax, for ReduceOp::max, or argmin on a distributed tensor. Each rank
 // finds the place in its own piece; along each mesh dim that splits what is reduced the ranks
-// exchange values and places: two all-gathers of the size of the result. Pending values are reduced
+// exchange values and places: two all-gathers of the size of the result. Partial values are reduced
 // first.
 std::vector<Tensor> place_of_extreme(const OpCall& call, ReduceOp op);
 

@@ -2,7 +2,7 @@
 
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/families.h"
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 
 namespace simmesh {
 

@@ -17,7 +17,7 @@ namespace {
 double exponent_of(const Attributes& attributes) { return attributes.get<double>("ord"); }
 
 // How the norms of parts make that of the whole.
-Placement pending_norm(double p) {
+Placement partial_norm(double p) {
   if (p == 0) return Partial(ReduceOp::sum);
   if (std::isinf(p)) return Partial(p > 0 ? ReduceOp::max : ReduceOp::min);
   return NormPartial(p);
@@ -26,17 +26,17 @@ Placement pending_norm(double p) {
 // Nothing is less than what a piece without elements has as its least magnitude.
 std::vector<Tensor> norm_of_piece(const LocalCall& call) {
   double p = exponent_of(call.attributes);
-  if (std::isinf(p) && p < 0 && call.inputs[0].element_count() == 0)
+  if (std::isinf(p) && p < 0 && call.inputs[0].numel() == 0)
     return {full(call.output_specs[0]->local_shape(), call.inputs[0].dtype(),
                  std::numeric_limits<double>::infinity())};
   return simmesh::call(call.op, call.inputs, call.attributes);
 }
 
-// Pending values have other magnitudes than their parts, so none is passed on.
+// Partial values have other magnitudes than their parts, so none is passed on.
 ShardingStrategy vector_norm_strategy() {
   return {.rows =
               [](const StrategyRequest& call) {
-                return reduction_rows(call, pending_norm(exponent_of(call.attributes)));
+                return reduction_rows(call, partial_norm(exponent_of(call.attributes)));
               },
           .accepts_short_dims = true,
           .compute = norm_of_piece};
@@ -47,7 +47,7 @@ StrategyRows dist_rows(const StrategyRequest& call) {
   TensorType difference{broadcast_shapes(call.inputs), call.outputs[0].dtype};
   StrategyRows rows =
       elementwise_rows({call.inputs, gsl::span<const TensorType>(&difference, 1), call.attributes});
-  for (StrategyRow& row : rows) row.outputs = {pending_norm(exponent_of(call.attributes))};
+  for (StrategyRow& row : rows) row.outputs = {partial_norm(exponent_of(call.attributes))};
   rows.push_back(rule({Replicate(), Replicate()}, Replicate()));
   return rows;
 }

@@ -11,18 +11,18 @@ namespace simmesh {
 namespace {
 
 // Rows of a reduction whose parts combine by the op that also reduces them.
-StrategyRows combining_rows(const StrategyRequest& call, ReduceOp op, bool passes_pending) {
-  Placement pending = Partial(op);
-  StrategyRows rows = reduction_rows(call, pending);
+StrategyRows combining_rows(const StrategyRequest& call, ReduceOp op, bool passes_partial) {
+  Placement partial = Partial(op);
+  StrategyRows rows = reduction_rows(call, partial);
   bool keeps_kind =
       is_floating_point(call.outputs[0].dtype) || !is_floating_point(call.inputs[0].dtype);
-  if (passes_pending && keeps_kind) rows.push_back(rule({pending}, pending));
+  if (passes_partial && keeps_kind) rows.push_back(rule({partial}, partial));
   return linear_in(call, std::move(rows));
 }
 
-ShardingStrategy combining(ReduceOp op, bool passes_pending = true) {
+ShardingStrategy combining(ReduceOp op, bool passes_partial = true) {
   return {
-      .rows = [=](const StrategyRequest& call) { return combining_rows(call, op, passes_pending); },
+      .rows = [=](const StrategyRequest& call) { return combining_rows(call, op, passes_partial); },
       .accepts_short_dims = true};
 }
 
@@ -54,13 +54,13 @@ ShardingStrategy average() {
       .filter = has_even_shards};
 }
 
-// Where a part of a pending sum is NaN so is the whole, and counts as zero; the other parts alone
-// don't know it. A call whose attribute "passes_pending" is true says that there is none.
+// Where a part of a partial sum is NaN so is the whole, and counts as zero; the other parts alone
+// don't know it. A call whose attribute "passes_partial" is true says that there is none.
 ShardingStrategy sum_without_nans() {
   return {.rows =
               [](const StrategyRequest& call) {
                 return combining_rows(call, ReduceOp::sum,
-                                      call.attributes.get_or("passes_pending", false));
+                                      call.attributes.get_or("passes_partial", false));
               },
           .accepts_short_dims = true};
 }

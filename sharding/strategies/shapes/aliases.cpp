@@ -2,14 +2,14 @@
 
 #include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
 
 namespace simmesh {
 
 namespace {
 
-// The bytes of a pending tensor's parts are no parts of its bytes. Where the last dim grows or
+// The bytes of a partial tensor's parts are no parts of its bytes. Where the last dim grows or
 // shrinks, its elements don't stay in their places.
 StrategyRows view_dtype_rows(const StrategyRequest& call) {
   std::int64_t last = std::int64_t(call.inputs[0].shape.size()) - 1;

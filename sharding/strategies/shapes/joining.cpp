@@ -25,11 +25,11 @@ StrategyRows cat_rows(const StrategyRequest& call) {
   StrategyRows rows;
   for (std::int64_t dim = 0; dim < std::int64_t(rank); ++dim)
     if (dim != along) rows.push_back(row_of_all(call, Shard(dim)));
-  add_pending_rows(rows, row_of_all(call, Partial()));
+  add_partial_rows(rows, row_of_all(call, Partial()));
   return rows;
 }
 
-// What two tensors that are stacked have in common: a shard goes before a pending reduction, and
+// What two tensors that are stacked have in common: a shard goes before a Partial placement, and
 // that before a copy; two that differ are replicated.
 Placement merged(const Placement& known, const Placement& next) {
   if (known == next || next.is_replicate()) return known;

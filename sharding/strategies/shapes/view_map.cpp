@@ -35,7 +35,7 @@ Dims without_ones(const Dims& dims, DimSpan shape) {
 }  // namespace
 
 ViewMap reshaping_map(DimSpan from, DimSpan to) {
-  if (element_count(from) == 0) return empty_map(from, to);
+  if (numel(from) == 0) return empty_map(from, to);
   ViewMap map;
   std::size_t next_from = 0, next_to = 0;
   while (next_from < from.size() && next_to < to.size()) {

@@ -16,7 +16,7 @@ struct ViewCall {
 
 // viewed_placements returns where the input of a view has to lie, and where its output lies then.
 // Mesh dims are followed one by one, each on the piece that the ones before it left:
-//   - a shard of a dim that stays goes with it, and so do pending reductions;
+//   - a shard of a dim that stays goes with it, and so do Partial placements;
 //   - of merged dims, a shard of the first one stays a shard, one of a later one becomes a strided
 //     shard, whose factor is the number of its rows in the piece; a dim before the last must be cut
 //     into equal parts;

@@ -6,7 +6,7 @@
 #include "core/ops/dim_list.h"
 #include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
 #include "sharding/strategies/shapes/view_placements.h"
 

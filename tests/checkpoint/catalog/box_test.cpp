@@ -27,7 +27,7 @@ TEST(Box, IntersectsAsSetsOfIndices) {
 
 TEST(Box, OfATensorWithoutDimsHasOneElement) {
   Box scalar = whole(Shape{});
-  EXPECT_EQ(scalar.element_count(), 1);
+  EXPECT_EQ(scalar.numel(), 1);
   EXPECT_FALSE(scalar.is_empty());
   EXPECT_EQ(intersection(scalar, scalar), scalar);
 }
@@ -54,16 +54,16 @@ TEST(Box, IsCutIntoContiguousBlocks) {
           Strides strides = contiguous_strides(box.sizes);
           std::int64_t end = 0;
           for (const Box& block : contiguous_blocks(box, most)) {
-            EXPECT_LE(block.element_count(), most);
-            ASSERT_GT(block.element_count(), 0);
+            EXPECT_LE(block.numel(), most);
+            ASSERT_GT(block.numel(), 0);
             EXPECT_TRUE(is_within(relative_to(block, box), box.sizes));
             EXPECT_EQ(element_offset(relative_to(block, box).offsets, strides), end);
             Dims last = relative_to(block, box).offsets;
             for (std::size_t dim = 0; dim < 3; ++dim) last[dim] += block.sizes[dim] - 1;
-            EXPECT_EQ(element_offset(last, strides), end + block.element_count() - 1);
-            end += block.element_count();
+            EXPECT_EQ(element_offset(last, strides), end + block.numel() - 1);
+            end += block.numel();
           }
-          EXPECT_EQ(end, box.element_count());
+          EXPECT_EQ(end, box.numel());
         }
   EXPECT_EQ(contiguous_blocks({{}, {}}, 1), (std::vector<Box>{{{}, {}}}));
 }

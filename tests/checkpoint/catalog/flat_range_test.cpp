@@ -23,7 +23,7 @@ std::vector<std::int64_t> flat_indices(const Box& box, DimSpan shape) {
 TEST(FlatRange, BoxesAreTheRangeInOrder) {
   std::vector<Shape> shapes = {{}, {1}, {7}, {1, 1}, {2, 3}, {3, 1, 2}, {2, 3, 4}, {2, 1, 2, 3}};
   for (const Shape& shape : shapes) {
-    std::int64_t count = simmesh::element_count(shape);
+    std::int64_t count = simmesh::numel(shape);
     for (std::int64_t begin = 0; begin <= count; ++begin)
       for (std::int64_t end = begin; end <= count; ++end) {
         std::vector<Box> boxes = boxes_of_range(shape, {begin, end});

@@ -30,7 +30,7 @@ TEST(Piece, ViewsItsBoxOfTheTensor) {
       std::int64_t elements = 0;
       for (Piece& piece : local.pieces) {
         EXPECT_TRUE(same_bits(piece.part.contiguous(), cut_out(all, piece.box)));
-        elements += piece.box.element_count();
+        elements += piece.box.numel();
         std::vector<std::byte> bytes = packed(piece.part);
         for (std::byte& byte : bytes) byte = ~byte;
         unpack(bytes, piece.part);
@@ -38,7 +38,7 @@ TEST(Piece, ViewsItsBoxOfTheTensor) {
             packed(local_tensor("w", tensor).pieces[std::size_t(&piece - &local.pieces[0])].part),
             bytes);
       }
-      EXPECT_EQ(elements, DTensor::of(tensor).local().element_count());
+      EXPECT_EQ(elements, DTensor::of(tensor).local().numel());
     });
 }
 
@@ -51,7 +51,7 @@ TEST(Piece, OfAFlatShardIsARangeOfTheTensor) {
       std::int64_t elements = 0;
       for (const Piece& piece : local.pieces) {
         ASSERT_TRUE(same_bits(piece.part.contiguous(), cut_out(all, piece.box)));
-        elements += piece.box.element_count();
+        elements += piece.box.numel();
       }
       ASSERT_EQ(elements, end - begin);
     }
@@ -69,10 +69,10 @@ TEST(Piece, PacksThroughStrides) {
   EXPECT_TRUE(same_bits(target, all));
 }
 
-TEST(Piece, RefusesPendingSums) {
+TEST(Piece, RefusesPartialSums) {
   simmesh::testing::run_mesh_test({.mesh = {2}, .schedules = 2}, [](const DeviceMesh& mesh) {
-    Tensor pending = from_local(zeros({2}, DType::float32), mesh, {Partial()}).as_tensor();
-    EXPECT_THAT(testing::error_text([&] { local_tensor("w", pending); }),
+    Tensor partial = from_local(zeros({2}, DType::float32), mesh, {Partial()}).as_tensor();
+    EXPECT_THAT(testing::error_text([&] { local_tensor("w", partial); }),
                 ::testing::HasSubstr("'w' has the placements"));
   });
 }

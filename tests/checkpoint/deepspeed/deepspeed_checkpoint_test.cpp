@@ -63,7 +63,7 @@ void change_pickle(const Location& location, const std::string& file, const std:
 
 // What a rank holds of a tensor of the catalog: the third of its elements.
 FlatShard third_of(const StoredTensor& tensor, std::int64_t rank, std::int64_t ranks) {
-  std::int64_t count = element_count(tensor.shape);
+  std::int64_t count = numel(tensor.shape);
   FlatRange range = {count * rank / ranks, count * (rank + 1) / ranks};
   return {zeros({range.numel()}, *tensor_dtype(tensor.dtype)), tensor.shape, range};
 }

@@ -18,7 +18,7 @@ TEST(FlatLine, PutsEveryElementAtItsPlace) {
   }
   ASSERT_EQ(line.count(), 12);
   for (const Shape& shape : {Shape{2, 3}, {6}, {3, 2, 2}, {}, {0, 4}, {12}}) {
-    std::int64_t count = element_count(shape);
+    std::int64_t count = numel(shape);
     for (std::int64_t at = 0; at + count <= 12; ++at) {
       StoredTensor tensor = {"w", StoredDType::f32, shape, {}};
       line.add_chunks(tensor, {0, count}, at);
@@ -27,8 +27,8 @@ TEST(FlatLine, PutsEveryElementAtItsPlace) {
       for (const StoredChunk& chunk : tensor.chunks) {
         auto first = std::size_t(at + element_offset(chunk.box.offsets, strides));
         EXPECT_EQ(places[first], std::pair(chunk.file, chunk.begin));
-        EXPECT_EQ(chunk.bytes, 4 * chunk.box.element_count());
-        EXPECT_EQ(places[first + std::size_t(chunk.box.element_count()) - 1],
+        EXPECT_EQ(chunk.bytes, 4 * chunk.box.numel());
+        EXPECT_EQ(places[first + std::size_t(chunk.box.numel()) - 1],
                   std::pair(chunk.file, chunk.begin + chunk.bytes - 4));
       }
     }

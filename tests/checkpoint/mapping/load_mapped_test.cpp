@@ -117,10 +117,10 @@ TEST(LoadMapped, ReadsNoMoreThanTheBox) {
   for_each_box({8, 2}, [&](const Box& box) {
     std::int64_t read = 0;
     load_mapped(*mapping.find("x"), box, [&](const std::string& name, const Box& part) {
-      read += part.element_count();
+      read += part.numel();
       return StoredLetters::box_of(stored.tensors.at(name), part);
     });
-    ASSERT_EQ(read, box.element_count());
+    ASSERT_EQ(read, box.numel());
   });
 }
 

@@ -16,7 +16,7 @@ MappedTensor stored_as(const std::string& name, const Shape& shape, DType dtype 
 
 // Each element of the mapped tensor, by the place of the stored element that it is.
 std::vector<std::string> elements_of(const MappedTensor& mapped) {
-  std::vector<std::string> elements(std::size_t(simmesh::element_count(mapped.shape)), "none");
+  std::vector<std::string> elements(std::size_t(simmesh::numel(mapped.shape)), "none");
   Strides strides = contiguous_strides(mapped.shape);
   for (const MappedPiece& piece : mapped.pieces) {
     Dims index(mapped.shape.size(), 0);

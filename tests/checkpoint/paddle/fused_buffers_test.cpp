@@ -39,9 +39,7 @@ Tensor fused_whole(std::size_t tensor, std::uint64_t kind, DType dtype = DType::
 }
 
 Tensor range_of(const Tensor& whole, const FlatRange& range) {
-  return whole.view(Shape{whole.element_count()})
-      .narrow({0, range.begin, range.numel()})
-      .contiguous();
+  return whole.view(Shape{whole.numel()}).narrow({0, range.begin, range.numel()}).contiguous();
 }
 
 // The parameters in bfloat16 and their states, of one rank in one case.

@@ -112,7 +112,7 @@ TEST(Save, RefusesASecondWriter) {
   });
 }
 
-TEST(Save, RefusesPendingSumsAndUnequalTensors) {
+TEST(Save, RefusesPartialSumsAndUnequalTensors) {
   Location location = {std::make_shared<MemoryStore>(), "step"};
   auto refused_with = [&](const char* text, const std::function<StateDict()>& make) {
     run_world(2, [&] {
@@ -125,7 +125,7 @@ TEST(Save, RefusesPendingSumsAndUnequalTensors) {
     });
     EXPECT_TRUE(location.store->files("").empty());
   };
-  refused_with("without a pending reduction", [] {
+  refused_with("without Partial", [] {
     StateDict state;
     state.add(
         "w",

@@ -20,7 +20,7 @@ TEST(TorchArchive, ReadsTheTensorsItWrites) {
     for (int i = 0; i <= int(StoredDType::u64); ++i) {
       auto dtype = StoredDType(i);
       if (torch_dtype_name(dtype).empty()) continue;
-      std::vector<std::byte> bytes(std::size_t(simmesh::element_count(shape)) *
+      std::vector<std::byte> bytes(std::size_t(simmesh::numel(shape)) *
                                    std::size_t(bits_per_element(dtype) / 8));
       for (std::size_t at = 0; at < bytes.size(); ++at) bytes[at] = std::byte(7 * at + 1);
       ArchivedTensor read = read_torch_tensor(torch_tensor_archive(dtype, shape, bytes));

@@ -59,7 +59,7 @@ TEST(Compute, EveryModeHashesAndRefuses) {
     EXPECT_THROW(reduced(mode, operands, {.op = ReduceOp::band}), Error);
     EXPECT_THROW(reduced(mode, whole, {.op = ReduceOp::avg}), Error);
     EXPECT_THROW(compute(mode, Reduction()), ContractViolation);
-    EXPECT_EQ(reduced(mode, {zeros({0}, DType::float32)}).element_count(), 0);
+    EXPECT_EQ(reduced(mode, {zeros({0}, DType::float32)}).numel(), 0);
     EXPECT_EQ(adds_by_owner(mode), name == "as_nccl_ring") << name;
   }
 }

@@ -25,7 +25,7 @@ Tensor reduced(const Order& order, const std::vector<Tensor>& operands, Reductio
   Tensor result = empty(operands[0].shape(), operands[0].dtype());
   call.dtype = result.dtype();
   call.operands = data;
-  call.count = result.element_count();
+  call.count = result.numel();
   call.result = result.mutable_data();
   reduce_by(order, call);
   return result;

@@ -16,7 +16,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 // A tensor whose sums are 1e20 + x, of which float32 holds only 1e20.
 Tensor with_small_rests(const Tensor& rests) {
   Tensor large = full(rests.shape(), DType::float32, 1e20);
-  auto count = rests.element_count();
+  auto count = rests.numel();
   CarriedSums parts[] = {carried_terms(large.data(), DType::float32, count),
                          carried_terms(rests.data(), DType::float32, count)};
   Tensor result = empty(rests.shape(), DType::float32);
@@ -29,7 +29,7 @@ Tensor rests_of(const Tensor& tensor) {
   Tensor rows = tensor.contiguous();
   Tensor large = full(rows.shape(), DType::float32, -1e20);
   CarriedSums parts[] = {unrounded(rows),
-                         carried_terms(large.data(), DType::float32, rows.element_count())};
+                         carried_terms(large.data(), DType::float32, rows.numel())};
   Tensor result = empty(rows.shape(), DType::float32);
   sum_of(parts).round(result.mutable_data(), DType::float32);
   return result;

@@ -81,7 +81,7 @@ TEST(Clip, NormsAreThoseOfTheRoundedElements) {
   ArithmeticScope arithmetic(exact);
   Tensor gradient;
   {
-    UnroundedSums scope;
+    KeepUnrounded scope;
     gradient = add(full({3}, DType::float32, 0x1p24), full({3}, DType::float32, 1));
   }
   for (double p : {1.0, 2.0, 3.0}) {

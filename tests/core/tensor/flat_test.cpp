@@ -16,7 +16,7 @@ std::vector<Tensor> two_tensors() {
 TEST(Flat, HoldsTensorsOneAfterAnother) {
   EXPECT_TRUE(
       same_bits(flattened(two_tensors(), DType::float32), tensor_of<float>({5}, {1, 3, 2, 4, 5})));
-  EXPECT_EQ(flattened({}, DType::int64).element_count(), 0);
+  EXPECT_EQ(flattened({}, DType::int64).numel(), 0);
 }
 
 // Parts are views: what is written to them is in the flat tensor.

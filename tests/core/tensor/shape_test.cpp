@@ -9,12 +9,12 @@ namespace {
 
 // If this fails, a tensor is allocated with the wrong size.
 TEST(Shape, ElementCountIsTheProduct) {
-  EXPECT_EQ(element_count(Dims{}), 1);
-  EXPECT_EQ(element_count(Dims{3, 4, 5}), 60);
-  EXPECT_EQ(element_count(Dims{3, 0, 5}), 0);
+  EXPECT_EQ(numel(Dims{}), 1);
+  EXPECT_EQ(numel(Dims{3, 4, 5}), 60);
+  EXPECT_EQ(numel(Dims{3, 0, 5}), 0);
   std::int64_t huge = std::int64_t(1) << 62;
-  EXPECT_EQ(element_count(Dims{huge}), huge);
-  EXPECT_EQ(element_count(Dims{huge, huge, 0}), 0) << "empty, whatever the rest multiplies to";
+  EXPECT_EQ(numel(Dims{huge}), huge);
+  EXPECT_EQ(numel(Dims{huge, huge, 0}), 0) << "empty, whatever the rest multiplies to";
 }
 
 // If this fails, a hostile shape overflows into a small allocation.
@@ -22,7 +22,7 @@ TEST(Shape, NegativeAndOverflowingShapesAreRefused) {
   std::int64_t huge = std::int64_t(1) << 62;
   for (const Dims& shape : {Dims{2, -1}, Dims{0, -1}, Dims{huge, 2}, Dims{huge, huge, 4}}) {
     try {
-      element_count(shape);
+      numel(shape);
       ADD_FAILURE() << to_string(shape);
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::value_error);

@@ -59,8 +59,7 @@ struct Reductions {
   std::vector<std::string> seen;
   ObserverScope scope{[this](const Event& event) {
     if (event.kind == EventKind::reduce_scatter)
-      seen.push_back(
-          fmt::format("{} {}", event.input.element_count(), to_string(event.input.dtype())));
+      seen.push_back(fmt::format("{} {}", event.input.numel(), to_string(event.input.dtype())));
   }};
 };
 

@@ -67,8 +67,7 @@ struct Reduced {
   void see(const Event& event) {
     constexpr std::int64_t layer = 3 * 3 + 3;
     if (event.kind == EventKind::reduce_scatter) scattered.push_back(event.output_numel / layer);
-    if (event.kind == EventKind::all_reduce)
-      all_reduced.push_back(event.input.element_count() / layer);
+    if (event.kind == EventKind::all_reduce) all_reduced.push_back(event.input.numel() / layer);
   }
 };
 

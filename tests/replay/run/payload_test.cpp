@@ -40,7 +40,7 @@ TEST(Payload, IsTheSameForTheSameMemory) {
   ReplayProgram program = job.program();
   EXPECT_TRUE(
       same_bits(payload_of(program.ranks[0], 0, 0, {}), payload_of(program.ranks[0], 0, 2, {})));
-  EXPECT_EQ(payload_of(program.ranks[0], 0, 1, {}).element_count(), 15);
+  EXPECT_EQ(payload_of(program.ranks[0], 0, 1, {}).numel(), 15);
 }
 
 }  // namespace

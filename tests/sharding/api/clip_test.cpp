@@ -125,16 +125,16 @@ SIMMESH_TEST(Clip, RanksWithoutGradientsTakePart, {.mesh = {3}, .schedules = 20}
   EXPECT_SAME_BITS(total_norm({}, 2.0, {&own, 1}), norm_of_one_device({numbers(3, 1)}, 2.0));
 }
 
-// A tied parameter counts twice, a pending gradient by its parts, an empty shard as NaN.
-SIMMESH_TEST(Clip, TiedPendingAndEmptyGradients,
+// A tied parameter counts twice, a partial gradient by its parts, an empty shard as NaN.
+SIMMESH_TEST(Clip, TiedPartialAndEmptyGradients,
              {.mesh = {4}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
   Tensor a = numbers(2, 1), part = numbers(3, 2);
   Tensor tied = distributed_leaf(a, mesh, {Shard(0)});
   DTensor leaf = distribute_tensor(zeros({3, 3}, DType::float32), mesh, {Replicate()});
   leaf.set_requires_grad();
-  Tensor pending = leaf.as_tensor();
-  set_grad(pending, from_local(part, mesh, {Partial(ReduceOp::avg)}).as_tensor());
-  std::vector<Tensor> parameters = {tied, pending, tied};
+  Tensor partial = leaf.as_tensor();
+  set_grad(partial, from_local(part, mesh, {Partial(ReduceOp::avg)}).as_tensor());
+  std::vector<Tensor> parameters = {tied, partial, tied};
   for (double p : norms)
     EXPECT_SAME_BITS(total_norm(parameters, p), norm_of_one_device({a, part}, p));
   testing::expect_error([&] { total_norm(parameters, 0.0); }, ErrorKind::value_error,

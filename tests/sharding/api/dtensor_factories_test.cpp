@@ -15,7 +15,7 @@ const Placements alphabet{
     Partial(ReduceOp::max)};
 
 bool mixes(const Placements& list) {
-  return list[0].is_pending() && list[1].is_pending() && !(list[0] == list[1]);
+  return list[0].is_partial() && list[1].is_partial() && !(list[0] == list[1]);
 }
 
 // A piece holds numbers of another place, or those of its rank.

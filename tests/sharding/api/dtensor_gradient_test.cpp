@@ -38,21 +38,21 @@ Tensor piece_of(const Tensor& whole, const DeviceMesh& mesh, const Placements& p
 }
 
 // A gradient that is whole on the way in is, at the leaf, its piece of the same logical gradient:
-// no factor of the mesh's size may slip in, whatever the pending sums and averages.
+// no factor of the mesh's size may slip in, whatever the partial sums and averages.
 void check_all(const Shape& mesh_shape) {
-  std::size_t ranks = std::size_t(element_count(mesh_shape));
+  std::size_t ranks = std::size_t(numel(mesh_shape));
   Tensor gradient = formula(logical, {.seed = 11});
   run_every_schedule(ranks, [&](Rank& rank) {
     DeviceMesh mesh = init_device_mesh(mesh_shape);
     for (const Placements& from : lists_of(mesh_shape.size())) {
-      Placements settled = without_pending(from);
+      Placements settled = without_partial(from);
       Tensor leaf = piece_of(formula(logical, {.seed = 5}), mesh, settled);
       set_requires_grad(leaf);
       DTensor x = from_local(leaf, mesh, from, {.shape = logical});
       backward(x.full_tensor(), {.gradients = {gradient}});
       rank.expect_same_bits(grad_of(leaf), piece_of(gradient, mesh, settled));
       for (const Placements& to : lists_of(mesh_shape.size())) {
-        if (to != without_pending(to)) continue;
+        if (to != without_partial(to)) continue;
         set_grad(leaf, Tensor());
         DTensor again = from_local(leaf, mesh, from, {.shape = logical});
         backward(again.redistribute(to).to_local(), {.gradients = {piece_of(gradient, mesh, to)}});
@@ -68,26 +68,26 @@ TEST(DTensorGradient, IsThePieceOfTheLogicalOne) {
 
 TEST(DTensorGradient, IsThePieceOfTheLogicalOneOnTwoDims) { check_all({2, 2}); }
 
-// A pending gradient is reduced at from_local, and stays pending at a tensor of the same reduction.
-TEST(DTensorGradient, MayBePending) {
+// A partial gradient is reduced at from_local, and stays partial at a tensor of the same reduction.
+TEST(DTensorGradient, MayBePartial) {
   Tensor gradient = full({2}, DType::float32, 1);
   run_every_schedule(2, [&](Rank& rank) {
     DeviceMesh mesh = init_device_mesh({2});
-    Placements pending{Partial(ReduceOp::sum)}, average{Partial(ReduceOp::avg)};
+    Placements partial{Partial(ReduceOp::sum)}, average{Partial(ReduceOp::avg)};
     Tensor leaf = zeros({2}, DType::float32);
     set_requires_grad(leaf);
-    backward(from_local(leaf, mesh, pending).full_tensor({.grad_placements = pending}),
+    backward(from_local(leaf, mesh, partial).full_tensor({.grad_placements = partial}),
              {.gradients = {gradient}});
     rank.expect_same_bits(grad_of(leaf), full({2}, DType::float32, 2));
-    DTensor x = from_local(leaf.detach(), mesh, pending);
+    DTensor x = from_local(leaf.detach(), mesh, partial);
     x.set_requires_grad();
-    backward(x.full_tensor({.grad_placements = pending}), {.gradients = {gradient}});
-    EXPECT_EQ(x.grad()->placements(), pending);
+    backward(x.full_tensor({.grad_placements = partial}), {.gradients = {gradient}});
+    EXPECT_EQ(x.grad()->placements(), partial);
     rank.expect_same_bits(x.grad()->local(), gradient);
     // PyTorch refuses this one in the middle of the pass; the value is defined.
     DTensor y = from_local(leaf.detach(), mesh, average);
     y.set_requires_grad();
-    backward(y.full_tensor({.grad_placements = pending}), {.gradients = {gradient}});
+    backward(y.full_tensor({.grad_placements = partial}), {.gradients = {gradient}});
     EXPECT_EQ(y.grad()->placements(), Placements{Replicate()});
     rank.expect_same_bits(y.grad()->local(), full({2}, DType::float32, 2));
   });

@@ -163,9 +163,9 @@ TEST(DTensor, TheLastRouteIsTakenOnlyWhereItLeads) {
 
     DTensor copy =
         distribute_tensor(full({4}, DType::float32, 1), mesh, {Replicate(), Replicate()});
-    Placements pending = {Partial(), Replicate()};
-    copy.redistribute_local(pending);
-    testing::expect_error([&] { copy.redistribute(pending); }, ErrorKind::runtime_error,
+    Placements partial = {Partial(), Replicate()};
+    copy.redistribute_local(partial);
+    testing::expect_error([&] { copy.redistribute(partial); }, ErrorKind::runtime_error,
                           "only Shard to Partial(sum)");
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);
@@ -290,7 +290,7 @@ TEST(DTensor, RefusesWhatCannotBe) {
     return [&whole, list](const DeviceMesh& mesh) { distribute_tensor(whole, mesh, list); };
   };
   testing::expect_error([&] { raised(distribute({Partial()})).rethrow(); }, ErrorKind::value_error,
-                        "no pending reductions, got P(sum)");
+                        "no Partial placements, got P(sum)");
   testing::expect_error([&] { raised(distribute({Shard(1)})).rethrow(); }, ErrorKind::index_error,
                         "");
   testing::expect_error(
@@ -298,10 +298,10 @@ TEST(DTensor, RefusesWhatCannotBe) {
         raised(distribute({Shard(0), Shard(0)})).rethrow();
       },
       ErrorKind::value_error, "one placement a mesh dim");
-  auto to_pending = [&](const DeviceMesh& mesh) {
+  auto to_partial = [&](const DeviceMesh& mesh) {
     distribute_tensor(whole, mesh, {Replicate()}).redistribute({Partial()});
   };
-  testing::expect_error([&] { raised(to_pending).rethrow(); }, ErrorKind::runtime_error, "");
+  testing::expect_error([&] { raised(to_partial).rethrow(); }, ErrorKind::runtime_error, "");
 }
 
 // Data that depends on who comes first.
@@ -331,13 +331,13 @@ TEST(DTensor, ScheduleAndThreadsChangeNoBit) {
 // make 3.015625.
 SIMMESH_TEST(DTensor, ConvertsBeforeItMoves, {.mesh = {3}, .schedules = 4}) {
   Tensor part = full({3}, DType::float32, 1.0037);
-  DTensor pending = from_local(part, mesh, {Partial()});
-  DTensor whole = pending.redistribute({Replicate()}, {.forward_dtype = DType::bfloat16});
+  DTensor partial = from_local(part, mesh, {Partial()});
+  DTensor whole = partial.redistribute({Replicate()}, {.forward_dtype = DType::bfloat16});
   EXPECT_EQ(whole.dtype(), DType::bfloat16);
   EXPECT_SAME_BITS(whole.full_tensor(), full({3}, DType::bfloat16, 3));
-  Tensor later = converted(pending.full_tensor(), DType::bfloat16);
+  Tensor later = converted(partial.full_tensor(), DType::bfloat16);
   EXPECT_SAME_BITS(later, full({3}, DType::bfloat16, 3.015625));
-  DTensor same = pending.redistribute({Partial()}, {.forward_dtype = DType::bfloat16});
+  DTensor same = partial.redistribute({Partial()}, {.forward_dtype = DType::bfloat16});
   EXPECT_SAME_BITS(same.local(), converted(part, DType::bfloat16));
 }
 

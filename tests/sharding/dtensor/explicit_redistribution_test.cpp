@@ -18,7 +18,7 @@ namespace {
 
 using simmesh::testing::expect_error;
 
-const Placement pending = Partial(ReduceOp::sum);
+const Placement partial = Partial(ReduceOp::sum);
 
 // The backward pass of from_local in R, of a gradient that lies as given.
 void run_from_local_backward(const DeviceMesh& mesh, const Placement& gradient) {
@@ -55,19 +55,19 @@ std::string told(const ExplicitRedistributionOptions& options, const Placement& 
 TEST(ReleaseChanges, ExplicitContextSeesFromLocal) {
   const char* message =
       "Implicit redistribution occurred in DTensor.from_local backward: expected R, got P(sum)";
-  EXPECT_EQ(told({.strict = true}, pending, Release::v2_13), "");
-  EXPECT_EQ(told({.strict = true}, pending, Release::v2_15),
+  EXPECT_EQ(told({.strict = true}, partial, Release::v2_13), "");
+  EXPECT_EQ(told({.strict = true}, partial, Release::v2_15),
             std::string("RuntimeError: ") + message);
-  EXPECT_EQ(told({}, pending, Release::v2_13), "");
-  EXPECT_EQ(told({}, pending, Release::v2_15), std::string("RuntimeError: ") + message);
+  EXPECT_EQ(told({}, partial, Release::v2_13), "");
+  EXPECT_EQ(told({}, partial, Release::v2_15), std::string("RuntimeError: ") + message);
 }
 
 TEST(ExplicitRedistribution, ObeysItsOptions) {
   const Release release = Release::v2_15;
-  EXPECT_EQ(told({.enable = false, .strict = true}, pending, release), "");
+  EXPECT_EQ(told({.enable = false, .strict = true}, partial, release), "");
   EXPECT_EQ(told({.strict = true}, Replicate(), release), "");
   EXPECT_EQ(
-      told({.strict = true, .mode = "warn"}, pending, release),
+      told({.strict = true, .mode = "warn"}, partial, release),
       "warning: rank 0: Implicit redistribution occurred in DTensor.from_local backward: from "
       "P(sum) to R");
 }
@@ -89,7 +89,7 @@ SIMMESH_TEST(ExplicitRedistribution, ALocalStepIsFreeUnlessStrict, {.mesh = {2}}
   ExplicitRedistributionContext inner;
   expect_error(
       [&] {
-        ExplicitRedistributionContext::observe_redistribution(y, {{pending}, {}}, "an embedding");
+        ExplicitRedistributionContext::observe_redistribution(y, {{partial}, {}}, "an embedding");
       },
       ErrorKind::runtime_error, "an embedding");
 }
@@ -99,7 +99,7 @@ SIMMESH_TEST(ExplicitRedistribution, AllowsWhatIsAskedFor, {.mesh = {2}}) {
   ExplicitRedistributionContext scope({.strict = true});
   DTensor x = distribute_tensor(full({4}, DType::float32, 1), mesh, {Shard(0)});
   x.set_requires_grad();
-  Tensor y = x.redistribute({Replicate()}).to_local({.grad_placements = Placements{pending}});
+  Tensor y = x.redistribute({Replicate()}).to_local({.grad_placements = Placements{partial}});
   backward(y, {.gradients = {full({4}, DType::float32, 1)}});
   EXPECT_SAME_BITS(x.grad()->local(), full({2}, DType::float32, 2));
   expect_error([] { ExplicitRedistributionContext other({.mode = "ignore"}); },

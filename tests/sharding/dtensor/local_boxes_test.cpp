@@ -29,9 +29,9 @@ TEST(LocalBoxes, HoldEachElementOfThePieceOnceAtItsPlace) {
         for (const LocalBox& box : local_boxes(x.spec())) {
           rank.expect_same_bits(box_of(x.local(), box.local_offset, box.shape),
                                 box_of(whole, box.global_offset, box.shape));
-          elements += element_count(box.shape);
+          elements += numel(box.shape);
         }
-        EXPECT_EQ(x.local().element_count(), elements) << to_string(x.spec());
+        EXPECT_EQ(x.local().numel(), elements) << to_string(x.spec());
       }
     }
   });

@@ -10,7 +10,7 @@ namespace {
 TEST(DistAttr, PlacementsAndMappingsAreTheSame) {
   Placements placements{Shard(0), Partial(ReduceOp::max), Shard(0)};
   DistAttr attr = to_dist_attr(placements, 2);
-  EXPECT_EQ(to_string(attr), "[[0,2],[]] pending {1: max}");
+  EXPECT_EQ(to_string(attr), "[[0,2],[]] partial {1: max}");
   EXPECT_EQ(to_placements(attr, 3), placements);
   EXPECT_THROW(to_dist_attr(Placements{Shard(2)}, 2), Error);
   EXPECT_THROW(to_dist_attr(Placements{StridedShard(0, 2)}, 2), Error);

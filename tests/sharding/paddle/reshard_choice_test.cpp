@@ -16,15 +16,15 @@ std::string chosen(const ProcessMeshLayout& from, const ProcessMeshLayout& to) {
   return function ? std::string(to_string(*function)) : "none";
 }
 
-const Placement replicated = Replicate(), cut_rows = Shard(0), pending_sum = Partial();
+const Placement replicated = Replicate(), cut_rows = Shard(0), partial_sum = Partial();
 
 TEST(ReshardChoice, OneDimMeshes) {
   EXPECT_EQ(chosen(on({2}, {0, 1}, {cut_rows}), on({2}, {0, 1}, {cut_rows})), "none");
   EXPECT_EQ(chosen(on({2}, {0, 1}, {cut_rows}), on({2}, {0, 1}, {replicated})), "SToRReshard");
   EXPECT_EQ(chosen(on({2}, {0, 1}, {cut_rows}), on({2}, {0, 1}, {Shard(1)})), "SToSReshard");
-  EXPECT_EQ(chosen(on({2}, {0, 1}, {pending_sum}), on({2}, {1, 0}, {cut_rows})),
+  EXPECT_EQ(chosen(on({2}, {0, 1}, {partial_sum}), on({2}, {1, 0}, {cut_rows})),
             "PToSReshardCrossMesh");
-  EXPECT_EQ(chosen(on({2}, {0, 1}, {pending_sum}), on({2}, {2, 3}, {pending_sum})),
+  EXPECT_EQ(chosen(on({2}, {0, 1}, {partial_sum}), on({2}, {2, 3}, {partial_sum})),
             "SameStatusReshard");
   EXPECT_EQ(chosen(on({2}, {0, 1}, {cut_rows}), on({1}, {3}, {replicated})), "XToRShrinkReshard");
   EXPECT_EQ(chosen(on({1}, {3}, {replicated}), on({2}, {0, 1}, {cut_rows})), "RToXExpandReshard");

@@ -15,7 +15,7 @@ std::string steps(const Shape& shape, const Dims& mesh, const Placements& from,
   return text;
 }
 
-// Pending values first, then gathers from the inside, then cuts from the outside.
+// Partial values first, then gathers from the inside, then cuts from the outside.
 TEST(ReshardPlan, StepsComeInPaddlesOrder) {
   EXPECT_EQ(
       steps({8, 8}, {2, 2, 2}, {Shard(0), Partial(), Shard(0)}, {Partial(), Replicate(), Shard(1)}),

@@ -79,8 +79,8 @@ SIMMESH_TEST(PaddleReshard, SlicesOfAMeshKeepTheirPieces, {.mesh = {4}, .schedul
   expect_moves(whole, row, {Shard(0)}, square, {r, Shard(0)});
 }
 
-// What becomes pending and is reduced again is the tensor that it was, whatever the reduction.
-SIMMESH_TEST(PaddleReshard, PendingValuesReduceToTheTensor, {.mesh = {3}, .schedules = 10}) {
+// What becomes partial and is reduced again is the tensor that it was, whatever the reduction.
+SIMMESH_TEST(PaddleReshard, PartialValuesReduceToTheTensor, {.mesh = {3}, .schedules = 10}) {
   Tensor whole = sample_numbers({5, 3}, 4);
   for (ReduceOp op :
        {ReduceOp::sum, ReduceOp::avg, ReduceOp::min, ReduceOp::max, ReduceOp::product})
@@ -88,21 +88,21 @@ SIMMESH_TEST(PaddleReshard, PendingValuesReduceToTheTensor, {.mesh = {3}, .sched
          {ReplicateToPartial::first_coordinate, ReplicateToPartial::shared}) {
       if (rule == ReplicateToPartial::shared && (op == ReduceOp::product || op == ReduceOp::sum))
         continue;
-      Tensor pending =
+      Tensor partial =
           shard_tensor(whole, mesh, Placements{Partial(op)}, {.replicate_to_partial = rule});
       ReshardCall call{
           .shape = {5, 3}, .from_mesh = mesh, .from = {Partial(op)}, .to_mesh = mesh, .to = {r}};
-      EXPECT_SAME_BITS(reshard(pending, call), whole);
+      EXPECT_SAME_BITS(reshard(partial, call), whole);
       call.to = {Shard(0)};
-      EXPECT_SAME_BITS(reshard(pending, call), piece_of(whole, mesh, {Shard(0)}));
+      EXPECT_SAME_BITS(reshard(partial, call), piece_of(whole, mesh, {Shard(0)}));
     }
 }
 
 SIMMESH_TEST(PaddleReshard, OnlyTheFirstRankKeepsASum, {.mesh = {2}, .schedules = 4}) {
   Tensor whole = sample_numbers({4}, 5);
-  Tensor pending = shard_tensor(whole, mesh, Placements{p});
+  Tensor partial = shard_tensor(whole, mesh, Placements{p});
   bool is_first = (*mesh.get_coordinate())[0] == 0;
-  EXPECT_SAME_BITS(pending, is_first ? whole : zeros({4}, DType::float32));
+  EXPECT_SAME_BITS(partial, is_first ? whole : zeros({4}, DType::float32));
   Tensor shared = shard_tensor(whole, mesh, Placements{p},
                                {.replicate_to_partial = ReplicateToPartial::shared});
   ReshardCall call{.shape = {4}, .from_mesh = mesh, .from = {p}, .to_mesh = mesh, .to = {r}};

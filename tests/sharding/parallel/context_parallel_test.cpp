@@ -74,7 +74,7 @@ void expect_one_device(const ContextParallel& style, const nn::ModulePtr& one,
   EXPECT_SAME_BITS(context_parallel_unshard(grad_of(own), shard, group), grad_of(whole));
   auto wanted = one->named_parameters(), found = cut->named_parameters();
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    UnroundedSums scope;
+    KeepUnrounded scope;
     EXPECT_SAME_BITS(all_reduce(grad_of(found[i].second), ReduceOp::sum, group),
                      grad_of(wanted[i].second));
   }

@@ -95,7 +95,7 @@ void expect_gradients(Trained& cut, Trained& one, const ProcessGroup& group, boo
     Tensor gradient = grad_of(own[next++].second), whole = grad_of(parameter);
     ASSERT_EQ(gradient.is_defined(), whole.is_defined()) << name;
     if (!whole.is_defined()) continue;
-    UnroundedSums scope;
+    KeepUnrounded scope;
     if (sums && !is_expert) gradient = all_reduce(gradient, ReduceOp::sum, group);
     EXPECT_SAME_BITS(gradient, whole);
   }

@@ -56,7 +56,7 @@ SIMMESH_TEST_P(KeyValueExchangeTest, RoundsSumsOnce,
     for (std::int64_t owner = 0; owner < group.size(); ++owner) {
       std::int64_t length = split.length_of(owner);
       Tensor large = full({2, 2, length, 3}, DType::float32, 1e20);
-      UnroundedSums scope;
+      KeepUnrounded scope;
       Tensor small = data(owner, length, 3);
       if (owner == group.rank()) expected = small;
       Tensor term = zeros({2, 2, length, 3}, DType::float32);

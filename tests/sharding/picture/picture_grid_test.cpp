@@ -50,7 +50,7 @@ TEST(PictureGrid, LegendsSayWhatEachMeshDimDoes) {
       lines,
       (std::vector<std::string>{
           "mesh dim 0 (2 ranks): S(0), splits tensor dim 0 (mesh dims in the order 2,0,5)",
-          "mesh dim 1 (2 ranks): P(max), every rank holds an operand of a pending reduction",
+          "mesh dim 1 (2 ranks): P(max), every rank holds an operand of the reduction",
           "mesh dim 2 (2 ranks): S(0), splits tensor dim 0 (mesh dims in the order 2,0,5)",
           "mesh dim 3 (1 rank): R, every rank holds a copy",
           "mesh dim 4 (2 ranks): _S(1,2), splits tensor dim 1 in 2 chunks, each over all ranks",

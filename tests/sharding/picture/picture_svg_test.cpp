@@ -40,10 +40,10 @@ TEST(PictureSvg, DimsInFrontBecomePanels) {
   EXPECT_EQ(occurrences(text, "fill=\"hsl("), 8u);
 }
 
-// If this fails, pending and ragged tensors look like any other.
-TEST(PictureSvg, PendingAndRaggedAreMarked) {
-  EXPECT_EQ(occurrences(svg_of({4}, {2, 2}, "P(sum),S(0)"), "url(#pending)"), 2u);
-  EXPECT_THAT(svg_of({4}, {2}, "S(0)"), Not(HasSubstr("url(#pending)")));
+// If this fails, partial and ragged tensors look like any other.
+TEST(PictureSvg, PartialAndRaggedAreMarked) {
+  EXPECT_EQ(occurrences(svg_of({4}, {2, 2}, "P(sum),S(0)"), "url(#partial)"), 2u);
+  EXPECT_THAT(svg_of({4}, {2}, "S(0)"), Not(HasSubstr("url(#partial)")));
   EXPECT_EQ(occurrences(svg_of({6}, {3}, "Ragged([1,0,2])"), "stroke-dasharray"), 2u);
   EXPECT_THAT(svg_of({4}, {2}, "S(0)"), Not(HasSubstr("stroke-dasharray")));
 }

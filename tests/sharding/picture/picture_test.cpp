@@ -13,7 +13,7 @@ std::string drawn(const Shape& shape, const Dims& mesh, const char* list) {
 TEST(Picture, VectorsAreOneRow) {
   EXPECT_EQ(drawn({5}, {2, 4}, "P(sum),S(0)"),
             "tensor [5] on mesh [2, 4]\n"
-            "mesh dim 0 (2 ranks): P(sum), every rank holds an operand of a pending reduction\n"
+            "mesh dim 0 (2 ranks): P(sum), every rank holds an operand of the reduction\n"
             "mesh dim 1 (4 ranks): S(0), splits tensor dim 0\n"
             "+-------+-------+-------+\n"
             "|  0:2  |  2:4  |  4:5  |\n"
@@ -52,7 +52,7 @@ TEST(Picture, OtherTensorsAreLists) {
             "(1,1): 0:2 x 2:3 x 1:2+3:4\n");
   EXPECT_EQ(drawn({}, {2}, "P(sum)"),
             "tensor [] on mesh [2]\n"
-            "mesh dim 0 (2 ranks): P(sum), every rank holds an operand of a pending reduction\n"
+            "mesh dim 0 (2 ranks): P(sum), every rank holds an operand of the reduction\n"
             "(+): the one element\n");
 }
 

@@ -155,14 +155,14 @@ TEST(Placement, KindsAnswerForThemselves) {
   EXPECT_TRUE(RaggedShard({1}).splits(0));
   EXPECT_EQ(Shard(1).split_factor(), 1);
   EXPECT_EQ(StridedShard(1, 2).split_factor(), 2);
-  EXPECT_TRUE(MaskPartial().is_pending());
-  EXPECT_FALSE(MaskPartial().is_partial());
+  EXPECT_TRUE(MaskPartial().is_partial());
+  EXPECT_FALSE(MaskPartial().is_plain_partial());
   EXPECT_EQ(NormPartial(-std::numeric_limits<double>::infinity()).reduce_op(), ReduceOp::min);
   EXPECT_EQ(NormPartial(2.5).norm(), 2.5);
-  EXPECT_FALSE(Replicate().is_pending());
-  EXPECT_TRUE(has_pending(Placements{Shard(0), MaskPartial()}));
-  EXPECT_FALSE(has_pending(Placements{Shard(0), Replicate()}));
-  EXPECT_FALSE(has_pending({}));
+  EXPECT_FALSE(Replicate().is_partial());
+  EXPECT_TRUE(has_partial(Placements{Shard(0), MaskPartial()}));
+  EXPECT_FALSE(has_partial(Placements{Shard(0), Replicate()}));
+  EXPECT_FALSE(has_partial({}));
 }
 
 }  // namespace

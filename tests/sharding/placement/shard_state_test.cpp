@@ -36,7 +36,7 @@ TEST(ShardState, NumbersOutliveGrowth) {
 
 // If this fails, ops are tried in another order than by name, and ties between plans fall
 // differently.
-TEST(ShardState, PendingPlacementsAreCodedByName) {
+TEST(ShardState, PartialPlacementsAreCodedByName) {
   const Sharding from{parse_placements("P(sum),P(max),R"), {}};
   const Sharding to{parse_placements("P(avg),R,P(product)"), {}};
   const PlacementCodes codes(from, to, 1);

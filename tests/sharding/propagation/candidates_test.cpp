@@ -36,7 +36,7 @@ TEST(CandidateCosts, AreThoseOfThePlansAndNotBelowTheirBounds) {
 }
 
 // An op is run on parts that PyTorch doesn't make, or at a price for something else.
-TEST(CandidateCosts, ShardsDontBecomePending) {
+TEST(CandidateCosts, ShardsDontBecomePartial) {
   PropagationRequest request{.op = find_op("neg"),
                              .inputs = {{{8, 6}}},
                              .given = {Sharding{{Shard(0), Replicate()}, {}}},

@@ -23,7 +23,7 @@ Tensor numbers(DimSpan shape, std::uint64_t seed) {
 
 Tensor full(const Tensor& tensor) { return DTensor::of(tensor).full_tensor(); }
 
-// A product whose contraction is split loses bits, or its pending sum is taken for the value.
+// A product whose contraction is split loses bits, or its partial sum is taken for the value.
 SIMMESH_TEST(Dispatch, SplitContractionHasTheBitsOfOneDevice,
              {.mesh = {2, 2}, .schedules = 20, .arithmetic = Arithmetic::exact()}) {
   Tensor a = numbers(Dims{7, 6}, 1), b = numbers(Dims{6, 5}, 2);
@@ -35,7 +35,7 @@ SIMMESH_TEST(Dispatch, SplitContractionHasTheBitsOfOneDevice,
 }
 
 // A value that every rank adds to its part of a sum is added once a rank.
-SIMMESH_TEST(Dispatch, ReplicatedPlusPendingAddsOnce, {.mesh = {4}, .schedules = 20}) {
+SIMMESH_TEST(Dispatch, ReplicatedPlusPartialAddsOnce, {.mesh = {4}, .schedules = 20}) {
   Tensor part = tensor_of<float>({3}, {1, 2, 3}), bias = tensor_of<float>({3}, {4, 8, 12});
   DTensor x = from_local(part, mesh, {Partial()}), b = from_local(bias, mesh, {Replicate()});
   EXPECT_SAME_BITS(full(x + b), tensor_of<float>({3}, {8, 16, 24}));
@@ -62,17 +62,17 @@ SIMMESH_TEST(Dispatch, RefusesTensorsOfDifferentMeshes, {.mesh = {2, 2}, .schedu
   testing::expect_error([&] { cat({x, y}, 0); }, ErrorKind::not_implemented_error, "not supported");
 }
 
-// In place, the tensor moves under its owner, or its pending label stays over a finished value.
+// In place, the tensor moves under its owner, or its partial label stays over a finished value.
 SIMMESH_TEST(Dispatch, InPlaceWritesThePieceOrRefuses, {.mesh = {2}, .schedules = 6}) {
   Tensor values = numbers(Dims{5}, 1);
   Tensor x = distribute_tensor(values, mesh, {Shard(0)});
   Tensor replicated = distribute_tensor(values, mesh, {Replicate()});
   add_(x, replicated);
   EXPECT_SAME_BITS(full(x), add(values, values));
-  Tensor pending = from_local(values.clone(), mesh, {Partial()});
-  mul_(pending, 3.0);
-  EXPECT_SAME_BITS(full(pending), mul(add(values, values), 3.0));
-  testing::expect_error([&] { add_(pending, 1.0); }, ErrorKind::runtime_error,
+  Tensor partial = from_local(values.clone(), mesh, {Partial()});
+  mul_(partial, 3.0);
+  EXPECT_SAME_BITS(full(partial), mul(add(values, values), 3.0));
+  testing::expect_error([&] { add_(partial, 1.0); }, ErrorKind::runtime_error,
                         "in-place operations that require placement changes");
 }
 
@@ -94,9 +94,9 @@ SIMMESH_TEST(Dispatch, AnswersFromTheCacheAreThoseOfTheCall, {.mesh = {2}, .sche
       for (const Placement& placement : {Placement(Shard(0)), Replicate(), Partial()})
         for (double alpha : {1.0, 2.0}) {
           Tensor values = numbers(Dims{size}, std::uint64_t(size));
-          DTensor x = placement.is_pending() ? from_local(values, mesh, {placement})
+          DTensor x = placement.is_partial() ? from_local(values, mesh, {placement})
                                              : distribute_tensor(values, mesh, {placement});
-          Tensor whole = placement.is_pending() ? add(values, values) : values;
+          Tensor whole = placement.is_partial() ? add(values, values) : values;
           EXPECT_SAME_BITS(full(add(x, x, alpha)), add(whole, whole, alpha));
         }
   PropagationCacheInfo after = propagation_cache_info();

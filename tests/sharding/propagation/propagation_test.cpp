@@ -54,7 +54,7 @@ TEST(Propagate, GathersTooShortDims) {
 
 // In exact arithmetic a sum that isn't rounded yet is computed with, and the bits are no longer
 // those of one device.
-TEST(Propagate, RoundsPendingSumsBeforeComputingWithThemWhereBitsCount) {
+TEST(Propagate, RoundsPartialSumsBeforeComputingWithThemWhereBitsCount) {
   PropagationRequest request{.op = find_op("mul"),
                              .attributes = {{"other", 3.0}},
                              .inputs = {{{4}}},
@@ -96,9 +96,9 @@ TEST(Propagate, SumsOfIntegersAreWholeBeforeTheyBecomeFloatingWhereBitsCount) {
   EXPECT_EQ(propagate(request).inputs[0]->placements, Placements{Partial()});
 }
 
-// A replicated addend becomes pending without rounding; one that is pending would have been rounded
+// A replicated addend becomes partial without rounding; one that is partial would have been rounded
 // before it was added.
-TEST(Propagate, AddsReplicatedAddendsToPendingProducts) {
+TEST(Propagate, AddsReplicatedAddendsToPartialProducts) {
   PropagationRequest request{
       .op = find_op("addmm"),
       .inputs = {{{4}}, {{4, 6}}, {{6, 4}}},

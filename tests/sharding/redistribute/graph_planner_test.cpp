@@ -25,7 +25,7 @@ class Reference {
     std::map<std::string, Placement> ops;
     for (const Sharding* sharding : {&from, &to})
       for (const Placement& each : sharding->placements)
-        if (each.is_partial())
+        if (each.is_plain_partial())
           ops.emplace(to_string(each.reduce_op()), each);
         else if (each.is_strided_shard())
           strided_.insert(each);
@@ -118,19 +118,19 @@ class Reference {
       }
     }
     for (std::int64_t m = 0; m < mesh_dims; ++m)
-      if (at(m).is_pending()) add(list, state, m, Replicate());
+      if (at(m).is_partial()) add(list, state, m, Replicate());
     for (std::int64_t m = 0; m < mesh_dims; ++m)
       for (std::int64_t d = 0; at(m).is_replicate() && d < tensor_dims_; ++d)
         add(list, state, m, Shard(d));
     for (std::int64_t m = 0; m < mesh_dims; ++m)
-      for (std::int64_t d = 0; at(m).is_pending() && d < tensor_dims_; ++d)
+      for (std::int64_t d = 0; at(m).is_partial() && d < tensor_dims_; ++d)
         add(list, state, m, Shard(d));
     for (std::int64_t m = 0; m < mesh_dims; ++m) {
       if (!at(m).is_replicate()) continue;
       for (const auto& [name, placement] : ops) {
         std::set<ReduceOp> together = {placement.reduce_op()};
         for (const Placement& each : state.placements)
-          if (each.is_pending()) together.insert(each.reduce_op());
+          if (each.is_partial()) together.insert(each.reduce_op());
         if (together.size() == 1 || together == std::set{ReduceOp::sum, ReduceOp::avg})
           add(list, state, m, placement);
       }
@@ -214,7 +214,7 @@ TEST(GraphPlanner, EveryStepIsFeasible) {
   }
 }
 
-// If this fails, pending placements that only occur in the source can't be planned for.
+// If this fails, partial placements that only occur in the source can't be planned for.
 TEST(GraphPlanner, MaskAndNormAreReducedLikeAnyOther) {
   const Dims mesh{2, 2};
   const RedistributeCost cost(1024, mesh, {});

@@ -44,7 +44,7 @@ TEST(RedistributeRefusals, ThePublicCallMakesNoPartial) {
 }
 
 // If this fails, ops that can't be finished in any order are mixed.
-TEST(RedistributeRefusals, PendingOpsAreNotMixed) {
+TEST(RedistributeRefusals, PartialOpsAreNotMixed) {
   const char* phrase = "^ValueError: Mixed Partial reduce types are not supported";
   for (const Api api : {Api::redistribute, Api::local}) {
     EXPECT_THAT(refusal(api, {8}, {2, 2}, "P(sum),P(max)", "R,R"), ContainsRegex(phrase));

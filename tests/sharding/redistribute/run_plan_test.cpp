@@ -11,7 +11,7 @@
 namespace simmesh {
 namespace {
 
-constexpr ReduceOp pending_ops[] = {ReduceOp::sum, ReduceOp::avg,     ReduceOp::min,
+constexpr ReduceOp partial_ops[] = {ReduceOp::sum, ReduceOp::avg,     ReduceOp::min,
                                     ReduceOp::max, ReduceOp::product, ReduceOp::band,
                                     ReduceOp::bor, ReduceOp::bxor};
 
@@ -82,7 +82,7 @@ std::vector<Tensor> operands_of(std::initializer_list<std::int64_t> ranks, DType
 }
 
 // A reduction in another order, or one that rounds in another type.
-TEST(RunPlan, PendingReductionsAreLeftFolds) {
+TEST(RunPlan, PartialReductionsAreLeftFolds) {
   for (std::size_t ranks : {1u, 2u, 3u, 5u}) {
     World world({.ranks = ranks});
     Outcome outcome = world.run([&](Rank& rank) {
@@ -90,7 +90,7 @@ TEST(RunPlan, PendingReductionsAreLeftFolds) {
       for (DType dtype : all_dtypes) {
         std::vector<Tensor> operands;
         for (std::size_t i = 0; i < ranks; ++i) operands.push_back(operand_of(i, dtype));
-        for (ReduceOp op : pending_ops) {
+        for (ReduceOp op : partial_ops) {
           if (!is_defined(op, dtype)) continue;
           Tensor whole = left_fold(operands, op, op == ReduceOp::avg ? std::int64_t(ranks) : 1);
           DTensor x = from_local(operands[rank.id()], mesh, {Partial(op)});
@@ -112,20 +112,20 @@ TEST(RunPlan, MergedReductionsFoldOverTheFlattenedMesh) {
   World world({.ranks = 4});
   Outcome outcome = world.run([](Rank& rank) {
     for (DType dtype : all_dtypes) {
-      for (ReduceOp op : pending_ops) {
+      for (ReduceOp op : partial_ops) {
         if (!is_defined(op, dtype)) continue;
         bool is_avg = op == ReduceOp::avg;
         DeviceMesh mesh = init_device_mesh({2, 2}, {"a", "b"});
         Tensor own = operand_of(rank.id(), dtype);
-        Placements pending = {Partial(op), Partial(op)}, whole = {Replicate(), Replicate()};
+        Placements partial = {Partial(op), Partial(op)}, whole = {Replicate(), Replicate()};
         Tensor by_dims = left_fold({left_fold(operands_of({0, 2}, dtype), op, is_avg ? 2 : 1),
                                     left_fold(operands_of({1, 3}, dtype), op, is_avg ? 2 : 1)},
                                    op, is_avg ? 2 : 1);
-        rank.expect_same_bits(from_local(own, mesh, pending).redistribute(whole).to_local(),
+        rank.expect_same_bits(from_local(own, mesh, partial).redistribute(whole).to_local(),
                               by_dims);
         mesh.flatten();
         Tensor at_once = left_fold(operands_of({0, 1, 2, 3}, dtype), op, is_avg ? 4 : 1);
-        rank.expect_same_bits(from_local(own, mesh, pending).redistribute(whole).to_local(),
+        rank.expect_same_bits(from_local(own, mesh, partial).redistribute(whole).to_local(),
                               at_once);
         if (!is_avg) continue;
         at_once = left_fold(operands_of({0, 1, 2, 3}, dtype), op, 2);
@@ -155,7 +155,7 @@ TEST(RunPlan, MasksAndNormsAreFinished) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// Every pending coordinate is a logical tensor of its own. The values are such that no sum,
+// Every partial coordinate is a logical tensor of its own. The values are such that no sum,
 // product or quotient of them rounds.
 struct Logical {
   const PlanRequest& request;
@@ -165,7 +165,7 @@ struct Logical {
 
   explicit Logical(const PlanRequest& in) : request(in) {
     for (std::size_t dim = 0; dim < in.from.size(); ++dim) {
-      if (!in.from[dim].is_pending()) continue;
+      if (!in.from[dim].is_partial()) continue;
       op = in.from[dim].reduce_op();
       members *= in.mesh_shape[dim];
       if (op == ReduceOp::avg) divisor *= in.mesh_shape[dim];
@@ -175,7 +175,7 @@ struct Logical {
   std::int64_t member_of(DimSpan coordinate) const {
     std::int64_t member = 0;
     for (std::size_t dim = 0; dim < coordinate.size(); ++dim)
-      if (request.from[dim].is_pending())
+      if (request.from[dim].is_partial())
         member = member * request.mesh_shape[dim] + coordinate[dim];
     return member;
   }
@@ -198,7 +198,7 @@ void run_disputed(const recorded::Json& record, const PlanRequest& request, Rank
   const recorded::Json& field = record["mesh"];
   std::vector<std::string> names;
   if (field.contains("names")) names = field["names"].get<std::vector<std::string>>();
-  std::vector<std::int64_t> ranks(std::size_t(element_count(request.mesh_shape)));
+  std::vector<std::int64_t> ranks(std::size_t(numel(request.mesh_shape)));
   for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = std::int64_t(i);
   if (field.contains("ranks")) ranks = field["ranks"].get<std::vector<std::int64_t>>();
   MeshViewer viewer{.rank = rank.id(), .world_size = std::int64_t(rank.world().ranks())};
@@ -235,7 +235,7 @@ TEST(RunPlan, DisputedCasesComeOutRight) {
       is_chosen |= why.find(part) != why.npos;
     if (record["kind"] != "redistribute" || !is_chosen) continue;
     for (const PlanRequest& request : recorded::requests(record)) {
-      std::size_t ranks = std::size_t(element_count(request.mesh_shape));
+      std::size_t ranks = std::size_t(numel(request.mesh_shape));
       if (record.contains("world")) ranks = record["world"].get<std::size_t>();
       World world({.ranks = ranks});
       Outcome outcome = world.run([&](Rank& rank) { run_disputed(record, request, rank); });

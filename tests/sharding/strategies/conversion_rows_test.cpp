@@ -16,7 +16,7 @@ std::string texts(DType from, DType to) {
   return text;
 }
 
-// A pending tensor is converted where that gives another whole.
+// A partial tensor is converted where that gives another whole.
 TEST(ConversionRows, PassWhatCommutesWithTheConversion) {
   const std::string all = "P(sum) P(avg) P(max) P(min) ", extremes = "P(max) P(min) ";
   EXPECT_EQ(all, texts(DType::float32, DType::float32));

@@ -5,7 +5,7 @@
 namespace simmesh {
 namespace {
 
-const Placement pending = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
+const Placement partial = Partial(ReduceOp::sum), average = Partial(ReduceOp::avg);
 
 TensorType matrix(DType dtype = DType::float32) { return {{4, 6}, dtype}; }
 
@@ -37,7 +37,7 @@ TEST(DimRows, SplitsAllThatIsThere) {
 TEST(DimRows, GoesAlongNegativeDims) {
   TensorType inputs[] = {matrix()}, outputs[] = {matrix(), matrix()};
   Attributes attributes = {{"dim", std::int64_t(-1)}};
-  ShardingStrategy strategy = along_dim({rule({pending}, {pending, pending})});
+  ShardingStrategy strategy = along_dim({rule({partial}, {partial, partial})});
   EXPECT_EQ(text_of(strategy.rows({inputs, outputs, attributes})),
             (Texts{"S(0) -> S(0) S(0)", "P(sum) -> P(sum) P(sum)"}));
   EXPECT_TRUE(strategy.accepts_short_dims);
@@ -47,7 +47,7 @@ TEST(DimRows, GoesAlongNegativeDims) {
 TEST(DimRows, ReducesDims) {
   TensorType inputs[] = {{{2, 3, 4}}}, outputs[] = {{{2, 4}}};
   Attributes attributes = {{"dims", Dims{1}}};
-  EXPECT_EQ(text_of(reduction_rows({inputs, outputs, attributes}, pending)),
+  EXPECT_EQ(text_of(reduction_rows({inputs, outputs, attributes}, partial)),
             (Texts{"S(0) -> S(0)", "S(1) -> P(sum)", "S(2) -> S(1)"}));
   EXPECT_EQ(text_of(reduction_rows({inputs, outputs, attributes})),
             (Texts{"S(0) -> S(0)", "S(2) -> S(1)"}));
@@ -58,8 +58,8 @@ TEST(DimRows, ReducesDims) {
 
 // Averages of integers are rounded, sums of truth values are not sums.
 TEST(DimRows, LeavesOutWhatIsNotLinear) {
-  StrategyRows rows = {rule({pending}, pending), rule({average}, average),
-                       rule({Shard(0)}, pending)};
+  StrategyRows rows = {rule({partial}, partial), rule({average}, average),
+                       rule({Shard(0)}, partial)};
   TensorType outputs[] = {matrix()};
   Attributes attributes;
   auto kept = [&](DType dtype) {

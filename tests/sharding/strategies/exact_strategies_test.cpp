@@ -31,7 +31,7 @@ TEST(ExactStrategies, ProductsKeepTheirBits) {
                     exact_worlds());
 }
 
-// A replicated bias becomes a pending sum: a third of it a rank, which nobody rounds.
+// A replicated bias becomes a partial sum: a third of it a rank, which nobody rounds.
 TEST(ExactStrategies, LinearLayersKeepTheirBits) {
   Worlds worlds = exact_worlds();
   worlds.meshes = {{2}, {3}};

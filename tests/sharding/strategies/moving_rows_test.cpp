@@ -5,7 +5,7 @@
 namespace simmesh {
 namespace {
 
-TEST(MovingRows, DimsGoWhereTheyAreAndPendingTensorsPass) {
+TEST(MovingRows, DimsGoWhereTheyAreAndPartialTensorsPass) {
   TensorTypes inputs = {{{2, 3, 4}, DType::float32}}, outputs(2, inputs[0]);
   Attributes none;
   StrategyRows rows = moving_rows({inputs, outputs, none},
@@ -17,9 +17,9 @@ TEST(MovingRows, DimsGoWhereTheyAreAndPendingTensorsPass) {
               *rows[4].outputs[1] == Partial(ReduceOp::min));
 }
 
-TEST(MovingRows, PendingEntriesOfAPatternAreReplaced) {
+TEST(MovingRows, PartialEntriesOfAPatternAreReplaced) {
   StrategyRows rows;
-  add_pending_rows(rows, rule({Partial(), Replicate()}, Partial()), {ReduceOp::avg});
+  add_partial_rows(rows, rule({Partial(), Replicate()}, Partial()), {ReduceOp::avg});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_TRUE(*rows[0].inputs[0] == Partial(ReduceOp::avg));
   EXPECT_TRUE(rows[0].inputs[1]->is_replicate());

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 
 namespace simmesh {
 namespace {
@@ -27,8 +27,8 @@ TEST(PointwiseRows, BroadcastDimsAreReplicated) {
             (Texts{"S(0) R -> S(0)", "R S(0) -> S(1)", "S(2) R -> S(2)"}));
 }
 
-// A row of two pending tensors is used for a call of a tensor and a number.
-TEST(PointwiseRows, PendingRowsHaveAsManyTensorsAsTheCall) {
+// A row of two partial tensors is used for a call of a tensor and a number.
+TEST(PointwiseRows, PartialRowsHaveAsManyTensorsAsTheCall) {
   TensorTypes number = {{{}}}, pair = {{{}}, {{}, DType::float32, false}, {{}}};
   Attributes none;
   StrategyRows rows = joined({linear_rows(), quotient_rows()});

@@ -45,9 +45,9 @@ inline Call of_one(const char* name, const Input& x,
       name, {x}, [function](gsl::span<const Tensor> in) { return function(in[0]); }, has_gradient};
 }
 
-inline const Placement pending_sum = Partial(ReduceOp::sum),
-                       pending_average = Partial(ReduceOp::avg);
-inline const Placement pending_max = Partial(ReduceOp::max), pending_min = Partial(ReduceOp::min);
+inline const Placement partial_sum = Partial(ReduceOp::sum),
+                       partial_average = Partial(ReduceOp::avg);
+inline const Placement partial_max = Partial(ReduceOp::max), partial_min = Partial(ReduceOp::min);
 
 // Worlds are those in which a call is tried.
 struct Worlds {
@@ -56,8 +56,8 @@ struct Worlds {
   Arithmetic arithmetic = Arithmetic::canonical();
 };
 
-// A part of a pending tensor: what the coordinate along a mesh dim of so many ranks holds.
-inline Tensor pending_part(const Tensor& whole, const Placement& placement, std::int64_t index,
+// A part of a partial tensor: what the coordinate along a mesh dim of so many ranks holds.
+inline Tensor partial_part(const Tensor& whole, const Placement& placement, std::int64_t index,
                            std::int64_t count) {
   bool is_first = index == 0, is_last = index == count - 1;
   switch (placement.reduce_op()) {
@@ -70,18 +70,18 @@ inline Tensor pending_part(const Tensor& whole, const Placement& placement, std:
   }
 }
 
-// distributed brings a tensor that every rank holds to placements that may be pending.
+// distributed brings a tensor that every rank holds to placements that may be partial.
 inline DTensor distributed(const Tensor& whole, const DeviceMesh& mesh,
                            const Placements& placements) {
   Placements settled = placements;
   for (Placement& one : settled)
-    if (one.is_pending()) one = Replicate();
+    if (one.is_partial()) one = Replicate();
   DTensor cut = distribute_tensor(whole, mesh, settled, {.from_first_rank = false});
   Tensor piece = cut.local();
   for (std::size_t dim = 0; dim < placements.size(); ++dim)
-    if (placements[dim].is_pending())
+    if (placements[dim].is_partial())
       piece =
-          pending_part(piece, placements[dim], (*mesh.get_coordinate())[dim], mesh.shape()[dim]);
+          partial_part(piece, placements[dim], (*mesh.get_coordinate())[dim], mesh.shape()[dim]);
   DTensorSpec spec = cut.spec();
   spec.sharding.placements = placements;
   return DTensor(spec, piece);
@@ -164,7 +164,7 @@ inline bool mixes_reductions(const Placements& list) {
   };
   const Placement* first = nullptr;
   for (const Placement& one : list) {
-    if (!one.is_pending()) continue;
+    if (!one.is_partial()) continue;
     if (first && family(*first) != family(one)) return true;
     first = &one;
   }
@@ -199,7 +199,7 @@ inline void expect_whole_bits(const Call& call, const Worlds& worlds = {}) {
   for (const Shape& shape : worlds.meshes)
     for (const char* schedule : worlds.schedules) {
       if (::testing::Test::HasFailure()) return;
-      World world({.ranks = std::size_t(element_count(shape)),
+      World world({.ranks = std::size_t(numel(shape)),
                    .schedule = Schedule::parse(schedule),
                    .arithmetic = worlds.arithmetic});
       Outcome outcome = world.run([&](Rank&) {

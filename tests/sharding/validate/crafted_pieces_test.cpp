@@ -46,13 +46,13 @@ TEST(CraftedPieces, MakeTheWholeOverOneAndTwoMeshDims) {
     }
 }
 
-// If an operand were the element itself on all ranks, a rule that takes pending inputs for
+// If an operand were the element itself on all ranks, a rule that takes partial inputs for
 // replicated ones would pass.
 TEST(CraftedPieces, OperandsAreNotTheWhole) {
   for (const char* words : {"f:ab", "n:ab", "b:ab"}) {
     Tensor whole = sample_inputs({"", words}, {}, {.seed = 1})[0];
     for (const Placement& placement : placements_for(whole)) {
-      if (!placement.is_pending()) continue;
+      if (!placement.is_partial()) continue;
       auto pieces = craft_pieces(whole, Placements{placement}, Dims{2}, 5);
       EXPECT_FALSE(same_elements(pieces[0], whole)) << words << to_string(placement);
       EXPECT_FALSE(same_elements(pieces[1], whole)) << words << to_string(placement);

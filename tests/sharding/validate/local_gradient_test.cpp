@@ -38,7 +38,7 @@ TEST(LocalGradient, HoldsForTheGradientOfTheFunction) {
 }
 
 // If gradients weren't compared, a rule could hold forward and train another model.
-TEST(LocalGradient, FiresWhereItReadsAPendingInput) {
+TEST(LocalGradient, FiresWhereItReadsAPartialInput) {
   Op op =
       doubling([](const GradientCall& call) { return Gradients{call.gradient() * call.input(0)}; });
   SampleVerdict verdict = validate_sample(op, rows);

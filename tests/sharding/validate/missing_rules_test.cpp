@@ -20,7 +20,7 @@ Op with_rules(std::string_view name, StrategyRows rules) {
   return op;
 }
 
-const Placement pending_total = Partial(), on_all_ranks = Replicate();
+const Placement partial_total = Partial(), on_all_ranks = Replicate();
 
 // If a rule that holds weren't found, nobody would notice that an op moves data for nothing.
 TEST(MissingRules, FindsAllOfAProduct) {
@@ -34,7 +34,7 @@ TEST(MissingRules, FindsAllOfAProduct) {
 
 TEST(MissingRules, LeavesOutWhatIsClaimed) {
   Op op = with_rules("mm", {rule({Shard(0), on_all_ranks}, Shard(0)),
-                            rule({pending_total, on_all_ranks}, pending_total)});
+                            rule({partial_total, on_all_ranks}, partial_total)});
   SampleVerdict verdict = validate_sample(op, {"mm", "ab bc"});
   EXPECT_EQ(verdict.missing.size(), 5u);
   EXPECT_THAT(verdict.missing, Not(Contains("S(0),R -> S(0)")));

@@ -9,9 +9,9 @@ RecordedCase layout_record(const std::string& fields) {
   return RecordedCase::parse(R"({"kind":"k","id":"i",)" + fields + "}", {});
 }
 
-TEST(CaseLayout, ReadsCutsAndPendingMeshDims) {
+TEST(CaseLayout, ReadsCutsAndPartialMeshDims) {
   RecordedCase recorded = layout_record(R"("dims":[[0,2],[]],"partial":{"1":"any"})");
-  EXPECT_EQ(paddle::to_string(read_paddle_layout(recorded.root())), "[[0,2],[]] pending {1: any}");
+  EXPECT_EQ(paddle::to_string(read_paddle_layout(recorded.root())), "[[0,2],[]] partial {1: any}");
   EXPECT_THROW(read_paddle_layout(layout_record(R"("dims":[],"partial":{"x":"sum"})").root()),
                BadCase);
   EXPECT_THROW(read_paddle_layout(layout_record(R"("dims":[],"partial":{"99":"sum"})").root()),

@@ -12,7 +12,7 @@ namespace {
 const CaseTensor tensor{.shape = {5, 7},
                         .data = {.rule = Rule::wide, .seed = 40, .dtype = DType::int64}};
 
-// Pieces of the logical tensors by the serial oracle. Without pending placements there is one,
+// Pieces of the logical tensors by the serial oracle. Without partial placements there is one,
 // with the case's own seed.
 TEST(CaseSource, GivesThePiecesOfEachLogicalTensor) {
   const Dims mesh = {2, 3};
@@ -22,14 +22,14 @@ TEST(CaseSource, GivesThePiecesOfEachLogicalTensor) {
     Dims coordinate(2, 0);
     do {
       std::uint64_t index = 0;
-      bool is_pending = false;
+      bool is_partial = false;
       for (std::size_t dim = 0; dim < 2; ++dim)
-        if (sharding.placements[dim].is_pending()) {
-          is_pending = true;
+        if (sharding.placements[dim].is_partial()) {
+          is_partial = true;
           index = index * std::uint64_t(mesh[dim]) + std::uint64_t(coordinate[dim]);
         }
       Formula data = tensor.data;
-      if (is_pending) data.seed += 1 + index;
+      if (is_partial) data.seed += 1 + index;
       Tensor whole = formula(tensor.shape, data);
       Tensor expected = oracle::local<std::int64_t>(
           tensor.shape, mesh, coordinate, sharding,

@@ -24,7 +24,7 @@ struct TwoParameters final : nn::Module {
 
 // What a flat parameter becomes that every one of so many shards quantises by itself.
 Tensor through_8_bits(const Tensor& whole, std::int64_t ranks) {
-  std::int64_t numel = whole.element_count(), shard = (numel + ranks - 1) / ranks;
+  std::int64_t numel = whole.numel(), shard = (numel + ranks - 1) / ranks;
   Tensor flat = whole.contiguous().view(Dims{numel}), result = flat.clone();
   for (std::int64_t start = 0; start < numel; start += shard) {
     std::int64_t count = std::min(shard, numel - start);

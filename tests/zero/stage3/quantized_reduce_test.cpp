@@ -35,7 +35,7 @@ SIMMESH_TEST(QuantizedReduce, AveragesOverAllRanks, {.mesh = {8}, .schedules = 6
     for (std::size_t i = 0; i < 32; ++i) values[i] = i % 2 == 0 ? -8.0f : float(i / 4) - 4.0f;
     Tensor mean = reduce_quantized(gradient, groups);
     auto got = mean.values<float>();
-    EXPECT_EQ(mean.element_count(), 4);
+    EXPECT_EQ(mean.numel(), 4);
     EXPECT_EQ(got[0], -8.0f);
     EXPECT_EQ(got[1], float(mesh.get_rank()) - 4.0f);
   }
@@ -52,7 +52,7 @@ SIMMESH_TEST(QuantizedReduce, ErrsLittle, {.mesh = {4}, .schedules = 4}) {
   }
   Tensor own = formula({6, 4}, {.rule = Rule::unit, .seed = 70 + std::uint64_t(mesh.get_rank())});
   Tensor part = reduce_quantized(own, groups);
-  ASSERT_EQ(part.element_count(), 6);
+  ASSERT_EQ(part.numel(), 6);
   for (std::size_t i = 0; i < 6; ++i)
     EXPECT_NEAR(part.values<float>()[i], mean[std::size_t(mesh.get_rank()) * 6 + i], 0.3);
 }

@@ -22,7 +22,7 @@ struct RecordedPiece {
 // piece_schema is such a tensor; with_name also has the name of a parameter.
 Schema piece_schema(bool with_name = false);
 
-// read_piece reads it for a world of that size. Throws a BadCase for lists of another length.
+// read_piece reads it for a world of that size. Raises a BadCase for lists of another length.
 RecordedPiece read_piece(const CaseField& field, std::int64_t world, std::string name = {});
 
 // compare_piece adds to a report how a rank's tensor differs from the recorded one; an undefined

@@ -16,7 +16,7 @@ CaseMesh own_mesh(const CaseField& field, const CaseMesh& mesh) {
   auto own = field.find("mesh");
   if (!own) return mesh;
   CaseMesh result{.shape = (*own)["shape"].shape(), .ranks = {}, .names = {}, .world = mesh.world};
-  if (element_count(result.shape) != mesh.world)
+  if (numel(result.shape) != mesh.world)
     own->reject(fmt::format("a mesh of the {} ranks", mesh.world));
   return result;
 }
@@ -112,7 +112,7 @@ Schema op_input_schema() {
 OpInput::OpInput(const CaseField& field, const CaseMesh& mesh) : mesh_(own_mesh(field, mesh)) {
   is_complex_ = field["dtype"].text() == "complex64";
   tensor_ = read_input_tensor(field, is_complex_);
-  std::int64_t copies = 4 * std::max<std::int64_t>(element_count(mesh_.shape), 1);
+  std::int64_t copies = 4 * std::max<std::int64_t>(numel(mesh_.shape), 1);
   require_elements(field, tensor_.shape, copies);
   if (auto placements = field.find("placements"); placements && !placements->is_null()) {
     placements_ = read_case_placements(*placements);

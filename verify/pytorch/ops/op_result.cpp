@@ -20,7 +20,7 @@ constexpr std::size_t values_max = 1 << 20;
 template <class Bits>
 void normalise(Tensor& tensor, Bits sign, Bits infinity, Bits quiet) {
   auto* bits = reinterpret_cast<Bits*>(tensor.mutable_data());
-  for (std::int64_t i = 0; i < tensor.element_count(); ++i) {
+  for (std::int64_t i = 0; i < tensor.numel(); ++i) {
     Bits magnitude = bits[i] & Bits(~sign);
     if (magnitude == 0) bits[i] = 0;
     if (magnitude > infinity) bits[i] = quiet;
@@ -184,7 +184,7 @@ ActualResult result_of(const PythonValue& value) {
 
 std::string bits_without_signs_of_zero(const Tensor& tensor) {
   Tensor copy = tensor.detach().clone();
-  if (!copy.has_elements() || copy.element_count() == 0) return bits_text(copy);
+  if (!copy.has_elements() || copy.numel() == 0) return bits_text(copy);
   switch (copy.dtype()) {
     case DType::float64:
       normalise<std::uint64_t>(copy, 1ull << 63, 0x7ff0ull << 48, 0x7ff8ull << 48);

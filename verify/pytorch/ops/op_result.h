@@ -43,7 +43,7 @@ struct ActualResult {
 // result_schema is one result; as a gradient it also has the input.
 Schema result_schema(bool is_gradient = false);
 
-// read_result reads one for a world of that size. Throws a BadCase for lists of another length.
+// read_result reads one for a world of that size. Raises a BadCase for lists of another length.
 RecordedResult read_result(const CaseField& field, std::int64_t world);
 
 // read_case_placements reads placements as these cases write them, where _NormP(p) is NormP(p).

@@ -91,7 +91,7 @@ std::vector<Tensor> tensors_among(const std::vector<PythonValue>& values) {
 void check_size(std::string_view function, const Chosen& chosen) {
   double elements = 1;
   for (const Tensor& tensor : tensors_among(chosen.values))
-    elements = std::max(elements, double(tensor.element_count()));
+    elements = std::max(elements, double(tensor.numel()));
   double result = elements * chosen.function->signature.largest_factor(chosen.values);
   if (result > double(case_elements_max))
     raise(ErrorKind::value_error, "verify/pytorch",

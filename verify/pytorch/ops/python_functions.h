@@ -19,12 +19,12 @@ struct PythonFunction {
 };
 using PythonFunctions = std::vector<PythonFunction>;
 
-// call_python calls the function of that name. Throws a NotImplementedError for a name that isn't
+// call_python calls the function of that name. Raises a NotImplementedError for a name that isn't
 // known, and a TypeError that names the argument where no signature fits.
 PythonValue call_python(std::string_view function, const PythonArguments& arguments);
 
 // tensors_of_call returns the tensors among the arguments in the order of the function's
-// parameters; throws as call_python does.
+// parameters; raises as call_python does.
 std::vector<Tensor> tensors_of_call(std::string_view function, const PythonArguments& arguments);
 
 // knows_python says whether there is a function of that name. torch.ops.aten.X is aten.X.

@@ -68,7 +68,7 @@ class PythonValue {
 };
 
 // read_python_value reads what a case holds of arguments: as written in Python, {"input": i} for
-// input i and {"dtype": d} for a data type. Throws a BadCase for an input that the case doesn't
+// input i and {"dtype": d} for a data type. Raises a BadCase for an input that the case doesn't
 // have.
 PythonValue read_python_value(const CaseField& field, std::size_t input_count);
 

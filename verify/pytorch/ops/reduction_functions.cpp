@@ -76,9 +76,9 @@ void add_extreme(PythonFunctions& functions, const std::string& name, Whole whol
 
 // The one element of a tensor, as Python has it; of a distributed one that of the whole.
 PythonValue item_of(Tensor x) {
-  if (x.element_count() != 1)
+  if (x.numel() != 1)
     raise(ErrorKind::runtime_error, "item",
-          "a Tensor with {} elements cannot be converted to Scalar", x.element_count());
+          "a Tensor with {} elements cannot be converted to Scalar", x.numel());
   if (x.distribution()) x = DTensor::of(x).full_tensor();
   double value = scalar_value(x.detach());
   if (x.dtype() == DType::boolean) return value != 0;
@@ -178,9 +178,9 @@ PythonFunctions reduction_functions() {
        prod_call},
       {everywhere("nansum"), PythonSignature("Tensor self, int[]? dim=None, bool keepdim=False"),
        [](PythonCall& call) -> PythonValue {
-         // PyTorch takes it that no part of a pending sum is NaN.
+         // PyTorch takes it that no part of a partial sum is NaN.
          Attributes attributes = reduction_attributes(call.dims("dim"), call.flag("keepdim"));
-         attributes.set("passes_pending", true);
+         attributes.set("passes_partial", true);
          return call_one(*find_op("nansum"), {call.tensor("self")}, attributes);
        }},
       selecting(everywhere("any", "default dim dims"), any),

@@ -24,7 +24,7 @@ struct RuleFilesResult {
   bool ok() const { return refuted_count() == 0; }
 };
 
-// judge_rule_files judges all tables. Throws a BadCase for broken input, and a ValueError for a
+// judge_rule_files judges all tables. Raises a BadCase for broken input, and a ValueError for a
 // path that is neither file nor folder, for paths without any case, and for a case of another kind
 // in a file that is named.
 RuleFilesResult judge_rule_files(const RuleFilesRequest& request);

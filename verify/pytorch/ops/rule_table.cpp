@@ -92,7 +92,7 @@ Tensor drawn(const RuleTable& table, std::size_t input, const TableTrial& trial)
   char elements = elements_of(table, input, trial);
   std::string words = elements == 'i' ? "i<2:a" : fmt::format("{}:a", elements);
   SampleSizes sizes;
-  sizes.set('a', element_count(shape));
+  sizes.set('a', numel(shape));
   SampleData data = trial.data;
   data.seed = data.seed * 16 + input;
   return converted(sample_inputs({"", words}, sizes, data)[0].view(shape),
@@ -127,7 +127,7 @@ class WholeFunction {
   // Returns what differs, empty where the row holds.
   std::string difference(const StrategyRow& row, const LocalRun& world, std::uint64_t seed) const {
     if (op_) return difference_of_op(rule_of_op(row), world, seed);
-    UnroundedSums scope;
+    KeepUnrounded scope;
     WholeCall whole = as_call();
     MeshPlacements placements = along_one_dim(row);
     CraftedInputs crafted(whole, world.mesh_shape(), seed);
@@ -145,7 +145,7 @@ class WholeFunction {
   // The same for a rule of the one op.
   std::string difference_of_op(const StrategyRow& rule, const LocalRun& world,
                                std::uint64_t seed) const {
-    UnroundedSums scope;
+    KeepUnrounded scope;
     MeshPlacements placements = along_one_dim(rule);
     // A result that is no tensor to the function is one to the op.
     MeshPlacements known = placements;
@@ -252,7 +252,7 @@ RuleTable read_rule_table(const RecordedCase& recorded) {
   for (const CaseField& input : recorded["inputs"].items(64)) {
     bool is_complex = input["dtype"].text() == "complex64";
     Shape shape = input["shape"].shape();
-    if (element_count(shape) > 1 << 16) input["shape"].reject("at most 65536 elements");
+    if (numel(shape) > 1 << 16) input["shape"].reject("at most 65536 elements");
     DType dtype = DType::float32;
     try {
       if (!is_complex) dtype = dtype_from_string(input["dtype"].text());

@@ -33,7 +33,7 @@ struct RuleTable {
   std::vector<Tensor> call(gsl::span<const Tensor> tensors) const;
 };
 
-// read_rule_table reads such a case. Throws a BadCase where a field is wrong.
+// read_rule_table reads such a case. Raises a BadCase where a field is wrong.
 RuleTable read_rule_table(const RecordedCase& recorded);
 
 // RuleTableVerdict is what came of a table.

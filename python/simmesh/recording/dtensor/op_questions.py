@@ -103,11 +103,11 @@ def _shape(random: Random) -> list[int]:
 
 
 def _placement(random: Random, dims: int, kind: str) -> str:
-    pending = [] if kind == "op_grad" else ["P(sum)"]
+    partial = [] if kind == "op_grad" else ["P(sum)"]
     return random.choice(
         [
             "R",
-            *pending,
+            *partial,
             *(f"S({dim})" for dim in range(dims)),
             *(f"S({dim})" for dim in range(dims)),
         ]

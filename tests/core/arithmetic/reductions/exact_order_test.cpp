@@ -86,7 +86,7 @@ TEST(ExactOrder, InfinitiesAndNaNsFollowIeeeInEveryOrder) {
     for (ReduceOp op : adding) expect_one_result(every_combination(dtype), {.op = op, .factor = 2});
   std::vector<Tensor> operands = every_combination(DType::float64);
   Tensor sums = reduced(ExactOrder(), operands);
-  for (std::size_t i = 0; i < std::size_t(sums.element_count()); ++i) {
+  for (std::size_t i = 0; i < std::size_t(sums.numel()); ++i) {
     double sum = 0;
     for (const Tensor& operand : operands) sum += operand.values<double>()[i];
     double actual = sums.values<double>()[i];

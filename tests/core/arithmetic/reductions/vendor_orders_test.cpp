@@ -42,7 +42,7 @@ void expect_chunks(const Tensor& actual, const std::vector<Tensor>& operands,
       EXPECT_EQ(float_at(actual, next), value) << "element " << next;
     }
   }
-  EXPECT_EQ(std::int64_t(next), actual.element_count());
+  EXPECT_EQ(std::int64_t(next), actual.numel());
 }
 
 // If this fails, chunks of NCCL's ring start at a wrong member. One element says it plainly: the

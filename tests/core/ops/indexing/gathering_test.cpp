@@ -13,7 +13,7 @@ namespace {
 using Whole = std::int64_t;
 
 Tensor counted(const Shape& shape) {
-  return to(arange(element_count(shape), DType::int64), DType::float32).view(shape);
+  return to(arange(numel(shape), DType::int64), DType::float32).view(shape);
 }
 
 template <class F>

@@ -12,9 +12,7 @@ namespace {
 
 using Whole = std::int64_t;
 
-Tensor index_counted(const Shape& shape) {
-  return arange(element_count(shape), DType::int64).view(shape);
-}
+Tensor index_counted(const Shape& shape) { return arange(numel(shape), DType::int64).view(shape); }
 
 TEST(Indexing, IndicesAreBroadcastAndCountFromTheEnd) {
   Tensor x = index_counted({3, 4});

@@ -10,7 +10,7 @@ namespace simmesh {
 namespace {
 
 Tensor rearranged_counted(const Shape& shape) {
-  return arange(element_count(shape), DType::int64).view(shape);
+  return arange(numel(shape), DType::int64).view(shape);
 }
 
 TEST(Rearranging, RepeatAndTile) {

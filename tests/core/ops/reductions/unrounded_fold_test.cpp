@@ -36,7 +36,7 @@ TEST_F(ExactOps, ProductsInPartsAreTheWhole) {
     Tensor bias = spread_values({7}, 3, dtype);
     Tensor whole = mm(a, b), with_bias = addmm(bias, a, b);
     for (std::int64_t cut : {0, 1, 5, 12}) {
-      UnroundedSums scope;
+      KeepUnrounded scope;
       Tensor first = mm(narrow(a, {1, 0, cut}), narrow(b, {0, 0, cut}));
       Tensor second = mm(narrow(a, {1, cut, 12 - cut}), narrow(b, {0, cut, 12 - cut}));
       EXPECT_TRUE(same_bits(add(first, second), whole)) << to_string(dtype) << cut;
@@ -50,7 +50,7 @@ TEST_F(ExactOps, ProductsInPartsAreTheWhole) {
 TEST_F(ExactOps, SumsInPartsAreTheWhole) {
   Tensor x = spread_values({3, 9, 4}, 4);
   Tensor whole = sum(x, {1}), mean_of_all = mean(x);
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor parts = add(sum(narrow(x, {1, 4, 5}), {1}), sum(narrow(x, {1, 0, 4}), {1}));
   EXPECT_TRUE(same_bits(parts, whole));
   // Sums of sums, and their division.
@@ -62,7 +62,7 @@ TEST_F(ExactOps, ScattersInPartsAreTheWhole) {
   Tensor source = spread_values({8, 3}, 5), x = spread_values({4, 3}, 6);
   Tensor index = formula({8}, {.rule = Rule::index, .seed = 1, .below = 4, .dtype = DType::int64});
   Tensor whole = index_add(x, 0, index, source);
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor first = index_add(x, 0, narrow(index, {0, 3, 5}), narrow(source, {0, 3, 5}));
   Tensor second = index_add(first, 0, narrow(index, {0, 0, 3}), narrow(source, {0, 0, 3}));
   EXPECT_TRUE(same_bits(second, whole));
@@ -73,7 +73,7 @@ TEST_F(ExactOps, OnlySumsInAScopeSeeWhatIsBehind) {
   Tensor large = full({1}, DType::float32, 1e20), small = full({1}, DType::float32, 1e-3);
   Tensor total;
   {
-    UnroundedSums scope;
+    KeepUnrounded scope;
     total = add(large, small);
     EXPECT_EQ(add(total, neg(large)).values<float>()[0], 1e-3f);
     EXPECT_EQ(add(mul(total, 1), neg(large)).values<float>()[0], 0);
@@ -81,20 +81,20 @@ TEST_F(ExactOps, OnlySumsInAScopeSeeWhatIsBehind) {
   EXPECT_EQ(total.values<float>()[0], 1e20f);
   EXPECT_EQ(add(total, neg(large)).values<float>()[0], 0);
   {
-    UnroundedSums scope;
-    UnroundedSums inner(false);
+    KeepUnrounded scope;
+    KeepUnrounded inner(false);
     EXPECT_EQ(add(total, neg(large)).values<float>()[0], 0);
   }
   Arithmetic canonical = Arithmetic::canonical();
   ArithmeticScope other(canonical);
-  UnroundedSums scope;
+  KeepUnrounded scope;
   EXPECT_FALSE(is_unrounded(add(large, small)));
 }
 
 // float32, then bfloat16: what a conversion rounds is the sum, not the float.
 TEST_F(ExactOps, ConversionsRoundTheSum) {
   Tensor one = full({1}, DType::float32, 1 + 0x1p-8), tiny = full({1}, DType::float32, 0x1p-40);
-  UnroundedSums scope;
+  KeepUnrounded scope;
   Tensor total = add(one, tiny);
   EXPECT_EQ(total.values<float>()[0], 1 + 0x1p-8f);
   EXPECT_EQ(float(to(total, DType::bfloat16).values<BFloat16>()[0]), 1 + 0x1p-7f);

@@ -14,9 +14,7 @@
 namespace simmesh {
 namespace {
 
-Tensor view_counted(const Shape& shape) {
-  return arange(element_count(shape), DType::int64).view(shape);
-}
+Tensor view_counted(const Shape& shape) { return arange(numel(shape), DType::int64).view(shape); }
 
 std::string sizes_of_view(const Tensor& x) { return to_string(DimSpan(x.shape())); }
 

@@ -20,11 +20,11 @@ TEST(AlignedInputs, TakesTheCheapestDim) {
   EXPECT_EQ(aligned({2}, {tensor({4, 8}, {{0}, {}}), tensor({4, 8}, {{}, {0}})}), "[[0],[]]");
 }
 
-// A mesh dim on which all agree stays, pending sums too.
+// A mesh dim on which all agree stays, partial sums too.
 TEST(AlignedInputs, KeepsWhatAllAgreeOn) {
   EXPECT_EQ(aligned({2}, {tensor({4, 8}, {{}, {0}}), tensor({4, 8}, {{}, {0}})}), "[[],[0]]");
   EXPECT_EQ(aligned({2}, {tensor({4, 8}, {{}, {}}, {0}), tensor({4, 8}, {{}, {}}, {0})}),
-            "[[],[]] pending {0: sum}");
+            "[[],[]] partial {0: sum}");
 }
 
 TEST(AlignedInputs, PassesOverDimsThatAreTooSmall) {

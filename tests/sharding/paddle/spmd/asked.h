@@ -9,10 +9,10 @@
 // What a rule answers, as text.
 namespace simmesh::paddle::testing {
 
-// tensor returns a tensor of that shape, cut by these mesh dims; sums are pending along `pending`.
-inline SpmdTensor tensor(Shape shape, std::vector<Dims> cuts, const Dims& pending = {}) {
+// tensor returns a tensor of that shape, cut by these mesh dims; sums are partial along `partial`.
+inline SpmdTensor tensor(Shape shape, std::vector<Dims> cuts, const Dims& partial = {}) {
   SpmdTensor result{.shape = std::move(shape), .attr = {.dims_mapping = std::move(cuts)}};
-  for (std::int64_t mesh_dim : pending) result.attr.partial_status.emplace(mesh_dim, ReduceOp::sum);
+  for (std::int64_t mesh_dim : partial) result.attr.partial_status.emplace(mesh_dim, ReduceOp::sum);
   return result;
 }
 

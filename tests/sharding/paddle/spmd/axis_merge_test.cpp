@@ -11,7 +11,7 @@ const SpmdCall any_call{.op = "op", .mesh_shape = {2, 2}, .inputs = {}};
 TEST(AxisMerge, FirstAxisKeepsAMeshDim) {
   AxisMeshDims merged = merge_axes(any_call, {{"ab", {0, -1}}, {"bc", {1, 0}}});
   EXPECT_EQ(merged.layout("abc1d"), (Dims{0, 1, -1, -1, -1}));
-  EXPECT_EQ(to_string(merged.pending_attr("a")), "[[0]] pending {1: sum}");
+  EXPECT_EQ(to_string(merged.partial_attr("a")), "[[0]] partial {1: sum}");
 }
 
 TEST(AxisMerge, BroadcastDimsTakeUpMeshDims) {

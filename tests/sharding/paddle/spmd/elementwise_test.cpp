@@ -23,17 +23,17 @@ TEST(PaddleElementwise, RefusesTwoMeshDimsOnOneAxis) {
 }
 
 // Sums pass through a product with a whole factor, and through a sum of sums.
-TEST(PaddleElementwise, KeepsPendingWhereItIsLinear) {
-  SpmdTensor pending = tensor({4, 8}, {{}, {}}, {0}), whole = tensor({4, 8}, {{}, {}});
+TEST(PaddleElementwise, KeepsPartialWhereItIsLinear) {
+  SpmdTensor partial = tensor({4, 8}, {{}, {}}, {0}), whole = tensor({4, 8}, {{}, {}});
   SpmdTensor cut = tensor({4, 8}, {{0}, {}});
-  EXPECT_EQ(asked({"multiply", {2}, {whole, pending}, {}}),
-            "[[],[]] | [[],[]] pending {0: sum} -> [[],[]] pending {0: sum}");
-  EXPECT_EQ(asked({"multiply", {2}, {pending, pending}, {}}),
-            "[[],[]] pending {0: sum} | [[],[]] -> [[],[]] pending {0: sum}");
-  EXPECT_EQ(asked({"multiply", {2}, {pending, cut}, {}}), "[[0],[]] | [[0],[]] -> [[0],[]]");
-  EXPECT_EQ(asked({"add", {2}, {pending, pending}, {}}), "[[],[]] | [[],[]] -> [[],[]]");
-  EXPECT_EQ(asked({"add_n", {2}, {std::vector<SpmdTensor>{pending, pending}}, {}}),
-            "([[],[]] pending {0: sum}; [[],[]] pending {0: sum}) -> [[],[]] pending {0: sum}");
+  EXPECT_EQ(asked({"multiply", {2}, {whole, partial}, {}}),
+            "[[],[]] | [[],[]] partial {0: sum} -> [[],[]] partial {0: sum}");
+  EXPECT_EQ(asked({"multiply", {2}, {partial, partial}, {}}),
+            "[[],[]] partial {0: sum} | [[],[]] -> [[],[]] partial {0: sum}");
+  EXPECT_EQ(asked({"multiply", {2}, {partial, cut}, {}}), "[[0],[]] | [[0],[]] -> [[0],[]]");
+  EXPECT_EQ(asked({"add", {2}, {partial, partial}, {}}), "[[],[]] | [[],[]] -> [[],[]]");
+  EXPECT_EQ(asked({"add_n", {2}, {std::vector<SpmdTensor>{partial, partial}}, {}}),
+            "([[],[]] partial {0: sum}; [[],[]] partial {0: sum}) -> [[],[]] partial {0: sum}");
 }
 
 // Ops of one tensor keep co-shards, as far as they divide.

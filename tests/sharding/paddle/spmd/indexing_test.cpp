@@ -21,11 +21,11 @@ TEST(PaddleIndexing, GatherPutsTheIndexInPlaceOfTheAxis) {
             "[[],[1],[]] | [[2],[]] -> [[2],[1],[]]");
 }
 
-// Rows of a table that are cut leave the lookup pending.
-TEST(PaddleIndexing, EmbeddingOfCutRowsIsPending) {
+// Rows of a table that are cut leave the lookup partial.
+TEST(PaddleIndexing, EmbeddingOfCutRowsIsPartial) {
   SpmdTensor ids = tensor({4, 8}, {{1}, {}}), table = tensor({32, 16}, {{0}, {}});
   EXPECT_EQ(asked({"embedding", {2, 2}, {ids, table}, {std::int64_t(-1), false}}),
-            "[[1],[]] | [[0],[]] -> [[1],[],[]] pending {0: sum}");
+            "[[1],[]] | [[0],[]] -> [[1],[],[]] partial {0: sum}");
   EXPECT_NE(asked({"embedding", {2, 2}, {ids, table}, {std::int64_t(0), false}})
                 .find("does NOT support Padding Idx"),
             std::string::npos);

@@ -19,7 +19,7 @@ TEST(ProductMerge, MeshDimsGoToTheLargerSide) {
   EXPECT_EQ(merged({"mk", {8, 16}, {{0}, {}}}, {"kn", {16, 8}, {{}, {0}}}, "mn"),
             "[[0],[]] [[],[]] [[0],[]]");
   EXPECT_EQ(merged({"mk", {8, 16}, {{}, {0}}}, {"kn", {16, 24}, {{1}, {0}}}, "mn"),
-            "[[],[1]] [[1],[0]] [[],[0]] pending {1: sum}");
+            "[[],[1]] [[1],[0]] [[],[0]] partial {1: sum}");
 }
 
 // The batch has the first say, and adds what the other factor cuts.

@@ -8,17 +8,17 @@ namespace {
 using testing::asked;
 using testing::tensor;
 
-// A cut of the inner dim leaves the product pending.
+// A cut of the inner dim leaves the product partial.
 TEST(PaddleProduct, InnerCutsAreSummed) {
   EXPECT_EQ(asked({"matmul",
                    {2, 2},
                    {tensor({8, 16}, {{}, {0}}), tensor({16, 24}, {{1}, {}})},
                    {false, false}}),
-            "[[],[0,1]] | [[0,1],[]] -> [[],[]] pending {0: sum, 1: sum}");
+            "[[],[0,1]] | [[0,1],[]] -> [[],[]] partial {0: sum, 1: sum}");
   EXPECT_EQ(
       asked(
           {"matmul", {2}, {tensor({16, 8}, {{0}, {}}), tensor({24, 16}, {{}, {}})}, {true, true}}),
-      "[[0],[]] | [[],[0]] -> [[],[]] pending {0: sum}");
+      "[[0],[]] | [[],[0]] -> [[],[]] partial {0: sum}");
   EXPECT_EQ(asked({"bmm",
                    {2},
                    {tensor({4, 8, 16}, {{}, {0}, {}}), tensor({4, 16, 24}, {{0}, {}, {}})},
@@ -29,25 +29,25 @@ TEST(PaddleProduct, InnerCutsAreSummed) {
 TEST(PaddleProduct, VectorsHaveNoRowOrColumn) {
   EXPECT_EQ(
       asked({"matmul", {2}, {tensor({16}, {{0}}), tensor({16, 24}, {{}, {}})}, {false, false}}),
-      "[[0]] | [[0],[]] -> [[]] pending {0: sum}");
+      "[[0]] | [[0],[]] -> [[]] partial {0: sum}");
 }
 
 TEST(PaddleProduct, EinsumFollowsItsEquation) {
   std::vector<SpmdTensor> factors{tensor({4, 8}, {{1}, {}}), tensor({8, 6}, {{0}, {}})};
   EXPECT_EQ(asked({"einsum", {2, 2}, {factors}, {std::string("ij,jk->ik")}}),
-            "([[1],[0]]; [[0],[]]) -> [[1],[]] pending {0: sum}");
+            "([[1],[0]]; [[0],[]]) -> [[1],[]] partial {0: sum}");
   std::vector<SpmdTensor> outer{tensor({4}, {{0}}), tensor({6}, {{1}})};
   EXPECT_EQ(asked({"einsum", {2, 2}, {outer}, {std::string("i,j->ji")}}),
             "([[0]]; [[]]) -> [[],[0]]");
 }
 
-// The bias lies as the last dim of the product, and is pending with it.
+// The bias lies as the last dim of the product, and is partial with it.
 TEST(PaddleProduct, FusedBiasFollowsTheProduct) {
   EXPECT_EQ(asked({"fused_gemm_epilogue",
                    {2, 2},
                    {tensor({4, 16}, {{}, {0}}), tensor({16, 24}, {{}, {1}}), tensor({24}, {{}})},
                    {false, false, std::string("none")}}),
-            "[[],[0]] | [[0],[1]] | [[1]] pending {0: sum} -> [[],[1]] pending {0: sum} | []");
+            "[[],[0]] | [[0],[1]] | [[1]] partial {0: sum} -> [[],[1]] partial {0: sum} | []");
 }
 
 // Gradients are added in place, so they must lie as what they are added to.
@@ -57,8 +57,8 @@ TEST(PaddleProduct, GradientsMustLieAsTheyAreAdded) {
                    {2},
                    {x, dout, tensor({16, 24}, {{}, {}}, {0}), tensor({24}, {{}}, {0})},
                    {false, true}}),
-            "[[0],[],[]] | [[0],[],[]] | [[],[]] pending {0: sum} | [[]] pending {0: sum} -> "
-            "[[],[]] pending {0: sum} | [[]] pending {0: sum}");
+            "[[0],[],[]] | [[0],[],[]] | [[],[]] partial {0: sum} | [[]] partial {0: sum} -> "
+            "[[],[]] partial {0: sum} | [[]] partial {0: sum}");
   EXPECT_NE(asked({"fused_linear_param_grad_add",
                    {2},
                    {x, dout, tensor({16, 24}, {{}, {0}}), tensor({24}, {{}}, {0})},

@@ -20,7 +20,7 @@ TEST(PaddleReshaping, ReshapeCarriesCutsOver) {
   EXPECT_EQ(reshape(tensor({8, 8, 8}, {{0, 1}, {}, {}}), {2, 4, 8, 8}),
             "[[],[],[]] -> [[],[],[],[]]");
   EXPECT_EQ(reshape(tensor({8, 8, 8}, {{0}, {}, {}}, {1}), {-1, 0, 8}),
-            "[[0],[],[]] pending {1: sum} -> [[0],[],[]] pending {1: sum}");
+            "[[0],[],[]] partial {1: sum} -> [[0],[],[]] partial {1: sum}");
 }
 
 TEST(PaddleReshaping, FlattenJoinsARange) {
@@ -39,12 +39,12 @@ TEST(PaddleReshaping, SqueezeAndUnsqueezeMoveCuts) {
             "[[0],[1]] -> [[],[0],[1]]");
 }
 
-TEST(PaddleReshaping, TransposeKeepsWhatIsPending) {
+TEST(PaddleReshaping, TransposeKeepsWhatIsPartial) {
   EXPECT_EQ(asked({"transpose",
                    {2, 2, 2},
                    {tensor({4, 8}, {{1, 0}, {}}, {2})},
                    {std::vector<std::int64_t>{1, 0}}}),
-            "[[1,0],[]] pending {2: sum} -> [[],[1,0]] pending {2: sum}");
+            "[[1,0],[]] partial {2: sum} -> [[],[1,0]] partial {2: sum}");
 }
 
 // A dim along which elements are repeated is whole.

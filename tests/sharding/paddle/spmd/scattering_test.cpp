@@ -8,13 +8,13 @@ namespace {
 using testing::asked;
 using testing::tensor;
 
-// Updates that are cut along the rows leave the output pending.
-TEST(PaddleScattering, CutUpdatesArePending) {
+// Updates that are cut along the rows leave the output partial.
+TEST(PaddleScattering, CutUpdatesArePartial) {
   EXPECT_EQ(asked({"scatter",
                    {2, 2},
                    {tensor({8, 16}, {{1}, {}}), tensor({6}, {{0}}), tensor({6, 16}, {{}, {1}})},
                    {true}}),
-            "[[],[1]] | [[0]] | [[0],[1]] -> [[],[1]] pending {0: sum}");
+            "[[],[1]] | [[0]] | [[0],[1]] -> [[],[1]] partial {0: sum}");
 }
 
 // The axis of x is whole; dims of other sizes are not cut.

@@ -31,10 +31,10 @@ TEST(PaddleWholeDim, TheAxisIsWhole) {
   EXPECT_EQ(asked({"nonzero", {2}, {tensor({4, 8}, {{0}, {}})}, {}}), "[[],[]] -> [[],[]]");
 }
 
-// What is pending stays so before unbind, but not behind it.
-TEST(PaddleWholeDim, UnbindTakesPendingTensors) {
+// What is partial stays so before unbind, but not behind it.
+TEST(PaddleWholeDim, UnbindTakesPartialTensors) {
   EXPECT_EQ(asked({"unbind", {2, 2}, {tensor({2, 8}, {{}, {1}}, {0})}, {std::int64_t(0)}}),
-            "[[],[1]] pending {0: sum} -> [[1]] | [[1]]");
+            "[[],[1]] partial {0: sum} -> [[1]] | [[1]]");
 }
 
 // Co-shards pass softmax as they are; behind it only what divides.

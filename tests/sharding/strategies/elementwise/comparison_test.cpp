@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// Parts of what is pending are compared.
+// Parts of what is partial are compared.
 TEST(ComparisonStrategies, GiveWholeBits) {
   for (auto f : {static_cast<Tensor (*)(const Tensor&, const Tensor&)>(eq), ne, lt, le, gt, ge})
     expect_of_two("comparison", f);
@@ -20,8 +20,7 @@ TEST(ComparisonStrategies, EqualIsOneAnswerForAllRanks) {
     Tensor first = formula({5, 2}, {.rule = Rule::small, .seed = 3}), second = first.clone();
     if (!are_equal) second.mutable_values<float>()[9] += 1;
     for (const Shape& shape : {Shape{3}, Shape{2, 2}}) {
-      World world(
-          {.ranks = std::size_t(element_count(shape)), .schedule = Schedule::parse("seeded:4")});
+      World world({.ranks = std::size_t(numel(shape)), .schedule = Schedule::parse("seeded:4")});
       Outcome outcome = world.run([&](Rank&) {
         DeviceMesh mesh = init_device_mesh(shape);
         auto lists = small_worlds::lists(shape.size(), shards_and(2, {Partial(ReduceOp::sum)}));

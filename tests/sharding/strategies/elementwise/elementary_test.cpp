@@ -28,7 +28,7 @@ TEST(ElementaryStrategies, GiveWholeBits) {
   expect_of_curve("rsqrt", [](const Tensor& x) { return rsqrt(add(mul(x, x), 1)); });
 }
 
-// The largest of two pending largest values isn't that of their sum.
+// The largest of two partial largest values isn't that of their sum.
 TEST(ElementaryStrategies, OfTwoTensorsGiveWholeBits) {
   expect_of_two("logaddexp", logaddexp);
   expect_of_two(

@@ -8,7 +8,7 @@ namespace simmesh::whole_tensor_oracle {
 
 using TensorSpan = gsl::span<const Tensor>;
 
-// all_kinds is R, the shards of so many dims, and the pending placements.
+// all_kinds is R, the shards of so many dims, and the partial placements.
 inline Placements all_kinds(std::int64_t dims) {
   return shards_and(dims, {Partial(ReduceOp::sum), Partial(ReduceOp::avg), Partial(ReduceOp::max),
                            Partial(ReduceOp::min)});
@@ -29,7 +29,7 @@ inline void expect_of_one(const char* name, Tensor (*f)(const Tensor&)) {
 }
 
 // expect_of_curve is for functions whose gradient is a product with a rounded number: with the
-// parts of a pending sum that is right up to rounding only.
+// parts of a partial sum that is right up to rounding only.
 inline void expect_of_curve(const char* name, Tensor (*f)(const Tensor&)) {
   Call forward = call_of_one(name, f, all_kinds(2));
   forward.has_gradient = false;

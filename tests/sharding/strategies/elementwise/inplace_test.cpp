@@ -29,7 +29,7 @@ const InPlaceCall calls[] = {
 };
 
 bool is_settled(const Placements& list) {
-  return std::none_of(list.begin(), list.end(), [](const auto& one) { return one.is_pending(); });
+  return std::none_of(list.begin(), list.end(), [](const auto& one) { return one.is_partial(); });
 }
 
 // Runs a call, and says whether it was made: it is refused where the tensor would have to move.
@@ -75,8 +75,8 @@ TEST(InPlaceStrategies, ChangeTheWholeTensorOrRefuse) {
   });
 }
 
-// What PyTorch does wrong: a value that every rank writes into a pending sum counts once a rank.
-TEST(InPlaceStrategies, OnlyZeroFillsAPendingSum) {
+// What PyTorch does wrong: a value that every rank writes into a partial sum counts once a rank.
+TEST(InPlaceStrategies, OnlyZeroFillsAPartialSum) {
   World world({.ranks = 2});
   Outcome outcome = world.run([&](Rank&) {
     DeviceMesh mesh = init_device_mesh({2});
@@ -94,9 +94,9 @@ TEST(InPlaceStrategies, ACopiedSumStaysUnrounded) {
   World world({.ranks = 3, .arithmetic = Arithmetic::exact()});
   Outcome outcome = world.run([&](Rank& rank) {
     DeviceMesh mesh = init_device_mesh({3});
-    Placements pending{Partial(ReduceOp::sum)};
+    Placements partial{Partial(ReduceOp::sum)};
     Tensor whole = formula({4, 3}, {.rule = Rule::wide, .seed = 8});
-    DTensor parts = distribute_tensor(whole, mesh, {Replicate()}).redistribute_local(pending, {});
+    DTensor parts = distribute_tensor(whole, mesh, {Replicate()}).redistribute_local(partial, {});
     Tensor target = parts.with_local(zeros({4, 3}, DType::float32));
     zero_(target);
     copy_from_(target, parts);

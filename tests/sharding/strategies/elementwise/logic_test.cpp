@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// Parts of what is pending are asked for their truth.
+// Parts of what is partial are asked for their truth.
 TEST(LogicStrategies, GiveWholeBits) {
   for (auto f : {logical_not, isnan, isinf, isfinite}) expect_of_one("truth", f);
   for (auto f : {logical_and, logical_or, logical_xor}) expect_of_two("truths", f);
@@ -15,7 +15,7 @@ TEST(LogicStrategies, GiveWholeBits) {
 
 // The bits of the parts of a sum aren't the bits of the sum.
 TEST(LogicStrategies, OfBitsGiveWholeBits) {
-  Placements pending =
+  Placements partial =
       shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::max), Partial(ReduceOp::min)});
   Formula data{.rule = Rule::small, .dtype = DType::int64};
   auto bits = [](TensorSpan x) {
@@ -23,8 +23,8 @@ TEST(LogicStrategies, OfBitsGiveWholeBits) {
                                bitwise_xor(x[0], 5), bitwise_not(x[1])};
   };
   expect_whole_bits({.name = "bits",
-                     .inputs = {{.shape = {5}, .alphabet = pending, .data = data},
-                                {.shape = {5}, .alphabet = pending, .data = data}},
+                     .inputs = {{.shape = {5}, .alphabet = partial, .data = data},
+                                {.shape = {5}, .alphabet = partial, .data = data}},
                      .function = bits});
 }
 

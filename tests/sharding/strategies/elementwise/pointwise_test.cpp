@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// A rank computes with a part of what is pending, or a shard with its neighbour's elements.
+// A rank computes with a part of what is partial, or a shard with its neighbour's elements.
 TEST(PointwiseStrategies, OfOneTensorGiveWholeBits) {
   expect_of_one("neg", neg);
   expect_of_one("abs", abs);
@@ -34,7 +34,7 @@ const Worlds grids = {.meshes = {{2, 2}}, .schedules = {"seeded:2"}};
 const Placements few_kinds =
     shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::avg), Partial(ReduceOp::max)});
 
-// A rule of two pending tensors forgets that what is replicated is there once a rank.
+// A rule of two partial tensors forgets that what is replicated is there once a rank.
 TEST(PointwiseStrategies, OfTwoTensorsGiveWholeBits) {
   auto add_two = [](const Tensor& a, const Tensor& b) { return add(a, b, -2); };
   auto sub_two = [](const Tensor& a, const Tensor& b) { return sub(a, b); };
@@ -98,20 +98,20 @@ TEST(PointwiseStrategies, EmptyPiecesAndTensorsGiveWholeBits) {
 
 // Integers are cut into equal parts, which drops what is left over, or become floating.
 TEST(PointwiseStrategies, IntegersStayWhole) {
-  Placements pending =
+  Placements partial =
       shards_and(1, {Partial(ReduceOp::sum), Partial(ReduceOp::max), Partial(ReduceOp::min)});
   for (DType dtype : {DType::int64, DType::int32}) {
     Formula data{.rule = Rule::small, .dtype = dtype};
     auto both = [](TensorSpan x) { return std::vector<Tensor>{add(mul(x[0], 3), x[1])}; };
     expect_whole_bits({.name = "integers",
-                       .inputs = {{.shape = {5}, .alphabet = pending, .data = data},
-                                  {.shape = {5}, .alphabet = pending, .data = data}},
+                       .inputs = {{.shape = {5}, .alphabet = partial, .data = data},
+                                  {.shape = {5}, .alphabet = partial, .data = data}},
                        .function = both});
   }
 }
 
-// Integers beside a pending floating sum are cut into integer parts.
-TEST(PointwiseStrategies, IntegersBesideAPendingSumBecomeFloating) {
+// Integers beside a partial floating sum are cut into integer parts.
+TEST(PointwiseStrategies, IntegersBesideAPartialSumBecomeFloating) {
   Formula integers{.rule = Rule::small, .dtype = DType::int64};
   for (DType dtype : {DType::float32, DType::float64}) {
     Formula floating{.rule = Rule::small, .dtype = dtype};
@@ -126,7 +126,7 @@ TEST(PointwiseStrategies, IntegersBesideAPendingSumBecomeFloating) {
   }
 }
 
-// In exact arithmetic a pending sum is rounded in parts.
+// In exact arithmetic a partial sum is rounded in parts.
 TEST(PointwiseStrategies, ExactSumsGiveTheBitsOfOneDevice) {
   Formula wide{.rule = Rule::wide};
   auto chain = [](TensorSpan x) { return std::vector<Tensor>{div(mul(sub(x[0], x[1]), x[1]), 3)}; };

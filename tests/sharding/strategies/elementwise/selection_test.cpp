@@ -28,7 +28,7 @@ TEST(SelectionStrategies, OfOneTensorGiveWholeBits) {
   expect_of_one("nan_to_num", [](const Tensor& x) { return nan_to_num(x); });
 }
 
-// Where the infinities become small numbers, the largest of what is pending isn't the largest.
+// Where the infinities become small numbers, the largest of what is partial isn't the largest.
 TEST(SelectionStrategies, ReplacedInfinitiesGiveWholeBits) {
   expect_whole_bits(
       {.name = "nan_to_num",

@@ -8,7 +8,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// A function that rises and falls takes what is pending as it is.
+// A function that rises and falls takes what is partial as it is.
 TEST(TrigonometryStrategies, GiveWholeBits) {
   expect_of_curve("sin", sin);
   expect_of_curve("cos", cos);

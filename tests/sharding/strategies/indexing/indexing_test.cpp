@@ -33,7 +33,7 @@ TEST(IndexingStrategies, IndicesApart) {
   });
 }
 
-// A third of a copy that becomes pending would be rounded: ranks are two or four.
+// A third of a copy that becomes partial would be rounded: ranks are two or four.
 TEST(IndexingStrategies, IndexPutOfEverySplit) {
   for (const Shape& shape : {Shape{3, 4}, Shape{4}, Shape{3, 1}})
     expect_whole_bits(

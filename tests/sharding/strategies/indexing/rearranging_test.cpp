@@ -29,7 +29,7 @@ TEST(RearrangingStrategies, FlipAndRoll) {
   expect_moved("roll without dims", [](const Tensor& x) { return roll(x, {1}); }, {5, 3});
 }
 
-// Every rank would add the value to a pending sum.
+// Every rank would add the value to a partial sum.
 TEST(RearrangingStrategies, Pad) {
   expect_moved("pad", [](const Tensor& x) { return pad(x, {1, 2}); });
   expect_moved("pad with a value", [](const Tensor& x) {
@@ -62,7 +62,7 @@ TEST(RearrangingStrategies, RepeatAndTriangles) {
 SIMMESH_TEST(RearrangingStrategies, CountsMayBeDistributed, {.mesh = {2}, .schedules = 4}) {
   Tensor values = formula({3, 2}, {.rule = Rule::small, .seed = 1});
   Tensor counts = tensor_of<std::int64_t>({3}, {1, 3, 2});
-  for (const Placement& placement : {Placement(Shard(0)), Placement(Replicate()), pending_sum}) {
+  for (const Placement& placement : {Placement(Shard(0)), Placement(Replicate()), partial_sum}) {
     Tensor x = distributed(values, mesh, {Shard(0)}),
            repeats = distributed(counts, mesh, {placement});
     Tensor came = repeat_interleave(x, repeats, 0);

@@ -13,7 +13,7 @@ Input written(const Shape& shape) {
   return values(shape, {Partial(), Partial(ReduceOp::avg), Partial(ReduceOp::max)});
 }
 
-// A third of a copy that becomes pending would be rounded: ranks are two or four.
+// A third of a copy that becomes partial would be rounded: ranks are two or four.
 void expect_written(const char* name, const std::vector<Input>& inputs,
                     const std::function<Tensor(Given)>& function) {
   expect_whole_bits({.name = name,

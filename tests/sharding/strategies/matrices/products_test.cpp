@@ -17,8 +17,8 @@ Call of_two(const char* name, Two function, const Input& a, const Input& b) {
 
 // A wrong row, or a gradient that lies elsewhere than it says, would show here.
 TEST(ProductStrategies, MatricesEqualOneDevice) {
-  expect_whole_bits(of_two("mm", mm, {{3, 4}, shards_and(2, {pending_sum, pending_average})},
-                           {{4, 5}, shards_and(2, {pending_sum, pending_average})}));
+  expect_whole_bits(of_two("mm", mm, {{3, 4}, shards_and(2, {partial_sum, partial_average})},
+                           {{4, 5}, shards_and(2, {partial_sum, partial_average})}));
   expect_whole_bits(
       of_two("mm of short dims", mm, {{1, 2}, shards_and(2)}, {{2, 1}, shards_and(2)}));
   expect_whole_bits(
@@ -26,21 +26,21 @@ TEST(ProductStrategies, MatricesEqualOneDevice) {
 }
 
 TEST(ProductStrategies, BatchesEqualOneDevice) {
-  expect_whole_bits(of_two("bmm", bmm, {{3, 2, 4}, shards_and(3, {pending_sum})},
-                           {{3, 4, 2}, shards_and(3, {pending_sum})}));
+  expect_whole_bits(of_two("bmm", bmm, {{3, 2, 4}, shards_and(3, {partial_sum})},
+                           {{3, 4, 2}, shards_and(3, {partial_sum})}));
 }
 
 TEST(ProductStrategies, VectorsEqualOneDevice) {
   // A vector that becomes parts of a sum is divided by the number of ranks: by a power of two.
-  expect_whole_bits(of_two("mv", mv, {{3, 4}, shards_and(2, {pending_sum, pending_average})},
-                           {{4}, shards_and(1, {pending_sum})}),
+  expect_whole_bits(of_two("mv", mv, {{3, 4}, shards_and(2, {partial_sum, partial_average})},
+                           {{4}, shards_and(1, {partial_sum})}),
                     {.meshes = {{2}, {2, 2}}});
-  expect_whole_bits(of_two("dot", dot, {{5}, shards_and(1, {pending_sum, pending_average})},
-                           {{5}, shards_and(1, {pending_sum, pending_average})}));
+  expect_whole_bits(of_two("dot", dot, {{5}, shards_and(1, {partial_sum, partial_average})},
+                           {{5}, shards_and(1, {partial_sum, partial_average})}));
 }
 
 // A vector becomes parts of a sum because the matrix has to move, though nothing is such a sum.
-TEST(ProductStrategies, VectorsBecomePendingOnlyBesideASum) {
+TEST(ProductStrategies, VectorsBecomePartialOnlyBesideASum) {
   for (std::size_t ranks : {2u, 3u}) {
     World world({.ranks = ranks});
     Outcome outcome = world.run([&](Rank&) {
@@ -50,12 +50,12 @@ TEST(ProductStrategies, VectorsBecomePendingOnlyBesideASum) {
         DTensor vector = distributed(formula({6}, {.seed = 2}), mesh, {b});
         return to_string(DTensor::of(mv(matrix, vector)).placements());
       };
-      EXPECT_EQ(product(pending_average, Replicate()), "R");
-      EXPECT_EQ(product(Replicate(), pending_average), "R");
-      EXPECT_EQ(product(pending_average, pending_max), "R");
-      EXPECT_EQ(product(pending_average, pending_sum), "P(sum)");
-      EXPECT_EQ(product(pending_sum, pending_average), "P(sum)");
-      EXPECT_EQ(product(pending_average, Shard(0)), "P(sum)");
+      EXPECT_EQ(product(partial_average, Replicate()), "R");
+      EXPECT_EQ(product(Replicate(), partial_average), "R");
+      EXPECT_EQ(product(partial_average, partial_max), "R");
+      EXPECT_EQ(product(partial_average, partial_sum), "P(sum)");
+      EXPECT_EQ(product(partial_sum, partial_average), "P(sum)");
+      EXPECT_EQ(product(partial_average, Shard(0)), "P(sum)");
     });
     EXPECT_TRUE(outcome.ok()) << report(outcome);
   }
@@ -97,9 +97,9 @@ TEST(ProductStrategies, AddendsEqualOneDevice) {
     auto dims = std::int64_t(addend.size());
     expect_whole_bits(
         {"addmm",
-         {{addend, shards_and(dims, {pending_sum})},
+         {{addend, shards_and(dims, {partial_sum})},
           {{3, 4}, shards_and(2)},
-          {{4, 5}, shards_and(2, {pending_sum})}},
+          {{4, 5}, shards_and(2, {partial_sum})}},
          [](gsl::span<const Tensor> x) {
            return std::vector<Tensor>{addmm(x[0], x[1], x[2], {.beta = 2, .alpha = 3})};
          }},
@@ -116,7 +116,7 @@ TEST(ProductStrategies, LinearLayersEqualOneDevice) {
   for (const Shape& shape : {Shape{3, 4}, Shape{4}})
     expect_whole_bits(
         {"linear",
-         {{shape, shards_and(std::int64_t(shape.size()), {pending_sum})},
+         {{shape, shards_and(std::int64_t(shape.size()), {partial_sum})},
           {{4, 4}, shards_and(2)},
           {{4}, shards_and(1)}},
          [](gsl::span<const Tensor> x) { return std::vector<Tensor>{linear(x[0], x[1], x[2])}; }},

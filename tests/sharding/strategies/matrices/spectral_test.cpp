@@ -9,7 +9,7 @@ using namespace whole_tensor_oracle;
 
 TEST(SpectralStrategies, DecompositionsEqualOneDevice) {
   expect_whole_bits(of_one(
-                        "qr", {{2, 3, 2}, shards_and(3, {pending_sum})},
+                        "qr", {{2, 3, 2}, shards_and(3, {partial_sum})},
                         [](const Tensor& x) {
                           Qr factors = qr(x);
                           Svd values = svd(x);

@@ -12,7 +12,7 @@ TEST(BatchNormalizationStrategies, BatchesEqualOneDevice) {
   for (bool training : {true, false})
     expect_whole_bits(
         {"batch_norm",
-         {{{4, 3, 2}, shards_and(3, {pending_sum})}, {{3}, shards_and(1)}, {{3}, shards_and(1)}},
+         {{{4, 3, 2}, shards_and(3, {partial_sum})}, {{3}, shards_and(1)}, {{3}, shards_and(1)}},
          [training](gsl::span<const Tensor> in) {
            Tensor ones = mul(in[1].detach(), 0) + 1;
            BatchNorm options = {.running_mean = mul(in[2].detach(), 1),

@@ -10,13 +10,13 @@ using namespace whole_tensor_oracle;
 Call convolution(const Shape& x, const Shape& weight, const Convolution2d& options) {
   return {
       "conv2d",
-      {{x, shards_and(4, {pending_sum})}, {weight, shards_and(2)}, {{weight[0]}, shards_and(1)}},
+      {{x, shards_and(4, {partial_sum})}, {weight, shards_and(2)}, {{weight[0]}, shards_and(1)}},
       [options](gsl::span<const Tensor> in) {
         return Outputs{conv2d(in[0], in[1], in[2], options)};
       }};
 }
 
-// Channels that are cut make pending sums, windows are never cut.
+// Channels that are cut make partial sums, windows are never cut.
 TEST(ConvolutionStrategies, ConvolutionsEqualOneDevice) {
   for (const Convolution2d& options :
        {Convolution2d{.padding = {1, 1}}, Convolution2d{.stride = {2, 2}},

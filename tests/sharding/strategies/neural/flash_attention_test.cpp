@@ -27,7 +27,7 @@ TEST(FlashAttentionStrategies, AttentionEqualsOneDevice) {
 
 // In plain products and a softmax, causal or not.
 TEST(FlashAttentionStrategies, ScaledProductsEqualOneDevice) {
-  Placements alphabet = {Replicate(), Shard(0), Shard(1), Shard(3), pending_sum};
+  Placements alphabet = {Replicate(), Shard(0), Shard(1), Shard(3), partial_sum};
   for (bool is_causal : {false, true})
     expect_whole_bits(
         {"scaled_dot_product_attention",

@@ -53,12 +53,12 @@ SIMMESH_TEST(GradientOperandsStrategies, AMeanNeedsTheWholeWeightOfTheTargets,
   auto on = [&](const Tensor& whole, const Placement& placement) {
     return distribute_tensor(whole, mesh, {placement}).as_tensor();
   };
-  Tensor pending =
+  Tensor partial =
       from_local(tensor_of<float>({}, {1.0f + float(mesh.get_rank())}), mesh, {Partial()})
           .as_tensor();
   std::vector<Tensor> given = {on(operand(Dims{}, 1), Replicate()),
                                on(operand(Dims{4, 3}, 2), Shard(0)),
-                               on(zeros({4}, DType::int64), Shard(0)), pending};
+                               on(zeros({4}, DType::int64), Shard(0)), partial};
   auto layout_with = [&](std::int64_t reduction) {
     return layout_of(
         gradient_operands(given, {{"of", std::string("nll_loss")}, {"reduction", reduction}}));

@@ -21,14 +21,14 @@ TEST(LossStrategies, ClassLossesEqualOneDevice) {
     Input weight = {{3}, shards_and(1), {.rule = Rule::small}, false};
     expect_whole_bits(
         {"nll_loss",
-         {{{4, 3}, shards_and(2, {pending_sum})}, {{4}, shards_and(1), classes}, weight},
+         {{{4, 3}, shards_and(2, {partial_sum})}, {{4}, shards_and(1), classes}, weight},
          weighted});
     expect_whole_bits({"nll_loss of images",
                        {{{2, 3, 2}, shards_and(3)}, {{2, 2}, shards_and(2), classes}, weight},
                        weighted},
                       {.meshes = {{2}, {3}}});
     expect_whole_bits({"cross_entropy",
-                       {{{5, 3}, shards_and(2, {pending_max})}, {{5}, shards_and(1), classes}},
+                       {{{5, 3}, shards_and(2, {partial_max})}, {{5}, shards_and(1), classes}},
                        [reduction](gsl::span<const Tensor> x) {
                          return Outputs{cross_entropy(x[0], x[1], {.reduction = reduction})};
                        }});
@@ -40,7 +40,7 @@ TEST(LossStrategies, ElementLossesEqualOneDevice) {
   for (LossReduction reduction : reductions) {
     expect_whole_bits(
         {"mse_loss",
-         {{{4, 4}, shards_and(2, {pending_min})}, {{4, 4}, shards_and(2)}},
+         {{{4, 4}, shards_and(2, {partial_min})}, {{4, 4}, shards_and(2)}},
          [reduction](gsl::span<const Tensor> x) {
            return Outputs{mse_loss(x[0], x[1], reduction), l1_loss(x[0], x[1], reduction)};
          }});

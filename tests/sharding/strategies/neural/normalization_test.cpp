@@ -10,7 +10,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Input rows = {{3, 2, 4}, shards_and(3, {pending_sum})}, parameter = {{4}, shards_and(1)};
+const Input rows = {{3, 2, 4}, shards_and(3, {partial_sum})}, parameter = {{4}, shards_and(1)};
 
 // What is normalized is whole on every rank; the gradients of the parameters add up over the
 // others.
@@ -30,7 +30,7 @@ TEST(NormalizationStrategies, NormsEqualOneDevice) {
       worlds);
   expect_whole_bits(
       {"group_norm",
-       {{{3, 4, 2}, shards_and(3, {pending_sum})}, parameter, parameter},
+       {{{3, 4, 2}, shards_and(3, {partial_sum})}, parameter, parameter},
        [](gsl::span<const Tensor> in) { return Outputs{group_norm(in[0], 2, in[1], in[2])}; }},
       worlds);
 }

@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Input images = {{3, 2, 4, 4}, shards_and(4, {pending_sum, pending_average, pending_max})};
+const Input images = {{3, 2, 4, 4}, shards_and(4, {partial_sum, partial_average, partial_max})};
 
 TEST(PoolingStrategies, MaximaEqualOneDevice) {
   expect_whole_bits(of_one("max_pool2d", images,

@@ -11,7 +11,7 @@ using namespace whole_tensor_oracle;
 TEST(SoftmaxBackwardStrategies, GradientsEqualOneDevice) {
   for (std::int64_t dim : {0, -1})
     expect_whole_bits({"softmax_backward",
-                       {{{3, 4}, shards_and(2, {pending_sum})}, {{3, 4}, shards_and(2)}},
+                       {{{3, 4}, shards_and(2, {partial_sum})}, {{3, 4}, shards_and(2)}},
                        [dim](gsl::span<const Tensor> in) {
                          return Outputs{softmax_backward(in[0], in[1], dim),
                                         log_softmax_backward(in[0], in[1], dim)};

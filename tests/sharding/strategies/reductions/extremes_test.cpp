@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placements extremes_alphabet = shards_and(2, {pending_sum, pending_max, pending_min});
+const Placements extremes_alphabet = shards_and(2, {partial_sum, partial_max, partial_min});
 
 // A piece without elements must contribute nothing: to a maximum below all, to a minimum above.
 TEST(ExtremeStrategies, ExtremesEqualOneDevice) {

@@ -11,7 +11,7 @@ using namespace whole_tensor_oracle;
 TEST(LogcumsumexpStrategies, ScansEqualOneDevice) {
   for (std::int64_t dim : {0, -1})
     expect_whole_bits(of_one("logcumsumexp",
-                             {{3, 4}, shards_and(2, {pending_sum, pending_max, pending_min})},
+                             {{3, 4}, shards_and(2, {partial_sum, partial_max, partial_min})},
                              [&](const Tensor& x) { return Outputs{logcumsumexp(x, dim)}; }));
 }
 

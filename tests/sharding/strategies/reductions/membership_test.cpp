@@ -12,7 +12,7 @@ TEST(MembershipStrategies, FindsEqualOneDevice) {
   for (bool invert : {false, true})
     expect_whole_bits(
         {"isin",
-         {{{3, 4}, shards_and(2, {pending_sum})}, {{5}, shards_and(1, {pending_max})}},
+         {{{3, 4}, shards_and(2, {partial_sum})}, {{5}, shards_and(1, {partial_max})}},
          [invert](gsl::span<const Tensor> in) { return Outputs{isin(in[0], in[1], invert)}; },
          false},
         {.meshes = {{2}, {2, 2}}, .schedules = {"fifo"}});

@@ -9,7 +9,7 @@ using namespace whole_tensor_oracle;
 
 // An element's rank is known where all elements are.
 TEST(OrderStatisticsStrategies, MediansEqualOneDevice) {
-  Placements alphabet = shards_and(2, {pending_sum, pending_max});
+  Placements alphabet = shards_and(2, {partial_sum, partial_max});
   expect_whole_bits(of_one("median", {{3, 4}, alphabet}, [](const Tensor& x) {
     return Outputs{median(x), nanmedian(x)};
   }));

@@ -72,7 +72,7 @@ TEST(PlaceOfExtreme, KnowsWhichGathersPyTorchStartsOnUnfinishedOnes) {
       {{2, 3}, {6, 6}, {Partial(ReduceOp::max), Shard(0)}, {}, 0},
   };
   for (const Count& count : counts) {
-    World world({.ranks = std::size_t(element_count(count.mesh))});
+    World world({.ranks = std::size_t(numel(count.mesh))});
     Outcome outcome = world.run([&](Rank&) {
       DeviceMesh mesh = init_device_mesh(count.mesh);
       Tensor x = distributed(formula(count.shape, {.rule = Rule::small}), mesh, count.placements);

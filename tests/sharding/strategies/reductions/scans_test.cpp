@@ -9,7 +9,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placements scans_alphabet = shards_and(2, {pending_sum, pending_average, pending_max});
+const Placements scans_alphabet = shards_and(2, {partial_sum, partial_average, partial_max});
 
 // A scan of a piece alone would start anew, also where the dim is counted from the end.
 TEST(ScanStrategies, ScansEqualOneDevice) {

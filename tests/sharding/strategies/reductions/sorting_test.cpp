@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const Placements sorting_alphabet = shards_and(2, {pending_sum, pending_max});
+const Placements sorting_alphabet = shards_and(2, {partial_sum, partial_max});
 
 TEST(SortingStrategies, SortsEqualOneDevice) {
   for (std::int64_t dim : {0, -1}) {
@@ -37,11 +37,11 @@ TEST(SortingStrategies, HistogramsEqualOneDevice) {
 TEST(SortingStrategies, SearchesEqualOneDevice) {
   expect_whole_bits(
       {"bucketize",
-       {{{3, 4}, shards_and(2, {pending_max, pending_min})}, {{5}, shards_and(1)}},
+       {{{3, 4}, shards_and(2, {partial_max, partial_min})}, {{5}, shards_and(1)}},
        [](gsl::span<const Tensor> x) { return Outputs{bucketize(x[0], sort(x[1]).values)}; },
        false});
   expect_whole_bits({"searchsorted in rows",
-                     {{{3, 5}, shards_and(2)}, {{3, 2}, shards_and(2, {pending_sum})}},
+                     {{{3, 5}, shards_and(2)}, {{3, 2}, shards_and(2, {partial_sum})}},
                      [](gsl::span<const Tensor> x) {
                        return Outputs{searchsorted(sort(x[0]).values, x[1], {.right = true})};
                      },

@@ -13,7 +13,7 @@ namespace {
 using namespace whole_tensor_oracle;
 
 constexpr double infinite_exponent = std::numeric_limits<double>::infinity();
-const Placements statistics_alphabet = shards_and(2, {pending_sum, pending_max});
+const Placements statistics_alphabet = shards_and(2, {partial_sum, partial_max});
 
 TEST(StatisticsStrategies, MomentsEqualOneDevice) {
   Worlds worlds;
@@ -30,7 +30,7 @@ TEST(StatisticsStrategies, MomentsEqualOneDevice) {
                              [&](const Tensor& x) { return Outputs{std(x, 1, spread)}; }),
                       worlds);
     // Its gradient subtracts it from each rank's part of a sum, which rounds in float.
-    expect_whole_bits(of_one("logsumexp", {{3, 2, 4}, shards_and(3, {pending_sum})},
+    expect_whole_bits(of_one("logsumexp", {{3, 2, 4}, shards_and(3, {partial_sum})},
                              [&](const Tensor& x) { return Outputs{logsumexp(x, 1, keepdim)}; }),
                       {.meshes = {{2}, {3}}, .arithmetic = Arithmetic::exact()});
   }
@@ -42,14 +42,14 @@ TEST(StatisticsStrategies, NormsOfExtremesEqualOneDevice) {
   for (double p : {infinite_exponent, -infinite_exponent, 0.0, 1.0})
     for (const Shape& shape : {Shape{3, 4}, Shape{1, 2}})
       expect_whole_bits(of_one(
-          "vector_norm", {shape, shards_and(2, {pending_sum, pending_max, pending_min})},
+          "vector_norm", {shape, shards_and(2, {partial_sum, partial_max, partial_min})},
           [&](const Tensor& x) {
             return Outputs{vector_norm(x, p, 0), vector_norm(x, p), vector_norm(x, p, -1, true)};
           },
           false));
 }
 
-// A result that no op passes on pending would be reduced in the backward pass, or twice.
+// A result that no op passes on partial would be reduced in the backward pass, or twice.
 TEST(StatisticsStrategies, TheForwardPassReducesANormThatIsSaved) {
   World world({.ranks = 2});
   Outcome outcome = world.run([&](Rank&) {
@@ -77,7 +77,7 @@ TEST(StatisticsStrategies, TheForwardPassReducesANormThatIsSaved) {
 TEST(StatisticsStrategies, DistancesEqualOneDevice) {
   for (double p : {infinite_exponent, 0.0, 1.0})
     expect_whole_bits({"dist",
-                       {{{3, 4}, shards_and(2, {pending_sum})}, {{4}, shards_and(1)}},
+                       {{{3, 4}, shards_and(2, {partial_sum})}, {{4}, shards_and(1)}},
                        [&](gsl::span<const Tensor> x) { return Outputs{dist(x[0], x[1], p)}; }},
                       {.meshes = {{2}, {2, 2}}});
   World world({.ranks = 4});

@@ -23,7 +23,7 @@ TEST(AliasStrategies, ElementsInTheirPlaces) {
 }
 
 // The bytes of parts of a sum are no parts of the sum's bytes.
-TEST(AliasStrategies, BytesOfPendingTensorsAreThoseOfTheSum) {
+TEST(AliasStrategies, BytesOfPartialTensorsAreThoseOfTheSum) {
   expect_alias("view_dtype", {4, 3}, false,
                [](const Tensor& x) { return view_as_dtype(x, DType::int32); });
   expect_alias("view_dtype of a quarter of the size", {4, 3}, false,

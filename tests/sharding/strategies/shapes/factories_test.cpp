@@ -7,7 +7,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-// What is made like a pending tensor counts once a rank, or a shard has the whole's size.
+// What is made like a partial tensor counts once a rank, or a shard has the whole's size.
 TEST(FactoryStrategies, GiveWholeTensors) {
   expect_whole_bits({.name = "like",
                      .inputs = {{.shape = {5, 2}, .alphabet = all_kinds(2)}},
@@ -31,18 +31,18 @@ TEST(FactoryStrategies, FollowTheirInput) {
   Outcome outcome = world.run([&](Rank&) {
     DeviceMesh mesh = init_device_mesh({2, 2});
     Tensor whole = formula({4, 6}, {.rule = Rule::small});
-    for (const Placement& pending :
+    for (const Placement& partial :
          {Partial(ReduceOp::sum), Partial(ReduceOp::product), NormPartial(2)}) {
       DTensor x(distributed(whole, mesh, {Shard(1), Replicate()}));
       DTensorSpec spec = x.spec();
-      spec.sharding.placements = {Shard(1), pending};
-      Tensor pending_tensor = DTensor(spec, x.local());
+      spec.sharding.placements = {Shard(1), partial};
+      Tensor partial_tensor = DTensor(spec, x.local());
       EXPECT_EQ((Placements{Shard(1), Replicate()}),
-                DTensor::of(ones_like(pending_tensor)).placements());
+                DTensor::of(ones_like(partial_tensor)).placements());
       EXPECT_EQ((Placements{Shard(1), Replicate()}),
-                DTensor::of(new_full(pending_tensor, Shape{4, 6}, 1)).placements());
+                DTensor::of(new_full(partial_tensor, Shape{4, 6}, 1)).placements());
       EXPECT_EQ((Placements{Replicate(), Replicate()}),
-                DTensor::of(new_empty(pending_tensor, Shape{6, 4})).placements());
+                DTensor::of(new_empty(partial_tensor, Shape{6, 4})).placements());
     }
   });
   EXPECT_TRUE(outcome.ok()) << report(outcome);

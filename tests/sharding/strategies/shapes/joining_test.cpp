@@ -30,7 +30,7 @@ TEST(JoiningStrategies, CatLeavesEmptyVectorsOut) {
                      .has_gradient = false});
 }
 
-// Shards, copies and pending tensors of one kind: what stack can bring together.
+// Shards, copies and partial tensors of one kind: what stack can bring together.
 TEST(JoiningStrategies, StackOfEverySplit) {
   for (std::int64_t dim : {0, 1, -1})
     expect_whole_bits(
@@ -55,7 +55,7 @@ TEST(JoiningStrategies, GradientsOfUnusedPieces) {
 std::string stacked(const char* first, const char* second, const char* third,
                     const Shape& mesh_shape) {
   std::string text;
-  World world({.ranks = std::size_t(element_count(mesh_shape))});
+  World world({.ranks = std::size_t(numel(mesh_shape))});
   Outcome outcome = world.run([&](Rank& rank) {
     DeviceMesh mesh = init_device_mesh(mesh_shape);
     std::vector<Tensor> tensors;
@@ -74,7 +74,7 @@ std::string stacked(const char* first, const char* second, const char* third,
   return text;
 }
 
-TEST(JoiningStrategies, StackFollowsShardsThenPendingTensors) {
+TEST(JoiningStrategies, StackFollowsShardsThenPartialTensors) {
   EXPECT_EQ(stacked("P(avg)", "S(0)", "P(avg)", {4}), "S(0)");
   EXPECT_EQ(stacked("S(1),S(1)", "S(0),P(min)", "R,R", {2, 2}), "R,S(2)");
   EXPECT_EQ(stacked("P(min)", "P(max)", "R", {2}), "R");

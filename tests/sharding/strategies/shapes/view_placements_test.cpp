@@ -55,7 +55,7 @@ TEST(ViewPlacements, DimsCutAnew) {
   EXPECT_EQ(viewed({4, 6}, "S(0),S(1)", {2, 2}, {6, 4}), "S(0),R -> S(0),R");
 }
 
-TEST(ViewPlacements, PendingTensorsPassButLookups) {
+TEST(ViewPlacements, PartialTensorsPassButLookups) {
   EXPECT_EQ(viewed({4, 6}, "P(product),NormP(2)", {2, 2}, {24}),
             "P(product),NormP(2) -> P(product),NormP(2)");
   EXPECT_EQ(viewed({4, 6}, "MaskP(sum,[8,6],0)", {2}, {24}), "R -> R");

@@ -11,7 +11,7 @@ namespace {
 
 using namespace whole_tensor_oracle;
 
-const std::initializer_list<Placement> pending_kinds = {Partial(ReduceOp::sum),
+const std::initializer_list<Placement> partial_kinds = {Partial(ReduceOp::sum),
                                                         Partial(ReduceOp::max)};
 
 // A view that may be refused: then of the replicated tensor.
@@ -29,7 +29,7 @@ Tensor view_or_gather(const Tensor& x, const std::function<Tensor(const Tensor&)
 
 void expect_view(const char* name, const Shape& shape,
                  const std::function<Tensor(const Tensor&)>& function,
-                 std::initializer_list<Placement> others = pending_kinds) {
+                 std::initializer_list<Placement> others = partial_kinds) {
   expect_whole_bits(
       {.name = name, .inputs = {values(shape, others)}, .function = [&](Given x) -> Tensors {
          return {view_or_gather(x[0], function)};
@@ -51,7 +51,7 @@ TEST(ViewStrategies, ViewsOfEverySplit) {
   for (const auto& one : cases) {
     Placements alphabet = shards_and(std::int64_t(one.from.size()));
     for (const Placement& kind : kinds)
-      if (kind.is_pending() || kind.dim() < std::int64_t(one.from.size())) alphabet.push_back(kind);
+      if (kind.is_partial() || kind.dim() < std::int64_t(one.from.size())) alphabet.push_back(kind);
     for (const Shape& mesh : {Shape{2}, Shape{3}, Shape{2, 2}}) {
       Placements own;
       for (const Placement& kind : alphabet)
@@ -111,7 +111,7 @@ std::string raised_on_mesh(const Shape& shape, const Placements& placements,
                            const Shape& mesh_shape,
                            const std::function<void(const Tensor&)>& function) {
   std::string text;
-  World world({.ranks = std::size_t(element_count(mesh_shape))});
+  World world({.ranks = std::size_t(numel(mesh_shape))});
   Outcome outcome = world.run([&](Rank& rank) {
     DeviceMesh mesh = init_device_mesh(mesh_shape);
     Tensor whole = formula(shape, {.rule = Rule::small});
@@ -150,7 +150,7 @@ TEST(ViewStrategies, RefuseWhatWouldMove) {
 std::string viewed_on_mesh(const Shape& shape, const char* placements, const Shape& mesh_shape,
                            const Shape& to) {
   std::string text;
-  World world({.ranks = std::size_t(element_count(mesh_shape))});
+  World world({.ranks = std::size_t(numel(mesh_shape))});
   Outcome outcome = world.run([&](Rank& rank) {
     DeviceMesh mesh = init_device_mesh(mesh_shape);
     Tensor whole = formula(shape, {.rule = Rule::small});

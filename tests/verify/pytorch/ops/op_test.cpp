@@ -79,7 +79,7 @@ TEST(VerifyOp, ComparesRefusals) {
   testing::expect_fails(works, "/error", "RuntimeError", "got no error");
 }
 
-// A product of pending parts rounds each of them, unless sums are exact.
+// A product of partial parts rounds each of them, unless sums are exact.
 TEST(VerifyOp, PassesBeyondARefusalThoughSumsAreOfParts) {
   json value = a_case("errors", "op/sdpa_math_causal/2150.0");
   CaseReport report = testing::verify_value(value);

@@ -1,4 +1,4 @@
-#include "core/arithmetic/sums/sums_behind.h"
+#include "core/arithmetic/sums/unrounded_sums.h"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ SumRuns copied_runs(const SumRuns& runs, const ElementPlaces& source, const Elem
   SumRuns copied;
   auto element = std::int64_t(source.element_bytes);
   if (are_contiguous(source) && are_contiguous(target)) {
-    auto from = std::int64_t(source.begin), to = from + element_count(source.shape) * element;
+    auto from = std::int64_t(source.begin), to = from + numel(source.shape) * element;
     for (const SumRun& run : runs)
       if (auto part = run.within(from, to)) {
         part->begin += std::int64_t(target.begin) - from;
@@ -73,7 +73,7 @@ struct Bytes {
 std::vector<Bytes> bytes_of(const ElementPlaces& places) {
   auto element = std::int64_t(places.element_bytes);
   auto begin = std::int64_t(places.begin);
-  if (are_contiguous(places)) return {{begin, begin + element_count(places.shape) * element}};
+  if (are_contiguous(places)) return {{begin, begin + numel(places.shape) * element}};
   std::vector<Bytes> ranges;
   each_place(places, [&](std::int64_t place) {
     if (!ranges.empty() && ranges.back().end == place)
@@ -112,18 +112,18 @@ std::optional<SumRun> SumRun::within(std::int64_t from, std::int64_t to) const {
   return SumRun{begin + skipped * element_bytes, kept, element_bytes, sums, first + skipped};
 }
 
-CompanionPtr SumsBehind::make(SumRuns runs) {
-  return runs.empty() ? nullptr : CompanionPtr(new SumsBehind(std::move(runs)));
+CompanionPtr UnroundedSums::make(SumRuns runs) {
+  return runs.empty() ? nullptr : CompanionPtr(new UnroundedSums(std::move(runs)));
 }
 
-CompanionPtr SumsBehind::joined(const CompanionPtr& before, const SumRun& run) {
+CompanionPtr UnroundedSums::joined(const CompanionPtr& before, const SumRun& run) {
   SumRuns runs;
   if (before) runs = of(before)->outside(run.begin, run.end());
   runs.insert(std::upper_bound(runs.begin(), runs.end(), run, begins_before), run);
   return make(std::move(runs));
 }
 
-CompanionPtr SumsBehind::slice(const ByteRange& range) const {
+CompanionPtr UnroundedSums::slice(const ByteRange& range) const {
   SumRuns kept;
   auto from = std::int64_t(range.begin), to = from + std::int64_t(range.count);
   for (const SumRun& run : runs_)
@@ -134,7 +134,7 @@ CompanionPtr SumsBehind::slice(const ByteRange& range) const {
   return make(std::move(kept));
 }
 
-CompanionPtr SumsBehind::without(const ByteRange& range) const {
+CompanionPtr UnroundedSums::without(const ByteRange& range) const {
   auto from = std::int64_t(range.begin), to = from + std::int64_t(range.count);
   bool overlaps = std::any_of(runs_.begin(), runs_.end(), [&](const SumRun& run) {
     return run.begin < to && from < run.end();
@@ -143,7 +143,7 @@ CompanionPtr SumsBehind::without(const ByteRange& range) const {
 }
 
 // The runs but for what lies in a range.
-SumRuns SumsBehind::outside(std::int64_t from, std::int64_t to) const {
+SumRuns UnroundedSums::outside(std::int64_t from, std::int64_t to) const {
   SumRuns rest;
   for (const SumRun& run : runs_) {
     if (auto part = run.within(run.begin, std::min(from, run.end()))) rest.push_back(*part);
@@ -152,8 +152,8 @@ SumRuns SumsBehind::outside(std::int64_t from, std::int64_t to) const {
   return rest;
 }
 
-CompanionPtr SumsBehind::with_copy(const CompanionPtr& before, const ElementPlaces& source,
-                                   const ElementPlaces& target) const {
+CompanionPtr UnroundedSums::with_copy(const CompanionPtr& before, const ElementPlaces& source,
+                                      const ElementPlaces& target) const {
   SumRuns copied = copied_runs(runs_, source, target);
   if (before) {
     SumRuns rest = runs_outside(of(before)->runs(), bytes_of(target));

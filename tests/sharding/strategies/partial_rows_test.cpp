@@ -1,4 +1,4 @@
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ bool holds(const StrategyRow& row, F f) {
 }
 
 // A list has a row that doesn't hold for what it is named after.
-TEST(PendingRows, HoldForWhatTheyAreNamedAfter) {
+TEST(PartialRows, HoldForWhatTheyAreNamedAfter) {
   auto all = [](const StrategyRows& rows, auto f) {
     return std::all_of(rows.begin(), rows.end(), [&](const auto& row) { return holds(row, f); });
   };

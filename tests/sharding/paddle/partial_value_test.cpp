@@ -1,4 +1,4 @@
-#include "sharding/paddle/pending_value.h"
+#include "sharding/paddle/partial_value.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace simmesh::paddle {
 namespace {
 
 // A value that isn't neutral would change the tensor.
-TEST(PendingValue, NeutralValuesChangeNothing) {
+TEST(PartialValue, NeutralValuesChangeNothing) {
   EXPECT_EQ(neutral_tensor(Shape{1}, DType::float32, ReduceOp::max).values<float>()[0], -INFINITY);
   EXPECT_EQ(neutral_tensor(Shape{1}, DType::int64, ReduceOp::min).values<std::int64_t>()[0],
             std::numeric_limits<std::int64_t>::max());
@@ -22,17 +22,17 @@ TEST(PendingValue, NeutralValuesChangeNothing) {
 }
 
 // Towards zero, as C++ divides.
-TEST(PendingValue, IntegersAreDividedTowardsZero) {
+TEST(PartialValue, IntegersAreDividedTowardsZero) {
   Tensor sums = full(Shape{1}, DType::int32, -5.0);
   EXPECT_EQ(divided_integers(sums, 3).values<std::int32_t>()[0], -1);
 }
 
 // Coordinate 0 keeps the value; of an average every rank does.
-TEST(PendingValue, FirstCoordinateKeepsTheValue) {
+TEST(PartialValue, FirstCoordinateKeepsTheValue) {
   Tensor value = full(Shape{2}, DType::float32, 3.0);
-  EXPECT_EQ(pending_value(value, ReduceOp::sum, 0).values<float>()[1], 3.0F);
-  EXPECT_EQ(pending_value(value, ReduceOp::sum, 1).values<float>()[1], 0.0F);
-  EXPECT_EQ(pending_value(value, ReduceOp::avg, 1).values<float>()[1], 3.0F);
+  EXPECT_EQ(partial_value(value, ReduceOp::sum, 0).values<float>()[1], 3.0F);
+  EXPECT_EQ(partial_value(value, ReduceOp::sum, 1).values<float>()[1], 0.0F);
+  EXPECT_EQ(partial_value(value, ReduceOp::avg, 1).values<float>()[1], 3.0F);
 }
 
 }  // namespace

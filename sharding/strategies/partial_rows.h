@@ -4,7 +4,7 @@
 
 namespace simmesh {
 
-// Rows of pending tensors that many ops share, for ops of one tensor or two, in PyTorch's order.
+// Rows of partial tensors that many ops share, for ops of one tensor or two, in PyTorch's order.
 
 // linear_rows are those of f(a + b) = f(a) + f(b).
 StrategyRows linear_rows();

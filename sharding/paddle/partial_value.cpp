@@ -1,4 +1,4 @@
-#include "sharding/paddle/pending_value.h"
+#include "sharding/paddle/partial_value.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,7 +58,7 @@ Tensor divided_integers(const Tensor& sums, std::int64_t divisor) {
   return result;
 }
 
-Tensor pending_value(const Tensor& value, ReduceOp op, std::int64_t coordinate) {
+Tensor partial_value(const Tensor& value, ReduceOp op, std::int64_t coordinate) {
   if (coordinate == 0 || op == ReduceOp::avg) return value.clone();
   return neutral_tensor(value.shape(), value.dtype(), op);
 }

@@ -25,16 +25,16 @@ struct SumRun {
 };
 using SumRuns = std::vector<SumRun>;
 
-// SumsBehind are the sums behind elements of a buffer, as its companion: runs in order of their
+// UnroundedSums are the sums behind elements of a buffer, as its companion: runs in order of their
 // begin, without overlaps. What is copied is where the sums lie, never the sums.
-class SumsBehind final : public Companion {
+class UnroundedSums final : public Companion {
  public:
-  explicit SumsBehind(SumRuns runs) : runs_(std::move(runs)) {}
+  explicit UnroundedSums(SumRuns runs) : runs_(std::move(runs)) {}
 
   // make returns null for no runs; of casts the only kind of companion there is.
   static CompanionPtr make(SumRuns runs);
-  static const SumsBehind* of(const CompanionPtr& companion) {
-    return static_cast<const SumsBehind*>(companion.get());
+  static const UnroundedSums* of(const CompanionPtr& companion) {
+    return static_cast<const UnroundedSums*>(companion.get());
   }
   // joined returns `before` with a run in place of what lies there.
   static CompanionPtr joined(const CompanionPtr& before, const SumRun& run);

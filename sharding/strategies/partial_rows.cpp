@@ -1,4 +1,4 @@
-#include "sharding/strategies/pending_rows.h"
+#include "sharding/strategies/partial_rows.h"
 
 namespace simmesh {
 

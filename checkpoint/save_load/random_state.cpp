@@ -6,7 +6,7 @@
 #include "checkpoint/catalog/manifest.h"
 #include "checkpoint/read/exchange.h"
 #include "core/check/error.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 
 namespace simmesh::checkpoint {
 

@@ -1,4 +1,4 @@
-#include "core/samples/families.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
@@ -55,7 +55,8 @@ constexpr std::string_view integer_pair_ops[] = {"add",        "sub",        "mu
                                                  "minimum",    "eq",         "lt",  "bitwise_and",
                                                  "bitwise_or", "bitwise_xor"};
 
-void add_lists(std::vector<OpSample>& samples) {
+std::vector<OpSample> listed_samples() {
+  std::vector<OpSample> samples;
   for (const Unary& one : unary_ops) samples.push_back({one.op, one.inputs});
   for (const Unary& one : unary_beyond_domain) samples.push_back({one.op, one.inputs});
   for (const Unary& one : unary_integer_ops) samples.push_back({one.op, one.inputs});
@@ -65,6 +66,7 @@ void add_lists(std::vector<OpSample>& samples) {
       samples.push_back({op, inputs});
     }
   for (std::string_view op : integer_pair_ops) samples.push_back({op, "n:ab n:ab"});
+  return samples;
 }
 
 std::vector<OpSample> activation_samples() {
@@ -152,15 +154,11 @@ std::vector<OpSample> choice_samples() {
 
 }  // namespace
 
-gsl::span<const OpSample> elementwise_samples() {
-  static const std::vector<OpSample> samples = [] {
-    std::vector<OpSample> list;
-    add_lists(list);
-    for (const auto& part : {activation_samples(), arithmetic_samples(), choice_samples()})
-      list.insert(list.end(), part.begin(), part.end());
-    return list;
-  }();
-  return samples;
+void elementwise_samples(SampleList& list) {
+  list.add(listed_samples());
+  list.add(activation_samples());
+  list.add(arithmetic_samples());
+  list.add(choice_samples());
 }
 
 }  // namespace simmesh

@@ -1,4 +1,4 @@
-#include "core/samples/families.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
@@ -102,14 +102,10 @@ std::vector<OpSample> rearranging_samples() {
 
 }  // namespace
 
-gsl::span<const OpSample> indexing_samples() {
-  static const std::vector<OpSample> samples = [] {
-    std::vector<OpSample> list;
-    for (const auto& part : {lookup_samples(), scatter_samples(), rearranging_samples()})
-      list.insert(list.end(), part.begin(), part.end());
-    return list;
-  }();
-  return samples;
+void indexing_samples(SampleList& list) {
+  list.add(lookup_samples());
+  list.add(scatter_samples());
+  list.add(rearranging_samples());
 }
 
 }  // namespace simmesh

@@ -1,9 +1,9 @@
-#include "core/samples/families.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
-gsl::span<const OpSample> matrix_samples() {
-  static const std::vector<OpSample> samples = {
+void matrices_samples(SampleList& list) {
+  list.add({
       {"mm", "ab bc"},
       {"mm", "n:ab n:bc"},
       {"bmm", "abc acd"},
@@ -29,8 +29,7 @@ gsl::span<const OpSample> matrix_samples() {
       {"linalg_qr", "y:a33"},
       {"linalg_eigh", "y:a33"},
       {"linalg_svd", "y:a33"},
-  };
-  return samples;
+  });
 }
 
 }  // namespace simmesh

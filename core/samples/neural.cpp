@@ -1,4 +1,4 @@
-#include "core/samples/families.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
@@ -154,15 +154,11 @@ std::vector<OpSample> image_samples() {
 
 }  // namespace
 
-gsl::span<const OpSample> neural_samples() {
-  static const std::vector<OpSample> samples = [] {
-    std::vector<OpSample> list;
-    for (const auto& part :
-         {loss_samples(), normalization_samples(), pooling_samples(), image_samples()})
-      list.insert(list.end(), part.begin(), part.end());
-    return list;
-  }();
-  return samples;
+void neural_samples(SampleList& list) {
+  list.add(loss_samples());
+  list.add(normalization_samples());
+  list.add(pooling_samples());
+  list.add(image_samples());
 }
 
 }  // namespace simmesh

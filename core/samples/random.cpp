@@ -1,4 +1,4 @@
-#include "core/samples/families.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
@@ -13,8 +13,8 @@ Attributes drawn(const SampleSizes& sizes) {
 
 }  // namespace
 
-gsl::span<const OpSample> random_samples() {
-  static const std::vector<OpSample> samples = {
+void random_samples(SampleList& list) {
+  list.add({
       {"rand", "", {}, drawn},
       {"randn", "", {}, drawn},
       {"rand_like", "ab", {}, drawn},
@@ -23,8 +23,7 @@ gsl::span<const OpSample> random_samples() {
       {"native_dropout",
        "ab",
        {{"seed", std::int64_t(7)}, {"stream", std::int64_t(3)}, {"p", 0.5}}},
-  };
-  return samples;
+  });
 }
 
 }  // namespace simmesh

@@ -1,4 +1,4 @@
-#include "core/samples/families.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
@@ -30,7 +30,8 @@ void add_reductions(std::vector<OpSample>& samples, std::string_view op,
   }
 }
 
-void add_all_reductions(std::vector<OpSample>& samples) {
+std::vector<OpSample> plain_reduction_samples() {
+  std::vector<OpSample> samples;
   for (std::string_view op : {"sum", "amax", "amin", "max", "min", "count_nonzero", "any", "all"})
     add_reductions(samples, op, "f");
   add_reductions(samples, "nansum", "m");
@@ -47,6 +48,7 @@ void add_all_reductions(std::vector<OpSample>& samples) {
     samples.push_back({op, "ab", over({0})});
     samples.push_back({op, "ab", over({-1}, true)});
   }
+  return samples;
 }
 
 std::vector<OpSample> statistics_samples() {
@@ -99,15 +101,10 @@ std::vector<OpSample> order_samples() {
 
 }  // namespace
 
-gsl::span<const OpSample> reduction_samples() {
-  static const std::vector<OpSample> samples = [] {
-    std::vector<OpSample> list;
-    add_all_reductions(list);
-    for (const auto& part : {statistics_samples(), order_samples()})
-      list.insert(list.end(), part.begin(), part.end());
-    return list;
-  }();
-  return samples;
+void reductions_samples(SampleList& list) {
+  list.add(plain_reduction_samples());
+  list.add(statistics_samples());
+  list.add(order_samples());
 }
 
 }  // namespace simmesh

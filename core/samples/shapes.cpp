@@ -1,4 +1,4 @@
-#include "core/samples/families.h"
+#include "core/samples/sample_list.h"
 
 namespace simmesh {
 
@@ -180,15 +180,12 @@ std::vector<OpSample> part_samples() {
 
 }  // namespace
 
-gsl::span<const OpSample> shape_samples() {
-  static const std::vector<OpSample> samples = [] {
-    std::vector<OpSample> list;
-    for (const auto& part : {joining_samples(), factory_samples(), view_samples(),
-                             reordering_samples(), part_samples()})
-      list.insert(list.end(), part.begin(), part.end());
-    return list;
-  }();
-  return samples;
+void shapes_samples(SampleList& list) {
+  list.add(joining_samples());
+  list.add(factory_samples());
+  list.add(view_samples());
+  list.add(reordering_samples());
+  list.add(part_samples());
 }
 
 }  // namespace simmesh

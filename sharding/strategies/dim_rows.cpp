@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/ops/dim_list.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 
 namespace simmesh {
 

@@ -21,7 +21,7 @@
 #include "core/engine/ranks/annotation.h"
 #include "core/engine/seats/stack_arena.h"
 #include "core/engine/world.h"
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_of.h"
 #include "core/nn/batch_rows.h"
 #include "core/nn/containers.h"
 #include "core/nn/init.h"

@@ -46,13 +46,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"verify/pytorch/ops/creation_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
     {"verify/pytorch/ops/binary_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
     {"verify/pytorch/ops/backward_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"core/gradients/shapes/aliases", "tests/core/ops/shapes/aliases_test.cpp"},
-    {"core/gradients/neural/softmax_backward", "tests/core/ops/neural/softmax_backward_test.cpp"},
-    {"core/gradients/matrices/compositions", "tests/core/ops/matrices/compositions_test.cpp"},
-    {"core/gradients/indexing/view_scattering", "tests/core/ops/indexing/view_scattering_test.cpp"},
-    {"core/gradients/indexing/resampling", "tests/core/ops/indexing/resampling_test.cpp"},
-    {"core/gradients/elementwise/gamma", "tests/core/ops/elementwise/gamma_test.cpp"},
-    {"core/gradients/elementwise/backward", "tests/core/ops/elementwise/backward_test.cpp"},
     {"collectives/exchange", "tests/collectives/collective_call_test.cpp"},
     {"collectives/fabric", "tests/collectives/collectives_test.cpp"},
     {"collectives/group", "tests/collectives/collectives_test.cpp"},
@@ -122,94 +115,42 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/nn/mlp", "tests/core/nn/model_node_test.cpp"},
     {"core/nn/moe", "tests/core/nn/model_node_test.cpp"},
     {"core/nn/normalization", "tests/core/nn/model_node_test.cpp"},
-    {"core/gradients/elementwise/activations",
-     "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/complex", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/elementwise/conversion",
-     "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/elementary",
-     "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/inplace", "tests/core/ops/elementwise/inplace_test.cpp"},
-    {"core/gradients/elementwise/interpolation",
-     "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/slopes", "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/trigonometry", "tests/core/ops/elementwise/trigonometry_test.cpp"},
-    {"core/gradients/indexing/gathering", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/indexing/indexing", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/indexing/rearranging", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/indexing/scatter_reduce", "tests/core/ops/indexing/scatter_reduce_test.cpp"},
-    {"core/gradients/indexing/scattering", "tests/core/ops/indexing/scattering_test.cpp"},
-    {"core/gradients/indexing/source_gradient", "tests/core/ops/indexing/scatter_reduce_test.cpp"},
-    {"core/gradients/matrices/linear_algebra", "tests/core/ops/matrices/linear_algebra_test.cpp"},
-    {"core/gradients/matrices/products", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/matrices/spectral", "tests/core/ops/matrices/spectral_test.cpp"},
-    {"core/gradients/neural/batch_normalization",
-     "tests/core/ops/neural/batch_normalization_test.cpp"},
-    {"core/gradients/neural/convolution", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/neural/flash_attention", "tests/core/ops/neural/flash_attention_test.cpp"},
-    {"core/gradients/neural/normalization", "tests/core/gradients/neural/losses_test.cpp"},
-    {"core/gradients/neural/normalized_gradient", "tests/core/gradients/neural/losses_test.cpp"},
-    {"core/gradients/neural/pooling", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/neural/rotary", "tests/core/ops/neural/rotary_test.cpp"},
-    {"core/gradients/neural/softmax", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/random/random", "tests/core/gradients/neural/losses_test.cpp"},
-    {"core/gradients/reductions/extremes", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/reductions/logcumsumexp", "tests/core/ops/reductions/logcumsumexp_test.cpp"},
-    {"core/gradients/reductions/order_statistics",
-     "tests/core/ops/reductions/order_statistics_test.cpp"},
-    {"core/gradients/reductions/running_extremes",
-     "tests/core/ops/reductions/running_extremes_test.cpp"},
-    {"core/gradients/reductions/scans", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/reductions/selected_elements",
-     "tests/core/ops/reductions/running_extremes_test.cpp"},
-    {"core/gradients/reductions/sorting", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/reductions/spread", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/reductions/statistics", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/shapes/joining", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/shapes/unfolding", "tests/core/ops/shapes/unfolding_test.cpp"},
+    {"core/gradients/slopes", "tests/core/gradients/elementwise/pointwise_test.cpp"},
+    {"core/gradients/source_gradient", "tests/core/ops/indexing/scatter_reduce_test.cpp"},
+    {"core/gradients/normalized_gradient", "tests/core/gradients/neural/losses_test.cpp"},
+    {"core/gradients/selected_elements", "tests/core/ops/reductions/running_extremes_test.cpp"},
+    {"core/gradients/spread", "tests/core/gradients/reductions/sums_test.cpp"},
     {"core/ops/attributes", "tests/core/ops/call_test.cpp"},
     {"core/ops/compute_mode", "tests/core/ops/call_test.cpp"},
     {"core/ops/dim_list", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/elementwise/activations", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/comparison", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/conversion", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/elementary", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/function_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/interpolation", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/logic", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/pointwise_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/selection", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/unrounded_pointwise",
-     "tests/core/ops/reductions/unrounded_fold_test.cpp"},
+    {"core/ops/kernels/function_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
+    {"core/ops/kernels/pointwise_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
+    {"core/ops/kernels/unrounded_pointwise", "tests/core/ops/kernels/unrounded_fold_test.cpp"},
     {"core/ops/gradient_call", "tests/core/ops/call_test.cpp"},
-    {"core/ops/indexing/block_sums", "tests/core/ops/indexing/scattering_test.cpp"},
-    {"core/ops/indexing/places", "tests/core/ops/indexing/gathering_test.cpp"},
-    {"core/ops/indexing/scatter_call", "tests/core/ops/indexing/scattering_test.cpp"},
-    {"core/ops/matrices/matrix", "tests/core/ops/matrices/products_test.cpp"},
-    {"core/ops/matrices/matrix_batch", "tests/core/ops/matrices/linear_algebra_test.cpp"},
-    {"core/ops/matrices/matrix_decompositions", "tests/core/ops/matrices/linear_algebra_test.cpp"},
-    {"core/ops/matrices/scales", "tests/core/ops/matrices/products_test.cpp"},
-    {"core/ops/matrices/singular_values", "tests/core/ops/matrices/spectral_test.cpp"},
-    {"core/ops/neural/attention", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/neural/class_targets", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/neural/normalization", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/neural/normalized_groups", "tests/core/ops/neural/batch_normalization_test.cpp"},
-    {"core/ops/neural/softmax", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/neural/windows", "tests/core/ops/neural/convolution_test.cpp"},
+    {"core/ops/kernels/block_sums", "tests/core/ops/indexing/scattering_test.cpp"},
+    {"core/ops/kernels/places", "tests/core/ops/indexing/gathering_test.cpp"},
+    {"core/ops/kernels/scatter_call", "tests/core/ops/indexing/scattering_test.cpp"},
+    {"core/ops/kernels/matrix", "tests/core/ops/matrices/products_test.cpp"},
+    {"core/ops/kernels/matrix_batch", "tests/core/ops/matrices/linear_algebra_test.cpp"},
+    {"core/ops/kernels/matrix_decompositions", "tests/core/ops/matrices/linear_algebra_test.cpp"},
+    {"core/ops/kernels/scales", "tests/core/ops/matrices/products_test.cpp"},
+    {"core/ops/kernels/singular_values", "tests/core/ops/matrices/spectral_test.cpp"},
+    {"core/ops/kernels/normalized_groups", "tests/core/ops/neural/batch_normalization_test.cpp"},
+    {"core/ops/kernels/windows", "tests/core/ops/neural/convolution_test.cpp"},
     {"core/ops/number", "tests/core/ops/elementwise/pointwise_test.cpp"},
+    {"core/gradients/gradient_table", "tests/core/gradients/gradient_of_test.cpp"},
+    {"core/ops/op_list", "tests/core/ops/registry/registry_test.cpp"},
+    {"core/samples/sample_list", "tests/core/samples/samples_of_test.cpp"},
+    {"sharding/strategies/strategy_table", "tests/sharding/strategies/strategy_of_test.cpp"},
     {"core/ops/op", "tests/core/ops/call_test.cpp"},
     {"core/ops/promotion", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/random/default_generator", "tests/core/nn/init_test.cpp"},
-    {"core/ops/random/random", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/reductions/closeness", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/extremes", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/folded", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/reduction_call", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/scans", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/statistics", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/shapes/op_views", "tests/core/ops/shapes/views_test.cpp"},
-    {"core/ops/shapes/view_arguments", "tests/core/ops/shapes/views_test.cpp"},
-    {"core/ops/shapes/view_shapes", "tests/core/ops/shapes/views_test.cpp"},
+    {"core/ops/functions/default_generator", "tests/core/nn/init_test.cpp"},
+    {"core/ops/functions/closeness", "tests/core/ops/reductions/sums_test.cpp"},
+    {"core/ops/kernels/folded", "tests/core/ops/reductions/sums_test.cpp"},
+    {"core/ops/kernels/reduction_call", "tests/core/ops/reductions/sums_test.cpp"},
+    {"core/ops/functions/op_views", "tests/core/ops/shapes/views_test.cpp"},
+    {"core/ops/view_arguments", "tests/core/ops/shapes/views_test.cpp"},
+    {"core/ops/view_shapes", "tests/core/ops/shapes/views_test.cpp"},
     {"core/optim/adam", "tests/core/optim/optimizer_test.cpp"},
     {"core/optim/clip", "tests/core/optim/schedule_test.cpp"},
     {"core/optim/element_update", "tests/core/optim/optimizer_test.cpp"},
@@ -369,13 +310,26 @@ std::string own_test(const std::string& concept_path) {
   return fmt::format("tests/{}_test.cpp", concept_path);
 }
 
+// A family of ops is one concept in three trees, and a test in any of them is the family's.
+bool has_own_test(const std::string& concept_path) {
+  constexpr std::string_view trees[] = {"core/ops", "core/gradients", "sharding/strategies"};
+  if (exists(own_test(concept_path))) return true;
+  for (std::string_view tree : trees) {
+    if (!is_below(concept_path, tree)) continue;
+    std::string family = concept_path.substr(tree.size());
+    for (std::string_view other : trees)
+      if (family.rfind('/') > 0 && exists(own_test(std::string(other) + family))) return true;
+  }
+  return false;
+}
+
 std::vector<Finding> untested(const SourceFile& file) {
   if (!file.is_cpp() || !house_row(file.path())) return {};
   std::string concept_path = file.path().substr(0, file.path().rfind('.'));
   if (file.is_header() && (exists(concept_path + ".cpp") || !has_functions(file))) return {};
   auto shared = shared_tests.find(concept_path);
   std::string test = shared == shared_tests.end() ? own_test(concept_path) : shared->second;
-  if (exists(test)) return {};
+  if (exists(test) || has_own_test(concept_path)) return {};
   return {{file.path(), 0, fmt::format("expected its test in {}", test)}};
 }
 
@@ -384,7 +338,7 @@ std::vector<Finding> stale_shares() {
   for (const auto& [concept_path, test] : shared_tests) {
     if (!exists(concept_path + ".cpp") && !exists(concept_path + ".h"))
       findings.push_back({concept_path, 0, "shared_tests lists a concept that is gone"});
-    if (exists(own_test(concept_path)))
+    if (has_own_test(concept_path))
       findings.push_back({concept_path, 0, "shared_tests lists a concept that has its own test"});
   }
   return findings;
@@ -395,6 +349,11 @@ TEST(TestTwins, TheTableHoldsNothingStale) { EXPECT_THAT(stale_shares(), IsEmpty
 
 TEST(TestTwins, FiresOnASourceWithoutATest) {
   EXPECT_THAT(untested({"mesh/no_such_concept.cpp", ""}), SizeIs(1));
+}
+
+TEST(TestTwins, FiresOnAFamilyWithoutATestInAnyTree) {
+  EXPECT_THAT(untested({"core/gradients/shapes/no_such_family.cpp", ""}), SizeIs(1));
+  EXPECT_THAT(untested({"core/gradients/reductions/membership.cpp", ""}), IsEmpty());
 }
 
 TEST(TestTwins, FiresOnAHeaderWithFunctionsOnly) {

@@ -1,6 +1,6 @@
 #include "core/ops/elementwise/activations.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/backward.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/elementary.h"
@@ -88,7 +88,7 @@ Gradients hardswish_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> activation_gradients() {
+void activations_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"relu", {relu_gradient, {.outputs = 1}}},
       {"hardtanh", {hardtanh_gradient, input_only}},
@@ -103,7 +103,7 @@ gsl::span<const OpGradient> activation_gradients() {
       {"hardsigmoid", {hardsigmoid_gradient, input_only}},
       {"hardswish", {hardswish_gradient, input_only}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,10 +1,10 @@
 #include "core/ops/elementwise/backward.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/elementary.h"
-#include "core/ops/elementwise/gelu_constants.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/kernels/gelu_constants.h"
 
 namespace simmesh {
 
@@ -71,7 +71,7 @@ Tensor gelu_again(const Tensor& g, const Tensor& x, const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> slope_gradients() {
+void backward_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"sigmoid_backward", of_slope(sigmoid_again, sigmoid_bend)},
       {"tanh_backward", of_slope(tanh_again, tanh_bend)},
@@ -79,7 +79,7 @@ gsl::span<const OpGradient> slope_gradients() {
       {"silu_backward", of_slope(silu_again, silu_bend)},
       {"gelu_backward", of_slope(gelu_again, gelu_bend)},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,4 +1,4 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
@@ -53,13 +53,13 @@ Gradients addcdiv_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> interpolation_gradients() {
+void interpolation_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"lerp", {lerp_gradient, {.inputs = 0b111, .for_others = 0b011}}},
       {"addcmul", {addcmul_gradient, {.inputs = 0b110, .crosswise = true}}},
       {"addcdiv", {addcdiv_gradient, {.inputs = 0b110}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

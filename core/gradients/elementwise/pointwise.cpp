@@ -1,6 +1,6 @@
 #include "core/ops/elementwise/pointwise.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/elementary.h"
@@ -134,7 +134,7 @@ Gradients reciprocal_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> pointwise_gradients() {
+void pointwise_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"add", {signed_sum_gradient({false, false, false})}},
       {"sub", {signed_sum_gradient({false, true, false})}},
@@ -153,7 +153,7 @@ gsl::span<const OpGradient> pointwise_gradients() {
       {"sgn", {sign_gradient}},
       {"reciprocal", {reciprocal_gradient, {.outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

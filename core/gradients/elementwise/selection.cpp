@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/engine/run/followed_release.h"
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
@@ -168,7 +168,7 @@ Gradients nan_to_num_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> selection_gradients() {
+void selection_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"maximum", {winner_gradient(gt), {.inputs = 0b11}}},
       {"minimum", {winner_gradient(lt), {.inputs = 0b11}}},
@@ -180,7 +180,7 @@ gsl::span<const OpGradient> selection_gradients() {
       {"copysign", {copysign_gradient, {.inputs = 0b11}}},
       {"nan_to_num", {nan_to_num_gradient, {.inputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,12 @@
 #include "core/ops/indexing/gathering.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/places.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 
@@ -47,14 +47,14 @@ Gradients index_select_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> gathering_gradients() {
+void gathering_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"embedding", {embedding_gradient, {.inputs = 0b10}}},
       {"embedding_dense_backward", {embedding_backward_gradient, {.inputs = 0b10}}},
       {"gather", {gather_gradient, {.inputs = 0b10}}},
       {"index_select", {index_select_gradient, {.inputs = 0b10}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

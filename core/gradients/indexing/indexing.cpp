@@ -1,6 +1,6 @@
 #include "core/ops/indexing/indexing.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/gradient_call.h"
@@ -33,12 +33,12 @@ Gradients index_put_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> indexing_gradients() {
+void indexing_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"index", {index_gradient, {.inputs = Saves::all ^ 1u}}},
       {"index_put", {index_put_gradient, {.inputs = Saves::all ^ 3u}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,12 +1,12 @@
 #include "core/ops/indexing/rearranging.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/joining.h"
-#include "core/ops/shapes/view_shapes.h"
 #include "core/ops/shapes/views.h"
+#include "core/ops/view_shapes.h"
 
 namespace simmesh {
 
@@ -59,14 +59,14 @@ Gradients triu_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> rearranging_gradients() {
+void rearranging_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"repeat", {repeat_gradient}},       {"repeat_interleave", {repeat_each_gradient}},
       {"constant_pad_nd", {pad_gradient}}, {"roll", {roll_gradient}},
       {"flip", {flip_gradient}},           {"tril", {tril_gradient}},
       {"triu", {triu_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,6 @@
 #include "core/ops/indexing/resampling.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/gradient_call.h"
 
 namespace simmesh {
@@ -25,13 +25,13 @@ Gradients rot90_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> resampling_gradients() {
+void resampling_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"upsample_nearest", {upsample_gradient}},
       {"upsample_nearest_backward", {upsample_backward_gradient}},
       {"rot90", {rot90_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,7 +1,7 @@
 #include "core/ops/indexing/scattering.h"
 
-#include "core/gradients/families.h"
-#include "core/gradients/indexing/source_gradient.h"
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/source_gradient.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/gathering.h"
@@ -58,7 +58,7 @@ Gradients index_fill_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> scattering_gradients() {
+void scattering_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"scatter", {scatter_gradient, {.inputs = 0b10}}},
       {"scatter_add", {scatter_add_gradient, {.inputs = 0b10}}},
@@ -66,7 +66,7 @@ gsl::span<const OpGradient> scattering_gradients() {
       {"index_copy", {index_copy_gradient, {.inputs = 0b10}}},
       {"index_fill", {index_fill_gradient, {.inputs = 0b10}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,6 @@
 #include "core/ops/indexing/view_scattering.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
@@ -31,12 +31,12 @@ Gradients slice_scatter_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> view_scattering_gradients() {
+void view_scattering_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"select_scatter", {select_scatter_gradient}},
       {"slice_scatter", {slice_scatter_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

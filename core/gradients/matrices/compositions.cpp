@@ -1,6 +1,6 @@
 #include "core/ops/matrices/compositions.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/gradient_call.h"
 
@@ -19,11 +19,11 @@ Gradients cross_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> composition_gradients() {
+void compositions_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"linalg_cross", {cross_gradient, {.inputs = 0b11, .crosswise = true}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,9 +1,9 @@
-#include "core/gradients/families.h"
-#include "core/gradients/neural/normalized_gradient.h"
+#include "core/gradients/gradient_table.h"
+#include "core/gradients/normalized_gradient.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/neural/normalized_groups.h"
+#include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -29,11 +29,11 @@ Gradients batch_norm_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> batch_normalization_gradients() {
+void batch_normalization_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"native_batch_norm", {batch_norm_gradient, {.inputs = 0b011, .outputs = 0b110}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,6 @@
 #include "core/ops/neural/losses.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/activations.h"
@@ -9,7 +9,6 @@
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/indexing/scattering.h"
-#include "core/ops/neural/class_targets.h"
 #include "core/ops/neural/gradient_operands.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
@@ -100,13 +99,13 @@ Gradients mse_loss_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> loss_gradients() {
+void losses_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"nll_loss_forward", {nll_loss_gradient, {.inputs = 0b111, .outputs = 0b10}}},
       {"mse_loss", {mse_loss_gradient, {.inputs = 0b11}}},
       {"binary_cross_entropy_with_logits", {logits_gradient, {.inputs = 0b1111}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,4 +1,4 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/neural/softmax_backward.h"
 
@@ -18,12 +18,12 @@ Gradients log_softmax_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> softmax_gradients() {
+void softmax_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"_softmax", {softmax_gradient, {.outputs = 1}}},
       {"_log_softmax", {log_softmax_gradient, {.outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,6 +1,6 @@
 #include "core/ops/random/random.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
@@ -19,12 +19,16 @@ Gradients dropout_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> random_gradients() {
+void random_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
+      {"rand", {}},  // no inputs
+      {"randn", {}},
+      {"rand_like", {}},  // independent of the elements of the input
+      {"randn_like", {}},
       {"bernoulli", {bernoulli_gradient}},
       {"native_dropout", {dropout_gradient, {.outputs = 0b10}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

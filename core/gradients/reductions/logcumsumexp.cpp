@@ -1,6 +1,6 @@
 #include "core/ops/reductions/logcumsumexp.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 
@@ -36,13 +36,13 @@ Gradients forward_scan_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> logcumsumexp_gradients() {
+void logcumsumexp_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"logcumsumexp", {logcumsumexp_gradient, {.inputs = 1, .outputs = 1}}},
       {"_logcumsumexp_backward", {reverse_scan_gradient, {.inputs = 0b111, .outputs = 1}}},
       {"_logcumsumexp_forward", {forward_scan_gradient, {.inputs = 0b111, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

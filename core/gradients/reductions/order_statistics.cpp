@@ -1,4 +1,4 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -35,14 +35,14 @@ Gradients median_dim_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> order_statistics_gradients() {
+void order_statistics_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"median", {median_gradient, {.inputs = 1, .outputs = 1}}},
       {"median_dim", {median_dim_gradient, {.outputs = 0b10}}},
       {"nanmedian_dim", {median_dim_gradient, {.outputs = 0b10}}},
       {"nanmedian", {median_gradient, {.inputs = 1, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

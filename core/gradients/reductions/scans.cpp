@@ -1,6 +1,6 @@
 #include "core/ops/reductions/scans.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -39,12 +39,12 @@ Gradients cumsum_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> scan_gradients() {
+void scans_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"cumsum", {cumsum_gradient}},
       {"cumprod", {cumprod_gradient, {.inputs = 1, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,16 +1,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
-#include "core/gradients/reductions/spread.h"
+#include "core/gradients/spread.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/elementwise/selection.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
 
@@ -96,7 +96,7 @@ Gradients logsumexp_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> statistics_gradients() {
+void statistics_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"var", {var_gradient, {.inputs = 1}}},
       {"std", {std_gradient, {.inputs = 1, .outputs = 1}}},
@@ -105,7 +105,7 @@ gsl::span<const OpGradient> statistics_gradients() {
       {"linalg_vector_norm", {norm_gradient, {.inputs = 1, .outputs = 1}}},
       {"dist", {dist_gradient, {.inputs = 0b11, .outputs = 1}}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

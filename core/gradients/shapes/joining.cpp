@@ -1,7 +1,7 @@
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/kernels/places.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -39,12 +39,12 @@ Gradients stack_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> joining_gradients() {
+void joining_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"cat", {cat_gradient}},
       {"stack", {stack_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

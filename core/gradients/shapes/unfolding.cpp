@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
-#include "core/ops/indexing/places.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/places.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
@@ -65,11 +65,11 @@ Gradients unfold_gradient(const GradientCall& call) {
 
 }  // namespace
 
-gsl::span<const OpGradient> unfolding_gradients() {
+void unfolding_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"unfold", {unfold_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -1,13 +1,13 @@
 #include "core/ops/shapes/views.h"
 
-#include "core/gradients/families.h"
+#include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/matrices/linear_algebra.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
-#include "core/ops/shapes/view_arguments.h"
+#include "core/ops/view_arguments.h"
 
 namespace simmesh {
 
@@ -93,7 +93,7 @@ Gradients clone_gradient(const GradientCall& call) { return {call.gradient()}; }
 
 }  // namespace
 
-gsl::span<const OpGradient> view_gradients() {
+void views_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
       {"view", {to_input_shape}},
       {"reshape", {to_input_shape}},
@@ -113,7 +113,7 @@ gsl::span<const OpGradient> view_gradients() {
       {"select_backward", {select_backward_gradient}},
       {"diagonal_backward", {diagonal_backward_gradient}},
   };
-  return gradients;
+  table.add(gradients);
 }
 
 }  // namespace simmesh

@@ -5,8 +5,9 @@
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/gelu_constants.h"
-#include "core/ops/elementwise/pointwise_op.h"
+#include "core/ops/kernels/gelu_constants.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -123,10 +124,6 @@ const Op hardswish_op = pointwise_op(
      }),
      .check = [](DType common, const Attributes&) { check_floating("hardswish", common); }});
 
-const Op* const activations_list[] = {&relu_op, &hardtanh_op, &leaky_relu_op,  &threshold_op,
-                                      &silu_op, &gelu_op,     &softplus_op,    &logsigmoid_op,
-                                      &mish_op, &elu_op,      &hardsigmoid_op, &hardswish_op};
-
 }  // namespace
 
 Tensor relu(const Tensor& x) { return call_one(relu_op, {x}); }
@@ -158,6 +155,9 @@ Tensor hardswish(const Tensor& x) { return call_one(hardswish_op, {x}); }
 
 Tensor& relu_(Tensor& self) { return call_in_place(relu_op, self, {self}); }
 
-gsl::span<const Op* const> activation_ops() { return activations_list; }
+void activations_ops(OpList& ops) {
+  ops.add({&relu_op, &hardtanh_op, &leaky_relu_op, &threshold_op, &silu_op, &gelu_op, &softplus_op,
+           &logsigmoid_op, &mish_op, &elu_op, &hardsigmoid_op, &hardswish_op});
+}
 
 }  // namespace simmesh

@@ -44,7 +44,4 @@ Tensor elu(const Tensor& x, double alpha = 1.0);
 Tensor hardsigmoid(const Tensor& x);
 Tensor hardswish(const Tensor& x);
 
-// activation_ops returns the ops of this family.
-gsl::span<const Op* const> activation_ops();
-
 }  // namespace simmesh

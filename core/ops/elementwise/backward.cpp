@@ -3,8 +3,9 @@
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
-#include "core/ops/elementwise/gelu_constants.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/kernels/gelu_constants.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 
 namespace simmesh {
@@ -82,10 +83,9 @@ Tensor gelu_backward(const Tensor& gradient, const Tensor& x, Gelu approximate) 
                   {{"approximate", std::string(approximate == Gelu::tanh ? "tanh" : "none")}});
 }
 
-gsl::span<const Op* const> slope_ops() {
-  static const Op* const ops[] = {&sigmoid_backward_op, &tanh_backward_op, &threshold_backward_op,
-                                  &silu_backward_op, &gelu_backward_op};
-  return ops;
+void backward_ops(OpList& ops) {
+  ops.add({&sigmoid_backward_op, &tanh_backward_op, &threshold_backward_op, &silu_backward_op,
+           &gelu_backward_op});
 }
 
 }  // namespace simmesh

@@ -24,7 +24,4 @@ Tensor ge(const Tensor& a, Number b);
 // Of distributed tensors all ranks say the same. Raises a RuntimeError for different dtypes.
 bool equal(const Tensor& a, const Tensor& b);
 
-// comparison_ops returns the ops of this family.
-gsl::span<const Op* const> comparison_ops();
-
 }  // namespace simmesh

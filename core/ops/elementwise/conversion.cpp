@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -45,8 +46,6 @@ const Op item_op = {
         },
 };
 
-const Op* const conversion_list[] = {&to_copy_op, &item_op};
-
 }  // namespace
 
 Tensor to(const Tensor& x, DType dtype) {
@@ -72,6 +71,6 @@ Tensor converted_unrounded(const Tensor& tensor, DType dtype) {
   return result;
 }
 
-gsl::span<const Op* const> conversion_ops() { return conversion_list; }
+void conversion_ops(OpList& ops) { ops.add({&to_copy_op, &item_op}); }
 
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/conversion.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/tensor/convert.h"
 
@@ -63,8 +64,6 @@ const Op fill_op = {
     .moves = true,
 };
 
-const Op* const inplace_list[] = {&copy_op, &fill_op};
-
 }  // namespace
 
 Tensor& fill_(Tensor& self, Number value) {
@@ -83,6 +82,6 @@ Tensor& copy_from_(Tensor& self, const Tensor& source) {
   return call_in_place(copy_op, self, {self, source});
 }
 
-gsl::span<const Op* const> inplace_ops() { return inplace_list; }
+void inplace_ops(OpList& ops) { ops.add({&copy_op, &fill_op}); }
 
 }  // namespace simmesh

@@ -5,7 +5,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise_op.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -56,8 +57,6 @@ const Op addcdiv_op =
                             "Integer division with addcdiv is no longer supported");
                   }});
 
-const Op* const interpolation_list[] = {&lerp_op, &addcmul_op, &addcdiv_op};
-
 }  // namespace
 
 Tensor lerp(const Tensor& start, const Tensor& end, const Tensor& weight) {
@@ -77,6 +76,6 @@ Tensor& addcmul_(Tensor& self, const Tensor& a, const Tensor& b, Number value) {
   return call_in_place(addcmul_op, self, {self, a, b}, {{"value", value.attribute()}});
 }
 
-gsl::span<const Op* const> interpolation_ops() { return interpolation_list; }
+void interpolation_ops(OpList& ops) { ops.add({&lerp_op, &addcmul_op, &addcdiv_op}); }
 
 }  // namespace simmesh

@@ -17,7 +17,4 @@ Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value =
 // addcmul_ adds in place.
 Tensor& addcmul_(Tensor& self, const Tensor& a, const Tensor& b, Number value = 1);
 
-// interpolation_ops returns the ops of this family.
-gsl::span<const Op* const> interpolation_ops();
-
 }  // namespace simmesh

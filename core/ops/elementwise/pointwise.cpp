@@ -5,8 +5,9 @@
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/elementwise/unrounded_pointwise.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/kernels/unrounded_pointwise.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -211,10 +212,6 @@ bool is_one(const Number& number) {
 // The arguments of most sums, made once.
 const Attributes with_alpha_one = with_alpha(1);
 
-const Op* const pointwise_list[] = {&add_op,      &sub_op,       &rsub_op, &mul_op, &div_op,
-                                    &div_mode_op, &remainder_op, &fmod_op, &pow_op, &pow_tensor_op,
-                                    &neg_op,      &abs_op,       &sign_op, &sgn_op, &reciprocal_op};
-
 Attributes with_other(Number other, Number alpha) {
   return {{"other", other.attribute()}, {"alpha", alpha.attribute()}};
 }
@@ -314,6 +311,9 @@ Tensor& mul_out(Tensor& out, const Tensor& a, const Tensor& b) {
   return call_into(mul_op, out, {a, b});
 }
 
-gsl::span<const Op* const> pointwise_ops() { return pointwise_list; }
+void pointwise_ops(OpList& ops) {
+  ops.add({&add_op, &sub_op, &rsub_op, &mul_op, &div_op, &div_mode_op, &remainder_op, &fmod_op,
+           &pow_op, &pow_tensor_op, &neg_op, &abs_op, &sign_op, &sgn_op, &reciprocal_op});
+}
 
 }  // namespace simmesh

@@ -5,7 +5,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise_op.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -68,10 +69,6 @@ const Op nan_to_num_op = pointwise_op(
        else
          return x != x ? nan : x == C(unbounded) ? plus : x == C(-unbounded) ? minus : x;
      })});
-
-const Op* const selection_list[] = {&maximum_op,     &minimum_op,  &fmax_op,
-                                    &fmin_op,        &where_op,    &clamp_op,
-                                    &masked_fill_op, &copysign_op, &nan_to_num_op};
 
 const Tensor& checked_condition(const Tensor& condition) {
   if (condition.dtype() != DType::boolean && condition.dtype() != DType::uint8)
@@ -183,6 +180,9 @@ Tensor& masked_fill_(Tensor& self, const Tensor& mask, Number value) {
                        {{"value", value.attribute()}});
 }
 
-gsl::span<const Op* const> selection_ops() { return selection_list; }
+void selection_ops(OpList& ops) {
+  ops.add({&maximum_op, &minimum_op, &fmax_op, &fmin_op, &where_op, &clamp_op, &masked_fill_op,
+           &copysign_op, &nan_to_num_op});
+}
 
 }  // namespace simmesh

@@ -56,7 +56,4 @@ Tensor nan_to_num(const Tensor& x, const NanToNum& options = {});
 Tensor& clamp_(Tensor& self, std::optional<Number> min, std::optional<Number> max = {});
 Tensor& masked_fill_(Tensor& self, const Tensor& mask, Number value);
 
-// selection_ops returns the ops of this family.
-gsl::span<const Op* const> selection_ops();
-
 }  // namespace simmesh

@@ -6,7 +6,8 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/indexing/block_sums.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -180,10 +181,8 @@ Tensor one_hot(const Tensor& x, std::int64_t classes) {
   return call_one(one_hot_op, {x}, {{"num_classes", classes}});
 }
 
-gsl::span<const Op* const> gathering_ops() {
-  static const Op* const ops[] = {&embedding_op, &embedding_backward_op, &gather_op,
-                                  &index_select_op, &one_hot_op};
-  return ops;
+void gathering_ops(OpList& ops) {
+  ops.add({&embedding_op, &embedding_backward_op, &gather_op, &index_select_op, &one_hot_op});
 }
 
 }  // namespace simmesh

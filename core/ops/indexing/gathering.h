@@ -39,7 +39,4 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index);
 // more than the largest element.
 Tensor one_hot(const Tensor& x, std::int64_t classes = -1);
 
-// gathering_ops returns the ops of this file.
-gsl::span<const Op* const> gathering_ops();
-
 }  // namespace simmesh

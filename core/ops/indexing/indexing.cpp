@@ -2,7 +2,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/indexing/block_sums.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -216,9 +217,6 @@ Tensor nonzero(const Tensor& x) {
   return result;
 }
 
-gsl::span<const Op* const> indexing_ops() {
-  static const Op* const ops[] = {&index_op, &index_put_op};
-  return ops;
-}
+void indexing_ops(OpList& ops) { ops.add({&index_op, &index_put_op}); }
 
 }  // namespace simmesh

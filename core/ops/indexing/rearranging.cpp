@@ -8,10 +8,11 @@
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/kernels/places.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/joining.h"
-#include "core/ops/shapes/view_shapes.h"
 #include "core/ops/shapes/views.h"
+#include "core/ops/view_shapes.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -369,10 +370,8 @@ Tensor triu(const Tensor& x, std::int64_t diagonal) {
   return call_one(triu_op, {x}, {{"diagonal", diagonal}});
 }
 
-gsl::span<const Op* const> rearranging_ops() {
-  static const Op* const ops[] = {&flip_op, &pad_op,  &repeat_op, &repeat_each_op,
-                                  &roll_op, &tril_op, &triu_op};
-  return ops;
+void rearranging_ops(OpList& ops) {
+  ops.add({&flip_op, &pad_op, &repeat_op, &repeat_each_op, &roll_op, &tril_op, &triu_op});
 }
 
 }  // namespace simmesh

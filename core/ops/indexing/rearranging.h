@@ -57,7 +57,4 @@ inline Tensor flip(const Tensor& x, std::initializer_list<std::int64_t> dims) {
 Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
 
-// rearranging_ops returns the ops of this file.
-gsl::span<const Op* const> rearranging_ops();
-
 }  // namespace simmesh

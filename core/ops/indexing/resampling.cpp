@@ -9,6 +9,7 @@
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
 
@@ -152,9 +153,6 @@ Tensor block_diag(gsl::span<const Tensor> matrices) {
   return cat(blocks, 0);
 }
 
-gsl::span<const Op* const> resampling_ops() {
-  static const Op* const ops[] = {&upsample_op, &upsample_backward_op, &rot90_op};
-  return ops;
-}
+void resampling_ops(OpList& ops) { ops.add({&upsample_op, &upsample_backward_op, &rot90_op}); }
 
 }  // namespace simmesh

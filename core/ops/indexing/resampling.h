@@ -27,7 +27,4 @@ Tensor rot90(const Tensor& x, std::int64_t k, DimSpan dims);
 // block_diag puts matrices (vectors are rows) along the diagonal of one that is zero elsewhere.
 Tensor block_diag(gsl::span<const Tensor> matrices);
 
-// resampling_ops returns the ops of this file.
-gsl::span<const Op* const> resampling_ops();
-
 }  // namespace simmesh

@@ -3,10 +3,11 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/indexing/block_sums.h"
-#include "core/ops/indexing/scatter_call.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/kernels/scatter_call.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -120,9 +121,6 @@ Tensor scatter_reduce(const Tensor& x, std::int64_t dim, const Tensor& index, co
                    {"include_self", options.include_self}});
 }
 
-gsl::span<const Op* const> scatter_reduce_ops() {
-  static const Op* const ops[] = {&scatter_reduce_op};
-  return ops;
-}
+void scatter_reduce_ops(OpList& ops) { ops.add({&scatter_reduce_op}); }
 
 }  // namespace simmesh

@@ -3,8 +3,9 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/indexing/block_sums.h"
-#include "core/ops/indexing/scatter_call.h"
+#include "core/ops/kernels/block_sums.h"
+#include "core/ops/kernels/scatter_call.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -158,10 +159,8 @@ Tensor index_fill(const Tensor& x, std::int64_t dim, const Tensor& index, double
                   {{"dim", wrapped_dim(dim, x.shape().size())}, {"value", value}});
 }
 
-gsl::span<const Op* const> scattering_ops() {
-  static const Op* const ops[] = {&scatter_op, &scatter_add_op, &index_add_op, &index_copy_op,
-                                  &index_fill_op};
-  return ops;
+void scattering_ops(OpList& ops) {
+  ops.add({&scatter_op, &scatter_add_op, &index_add_op, &index_copy_op, &index_fill_op});
 }
 
 }  // namespace simmesh

@@ -37,8 +37,4 @@ Tensor index_add(const Tensor& x, std::int64_t dim, const Tensor& index, const T
 Tensor index_copy(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
 Tensor index_fill(const Tensor& x, std::int64_t dim, const Tensor& index, double value);
 
-// scattering_ops returns the ops of this file but for scatter_reduce, which has its own.
-gsl::span<const Op* const> scattering_ops();
-gsl::span<const Op* const> scatter_reduce_ops();
-
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -81,9 +82,6 @@ Tensor slice_scatter(const Tensor& x, const Tensor& source, const SliceRange& ra
                   slice_attributes(slice_of(slice_attributes(range), x.shape())));
 }
 
-gsl::span<const Op* const> view_scattering_ops() {
-  static const Op* const ops[] = {&select_scatter_op, &slice_scatter_op};
-  return ops;
-}
+void view_scattering_ops(OpList& ops) { ops.add({&select_scatter_op, &slice_scatter_op}); }
 
 }  // namespace simmesh

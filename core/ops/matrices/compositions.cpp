@@ -6,6 +6,7 @@
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/rearranging.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/reductions/statistics.h"
 #include "core/ops/shapes/views.h"
@@ -89,9 +90,6 @@ Tensor renorm(const Tensor& x, const Renorm& options) {
   return x * where(gt(norms, options.max_norm), shrunk, 1.0);
 }
 
-gsl::span<const Op* const> composition_ops() {
-  static const Op* const ops[] = {&cross_op};
-  return ops;
-}
+void compositions_ops(OpList& ops) { ops.add({&cross_op}); }
 
 }  // namespace simmesh

@@ -30,7 +30,4 @@ struct Renorm {
 // renorm scales each slice of a dim whose norm is larger down to it.
 Tensor renorm(const Tensor& x, const Renorm& options);
 
-// composition_ops returns the ops of this file: the cross product.
-gsl::span<const Op* const> composition_ops();
-
 }  // namespace simmesh

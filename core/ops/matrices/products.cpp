@@ -5,7 +5,8 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 
@@ -296,10 +297,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return call_one(linear_op, {x, weight});
 }
 
-gsl::span<const Op* const> product_ops() {
-  static const Op* const ops[] = {&addmm_op,  &baddbmm_op, &bmm_op, &dot_op,
-                                  &linear_op, &mm_op,      &mv_op};
-  return ops;
+void products_ops(OpList& ops) {
+  ops.add({&addmm_op, &baddbmm_op, &bmm_op, &dot_op, &linear_op, &mm_op, &mv_op});
 }
 
 }  // namespace simmesh

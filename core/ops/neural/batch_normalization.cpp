@@ -7,7 +7,8 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/neural/normalized_groups.h"
+#include "core/ops/kernels/normalized_groups.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -100,9 +101,6 @@ Tensor batch_norm(const Tensor& x, const BatchNorm& options) {
   return outputs[0];
 }
 
-gsl::span<const Op* const> batch_normalization_ops() {
-  static const Op* const ops[] = {&batch_norm_op};
-  return ops;
-}
+void batch_normalization_ops(OpList& ops) { ops.add({&batch_norm_op}); }
 
 }  // namespace simmesh

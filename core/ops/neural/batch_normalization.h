@@ -23,7 +23,4 @@ struct BatchNorm {
 // training, a RuntimeError for vectors of another size and for absent running statistics.
 Tensor batch_norm(const Tensor& x, const BatchNorm& options);
 
-// batch_normalization_ops returns the ops of this file.
-gsl::span<const Op* const> batch_normalization_ops();
-
 }  // namespace simmesh

@@ -3,7 +3,8 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/indexing/rearranging.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 
 namespace simmesh {
@@ -237,9 +238,6 @@ Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradie
   return call_one(weight_op, {x, gradient}, attributes);
 }
 
-gsl::span<const Op* const> convolution_ops() {
-  static const Op* const ops[] = {&convolution_op, &weight_op};
-  return ops;
-}
+void convolution_ops(OpList& ops) { ops.add({&convolution_op, &weight_op}); }
 
 }  // namespace simmesh

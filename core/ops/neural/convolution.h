@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/ops/neural/windows.h"
+#include "core/ops/kernels/windows.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
@@ -41,8 +41,5 @@ Tensor conv2d_weight(const Tensor& x, DimSpan weight_shape, const Tensor& gradie
 
 // convolution_of reads the arguments of a convolution op.
 Convolution2d convolution_of(const Attributes& attributes);
-
-// convolution_ops returns the ops of this file.
-gsl::span<const Op* const> convolution_ops();
 
 }  // namespace simmesh

@@ -19,7 +19,4 @@ namespace simmesh {
 std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
                                       const Attributes& attributes);
 
-// gradient_operand_ops returns the op of this file.
-gsl::span<const Op* const> gradient_operand_ops();
-
 }  // namespace simmesh

@@ -5,11 +5,13 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/elementwise/selection.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/neural/class_targets.h"
 #include "core/ops/neural/softmax.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/reductions/sums.h"
+#include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -121,8 +123,6 @@ const Op logits_loss_op = {
         },
 };
 
-const Op* const losses_list[] = {&nll_loss_op, &mse_loss_op, &logits_loss_op};
-
 // Of target probabilities, with those of the classes evened out.
 Tensor probability_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
   std::int64_t dim = class_dim(x.shape().size());
@@ -210,6 +210,22 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
                   {{"reduction", number_of(options.reduction)}});
 }
 
-gsl::span<const Op* const> loss_ops() { return losses_list; }
+std::int64_t class_dim(std::size_t rank) { return rank == 1 ? 0 : 1; }
+
+ClassTargets class_targets(const Tensor& target, std::int64_t dim, std::int64_t ignore_index) {
+  Tensor ignored = eq(target, ignore_index);
+  Tensor valid = masked_fill(target, ignored, 0);
+  return {unsqueeze(ignored, dim), unsqueeze(valid, dim)};
+}
+
+Tensor target_weights(const ClassTargets& targets, const Tensor& weight, DType dtype) {
+  Tensor chosen = weight.is_defined()
+                      ? reshape(index_select(weight, 0, reshape(targets.indices, {-1})),
+                                targets.indices.shape())
+                      : ones_like(targets.indices, dtype);
+  return masked_fill(chosen, targets.ignored, 0);
+}
+
+void losses_ops(OpList& ops) { ops.add({&nll_loss_op, &mse_loss_op, &logits_loss_op}); }
 
 }  // namespace simmesh

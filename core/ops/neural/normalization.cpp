@@ -5,7 +5,8 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/neural/normalized_groups.h"
+#include "core/ops/kernels/normalized_groups.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -135,8 +136,6 @@ const Op group_norm_op = {
         },
 };
 
-const Op* const normalization_list[] = {&layer_norm_op, &rms_norm_op, &group_norm_op};
-
 double spacing_at_one(DType dtype) {
   switch (dtype) {
     case DType::float64: return std::numeric_limits<double>::epsilon();
@@ -168,6 +167,6 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Tensor& weight, co
   return call(group_norm_op, {x, weight, bias}, {{"groups", groups}, {"eps", eps}})[0];
 }
 
-gsl::span<const Op* const> normalization_ops() { return normalization_list; }
+void normalization_ops(OpList& ops) { ops.add({&layer_norm_op, &rms_norm_op, &group_norm_op}); }
 
 }  // namespace simmesh

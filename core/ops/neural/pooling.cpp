@@ -9,6 +9,7 @@
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -328,9 +329,6 @@ Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, Attribut
   return call_one(avg_pool_backward_op, {gradient}, attributes);
 }
 
-gsl::span<const Op* const> pooling_ops() {
-  static const Op* const ops[] = {&avg_pool_op, &avg_pool_backward_op, &max_pool_op};
-  return ops;
-}
+void pooling_ops(OpList& ops) { ops.add({&avg_pool_op, &avg_pool_backward_op, &max_pool_op}); }
 
 }  // namespace simmesh

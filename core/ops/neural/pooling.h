@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/ops/neural/windows.h"
+#include "core/ops/kernels/windows.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
@@ -47,8 +47,5 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size);
 // these arguments of its op; avg_pool2d_again pools with them.
 Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, Attributes attributes);
 Tensor avg_pool2d_again(const Tensor& x, const Attributes& attributes);
-
-// pooling_ops returns the ops of this file.
-gsl::span<const Op* const> pooling_ops();
 
 }  // namespace simmesh

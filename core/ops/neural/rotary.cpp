@@ -5,6 +5,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/factories.h"
 #include "core/ops/shapes/joining.h"
 #include "core/ops/shapes/views.h"
@@ -83,9 +84,6 @@ Tensor rotary_embedding_backward(const Tensor& gradient, const Tensor& positions
   return call_one(rotary_op, {gradient}, attributes);
 }
 
-gsl::span<const Op* const> rotary_ops() {
-  static const Op* const ops[] = {&rotary_op};
-  return ops;
-}
+void rotary_ops(OpList& ops) { ops.add({&rotary_op}); }
 
 }  // namespace simmesh

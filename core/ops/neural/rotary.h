@@ -21,7 +21,4 @@ Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta =
 Tensor rotary_embedding_backward(const Tensor& gradient, const Tensor& positions,
                                  Attributes attributes);
 
-// rotary_ops returns the ops of this file.
-gsl::span<const Op* const> rotary_ops();
-
 }  // namespace simmesh

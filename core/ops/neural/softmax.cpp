@@ -11,6 +11,7 @@
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/sums.h"
 #include "core/tensor/convert.h"
@@ -162,8 +163,6 @@ const Op log_softmax_op = {
         },
 };
 
-const Op* const softmax_list[] = {&softmax_op, &log_softmax_op};
-
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
@@ -173,6 +172,6 @@ Tensor log_softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype
   return call_one(log_softmax_op, {dtype ? to(x, *dtype) : x}, {{"dim", dim}});
 }
 
-gsl::span<const Op* const> softmax_ops() { return softmax_list; }
+void softmax_ops(OpList& ops) { ops.add({&softmax_op, &log_softmax_op}); }
 
 }  // namespace simmesh

@@ -4,6 +4,7 @@
 #include "core/ops/dim_list.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/sums.h"
 
 namespace simmesh {
@@ -56,9 +57,8 @@ Tensor log_softmax_backward(const Tensor& gradient, const Tensor& y, std::int64_
   return called(log_softmax_backward_op, gradient, y, dim);
 }
 
-gsl::span<const Op* const> softmax_backward_ops() {
-  static const Op* const ops[] = {&softmax_backward_op, &log_softmax_backward_op};
-  return ops;
+void softmax_backward_ops(OpList& ops) {
+  ops.add({&softmax_backward_op, &log_softmax_backward_op});
 }
 
 }  // namespace simmesh

@@ -6,6 +6,7 @@
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -102,9 +103,6 @@ const Op dropout_op = {
         },
 };
 
-const Op* const random_list[] = {&rand_op,       &randn_op,     &rand_like_op,
-                                 &randn_like_op, &bernoulli_op, &dropout_op};
-
 Tensor drawn(const Op& op, DimSpan shape, const Generator& generator,
              const RandomOptions& options) {
   Attributes attributes = draw_attributes(generator, options.shard);
@@ -150,6 +148,8 @@ Tensor dropout(const Tensor& x, const Generator& generator, const Dropout& optio
   return call(dropout_op, {x}, attributes)[0];
 }
 
-gsl::span<const Op* const> random_ops() { return random_list; }
+void random_ops(OpList& ops) {
+  ops.add({&rand_op, &randn_op, &rand_like_op, &randn_like_op, &bernoulli_op, &dropout_op});
+}
 
 }  // namespace simmesh

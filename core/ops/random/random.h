@@ -70,7 +70,4 @@ Tensor dropout(const Tensor& x, const Generator& generator, const Dropout& optio
 // stays; 0 where none is kept.
 double keeping_scale(double p);
 
-// random_ops returns the ops of this family.
-gsl::span<const Op* const> random_ops();
-
 }  // namespace simmesh

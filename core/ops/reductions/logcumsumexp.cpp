@@ -6,8 +6,9 @@
 #include "core/arithmetic/functions.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/indexing/places.h"
-#include "core/ops/reductions/folded.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/places.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -134,9 +135,8 @@ Tensor logcumsumexp_forward(const Tensor& weights, const Tensor& x, const Tensor
   return call_one(forward_scan_op, {weights, x, y}, {{"dim", dim}});
 }
 
-gsl::span<const Op* const> logcumsumexp_ops() {
-  static const Op* const ops[] = {&logcumsumexp_op, &reverse_scan_op, &forward_scan_op};
-  return ops;
+void logcumsumexp_ops(OpList& ops) {
+  ops.add({&logcumsumexp_op, &reverse_scan_op, &forward_scan_op});
 }
 
 }  // namespace simmesh

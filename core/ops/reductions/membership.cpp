@@ -5,6 +5,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/indexing/scattering.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/factories.h"
 #include "core/tensor/convert.h"
@@ -83,9 +84,6 @@ Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t min_length)
   return index_add(zeros({length}, terms.dtype()), 0, places, terms);
 }
 
-gsl::span<const Op* const> membership_ops() {
-  static const Op* const ops[] = {&isin_op};
-  return ops;
-}
+void membership_ops(OpList& ops) { ops.add({&isin_op}); }
 
 }  // namespace simmesh

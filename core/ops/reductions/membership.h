@@ -17,7 +17,4 @@ Tensor isin(const Tensor& elements, const Tensor& others, bool invert = false);
 // weights). Its shape depends on the data, so a distributed tensor raises a RuntimeError.
 Tensor bincount(const Tensor& x, const Tensor& weights = {}, std::int64_t min_length = 0);
 
-// membership_ops returns the ops of this file.
-gsl::span<const Op* const> membership_ops();
-
 }  // namespace simmesh

@@ -9,6 +9,7 @@
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
+#include "core/ops/op_list.h"
 #include "core/ops/reductions/sorting.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"
@@ -131,9 +132,8 @@ Tensor quantile(const Tensor& x, const Quantile& which) {
   return which.keepdim ? result : squeeze(result, dim);
 }
 
-gsl::span<const Op* const> order_statistics_ops() {
-  static const Op* const ops[] = {&median_op, &nanmedian_op, &median_along_op, &nanmedian_along_op};
-  return ops;
+void order_statistics_ops(OpList& ops) {
+  ops.add({&median_op, &nanmedian_op, &median_along_op, &nanmedian_along_op});
 }
 
 }  // namespace simmesh

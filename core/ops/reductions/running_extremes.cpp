@@ -2,8 +2,9 @@
 
 #include "core/ops/call.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/indexing/places.h"
-#include "core/ops/reductions/folded.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/places.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -76,9 +77,6 @@ ValuesAndIndices cummin(const Tensor& x, std::int64_t dim) {
   return running_extreme(cummin_op, x, dim);
 }
 
-gsl::span<const Op* const> running_extreme_ops() {
-  static const Op* const ops[] = {&cummax_op, &cummin_op};
-  return ops;
-}
+void running_extremes_ops(OpList& ops) { ops.add({&cummax_op, &cummin_op}); }
 
 }  // namespace simmesh

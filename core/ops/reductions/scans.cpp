@@ -3,9 +3,10 @@
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/elementwise/pointwise_op.h"
-#include "core/ops/reductions/folded.h"
-#include "core/ops/reductions/prefix_sums.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/kernels/prefix_sums.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -69,8 +70,6 @@ const Op cumprod_op = {
         },
 };
 
-const Op* const scans_list[] = {&cumsum_op, &cumprod_op};
-
 }  // namespace
 
 Tensor cumsum(const Tensor& x, std::int64_t dim) {
@@ -80,6 +79,6 @@ Tensor cumprod(const Tensor& x, std::int64_t dim) {
   return call_one(cumprod_op, {x}, {{"dim", dim}});
 }
 
-gsl::span<const Op* const> scan_ops() { return scans_list; }
+void scans_ops(OpList& ops) { ops.add({&cumsum_op, &cumprod_op}); }
 
 }  // namespace simmesh

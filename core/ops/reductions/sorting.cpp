@@ -7,7 +7,8 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/indexing/places.h"
+#include "core/ops/kernels/places.h"
+#include "core/ops/op_list.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
 
@@ -319,9 +320,8 @@ Unique unique(const Tensor& x) {
   return result;
 }
 
-gsl::span<const Op* const> sorting_ops() {
-  static const Op* const ops[] = {&bucketize_op, &histc_op, &searchsorted_op, &sort_op, &topk_op};
-  return ops;
+void sorting_ops(OpList& ops) {
+  ops.add({&bucketize_op, &histc_op, &searchsorted_op, &sort_op, &topk_op});
 }
 
 }  // namespace simmesh

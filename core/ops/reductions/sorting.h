@@ -64,7 +64,4 @@ struct Unique {
 // unique's shapes depend on the data, so a distributed tensor raises a RuntimeError.
 Unique unique(const Tensor& x);
 
-// sorting_ops returns the ops of this file.
-gsl::span<const Op* const> sorting_ops();
-
 }  // namespace simmesh

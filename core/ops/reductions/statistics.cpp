@@ -10,10 +10,11 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/reduction_call.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/reductions/extremes.h"
-#include "core/ops/reductions/folded.h"
-#include "core/ops/reductions/reduction_call.h"
 #include "core/ops/reductions/sums.h"
 
 namespace simmesh {
@@ -187,9 +188,6 @@ const Op dist_op = {
         },
 };
 
-const Op* const statistics_list[] = {&var_op,       &std_op,         &var_mean_op,
-                                     &logsumexp_op, &vector_norm_op, &dist_op};
-
 Attributes moment_attributes(const DimList& dims, const Spread& spread) {
   Attributes attributes = reduction_attributes(dims, spread.keepdim);
   attributes.set("correction", spread.correction);
@@ -223,6 +221,8 @@ Tensor dist(const Tensor& a, const Tensor& b, double p) {
   return call_one(dist_op, {a, b}, {{"ord", p}});
 }
 
-gsl::span<const Op* const> statistics_ops() { return statistics_list; }
+void statistics_ops(OpList& ops) {
+  ops.add({&var_op, &std_op, &var_mean_op, &logsumexp_op, &vector_norm_op, &dist_op});
+}
 
 }  // namespace simmesh

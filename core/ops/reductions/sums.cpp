@@ -10,11 +10,12 @@
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/logic.h"
-#include "core/ops/elementwise/pointwise_op.h"
 #include "core/ops/elementwise/selection.h"
-#include "core/ops/reductions/folded.h"
-#include "core/ops/reductions/reduction_call.h"
-#include "core/ops/reductions/unrounded_fold.h"
+#include "core/ops/kernels/folded.h"
+#include "core/ops/kernels/pointwise_op.h"
+#include "core/ops/kernels/reduction_call.h"
+#include "core/ops/kernels/unrounded_fold.h"
+#include "core/ops/op_list.h"
 #include "core/tensor/convert.h"
 
 namespace simmesh {
@@ -145,9 +146,6 @@ const Op count_nonzero_op = {
         },
 };
 
-const Op* const sums_list[] = {&sum_op, &mean_op, &nansum_op,       &prod_op,
-                               &any_op, &all_op,  &count_nonzero_op};
-
 }  // namespace
 
 Tensor sum(const Tensor& x, const DimList& dims, bool keepdim, std::optional<DType> dtype) {
@@ -175,6 +173,8 @@ Tensor count_nonzero(const Tensor& x, const DimList& dims) {
   return call_one(count_nonzero_op, {x}, reduction_attributes(dims, false));
 }
 
-gsl::span<const Op* const> sum_ops() { return sums_list; }
+void sums_ops(OpList& ops) {
+  ops.add({&sum_op, &mean_op, &nansum_op, &prod_op, &any_op, &all_op, &count_nonzero_op});
+}
 
 }  // namespace simmesh

@@ -2,6 +2,7 @@
 
 #include "core/check/error.h"
 #include "core/ops/call.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -76,10 +77,8 @@ Tensor view_as_dtype(const Tensor& x, DType dtype) {
 Tensor view_as_complex(const Tensor& x) { return call_one(view_as_complex_op, {x}); }
 Tensor view_as_real(const Tensor& x) { return call_one(view_as_real_op, {x}); }
 
-gsl::span<const Op* const> alias_ops() {
-  static const Op* const ops[] = {&alias_op, &positive_op, &view_dtype_op, &view_as_complex_op,
-                                  &view_as_real_op};
-  return ops;
+void aliases_ops(OpList& ops) {
+  ops.add({&alias_op, &positive_op, &view_dtype_op, &view_as_complex_op, &view_as_real_op});
 }
 
 }  // namespace simmesh

@@ -6,6 +6,7 @@
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
 #include "core/ops/call.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -168,10 +169,9 @@ Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, DType dtype) 
   return result;
 }
 
-gsl::span<const Op* const> factory_ops() {
-  static const Op* const ops[] = {&empty_like_op, &full_like_op, &ones_like_op, &zeros_like_op,
-                                  &new_empty_op,  &new_full_op,  &new_ones_op,  &new_zeros_op};
-  return ops;
+void factories_ops(OpList& ops) {
+  ops.add({&empty_like_op, &full_like_op, &ones_like_op, &zeros_like_op, &new_empty_op,
+           &new_full_op, &new_ones_op, &new_zeros_op});
 }
 
 }  // namespace simmesh

@@ -70,7 +70,4 @@ Tensor logspace(const Logspace& values, DType dtype = DType::float32);
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
            DType dtype = DType::float32);
 
-// factory_ops returns the ops of this file.
-gsl::span<const Op* const> factory_ops();
-
 }  // namespace simmesh

@@ -6,6 +6,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
+#include "core/ops/op_list.h"
 #include "core/ops/promotion.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/convert.h"
@@ -123,9 +124,6 @@ Tensor vstack(gsl::span<const Tensor> tensors) {
   return cat(rows, 0);
 }
 
-gsl::span<const Op* const> joining_ops() {
-  static const Op* const ops[] = {&cat_op, &stack_op};
-  return ops;
-}
+void joining_ops(OpList& ops) { ops.add({&cat_op, &stack_op}); }
 
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
+#include "core/ops/op_list.h"
 
 namespace simmesh {
 
@@ -50,9 +51,6 @@ Tensor unfold(const Tensor& x, const Unfold& windows) {
                    {"step", windows.step}});
 }
 
-gsl::span<const Op* const> unfolding_ops() {
-  static const Op* const ops[] = {&unfold_op};
-  return ops;
-}
+void unfolding_ops(OpList& ops) { ops.add({&unfold_op}); }
 
 }  // namespace simmesh

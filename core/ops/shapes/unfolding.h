@@ -18,7 +18,4 @@ struct Unfold {
 // below zero, and for a step below 1.
 Tensor unfold(const Tensor& x, const Unfold& windows);
 
-// unfolding_ops returns the ops of this file.
-gsl::span<const Op* const> unfolding_ops();
-
 }  // namespace simmesh

@@ -6,7 +6,8 @@
 #include "core/check/error.h"
 #include "core/ops/call.h"
 #include "core/ops/dim_list.h"
-#include "core/ops/shapes/view_shapes.h"
+#include "core/ops/op_list.h"
+#include "core/ops/view_shapes.h"
 
 namespace simmesh {
 
@@ -460,13 +461,10 @@ Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& 
   return call_one(diagonal_backward_op, {gradient}, attributes);
 }
 
-gsl::span<const Op* const> view_ops() {
-  static const Op* const ops[] = {
-      &clone_op,           &diagonal_op, &diagonal_backward_op, &expand_op, &permute_op, &select_op,
-      &select_backward_op, &slice_op,    &slice_backward_op,    &split_op,  &squeeze_op, &t_op,
-      &transpose_op,       &unbind_op,   &unsqueeze_op,         &view_op,   &reshape_op,
-  };
-  return ops;
+void views_ops(OpList& ops) {
+  ops.add({&clone_op, &diagonal_op, &diagonal_backward_op, &expand_op, &permute_op, &select_op,
+           &select_backward_op, &slice_op, &slice_backward_op, &split_op, &squeeze_op, &t_op,
+           &transpose_op, &unbind_op, &unsqueeze_op, &view_op, &reshape_op});
 }
 
 }  // namespace simmesh

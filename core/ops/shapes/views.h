@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/ops/op.h"
-#include "core/ops/shapes/view_arguments.h"
+#include "core/ops/view_arguments.h"
 
 namespace simmesh {
 
@@ -107,8 +107,5 @@ Tensor detach(const Tensor& x);
 Tensor slice_backward(const Tensor& gradient, DimSpan shape, const SliceRange& range);
 Tensor select_backward(const Tensor& gradient, DimSpan shape, std::int64_t dim, std::int64_t index);
 Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& which);
-
-// view_ops returns the ops of this file.
-gsl::span<const Op* const> view_ops();
 
 }  // namespace simmesh

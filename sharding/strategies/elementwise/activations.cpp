@@ -1,8 +1,8 @@
 #include "core/ops/elementwise/activations.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -17,7 +17,7 @@ StrategyRows threshold_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> activation_strategies() {
+void activations_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"relu", elementwise(increasing_rows())},
       {"hardtanh", elementwise()},
@@ -32,7 +32,7 @@ gsl::span<const OpStrategy> activation_strategies() {
       {"hardsigmoid", elementwise()},
       {"hardswish", elementwise()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,8 +1,8 @@
 #include "core/ops/elementwise/inplace.h"
 
 #include "sharding/strategies/conversion_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -28,12 +28,12 @@ StrategyRows fill_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> inplace_strategies() {
+void inplace_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"copy", {.rows = copy_rows, .accepts_short_dims = true}},
       {"fill", {.rows = fill_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

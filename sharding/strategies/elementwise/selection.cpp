@@ -1,8 +1,8 @@
 #include "core/ops/elementwise/selection.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -30,7 +30,7 @@ StrategyRows nan_to_num_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> selection_strategies() {
+void selection_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"maximum", elementwise(largest_rows())},
       {"minimum", elementwise(least_rows())},
@@ -42,7 +42,7 @@ gsl::span<const OpStrategy> selection_strategies() {
       {"copysign", elementwise()},
       {"nan_to_num", {.rows = nan_to_num_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/ops/dim_list.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
-#include "sharding/strategies/shapes/view_placements.h"
+#include "sharding/strategies/strategy_table.h"
+#include "sharding/strategies/view_placements.h"
 
 namespace simmesh {
 
@@ -69,7 +69,7 @@ std::vector<MeshCandidate> repeat_candidates(const MeshRequest& request) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> rearranging_strategies() {
+void rearranging_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"flip", {.rows = flip_rows}},
       {"constant_pad_nd", {.rows = pad_rows}},
@@ -79,7 +79,7 @@ gsl::span<const OpStrategy> rearranging_strategies() {
       {"tril", {}},
       {"triu", {}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -31,14 +31,14 @@ StrategyRows turning_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> resampling_strategies() {
+void resampling_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"upsample_nearest", {.rows = image_rows}},
       {"upsample_nearest_backward",
        {.rows = image_rows, .local_attributes = with_output_shape("input_sizes")}},
       {"rot90", {.rows = turning_rows}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,9 +1,9 @@
 #include "core/ops/matrices/compositions.h"
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -19,11 +19,11 @@ StrategyRows cross_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> composition_strategies() {
+void compositions_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"linalg_cross", {.rows = cross_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "core/check/error.h"
-#include "core/ops/neural/class_targets.h"
 #include "core/ops/neural/losses.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -85,11 +84,11 @@ StrategyRows operand_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> gradient_operand_strategies() {
+void gradient_operands_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"gradient_operands", {.rows = operand_rows, .filter = keeps_splits, .only_aligns = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

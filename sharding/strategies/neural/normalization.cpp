@@ -1,6 +1,6 @@
 #include "core/ops/neural/normalization.h"
 
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -27,14 +27,14 @@ StrategyRows outer_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> normalization_strategies() {
+void normalization_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"native_layer_norm", {.rows = outer_rows, .accepts_short_dims = true}},
       {"_fused_rms_norm", {.rows = outer_rows, .accepts_short_dims = true}},
       {"native_group_norm",
        {.rows = [](const StrategyRequest& call) { return StrategyRows{outer_row(call, 0)}; }}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

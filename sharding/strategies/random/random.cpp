@@ -2,9 +2,9 @@
 
 #include "core/ops/call.h"
 #include "sharding/dtensor/local_boxes.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/like_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -67,7 +67,7 @@ ShardingStrategy drawn_like() {
 
 }  // namespace
 
-gsl::span<const OpStrategy> random_strategies() {
+void random_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"rand", {}},
       {"randn", {}},
@@ -76,7 +76,7 @@ gsl::span<const OpStrategy> random_strategies() {
       {"bernoulli", drawn_for_elements()},
       {"native_dropout", drawn_for_elements()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

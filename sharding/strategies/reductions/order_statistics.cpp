@@ -2,7 +2,7 @@
 
 #include "core/ops/dim_list.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -18,14 +18,14 @@ StrategyRows median_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> order_statistics_strategies() {
+void order_statistics_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"median", {.accepts_short_dims = true}},
       {"median_dim", {.rows = median_rows, .accepts_short_dims = true}},
       {"nanmedian_dim", {.rows = median_rows, .accepts_short_dims = true}},
       {"nanmedian", {.accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -41,7 +41,7 @@ StrategyRows histogram_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> sorting_strategies() {
+void sorting_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"sort", along_dim()},
       {"topk", along_dim()},
@@ -49,7 +49,7 @@ gsl::span<const OpStrategy> sorting_strategies() {
       {"searchsorted", {.rows = search_rows}},
       {"histc", {.rows = histogram_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "sharding/strategies/dim_rows.h"
-#include "sharding/strategies/families.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -67,7 +67,7 @@ ShardingStrategy sum_without_nans() {
 
 }  // namespace
 
-gsl::span<const OpStrategy> sum_strategies() {
+void sums_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"sum", going_on(combining(ReduceOp::sum))},
       {"mean", going_on(average())},
@@ -77,7 +77,7 @@ gsl::span<const OpStrategy> sum_strategies() {
       {"all", reduction()},
       {"count_nonzero", combining(ReduceOp::sum, false)},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,7 +1,7 @@
 #include "core/ops/shapes/factories.h"
 
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/like_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -21,13 +21,13 @@ ShardingStrategy of_size() {
 
 }  // namespace
 
-gsl::span<const OpStrategy> factory_strategies() {
+void factories_strategies(StrategyTable& table) {
   static const OpStrategy strategies[] = {
       {"empty_like", like()},  {"full_like", like()},    {"ones_like", like()},
       {"zeros_like", like()},  {"new_empty", of_size()}, {"new_full", of_size()},
       {"new_ones", of_size()}, {"new_zeros", of_size()},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

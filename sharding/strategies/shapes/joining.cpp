@@ -1,8 +1,8 @@
 #include "core/ops/shapes/joining.h"
 
 #include "core/ops/dim_list.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -58,12 +58,12 @@ std::vector<MeshCandidate> stack_candidates(const MeshRequest& request) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> joining_strategies() {
+void joining_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"cat", {.rows = cat_rows, .takes_list = true}},
       {"stack", {.over_mesh = stack_candidates}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -1,8 +1,8 @@
 #include "core/ops/shapes/unfolding.h"
 
 #include "core/ops/dim_list.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
+#include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
 
@@ -17,11 +17,11 @@ StrategyRows unfold_rows(const StrategyRequest& call) {
 
 }  // namespace
 
-gsl::span<const OpStrategy> unfolding_strategies() {
+void unfolding_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"unfold", {.rows = unfold_rows, .accepts_short_dims = true}},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

@@ -4,11 +4,11 @@
 
 #include "core/check/error.h"
 #include "core/ops/dim_list.h"
-#include "sharding/strategies/families.h"
 #include "sharding/strategies/moving_rows.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
-#include "sharding/strategies/shapes/view_placements.h"
+#include "sharding/strategies/strategy_table.h"
+#include "sharding/strategies/view_placements.h"
 
 namespace simmesh {
 
@@ -140,7 +140,7 @@ bool unbinds_in_place(const MeshRequest& request, const MeshCandidate& candidate
 
 }  // namespace
 
-gsl::span<const OpStrategy> view_strategies() {
+void views_strategies(StrategyTable& table) {
   static const std::vector<OpStrategy> strategies = {
       {"view", {.over_mesh = by_map(view_map, true), .compute = view_of_piece}},
       {"reshape", {.over_mesh = by_map(view_map, false), .compute = view_of_piece}},
@@ -166,7 +166,7 @@ gsl::span<const OpStrategy> view_strategies() {
       {"diagonal", {}},
       {"diagonal_backward", going_on({})},
   };
-  return strategies;
+  table.add(strategies);
 }
 
 }  // namespace simmesh

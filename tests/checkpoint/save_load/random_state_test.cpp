@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 #include "testing/gtest.h"
 #include "tests/checkpoint/error_text.h"
 #include "tests/checkpoint/worlds.h"

@@ -1,5 +1,5 @@
 #include "core/ops/call.h"
-#include "core/ops/random/default_generator.h"
+#include "core/ops/functions/default_generator.h"
 #include "core/ops/random/random.h"
 #include "core/ops/shapes/factories.h"
 #include "verify/pytorch/ops/python_functions.h"

@@ -1,8 +1,8 @@
-#include "core/ops/elementwise/differences.h"
+#include "core/ops/functions/differences.h"
+#include "core/ops/functions/reordering.h"
 #include "core/ops/indexing/rearranging.h"
 #include "core/ops/indexing/resampling.h"
 #include "core/ops/shapes/joining.h"
-#include "core/ops/shapes/reordering.h"
 #include "core/ops/shapes/views.h"
 #include "verify/pytorch/ops/python_functions.h"
 

@@ -1,7 +1,6 @@
 #include "core/ops/matrices/compositions.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/neural/attention.h"
-#include "core/ops/neural/flash_attention.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {

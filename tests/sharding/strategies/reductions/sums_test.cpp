@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "core/ops/call.h"
-#include "core/ops/reductions/reduction_call.h"
+#include "core/ops/kernels/reduction_call.h"
 #include "core/ops/registry/registry.h"
 #include "tests/sharding/strategies/whole_tensor_oracle.h"
 

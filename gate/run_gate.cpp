@@ -193,8 +193,7 @@ class Checks {
 
   void check_collectives() {
     for (const auto& [name, expected] : gate_.expect.collectives) {
-      std::size_t op = 0;
-      while (name != name_of(CollectiveOp(op))) ++op;
+      auto op = std::size_t(*collective_op_named(name));
       std::size_t rank = 0;
       while (rank + 1 < base_.ranks.size() && base_.ranks[rank].calls[op] == expected) ++rank;
       std::int64_t actual = base_.ranks[rank].calls[op];

@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// What gradient rules of many families end with: they bring a gradient to the type of an input, in
-// a scope of KeepUnrounded where that input's gradient is unfinished.
+// The last step of many gradient rules: it brings a gradient to the type of an input, in a scope of
+// KeepUnrounded where that input's gradient is unfinished.
 
 // summed_to_input sums a gradient over the dims that the input was broadcast along, and converts it
 // to the input's dtype.

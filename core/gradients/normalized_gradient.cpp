@@ -4,6 +4,7 @@
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/neural/gradient_operands.h"
 #include "core/ops/neural/normalization.h"
 #include "core/ops/reductions/sums.h"
@@ -38,10 +39,10 @@ NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mea
     if (parameter.is_defined()) parameters.push_back(parameter);
   tensors.insert(tensors.end(), parameters.begin(), parameters.end());
   DimSpan normalized = DimSpan(operands.x.shape()).last(whole_dims);
-  tensors =
-      gradient_operands(tensors, {{"of", std::string("layer_norm")},
-                                  {"normalized_shape", Dims(normalized.begin(), normalized.end())},
-                                  {"parameters", std::int64_t(parameters.size())}});
+  tensors = gradient_operands(
+      tensors, {attribute::of = "layer_norm",
+                attribute::normalized_shape = Dims(normalized.begin(), normalized.end()),
+                attribute::parameters = std::int64_t(parameters.size())});
   operands.gradient = tensors[0];
   operands.x = tensors[1];
   operands.rstd = tensors[2];

@@ -5,7 +5,7 @@
 
 namespace simmesh {
 
-// NormalizedGradient is what gradients of a normalization are made of, in the dtype of the
+// NormalizedGradient has the parts of the gradients of a normalization, in the dtype of the
 // statistics.
 struct NormalizedGradient {
   Tensor g;           // of the normalized elements before weight and bias: [elements]
@@ -16,7 +16,7 @@ struct NormalizedGradient {
   Dims dims;          // what is normalized
   double count;
 };
-// NormalizedOperands is what it is computed from.
+// NormalizedOperands are the tensors that it is computed from.
 struct NormalizedOperands {
   Tensor gradient;  // of the result
   Tensor x;
@@ -32,7 +32,7 @@ NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_
 NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean,
                                     std::size_t whole_dims, const Tensor& bias = {});
 
-// normalized_gradient computes what the gradients of all inputs share.
+// normalized_gradient computes the parts that the gradients of all inputs share.
 NormalizedGradient normalized_gradient(const NormalizedOperands& operands,
                                        const NormalizedGroups& groups);
 

@@ -1,5 +1,6 @@
 #include "core/gradients/selected_elements.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/indexing/scattering.h"
 #include "core/ops/shapes/factories.h"
 
@@ -10,7 +11,7 @@ Gradient selected_elements() {
     if (!call.has_gradient(0)) return {Tensor()};
     Tensor g = call.gradient(0);
     return {scatter_add(new_zeros(g, call.input_type(0).shape),
-                        call.attributes().get<std::int64_t>("dim"), call.output(1), g)};
+                        call.attributes().get(attribute::dim), call.output(1), g)};
   };
   return {rule, {.outputs = 0b10}};
 }

@@ -1,5 +1,6 @@
 #include "core/gradients/source_gradient.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/indexing/rearranging.h"
@@ -18,7 +19,7 @@ Tensor padded_source(const GradientCall& call, const Tensor& elements) {
 }
 
 Tensor source_gradient(const GradientCall& call, const Tensor& gradient) {
-  auto dim = call.attributes().get<std::int64_t>("dim");
+  auto dim = call.attributes().get(attribute::dim);
   return padded_source(call, gather(gradient, dim, call.input(1)));
 }
 

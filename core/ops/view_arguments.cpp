@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/dim_list.h"
 
 namespace simmesh {
@@ -21,10 +22,10 @@ Dims wrapped_order(DimSpan dims, std::size_t rank) {
 }
 
 SliceRange slice_of(const Attributes& attributes, const Shape& shape) {
-  SliceRange range = {.dim = attributes.get<std::int64_t>("dim"),
-                      .start = attributes.get<std::int64_t>("start"),
-                      .end = attributes.get<std::int64_t>("end"),
-                      .step = attributes.get<std::int64_t>("step")};
+  SliceRange range = {.dim = attributes.get(attribute::dim),
+                      .start = attributes.get(attribute::start),
+                      .end = attributes.get(attribute::end),
+                      .step = attributes.get(attribute::step)};
   if (shape.empty())
     raise(ErrorKind::runtime_error, "slice", "slice() cannot be applied to a 0-dim tensor.");
   range.dim = wrapped_dim(range.dim, shape.size());
@@ -40,17 +41,19 @@ SliceRange slice_of(const Attributes& attributes, const Shape& shape) {
 }
 
 Attributes slice_attributes(const SliceRange& range) {
-  return {{"dim", range.dim}, {"start", range.start}, {"end", range.end}, {"step", range.step}};
+  return {attribute::dim = range.dim, attribute::start = range.start, attribute::end = range.end,
+          attribute::step = range.step};
 }
 
 Diagonal diagonal_of(const Attributes& attributes) {
-  return {.offset = attributes.get<std::int64_t>("offset"),
-          .dim0 = attributes.get<std::int64_t>("dim1"),
-          .dim1 = attributes.get<std::int64_t>("dim2")};
+  return {.offset = attributes.get(attribute::offset),
+          .dim0 = attributes.get(attribute::dim1),
+          .dim1 = attributes.get(attribute::dim2)};
 }
 
 Attributes diagonal_attributes(const Diagonal& which) {
-  return {{"offset", which.offset}, {"dim1", which.dim0}, {"dim2", which.dim1}};
+  return {attribute::offset = which.offset, attribute::dim1 = which.dim0,
+          attribute::dim2 = which.dim1};
 }
 
 }  // namespace simmesh

@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// How view ops name their arguments, for their view rules and for their gradients.
+// The arguments of view ops, for their view rules and for their gradients.
 
 // SliceRange is start:end:step of Python along a dim: negative bounds count from the end, bounds
 // beyond it are cut.
@@ -37,5 +37,14 @@ Diagonal diagonal_of(const Attributes& attributes);
 // wrapped_order returns an order of that many dims, each of which may count from the end, as dims
 // from 0 on. Raises a RuntimeError where it isn't one.
 Dims wrapped_order(DimSpan dims, std::size_t rank);
+
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> start{"start"};
+inline constexpr Attribute<std::int64_t> end{"end"};
+inline constexpr Attribute<std::int64_t> offset{"offset"};
+inline constexpr Attribute<std::int64_t> dim1{"dim1"};
+inline constexpr Attribute<std::int64_t> dim2{"dim2"};
+}  // namespace attribute
 
 }  // namespace simmesh

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "core/ops/attribute_names.h"
 #include "core/samples/op_sample.h"
 
 namespace simmesh {
@@ -30,6 +31,6 @@ class SampleList {
 SampleList collected_samples();
 
 // along returns the arguments of an op that only has a dim.
-inline Attributes along(std::int64_t dim) { return {{"dim", dim}}; }
+inline Attributes along(std::int64_t dim) { return {attribute::dim = dim}; }
 
 }  // namespace simmesh

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "collectives/collectives.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
@@ -26,7 +27,7 @@ struct Found {
   Tensor places;
 };
 
-// The better one of two, place by place: a NaN beats all, and of equals the first wins.
+// Returns the better one of two, place by place: a NaN beats all, and of equals the first wins.
 Found better_of(const Found& a, const Found& b, ReduceOp op) {
   Tensor wins = op == ReduceOp::max ? gt(b.values, a.values) : lt(b.values, a.values);
   Tensor a_is_nan = isnan(a.values), b_is_nan = isnan(b.values);
@@ -45,7 +46,7 @@ class PlaceSearch {
       : op_(op),
         x_(settled(DTensor::of(call.inputs[0]))),
         reduced_(reduced_dims(call.attributes, x_.shape().size())),
-        keepdim_(call.attributes.get_or("keepdim", false)),
+        keepdim_(call.attributes.get_or(attribute::keepdim, false)),
         result_(result_spec()) {}
 
   Tensor result() const {
@@ -72,7 +73,7 @@ class PlaceSearch {
   }
 
  private:
-  // Nothing partial, and shards in their common order.
+  // Returns x with no partial placement, and with its shards in ascending order.
   static DTensor settled(const DTensor& x) {
     Placements placements = x.placements();
     for (Placement& one : placements)

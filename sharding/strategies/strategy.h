@@ -30,10 +30,10 @@ struct StrategyRow {
 
   Entries inputs;
   Entries outputs;
-  // What a row costs beside the redistributions of its inputs; below 0 it is preferred to rows that
-  // move nothing.
+  // The cost of the row beside the redistributions of its inputs; below 0 it is preferred to rows
+  // that move nothing.
   double cost_us = 0.0;
-  // Whether the row is there with plain shards even where no input has a shard.
+  // True if the row is there with plain shards even where no input has a shard.
   bool splits_anew = false;
 };
 using StrategyRows = std::vector<StrategyRow>;
@@ -51,7 +51,7 @@ inline StrategyRow splitting_rule(StrategyRow::Entries inputs, const Placement& 
   return {std::move(inputs), {output}, 0.0, true};
 }
 
-// adds_up says whether a placement is a partial sum or average, of whatever is added up.
+// adds_up is true for a partial sum or average.
 bool adds_up(const Placement& placement);
 
 // StrategyRequest is what a rule knows of a call: its tensors as logical ones, and its other
@@ -62,9 +62,13 @@ struct StrategyRequest {
   const Attributes& attributes;
 };
 
-// of_list is the attribute of a call that is made for one element of a list of tensors, by a
-// function that takes such lists.
-inline constexpr const char* of_list = "of_list";
+namespace attribute {
+// of_list marks a call that is made for one element of a list of tensors, by a function that takes
+// such lists.
+inline constexpr Attribute<bool> of_list{"of_list"};
+// passes_partial marks a sum that takes partial sums as they are.
+inline constexpr Attribute<bool> passes_partial{"passes_partial"};
+}  // namespace attribute
 
 // RowRule returns the rows of an op along one mesh dim. Of two rows that cost a call the same the
 // first is taken; of rows that cost nothing and move nothing the last, except for an element of a
@@ -92,7 +96,7 @@ struct MeshRequest {
 // view. It raises what it refuses.
 using MeshRule = std::function<std::vector<MeshCandidate>(const MeshRequest& request)>;
 
-// CandidateFilter says whether a candidate that the rows give holds over all mesh dims together.
+// CandidateFilter is true for a candidate of the rows that holds over all mesh dims together.
 using CandidateFilter =
     std::function<bool(const MeshRequest& request, const MeshCandidate& candidate)>;
 
@@ -104,7 +108,7 @@ struct LocalCall {
   const Attributes& attributes;    // for the pieces, see LocalAttributes
   gsl::span<const DTensorSpec* const> input_specs;
   gsl::span<const DTensorSpec* const> output_specs;
-  // What marks, for an output that is a MaskPartial, the rows that the rank doesn't hold.
+  // The mask of an output that is a MaskPartial: true for the rows that the rank doesn't hold.
   Tensor& mask;
 };
 
@@ -123,10 +127,10 @@ struct ShardingStrategy {
   MeshRule over_mesh = {};           // instead of rows
   Decomposition decomposition = {};  // instead of both
   CandidateFilter filter = {};       // of candidates made of rows
-  // Whether inputs that lie as a row says may stay there although a dim is shorter than the number
+  // True if inputs that lie as a row says may stay there although a dim is shorter than the number
   // of ranks that split it, so that some of them hold nothing.
   bool accepts_short_dims = false;
-  // Whether the op takes a list of tensors. Such an op asks for a redistribution between meshes,
+  // True if the op takes a list of tensors. Such an op asks for a redistribution between meshes,
   // which isn't implemented, where others take tensors of different meshes for a mistake.
   bool takes_list = false;
   LocalAttributes local_attributes = {};
@@ -134,19 +138,19 @@ struct ShardingStrategy {
   // Inputs, by position, that the op adds to its result without rounding in between: in exact
   // arithmetic one that is replicated may become partial.
   std::uint32_t addends = 0;
-  // Whether the op computes nothing and is there to bring its inputs to one of its rows, so that
+  // True if the op computes nothing and is there to bring its inputs to one of its rows, so that
   // further rows that hold aren't missing.
   bool only_aligns = false;
 
-  // Whether the op, with at most so many tensors, goes on in a scope of KeepUnrounded with the sums
-  // behind its inputs. Any other call reads their elements, and those of a partial sum are rounded
+  // The most tensors with which the op, in a scope of KeepUnrounded, computes with the unrounded
+  // sums of its inputs. Any other call reads their elements, and those of a partial sum are rounded
   // only when it is added up.
   std::size_t stays_unrounded = 0;
 
   bool adds_unrounded(std::size_t input) const { return (addends >> input & 1) != 0; }
 };
 
-// going_on returns the strategy of an op that goes on with unrounded sums, with at most so many
+// going_on returns the strategy of an op that computes with unrounded sums, with at most so many
 // tensors.
 ShardingStrategy going_on(ShardingStrategy strategy, std::size_t tensors_max = 1000);
 

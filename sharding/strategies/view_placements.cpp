@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view view_source = "sharding/view";
 
-// The size of a dim that isn't the same on all ranks.
+// The size of a dim that differs between ranks.
 constexpr std::int64_t varies = -1;
 
 Dims sizes_of(const Dims& dims, const Shape& shape) {
@@ -24,7 +24,7 @@ bool divides(std::int64_t parts, std::int64_t size) {
   return size != varies && parts > 0 && size % parts == 0;
 }
 
-// What a piece has of a dim whose chunks, `factor` of them, are each cut into so many parts.
+// Returns the size of a piece of a dim whose `factor` chunks are each cut into so many parts.
 std::int64_t cut_size(std::int64_t size, std::int64_t parts, std::int64_t factor = 1) {
   return divides(parts * factor, size) ? size / parts : varies;
 }
@@ -81,7 +81,7 @@ class GroupOnMesh {
     return is_plain ? Shard(group_.to[0]) : StridedShard(group_.to[0], *rows * factor);
   }
 
-  // The first part, or the one behind it where mesh dims before have cut it up.
+  // Returns the first part, or the next one where earlier mesh dims have cut it up.
   std::optional<Placement> plain_part(std::int64_t parts) {
     std::size_t part = 0;
     while (part + 1 < seen_.size() && seen_[part] == 1) ++part;
@@ -108,7 +108,7 @@ class GroupOnMesh {
         factor, to_string(DimSpan(seen_)));
   }
 
-  // The part whose rows, or some of them together, are the chunks that the shard cuts.
+  // Returns the part whose rows, or some of them together, are the chunks that the shard cuts.
   std::optional<Placement> strided_part(std::int64_t factor, std::int64_t parts) {
     std::int64_t rows = 1;
     for (std::size_t part = 0; part < seen_.size(); ++part) {
@@ -174,7 +174,7 @@ class GroupOnMesh {
   std::int64_t first_part_;  // of the output, before anything was cut
 };
 
-// Whether some mesh dims split a dim of the input in an order of their own.
+// True if some mesh dims split a dim of the input in an order of their own.
 bool has_own_order(const MeshRequest& request, std::int64_t dim) {
   return !request.shardings.empty() && request.shardings[0] &&
          request.shardings[0]->order.entry(dim) != nullptr;

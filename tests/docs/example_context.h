@@ -26,6 +26,7 @@
 #include "core/nn/containers.h"
 #include "core/nn/init.h"
 #include "core/nn/model_node.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"

@@ -1,6 +1,7 @@
 #include "core/ops/elementwise/backward.h"
 
 #include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/elementary.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
@@ -30,7 +31,7 @@ Gradients threshold_backward_gradient(const GradientCall& call) {
   Gradients result(2);
   if (call.needs(0))
     result[0] = threshold_backward(call.gradient(), call.input(1),
-                                   *number_in(call.attributes(), "threshold"));
+                                   *call.attributes().number_in(attribute::threshold));
   return result;
 }
 
@@ -43,7 +44,7 @@ Tensor silu_bend(const Tensor&, const Tensor& x, const GradientCall&) {
 }
 
 bool is_tanh(const GradientCall& call) {
-  return call.attributes().get<std::string>("approximate") == "tanh";
+  return call.attributes().get(attribute::approximate) == "tanh";
 }
 
 Tensor gelu_bend(const Tensor&, const Tensor& x, const GradientCall& call) {

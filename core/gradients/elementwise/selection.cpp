@@ -7,6 +7,7 @@
 #include "core/engine/run/followed_release.h"
 #include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -76,7 +77,8 @@ std::optional<Bound> bound_of(const GradientCall& call, std::size_t input, bool 
                  is_min ? below : above};
   };
   if (call.has_input(input)) return compared(call.input(input));
-  Number number = number_or(call.attributes(), is_min ? "min" : "max", widest);
+  Number number =
+      call.attributes().get_or(is_min ? attribute::min : attribute::max, Number(widest));
   if (std::isinf(number.as<double>())) return std::nullopt;
   return compared(number);
 }

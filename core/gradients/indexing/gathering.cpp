@@ -1,6 +1,7 @@
 #include "core/ops/indexing/gathering.h"
 
 #include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/selection.h"
@@ -15,7 +16,7 @@ namespace simmesh {
 namespace {
 
 Gradients embedding_gradient(const GradientCall& call) {
-  std::int64_t padding = call.attributes().get_or<std::int64_t>("padding_idx", -1);
+  std::int64_t padding = call.attributes().get_or(attribute::padding_idx, -1);
   KeepUnrounded scope(call.is_unfinished(0));
   return {embedding_dense_backward(call.gradient(), call.input(1),
                                    {call.input_type(0).shape[0], padding}),
@@ -25,7 +26,7 @@ Gradients embedding_gradient(const GradientCall& call) {
 Gradients embedding_backward_gradient(const GradientCall& call) {
   const Tensor& indices = call.input(1);
   Tensor rows = embedding(call.gradient(), indices);
-  std::int64_t padding = call.attributes().get<std::int64_t>("padding_idx");
+  std::int64_t padding = call.attributes().get(attribute::padding_idx);
   if (padding >= 0) rows = masked_fill(rows, unsqueeze(eq(indices, padding), -1), 0);
   return {rows, Tensor()};
 }
@@ -33,8 +34,8 @@ Gradients embedding_backward_gradient(const GradientCall& call) {
 Gradients gather_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   KeepUnrounded scope(call.is_unfinished(0));
-  return {scatter_add(new_zeros(g, call.input_type(0).shape),
-                      call.attributes().get<std::int64_t>("dim"), call.input(1), g),
+  return {scatter_add(new_zeros(g, call.input_type(0).shape), call.attributes().get(attribute::dim),
+                      call.input(1), g),
           Tensor()};
 }
 

@@ -1,5 +1,6 @@
 #include "core/gradients/gradient_table.h"
 #include "core/gradients/source_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/logic.h"
@@ -20,10 +21,10 @@ namespace {
 struct ScatterGradient {
   explicit ScatterGradient(const GradientCall& of)
       : call(of),
-        dim(of.attributes().get<std::int64_t>("dim")),
-        reduce(of.attributes().get<std::string>("reduce")),
+        dim(of.attributes().get(attribute::dim)),
+        reduce(of.attributes().get(attribute::reduce)),
         index(of.input(1)),
-        includes_self(of.attributes().get_or("include_self", true)) {}
+        includes_self(of.attributes().get_or(attribute::include_self, true)) {}
 
   Tensor at_index(const Tensor& result) const { return gather(result, dim, index); }
   Tensor without_replaced(const Tensor& x) const {

@@ -2,6 +2,7 @@
 
 #include "core/gradients/gradient_table.h"
 #include "core/gradients/input_gradient.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/gradient_call.h"
 
 namespace simmesh {
@@ -9,7 +10,7 @@ namespace simmesh {
 namespace {
 
 Gradients cross_gradient(const GradientCall& call) {
-  auto dim = call.attributes().get<std::int64_t>("dim");
+  auto dim = call.attributes().get(attribute::dim);
   Gradients result(2);
   Tensor g = call.gradient();
   if (call.needs(0)) result[0] = summed_to_input(call, 0, cross(call.input(1), g, dim));

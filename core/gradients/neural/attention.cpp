@@ -1,6 +1,7 @@
 #include "core/ops/neural/attention.h"
 
 #include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/gradient_call.h"
 
 namespace simmesh {
@@ -10,8 +11,8 @@ namespace {
 Gradients flash_attention_gradient(const GradientCall& call) {
   auto [q, k, v] =
       flash_attention_backward(call.input(0), call.input(1), call.input(2), call.gradient(),
-                               {.is_causal = call.attributes().get<bool>("is_causal"),
-                                .scale = call.attributes().get<double>("scale")});
+                               {.is_causal = call.attributes().get(attribute::is_causal),
+                                .scale = call.attributes().get(attribute::scale)});
   return {q, k, v};
 }
 

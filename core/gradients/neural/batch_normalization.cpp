@@ -1,3 +1,5 @@
+#include "core/ops/neural/batch_normalization.h"
+
 #include "core/gradients/gradient_table.h"
 #include "core/gradients/normalized_gradient.h"
 #include "core/ops/elementwise/conversion.h"
@@ -17,7 +19,7 @@ Gradients batch_norm_gradient(const GradientCall& call) {
   const TensorType& x = call.input_type(0);
   if (call.needs(0)) {
     // Running statistics don't depend on x.
-    if (call.attributes().get<bool>("training"))
+    if (call.attributes().get(attribute::training))
       result[0] = normalized_input_gradient(call, groups, b, true);
     else
       result[0] = to(reshape(b.g * b.rstd, x.shape), x.dtype);

@@ -24,7 +24,7 @@ Gradients weight_gradient(const GradientCall& call) {
 // Distributed operands, brought to one layout; others as they are.
 std::vector<Tensor> aligned(std::vector<Tensor> operands) {
   bool moves = operands[0].distribution() && !grad_enabled();
-  return moves ? gradient_operands(operands, {{"of", std::string("convolution")}}) : operands;
+  return moves ? gradient_operands(operands, {attribute::of = "convolution"}) : operands;
 }
 
 Gradients convolution_gradient(const GradientCall& call) {

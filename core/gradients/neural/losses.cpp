@@ -36,7 +36,7 @@ NllLossOperands aligned(const NllLossOperands& given, LossReduction reduction) {
   std::vector<Tensor> tensors = {given.gradient, given.x, given.target, given.total_weight};
   if (given.weight.is_defined()) tensors.push_back(given.weight);
   tensors = gradient_operands(
-      tensors, {{"of", std::string("nll_loss")}, {"reduction", std::int64_t(reduction)}});
+      tensors, {attribute::of = "nll_loss", attribute::reduction = std::int64_t(reduction)});
   return {tensors[0], tensors[1], tensors[2], tensors[3],
           given.weight.is_defined() ? tensors[4] : Tensor()};
 }
@@ -52,7 +52,7 @@ Gradients nll_loss_gradient(const GradientCall& call) {
   LossReduction reduction = reduction_of(call.attributes());
   if (operands.x.distribution() && !grad_enabled()) operands = aligned(operands, reduction);
   ClassTargets targets =
-      class_targets(operands.target, dim, call.attributes().get<std::int64_t>("ignore_index"));
+      class_targets(operands.target, dim, call.attributes().get(attribute::ignore_index));
   Tensor g = operands.gradient;
   if (reduction == LossReduction::none) g = unsqueeze(g, dim);
   if (reduction == LossReduction::mean) g = g / operands.total_weight;

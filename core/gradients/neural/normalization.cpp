@@ -10,7 +10,7 @@ namespace simmesh {
 namespace {
 
 std::size_t normalized_dims(const GradientCall& call) {
-  return call.attributes().get<Dims>("normalized_shape").size();
+  return call.attributes().get(attribute::normalized_shape).size();
 }
 
 Gradients layer_norm_gradient(const GradientCall& call) {

@@ -1,4 +1,5 @@
 #include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/neural/softmax_backward.h"
 
@@ -7,13 +8,12 @@ namespace simmesh {
 namespace {
 
 Gradients softmax_gradient(const GradientCall& call) {
-  return {
-      softmax_backward(call.gradient(), call.output(), call.attributes().get<std::int64_t>("dim"))};
+  return {softmax_backward(call.gradient(), call.output(), call.attributes().get(attribute::dim))};
 }
 
 Gradients log_softmax_gradient(const GradientCall& call) {
-  return {log_softmax_backward(call.gradient(), call.output(),
-                               call.attributes().get<std::int64_t>("dim"))};
+  return {
+      log_softmax_backward(call.gradient(), call.output(), call.attributes().get(attribute::dim))};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 Gradients bernoulli_gradient(const GradientCall& call) { return {zeros_like(call.gradient())}; }
 
 Gradients dropout_gradient(const GradientCall& call) {
-  double scale = keeping_scale(call.attributes().get<double>("p"));
+  double scale = keeping_scale(call.attributes().get(attribute::p));
   return {where(call.output(1), call.gradient(0) * scale, 0)};
 }
 

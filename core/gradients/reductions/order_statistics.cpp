@@ -1,4 +1,5 @@
 #include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -23,10 +24,10 @@ Gradients median_gradient(const GradientCall& call) {
 Gradients median_dim_gradient(const GradientCall& call) {
   if (!call.has_gradient(0)) return {Tensor()};
   Tensor g = call.gradient(0), indices = call.output(1);
-  auto dim = call.attributes().get<std::int64_t>("dim");
+  auto dim = call.attributes().get(attribute::dim);
   const Shape& shape = call.input_type(0).shape;
   if (shape.empty()) return {g};
-  if (!call.attributes().get<bool>("keepdim")) {
+  if (!call.attributes().get(attribute::keepdim)) {
     g = unsqueeze(g, dim);
     indices = unsqueeze(indices, dim);
   }

@@ -1,6 +1,7 @@
 #include "core/ops/reductions/scans.h"
 
 #include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/logic.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -21,7 +22,7 @@ Tensor summed_from_end(const Tensor& x, std::int64_t dim) {
 // product without it, and after it nothing.
 Gradients cumprod_gradient(const GradientCall& call) {
   const Tensor& x = call.input(0);
-  auto dim = call.attributes().get<std::int64_t>("dim");
+  auto dim = call.attributes().get(attribute::dim);
   Tensor g = call.gradient();
   Tensor is_zero = eq(x, 0);
   Tensor zeros_so_far = cumsum(is_zero, dim);
@@ -34,7 +35,7 @@ Gradients cumprod_gradient(const GradientCall& call) {
 }
 
 Gradients cumsum_gradient(const GradientCall& call) {
-  return {summed_from_end(call.gradient(), call.attributes().get<std::int64_t>("dim"))};
+  return {summed_from_end(call.gradient(), call.attributes().get(attribute::dim))};
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "core/ops/reductions/statistics.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +26,7 @@ Tensor variance_gradient(const GradientCall& call, const Tensor& g) {
   Dims dims = reduced_dims(call.attributes(), x.shape().size());
   double count = 1;
   for (std::int64_t dim : dims) count *= double(x.size(dim));
-  double divisor = std::fmax(0.0, count - call.attributes().get<double>("correction"));
+  double divisor = std::fmax(0.0, count - call.attributes().get(attribute::correction));
   Tensor center = dims.empty() ? x : mean(x, dims, true);
   return kept(call, g) * (2.0 / divisor) * (x - center);
 }
@@ -32,7 +34,7 @@ Tensor variance_gradient(const GradientCall& call, const Tensor& g) {
 // The slope of a norm of x over some dims, times g: norm and g have those dims with size 1.
 Tensor norm_slope(const Tensor& x, const Tensor& norm, const Tensor& g,
                   const Attributes& attributes) {
-  double p = attributes.get<double>("ord");
+  double p = attributes.get(attribute::ord);
   if (p == 0) return zeros_like(x);
   if (p == 1) return sgn(x) * g;
   if (p == 2) return x * masked_fill(g / norm, eq(norm, 0), 0);

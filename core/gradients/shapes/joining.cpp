@@ -1,4 +1,5 @@
 #include "core/gradients/gradient_table.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/gradient_call.h"
 #include "core/ops/kernels/places.h"
@@ -32,7 +33,7 @@ Gradients stack_gradient(const GradientCall& call) {
   Tensor g = call.gradient();
   for (std::size_t i = 0; i < gradients.size(); ++i)
     if (call.needs(i))
-      gradients[i] = to(select(g, call.attributes().get<std::int64_t>("dim"), std::int64_t(i)),
+      gradients[i] = to(select(g, call.attributes().get(attribute::dim), std::int64_t(i)),
                         call.input_type(i).dtype);
   return gradients;
 }

@@ -12,7 +12,7 @@ namespace {
 template <class F>
 Op comparison_op(const std::string& name, F f) {
   return pointwise_op({.name = name,
-                       .slots = {{"self"}, {"other"}},
+                       .slots = {{attribute::self}, {attribute::other}},
                        .result = PointwiseResult::boolean,
                        .loops = loops<2>(f)});
 }

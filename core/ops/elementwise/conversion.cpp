@@ -4,6 +4,7 @@
 
 #include "core/arithmetic/unrounded.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/op_list.h"
@@ -16,12 +17,12 @@ namespace {
 const Op to_copy_op = {
     .name = "_to_copy",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      return {{inputs[0].shape, attributes.get<DType>("dtype")}};
+      return {{inputs[0].shape, attributes.get(attribute::dtype)}};
     },
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          auto dtype = attributes.get<DType>("dtype");
+          auto dtype = attributes.get(attribute::dtype);
           if (keeps_unrounded() && is_unrounded(inputs[0]) && is_floating_point(dtype))
             write_unrounded(outputs[0], unrounded(inputs[0]));
           else
@@ -50,7 +51,7 @@ const Op item_op = {
 
 Tensor to(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  return call_one(to_copy_op, {x}, {{"dtype", dtype}});
+  return call_one(to_copy_op, {x}, {attribute::dtype = dtype});
 }
 
 Number item(const Tensor& x) {

@@ -32,7 +32,7 @@ double logaddexp_of(double a, double b) {
 }
 
 const Op logaddexp_op = pointwise_op({.name = "logaddexp",
-                                      .slots = {{"self"}, {"other"}},
+                                      .slots = {{attribute::self}, {attribute::other}},
                                       .result = PointwiseResult::floating,
                                       .in_double = true,
                                       .loops = double_loops<2>(logaddexp_of)});
@@ -42,7 +42,7 @@ double xlogy_of(double x, double y) {
 }
 
 const Op xlogy_op = pointwise_op({.name = "xlogy",
-                                  .slots = {{"self"}, {"other"}},
+                                  .slots = {{attribute::self}, {attribute::other}},
                                   .result = PointwiseResult::floating,
                                   .in_double = true,
                                   .loops = double_loops<2>(xlogy_of)});

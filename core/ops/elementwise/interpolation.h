@@ -17,4 +17,9 @@ Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, Number value =
 // addcmul_ adds in place.
 Tensor& addcmul_(Tensor& self, const Tensor& a, const Tensor& b, Number value = 1);
 
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Number> weight{"weight"};
+}  // namespace attribute
+
 }  // namespace simmesh

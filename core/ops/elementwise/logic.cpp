@@ -14,7 +14,7 @@ namespace {
 template <class F>
 Op logical_op(const std::string& name, F f) {
   return pointwise_op({.name = name,
-                       .slots = {{"self"}, {"other"}},
+                       .slots = {{attribute::self}, {attribute::other}},
                        .result = PointwiseResult::boolean,
                        .loops = loops<2>([f](auto a, auto b) {
                          using C = decltype(a);
@@ -38,7 +38,7 @@ Op bitwise_op(const std::string& name, F f) {
   };
   return pointwise_op(
       {.name = name,
-       .slots = {{"self"}, {"other"}},
+       .slots = {{attribute::self}, {attribute::other}},
        .loops = [f](ComputeType, const Attributes&) { return loop_of<2, std::int64_t>(f); },
        .check = check});
 }

@@ -56,7 +56,7 @@ double hypot_of(double a, double b) {
 
 Op pair_op(std::string name, double (*f)(double, double)) {
   return pointwise_op({.name = std::move(name),
-                       .slots = {{"self"}, {"other"}},
+                       .slots = {{attribute::self}, {attribute::other}},
                        .result = PointwiseResult::floating,
                        .in_double = true,
                        .loops = double_loops<2>(f)});

@@ -39,4 +39,11 @@ Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index);
 // more than the largest element.
 Tensor one_hot(const Tensor& x, std::int64_t classes = -1);
 
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> padding_idx{"padding_idx"};
+inline constexpr Attribute<std::int64_t> num_weights{"num_weights"};
+inline constexpr Attribute<std::int64_t> num_classes{"num_classes"};
+}  // namespace attribute
+
 }  // namespace simmesh

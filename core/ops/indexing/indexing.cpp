@@ -130,7 +130,7 @@ const Op index_put_op = {
               expand(inputs[1], plan.result_shape()).permute(plan.result_order()).contiguous();
           std::int64_t block = numel(plan.rest);
           Tensor changed = indexed_first(x, plan).clone();
-          if (attributes.get_or("accumulate", false)) {
+          if (attributes.get_or(attribute::accumulate, false)) {
             Tensor before = changed;
             changed = empty(before.shape(), before.dtype());
             add_blocks({.x = before, .places = places, .block = block, .source = values}, changed);
@@ -176,7 +176,7 @@ Tensor index_put(const Tensor& x, gsl::span<const Tensor> indices, const Tensor&
                  bool accumulate) {
   std::vector<Tensor> inputs = without_masks(indices, x);
   inputs.insert(inputs.begin(), {x, values});
-  return call_one(index_put_op, inputs, {{"accumulate", accumulate}});
+  return call_one(index_put_op, inputs, {attribute::accumulate = accumulate});
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {

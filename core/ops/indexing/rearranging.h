@@ -57,4 +57,12 @@ inline Tensor flip(const Tensor& x, std::initializer_list<std::int64_t> dims) {
 Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
 
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Dims> repeats{"repeats"};
+inline constexpr Attribute<Dims> shifts{"shifts"};
+inline constexpr Attribute<Dims> pad{"pad"};
+inline constexpr Attribute<std::int64_t> diagonal{"diagonal"};
+}  // namespace attribute
+
 }  // namespace simmesh

@@ -37,4 +37,10 @@ Tensor index_add(const Tensor& x, std::int64_t dim, const Tensor& index, const T
 Tensor index_copy(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
 Tensor index_fill(const Tensor& x, std::int64_t dim, const Tensor& index, double value);
 
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::string> reduce{"reduce"};
+inline constexpr Attribute<bool> include_self{"include_self"};
+}  // namespace attribute
+
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/arithmetic/compute.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/kernels/folded.h"
 #include "core/ops/kernels/pointwise_op.h"
@@ -17,7 +18,7 @@ Dims NormalizedGroups::normalized_dims() const {
 }
 
 NormalizedGroups layer_norm_groups(const Shape& shape, const Attributes& attributes) {
-  const Dims& normalized = attributes.get<Dims>("normalized_shape");
+  const Dims& normalized = attributes.get(attribute::normalized_shape);
   NormalizedGroups groups{shape, shape, normalized};
   for (std::size_t i = shape.size() - normalized.size(); i < shape.size(); ++i)
     groups.statistics[i] = 1;
@@ -25,7 +26,7 @@ NormalizedGroups layer_norm_groups(const Shape& shape, const Attributes& attribu
 }
 
 NormalizedGroups group_norm_groups(const Shape& shape, const Attributes& attributes) {
-  auto groups = attributes.get<std::int64_t>("groups");
+  auto groups = attributes.get(attribute::groups);
   std::int64_t channels = shape[1] / groups;
   std::int64_t rest = numel(DimSpan(shape).subspan(2));
   return {{shape[0], groups, channels, rest}, {shape[0], groups, 1, 1}, {groups, channels, 1}};

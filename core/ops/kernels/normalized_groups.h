@@ -54,4 +54,9 @@ struct Affine {
 void normalize_groups(const Tensor& x, const NormalizedGroups& groups, const GroupMoments& moments,
                       const Affine& affine, Tensor& out);
 
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Dims> normalized_shape{"normalized_shape"};
+}  // namespace attribute
+
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/dim_list.h"
 #include "core/tensor/convert.h"
 
@@ -48,7 +49,7 @@ void check_gather(const GatherTypes& types, std::string_view where) {
 }
 
 std::int64_t indexed_dim(const Attributes& attributes, const Shape& shape) {
-  return wrapped_dim(attributes.get<std::int64_t>("dim"), shape.size());
+  return wrapped_dim(attributes.get(attribute::dim), shape.size());
 }
 
 Shape with_dims(const Shape& shape) { return shape.empty() ? Shape{1} : shape; }

@@ -206,7 +206,7 @@ DType common_dtype(const std::vector<PointwiseSlot>& slots, gsl::span<const Inpu
     if (!slots[i].promotes) continue;
     if (i < inputs.size() && is_given(inputs[i]))
       take(promotion, inputs[i]);
-    else if (auto number = number_in(attributes, slots[i].name))
+    else if (auto number = attributes.number_in(slots[i].number))
       promotion.take(*number);
   }
   return promotion.result();
@@ -258,7 +258,7 @@ bool compute_directly(const PointwiseOp& op, gsl::span<const Tensor> inputs,
       chunk.operands[i] = input.data();
       continue;
     }
-    auto number = number_in(attributes, slot.name);
+    auto number = attributes.number_in(slot.number);
     if (!number) number = slot.otherwise;
     if (!number) return false;
     visit_compute_type(type, [&]<class C>(C) {
@@ -326,8 +326,8 @@ Op pointwise_op(PointwiseOp definition) {
         operands.push_back(keeps ? PointwiseOperand{inputs[i]}
                                  : operand_of(inputs[i], common, compares));
       } else {
-        auto number = number_in(attributes, slot.name);
-        SIMMESH_CHECK(number || slot.otherwise, "{} has no operand {}", op->name, slot.name);
+        auto number = attributes.number_in(slot.number);
+        SIMMESH_CHECK(number || slot.otherwise, "{} has no operand {}", op->name, slot.number.name);
         operands.push_back(operand_of(number ? *number : *slot.otherwise, common, compares));
       }
     }

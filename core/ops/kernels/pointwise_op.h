@@ -4,13 +4,19 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/ops/number.h"
 #include "core/ops/op.h"
 
 namespace simmesh {
+
+// The arguments that an elementwise op of a tensor and a number has.
+namespace attribute {
+inline constexpr Attribute<Number> self{"self"};
+inline constexpr Attribute<Number> other{"other"};
+inline constexpr Attribute<Number> tensor{"tensor"};  // for an operand that is no number
+}  // namespace attribute
 
 // Elementwise ops are computed chunk by chunk in one of three types, to which operands of all
 // dtypes and strides are brought first: an op needs three loops, not one for each dtype.
@@ -54,10 +60,10 @@ struct PointwiseRequest {
 void compute_pointwise(const PointwiseRequest& request, Tensor& out);
 
 // PointwiseSlot is one operand of an elementwise op: the input at that position, else the number
-// of that name among the arguments, else a default. Without promotes it takes no part in the common
+// among the arguments, else a default. Without promotes it takes no part in the common
 // dtype.
 struct PointwiseSlot {
-  std::string_view name = "self";
+  Attribute<Number> number = attribute::self;
   bool promotes = true;
   std::optional<Number> otherwise = {};
 };
@@ -73,13 +79,15 @@ using PointwiseCheck = std::function<void(DType common, const Attributes& attrib
 // double whatever their dtype.
 //
 //   const Op add_op = pointwise_op({.name = "add",
-//                                   .slots = {{"self"}, {"other"}, {"alpha", false, 1}},
+//                                   .slots = {{attribute::self},
+//                                             {attribute::other},
+//                                             {attribute::alpha, false, 1}},
 //                                   .loops = loops<3>([](auto a, auto b, auto alpha) {
 //                                     return a + alpha * b;
 //                                   })});
 struct PointwiseOp {
   std::string name;
-  std::vector<PointwiseSlot> slots = {{"self"}};
+  std::vector<PointwiseSlot> slots = {{}};
   PointwiseResult result = PointwiseResult::common;
   bool in_double = false;
   ChunkLoops loops = {};
@@ -157,6 +165,6 @@ C times(C a, C b) {
 }
 
 // with_other returns the arguments of an op of a tensor and a number.
-inline Attributes with_other(Number other) { return {{"other", other.attribute()}}; }
+inline Attributes with_other(Number other) { return {attribute::other = other}; }
 
 }  // namespace simmesh

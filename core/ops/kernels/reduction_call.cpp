@@ -1,20 +1,21 @@
 #include "core/ops/kernels/reduction_call.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/kernels/folded.h"
 
 namespace simmesh {
 
 Attributes reduction_attributes(const DimList& dims, bool keepdim, std::optional<DType> dtype) {
   Attributes attributes;
-  if (!dims.dims().empty()) attributes.set("dims", dims.dims());
-  if (keepdim) attributes.set("keepdim", true);
-  if (dtype) attributes.set("dtype", *dtype);
+  if (!dims.dims().empty()) attributes.set(attribute::dims = dims.dims());
+  if (keepdim) attributes.set(attribute::keepdim = true);
+  if (dtype) attributes.set(attribute::dtype = *dtype);
   return attributes;
 }
 
 Dims reduced_dims(const Attributes& attributes, std::size_t rank) {
-  return wrapped_dims(attributes.get_or("dims", Dims()), rank);
+  return wrapped_dims(attributes.get_or(attribute::dims, Dims()), rank);
 }
 
 std::int64_t reduced_count(const Shape& shape, const Attributes& attributes) {
@@ -25,7 +26,7 @@ std::int64_t reduced_count(const Shape& shape, const Attributes& attributes) {
 
 TensorType reduced_type(const TensorType& x, const Attributes& attributes, DType dtype) {
   Dims dims = reduced_dims(attributes, x.shape.size());
-  return {reduced_shape(x.shape, dims, attributes.get_or("keepdim", false)), dtype};
+  return {reduced_shape(x.shape, dims, attributes.get_or(attribute::keepdim, false)), dtype};
 }
 
 void check_floating_input(std::string_view op, DType dtype) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/attributes.h"
 
 namespace simmesh {
@@ -12,7 +13,8 @@ struct Scales {
 
 // scales_of reads them from the arguments "beta" and "alpha" of an op.
 inline Scales scales_of(const Attributes& attributes) {
-  return {.beta = attributes.get_or("beta", 1.0), .alpha = attributes.get_or("alpha", 1.0)};
+  return {.beta = attributes.get_or(attribute::beta, 1.0).as<double>(),
+          .alpha = attributes.get_or(attribute::alpha, 1.0).as<double>()};
 }
 
 }  // namespace simmesh

@@ -6,7 +6,9 @@
 
 #include "core/arithmetic/sums/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/compute_mode.h"
+#include "core/ops/kernels/pointwise_op.h"
 #include "core/ops/number.h"
 #include "core/ops/shapes/views.h"
 
@@ -26,7 +28,7 @@ CarriedSums behind(const Tensor& operand, const Shape& shape) {
 
 bool add_unrounded(gsl::span<const Tensor> inputs, const Attributes& attributes, Tensor& out) {
   if (inputs.size() != 2 || !are_floating(inputs) || !is_floating_point(out.dtype())) return false;
-  auto alpha = number_in(attributes, "alpha");
+  auto alpha = attributes.number_in(attribute::alpha);
   double factor = alpha ? alpha->as<double>() : 1.0;
   if (!std::isfinite(factor)) return false;
   if (out.numel() == 0) return true;
@@ -37,7 +39,7 @@ bool add_unrounded(gsl::span<const Tensor> inputs, const Attributes& attributes,
 }
 
 bool divide_unrounded(gsl::span<const Tensor> inputs, const Attributes& attributes, Tensor& out) {
-  auto other = number_in(attributes, "other");
+  auto other = attributes.number_in(attribute::other);
   if (inputs.size() != 1 || !other || !is_unrounded(inputs[0])) return false;
   double divisor = other->as<double>();
   if (!std::isfinite(divisor) || divisor == 0) return false;

@@ -39,4 +39,10 @@ struct Unfolded {
 void unfold(const std::byte* images, std::int64_t channels, DType dtype, const Windows& windows,
             const Unfolded& result);
 
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Dims> stride{"stride"};
+inline constexpr Attribute<Dims> padding{"padding"};
+}  // namespace attribute
+
 }  // namespace simmesh

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/kernels/matrix.h"
@@ -271,11 +272,13 @@ Tensor outer(const Tensor& a, const Tensor& b) {
 }
 
 Tensor addmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scales& scales) {
-  return call_one(addmm_op, {addend, a, b}, {{"beta", scales.beta}, {"alpha", scales.alpha}});
+  return call_one(addmm_op, {addend, a, b},
+                  {attribute::beta = scales.beta, attribute::alpha = scales.alpha});
 }
 
 Tensor baddbmm(const Tensor& addend, const Tensor& a, const Tensor& b, const Scales& scales) {
-  return call_one(baddbmm_op, {addend, a, b}, {{"beta", scales.beta}, {"alpha", scales.alpha}});
+  return call_one(baddbmm_op, {addend, a, b},
+                  {attribute::beta = scales.beta, attribute::alpha = scales.alpha});
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -108,7 +109,8 @@ Tensor summed_heads(const Tensor& gradient, std::int64_t heads) {
 }
 
 Attention plain_options(const Attributes& attributes) {
-  return {.is_causal = attributes.get<bool>("is_causal"), .scale = attributes.get<double>("scale")};
+  return {.is_causal = attributes.get(attribute::is_causal),
+          .scale = attributes.get(attribute::scale)};
 }
 
 void attend(HeadInputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
@@ -150,8 +152,8 @@ const Op flash_attention_op = {
 
 Attributes attention_attributes(const Tensor& q, const FlashAttentionOptions& options) {
   double width = q.dim() == 0 ? 1.0 : double(q.shape().back());
-  return {{"is_causal", options.is_causal},
-          {"scale", options.scale.value_or(1 / std::sqrt(width))}};
+  return {attribute::is_causal = options.is_causal,
+          attribute::scale = options.scale.value_or(1 / std::sqrt(width))};
 }
 
 }  // namespace

@@ -55,4 +55,9 @@ AttentionGradients flash_attention_backward(const Tensor& q, const Tensor& k, co
                                             const Tensor& gradient,
                                             const FlashAttentionOptions& options = {});
 
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> is_causal{"is_causal"};
+}  // namespace attribute
+
 }  // namespace simmesh

@@ -19,4 +19,10 @@ namespace simmesh {
 std::vector<Tensor> gradient_operands(gsl::span<const Tensor> tensors,
                                       const Attributes& attributes);
 
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::string> of{"of"};
+inline constexpr Attribute<std::int64_t> parameters{"parameters"};
+}  // namespace attribute
+
 }  // namespace simmesh

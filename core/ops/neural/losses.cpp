@@ -66,7 +66,7 @@ void nll_loss_kernel(gsl::span<const Tensor> inputs, const Attributes& attribute
   const Tensor &x = inputs[0], &target = inputs[1];
   Tensor weight = inputs.size() > 2 ? inputs[2] : Tensor();
   std::int64_t dim = class_dim(x.shape().size());
-  auto ignore_index = attributes.get<std::int64_t>("ignore_index");
+  auto ignore_index = attributes.get(attribute::ignore_index);
   check_targets(target, x.size(dim), ignore_index);
   ClassTargets targets = class_targets(target, dim, ignore_index);
   Tensor weights = target_weights(targets, weight, x.dtype());
@@ -160,13 +160,13 @@ Tensor even_loss(const Tensor& likely, const Tensor& target, const ClassLoss& op
 }  // namespace
 
 LossReduction reduction_of(const Attributes& attributes) {
-  return LossReduction(attributes.get<std::int64_t>("reduction"));
+  return LossReduction(attributes.get(attribute::reduction));
 }
 
 Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
-  return call(
-      nll_loss_op, {x, target, options.weight},
-      {{"reduction", number_of(options.reduction)}, {"ignore_index", options.ignore_index}})[0];
+  return call(nll_loss_op, {x, target, options.weight},
+              {attribute::reduction = number_of(options.reduction),
+               attribute::ignore_index = options.ignore_index})[0];
 }
 
 Tensor cross_entropy(const Tensor& x, const Tensor& target, const ClassLoss& options) {
@@ -189,7 +189,7 @@ Tensor cross_entropy(const Tensor& x, const Tensor& target, const ClassLoss& opt
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
-  return call_one(mse_loss_op, {x, target}, {{"reduction", number_of(reduction)}});
+  return call_one(mse_loss_op, {x, target}, {attribute::reduction = number_of(reduction)});
 }
 Tensor l1_loss(const Tensor& x, const Tensor& target, LossReduction reduction) {
   return reduced(abs(x - target), reduction);
@@ -207,7 +207,7 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, LossReduction reduc
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& target,
                                         const BinaryLoss& options) {
   return call_one(logits_loss_op, {x, target, options.weight, options.pos_weight},
-                  {{"reduction", number_of(options.reduction)}});
+                  {attribute::reduction = number_of(options.reduction)});
 }
 
 std::int64_t class_dim(std::size_t rank) { return rank == 1 ? 0 : 1; }

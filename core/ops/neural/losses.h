@@ -65,4 +65,10 @@ Tensor target_weights(const ClassTargets& targets, const Tensor& weight, DType d
 // reduction_of reads the argument "reduction" of a loss.
 LossReduction reduction_of(const Attributes& attributes);
 
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> reduction{"reduction"};
+inline constexpr Attribute<std::int64_t> ignore_index{"ignore_index"};
+}  // namespace attribute
+
 }  // namespace simmesh

@@ -48,4 +48,12 @@ Tensor adaptive_avg_pool2d(const Tensor& x, const RowsColumns& size);
 Tensor avg_pool2d_backward(const Tensor& gradient, DimSpan input_sizes, Attributes attributes);
 Tensor avg_pool2d_again(const Tensor& x, const Attributes& attributes);
 
+// The arguments of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<Dims> kernel_size{"kernel_size"};
+inline constexpr Attribute<bool> ceil_mode{"ceil_mode"};
+inline constexpr Attribute<bool> count_include_pad{"count_include_pad"};
+inline constexpr Attribute<Dims> output_size{"output_size"};
+}  // namespace attribute
+
 }  // namespace simmesh

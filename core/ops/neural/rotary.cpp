@@ -55,11 +55,13 @@ const Op rotary_op = {
           const Tensor& x = inputs[0];
           adopt_(outputs[0],
                  turned(x, inputs.size() > 1 ? inputs[1] : all_positions(x),
-                        attributes.get<double>("theta"), attributes.get<bool>("is_inverse")));
+                        attributes.get(attribute::theta), attributes.get(attribute::is_inverse)));
         },
 };
 
-Attributes attributes_of_turn(double theta) { return {{"theta", theta}, {"is_inverse", false}}; }
+Attributes attributes_of_turn(double theta) {
+  return {attribute::theta = theta, attribute::is_inverse = false};
+}
 
 }  // namespace
 
@@ -79,7 +81,7 @@ Tensor rotary_embedding(const Tensor& x, const Tensor& positions, double theta) 
 
 Tensor rotary_embedding_backward(const Tensor& gradient, const Tensor& positions,
                                  Attributes attributes) {
-  attributes.set("is_inverse", !attributes.get<bool>("is_inverse"));
+  attributes.set(attribute::is_inverse = !attributes.get(attribute::is_inverse));
   if (positions.is_defined()) return call_one(rotary_op, {gradient, positions}, attributes);
   return call_one(rotary_op, {gradient}, attributes);
 }

@@ -6,6 +6,7 @@
 #include "core/arithmetic/compute.h"
 #include "core/arithmetic/functions.h"
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
@@ -20,7 +21,7 @@ namespace simmesh {
 
 namespace {
 
-std::int64_t dim_of(const Attributes& attributes) { return attributes.get<std::int64_t>("dim"); }
+std::int64_t dim_of(const Attributes& attributes) { return attributes.get(attribute::dim); }
 
 ShapeRule shape_rule(const std::string& name) {
   return [name](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
@@ -166,10 +167,10 @@ const Op log_softmax_op = {
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  return call_one(softmax_op, {dtype ? to(x, *dtype) : x}, {{"dim", dim}});
+  return call_one(softmax_op, {dtype ? to(x, *dtype) : x}, {attribute::dim = dim});
 }
 Tensor log_softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  return call_one(log_softmax_op, {dtype ? to(x, *dtype) : x}, {{"dim", dim}});
+  return call_one(log_softmax_op, {dtype ? to(x, *dtype) : x}, {attribute::dim = dim});
 }
 
 void softmax_ops(OpList& ops) { ops.add({&softmax_op, &log_softmax_op}); }

@@ -1,6 +1,7 @@
 #include "core/ops/reductions/extremes.h"
 
 #include "core/check/error.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/kernels/folded.h"
@@ -123,7 +124,7 @@ Op indexed_op(const std::string& name, Wins wins) {
     Dims dims = reduced_dims(attributes, inputs[0].shape().size());
     index_kernel(inputs[0], dims, outputs[1], wins);
     std::int64_t dim = dims.empty() ? 0 : dims[0];
-    bool keepdim = attributes.get_or("keepdim", false);
+    bool keepdim = attributes.get_or(attribute::keepdim, false);
     copy_(outputs[0], elements_at(inputs[0], dim, outputs[1], keepdim));
   };
   return {.name = name, .shape = rule, .kernel = kernel};

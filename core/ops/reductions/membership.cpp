@@ -39,7 +39,7 @@ const Op isin_op = {
     .kernel =
         [](gsl::span<const Tensor> inputs, const Attributes& attributes,
            gsl::span<Tensor> outputs) {
-          bool invert = attributes.get<bool>("invert");
+          bool invert = attributes.get(attribute::invert);
           DType common = promote_types(inputs[0].dtype(), inputs[1].dtype());
           if (is_floating_point(common))
             write_isin<double>(inputs[0], inputs[1], invert, outputs[0]);
@@ -51,7 +51,7 @@ const Op isin_op = {
 }  // namespace
 
 Tensor isin(const Tensor& elements, const Tensor& others, bool invert) {
-  return call_one(isin_op, {elements.detach(), others.detach()}, {{"invert", invert}});
+  return call_one(isin_op, {elements.detach(), others.detach()}, {attribute::invert = invert});
 }
 
 Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t min_length) {

@@ -17,4 +17,9 @@ Tensor isin(const Tensor& elements, const Tensor& others, bool invert = false);
 // weights). Its shape depends on the data, so a distributed tensor raises a RuntimeError.
 Tensor bincount(const Tensor& x, const Tensor& weights = {}, std::int64_t min_length = 0);
 
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> invert{"invert"};
+}  // namespace attribute
+
 }  // namespace simmesh

@@ -1,5 +1,6 @@
 #include "core/ops/reductions/running_extremes.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/indexing/gathering.h"
 #include "core/ops/kernels/folded.h"
@@ -63,7 +64,8 @@ const Op cummax_op = running_extreme_op("cummax", true);
 const Op cummin_op = running_extreme_op("cummin", false);
 
 ValuesAndIndices running_extreme(const Op& op, const Tensor& x, std::int64_t dim) {
-  std::vector<Tensor> outputs = call(op, {x}, {{"dim", wrapped_dim(dim, x.shape().size())}});
+  std::vector<Tensor> outputs =
+      call(op, {x}, {attribute::dim = wrapped_dim(dim, x.shape().size())});
   return {outputs[0], outputs[1]};
 }
 

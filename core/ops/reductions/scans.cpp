@@ -1,5 +1,6 @@
 #include "core/ops/reductions/scans.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/dim_list.h"
@@ -13,14 +14,14 @@ namespace simmesh {
 namespace {
 
 TensorTypes scanned_type(gsl::span<const TensorType> inputs, const Attributes& attributes) {
-  wrapped_dim(attributes.get<std::int64_t>("dim"), inputs[0].shape.size());
+  wrapped_dim(attributes.get(attribute::dim), inputs[0].shape.size());
   bool stays = is_floating_point(inputs[0].dtype);
   return {{inputs[0].shape, stays ? inputs[0].dtype : DType::int64}};
 }
 
 Folded along_dim(const Tensor& x, const Attributes& attributes) {
   if (x.dim() == 0) return folded(x, {});
-  return folded(x, Dims{wrapped_dim(attributes.get<std::int64_t>("dim"), x.shape().size())});
+  return folded(x, Dims{wrapped_dim(attributes.get(attribute::dim), x.shape().size())});
 }
 
 template <class C, class F>
@@ -73,10 +74,10 @@ const Op cumprod_op = {
 }  // namespace
 
 Tensor cumsum(const Tensor& x, std::int64_t dim) {
-  return call_one(cumsum_op, {x}, {{"dim", dim}});
+  return call_one(cumsum_op, {x}, {attribute::dim = dim});
 }
 Tensor cumprod(const Tensor& x, std::int64_t dim) {
-  return call_one(cumprod_op, {x}, {{"dim", dim}});
+  return call_one(cumprod_op, {x}, {attribute::dim = dim});
 }
 
 void scans_ops(OpList& ops) { ops.add({&cumsum_op, &cumprod_op}); }

@@ -7,6 +7,7 @@
 #include "core/arithmetic/reductions/combine.h"
 #include "core/arithmetic/sums/scaled_sums.h"
 #include "core/arithmetic/unrounded.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/logic.h"
@@ -23,7 +24,7 @@ namespace simmesh {
 namespace {
 
 DType summed_dtype(DType dtype, const Attributes& attributes) {
-  return attributes.get_or("dtype", is_floating_point(dtype) ? dtype : DType::int64);
+  return attributes.get_or(attribute::dtype, is_floating_point(dtype) ? dtype : DType::int64);
 }
 
 // The input in the dtype in which it is summed: integers of any width are added in int64.
@@ -71,7 +72,7 @@ void exact_mean(const Tensor& x, const Attributes& attributes, Tensor& out) {
 const Op mean_op = {
     .name = "mean",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
-      DType dtype = attributes.get_or("dtype", inputs[0].dtype);
+      DType dtype = attributes.get_or(attribute::dtype, inputs[0].dtype);
       check_floating_input("mean", dtype);
       return {reduced_type(inputs[0], attributes, dtype)};
     },

@@ -11,14 +11,14 @@
 
 namespace simmesh {
 
-// OfOp is what a layer above core/ops knows of the op of that name.
+// OfOp is a fact that a layer above core/ops has about the op of that name.
 template <class Value>
 struct OfOp {
   std::string_view op;
   Value value;
 };
 
-// OpTable holds what a layer above core/ops knows of the library's ops, such as their gradients.
+// OpTable has such facts about the library's ops, for instance their gradients.
 // Each file of that layer adds the ops of one family by their names.
 //
 //   static const OfOp<int> costs[] = {{"mm", 3}, {"bmm", 4}};
@@ -42,7 +42,7 @@ class OpTable {
     }
   }
 
-  // find returns what is known of an op, null where nothing is. Each call of an op asks.
+  // find returns the fact about an op, null where there is none. Each call of an op asks.
   const Value* find(const Op& op) const { return entries_[place_of(op)].value; }
 
  private:

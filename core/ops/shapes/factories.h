@@ -70,4 +70,9 @@ Tensor logspace(const Logspace& values, DType dtype = DType::float32);
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns = {},
            DType dtype = DType::float32);
 
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<double> fill_value{"fill_value"};
+}  // namespace attribute
+
 }  // namespace simmesh

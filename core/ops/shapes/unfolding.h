@@ -18,4 +18,9 @@ struct Unfold {
 // below zero, and for a step below 1.
 Tensor unfold(const Tensor& x, const Unfold& windows);
 
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<std::int64_t> window_size{"size"};
+}  // namespace attribute
+
 }  // namespace simmesh

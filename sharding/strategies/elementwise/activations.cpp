@@ -1,5 +1,6 @@
 #include "core/ops/elementwise/activations.h"
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
 #include "sharding/strategies/strategy_table.h"
@@ -10,8 +11,8 @@ namespace {
 
 // A value above the threshold lets the result fall where the argument rises.
 StrategyRows threshold_rows(const StrategyRequest& call) {
-  double threshold = number_or(call.attributes, "threshold", 0).as<double>();
-  double value = number_or(call.attributes, "value", 0).as<double>();
+  double threshold = call.attributes.get_or(attribute::threshold, 0).as<double>();
+  double value = call.attributes.get_or(attribute::value, 0).as<double>();
   return elementwise_rows(call, value <= threshold ? increasing_rows() : StrategyRows());
 }
 

@@ -1,5 +1,6 @@
 #include "core/ops/elementwise/inplace.h"
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/conversion_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
 #include "sharding/strategies/strategy_table.h"
@@ -15,7 +16,7 @@ StrategyRows copy_rows(const StrategyRequest& call) {
 // What every rank writes is the average, the largest and the least of it, but not the sum, unless
 // it is zero.
 StrategyRows fill_rows(const StrategyRequest& call) {
-  auto number = number_in(call.attributes, "value");
+  auto number = call.attributes.number_in(attribute::value);
   bool is_zero = number && number->as<double>() == 0.0;
   StrategyRows rows;
   for (ReduceOp op : {ReduceOp::sum, ReduceOp::avg, ReduceOp::max, ReduceOp::min}) {

@@ -22,8 +22,8 @@ StrategyRows clamp_rows(const StrategyRequest& call) {
 // largest result.
 StrategyRows nan_to_num_rows(const StrategyRequest& call) {
   double most = largest_finite(call.inputs[0].dtype);
-  double above = number_or(call.attributes, "posinf", most).as<double>();
-  double below = number_or(call.attributes, "neginf", -most).as<double>();
+  double above = call.attributes.get_or(attribute::posinf, most).as<double>();
+  double below = call.attributes.get_or(attribute::neginf, -most).as<double>();
   bool is_increasing = above >= most && below <= -most;
   return elementwise_rows(call, is_increasing ? increasing_rows() : StrategyRows());
 }

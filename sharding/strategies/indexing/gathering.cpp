@@ -26,7 +26,7 @@ std::vector<Tensor> embedded_piece(const LocalCall& call) { return looked_up(cal
 
 Attributes without_padding(const LocalCall& call) {
   Attributes attributes = call.attributes;
-  attributes.set("padding_idx", std::int64_t(-1));
+  attributes.set(attribute::padding_idx = -1);
   return attributes;
 }
 

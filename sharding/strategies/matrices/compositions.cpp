@@ -1,5 +1,6 @@
 #include "core/ops/matrices/compositions.h"
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/partial_rows.h"
 #include "sharding/strategies/pointwise_rows.h"
@@ -13,7 +14,7 @@ namespace {
 // either.
 StrategyRows cross_rows(const StrategyRequest& call) {
   StrategyRows rows = elementwise_rows(call, product_rows());
-  rows.erase(rows.begin() + call.attributes.get<std::int64_t>("dim"));
+  rows.erase(rows.begin() + call.attributes.get(attribute::dim));
   return linear_in(call, std::move(rows));
 }
 

@@ -68,7 +68,7 @@ void convolution_strategies(StrategyTable& table) {
       {"convolution_weight",
        {.rows = weight_rows,
         .filter = cuts_between_windows,
-        .local_attributes = local_sizes("weight_size")}},
+        .local_attributes = local_sizes(attribute::weight_size)}},
   };
   table.add(strategies);
 }

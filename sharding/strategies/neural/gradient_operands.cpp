@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/check/error.h"
+#include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/neural/losses.h"
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/strategy_table.h"
@@ -39,8 +40,8 @@ StrategyRows nll_loss_operand_rows(const StrategyRequest& call) {
 
 // All lie alike along the dims that aren't normalized; parameters, which come last, are whole.
 StrategyRows layer_norm_operand_rows(const StrategyRequest& call) {
-  std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
-  std::int64_t parameters = call.attributes.get<std::int64_t>("parameters");
+  std::size_t normalized = call.attributes.get(attribute::normalized_shape).size();
+  std::int64_t parameters = call.attributes.get(attribute::parameters);
   StrategyRows rows;
   for (std::size_t dim = 0; dim + normalized < call.inputs[0].shape.size(); ++dim) {
     StrategyRow row = common_dim_row(call, std::int64_t(dim));
@@ -61,7 +62,7 @@ StrategyRows convolution_operand_rows(const StrategyRequest& call) {
 // The gradient of an operation stays split as it is, and what is partial becomes whole; or all is
 // whole, where a dim is too short to be split.
 bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
-  if (request.call.attributes.get<std::string>("of") != "operation") return true;
+  if (request.call.attributes.get(attribute::of) != "operation") return true;
   const Placements &given = *request.given[0], &wanted = *candidate.inputs[0];
   bool is_whole = std::all_of(wanted.begin(), wanted.end(),
                               [](const Placement& one) { return one.is_replicate(); });
@@ -72,7 +73,7 @@ bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
 }
 
 StrategyRows operand_rows(const StrategyRequest& call) {
-  const auto& of = call.attributes.get<std::string>("of");
+  const auto& of = call.attributes.get(attribute::of);
   if (of == "operation") return kept_dim_rows(call);
   if (of == "nll_loss") return nll_loss_operand_rows(call);
   if (of == "layer_norm") return layer_norm_operand_rows(call);

@@ -1,5 +1,6 @@
 #include "core/ops/neural/normalization.h"
 
+#include "core/ops/kernels/normalized_groups.h"
 #include "sharding/strategies/strategy_table.h"
 
 namespace simmesh {
@@ -18,7 +19,7 @@ StrategyRow outer_row(const StrategyRequest& call, std::int64_t dim) {
 
 // All dims before those that are normalised.
 StrategyRows outer_rows(const StrategyRequest& call) {
-  std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
+  std::size_t normalized = call.attributes.get(attribute::normalized_shape).size();
   StrategyRows rows;
   for (std::size_t dim = 0; dim + normalized < call.inputs[0].shape.size(); ++dim)
     rows.push_back(outer_row(call, std::int64_t(dim)));

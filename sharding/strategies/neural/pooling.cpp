@@ -1,5 +1,6 @@
 #include "core/ops/neural/pooling.h"
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/local_sizes.h"
 #include "sharding/strategies/partial_rows.h"
@@ -34,7 +35,7 @@ void pooling_strategies(StrategyTable& table) {
       {"avg_pool2d_backward",
        {.rows = average_rows,
         .accepts_short_dims = true,
-        .local_attributes = local_sizes("input_sizes")}},
+        .local_attributes = local_sizes(attribute::input_sizes)}},
       {"max_pool2d_with_indices", {.rows = image_rows, .accepts_short_dims = true}},
   };
   table.add(strategies);

@@ -14,13 +14,13 @@ namespace {
 Attributes draw_of(const LocalCall& call, const LocalBox& box) {
   Attributes attributes = call.attributes;
   Dims offset = box.global_offset;
-  if (attributes.has("global_shape")) {
-    const Dims& start = attributes.get<Dims>("offset");
+  if (attributes.has(attribute::global_shape)) {
+    const Dims& start = attributes.get(attribute::global_offset);
     for (std::size_t dim = 0; dim < offset.size(); ++dim) offset[dim] += start[dim];
   } else {
-    attributes.set("global_shape", call.output_specs[0]->shape);
+    attributes.set(attribute::global_shape = call.output_specs[0]->shape);
   }
-  attributes.set("offset", offset);
+  attributes.set(attribute::global_offset = offset);
   return attributes;
 }
 

@@ -1,5 +1,6 @@
 #include "core/ops/reductions/order_statistics.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/dim_list.h"
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/strategy_table.h"
@@ -10,9 +11,9 @@ namespace {
 
 // The rank of an element along a dim is known where the dim is whole.
 StrategyRows median_rows(const StrategyRequest& call) {
-  std::int64_t dim =
-      wrapped_dim(call.attributes.get<std::int64_t>("dim"), call.inputs[0].shape.size());
-  Attributes reduction = {{"dims", Dims{dim}}, {"keepdim", call.attributes.get<bool>("keepdim")}};
+  std::int64_t dim = wrapped_dim(call.attributes.get(attribute::dim), call.inputs[0].shape.size());
+  Attributes reduction = {attribute::dims = Dims{dim},
+                          attribute::keepdim = call.attributes.get(attribute::keepdim)};
   return reduction_rows({call.inputs, call.outputs, reduction});
 }
 

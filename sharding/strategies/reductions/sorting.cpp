@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/dim_rows.h"
 #include "sharding/strategies/strategy_table.h"
 
@@ -33,7 +34,9 @@ StrategyRows bucket_rows(const StrategyRequest& call) {
 // Without limits of its own a histogram lies between the least and the greatest of all elements.
 StrategyRows histogram_rows(const StrategyRequest& call) {
   StrategyRows rows;
-  if (call.attributes.get<double>("min") == call.attributes.get<double>("max")) return rows;
+  if (call.attributes.get(attribute::min).as<double>() ==
+      call.attributes.get(attribute::max).as<double>())
+    return rows;
   for (std::int64_t dim = 0; dim < std::int64_t(call.inputs[0].shape.size()); ++dim)
     rows.push_back(rule({Shard(dim)}, Partial(ReduceOp::sum)));
   return rows;

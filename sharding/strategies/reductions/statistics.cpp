@@ -14,7 +14,7 @@ namespace simmesh {
 
 namespace {
 
-double exponent_of(const Attributes& attributes) { return attributes.get<double>("ord"); }
+double exponent_of(const Attributes& attributes) { return attributes.get(attribute::ord); }
 
 // How the norms of parts make that of the whole.
 Placement partial_norm(double p) {

@@ -55,12 +55,12 @@ ShardingStrategy average() {
 }
 
 // Where a part of a partial sum is NaN so is the whole, and counts as zero; the other parts alone
-// don't know it. A call whose attribute "passes_partial" is true says that there is none.
+// don't know it. A call with attribute::passes_partial says that there is none.
 ShardingStrategy sum_without_nans() {
   return {.rows =
               [](const StrategyRequest& call) {
                 return combining_rows(call, ReduceOp::sum,
-                                      call.attributes.get_or("passes_partial", false));
+                                      call.attributes.get_or(attribute::passes_partial, false));
               },
           .accepts_short_dims = true};
 }

@@ -1,5 +1,6 @@
 #include "core/ops/shapes/factories.h"
 
+#include "core/ops/attribute_names.h"
 #include "sharding/strategies/like_rows.h"
 #include "sharding/strategies/strategy_table.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 Attributes local_size(const LocalCall& call) {
   Attributes attributes = call.attributes;
-  attributes.set("size", call.output_specs[0]->local_shape());
+  attributes.set(attribute::size = call.output_specs[0]->local_shape());
   return attributes;
 }
 

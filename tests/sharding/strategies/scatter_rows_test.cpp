@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/attribute_names.h"
+
 namespace simmesh {
 namespace {
 
 TEST(ScatterRows, SplitDimsThatAllTensorsHaveWhole) {
-  Attributes along = {{"dim", std::int64_t(-1)}};
+  Attributes along = {attribute::dim = -1};
   TensorTypes same = {{{4, 5, 3}}, {{4, 2, 2}}, {{4, 5, 2}}}, output = {{{4, 5, 3}}};
   StrategyRows rows = scatter_rows({same, output, along});
   ASSERT_EQ(rows.size(), 1u);

@@ -1,5 +1,7 @@
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/kernels/normalized_groups.h"
 #include "core/ops/neural/batch_normalization.h"
 #include "core/ops/neural/normalization.h"
 #include "core/ops/reductions/sums.h"
@@ -31,7 +33,8 @@ Tensor composed_rms_norm(const PythonCall& call) {
 }
 
 Attributes normalized_shape_of(const PythonCall& call) {
-  return {{"normalized_shape", call.dims("normalized_shape")}, {"eps", call.real("eps")}};
+  return {attribute::normalized_shape = call.dims("normalized_shape"),
+          attribute::eps = call.real("eps")};
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
@@ -85,7 +86,7 @@ PythonFunctions pointwise_functions() {
       {everywhere("square_"), PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue {
          Tensor& self = call.target();
-         return call_in_place(*find_op("pow"), self, {self}, {{"exponent", std::int64_t(2)}});
+         return call_in_place(*find_op("pow"), self, {self}, {attribute::exponent = 2});
        }},
       {"Tensor.bool", PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue { return to(call.tensor("self"), DType::boolean); }},
@@ -101,7 +102,7 @@ PythonFunctions pointwise_functions() {
        [](PythonCall& call) -> PythonValue {
          Tensor self = call.tensor("self");
          return call_one(*find_op("_to_copy"), {self},
-                         {{"dtype", call.dtype("dtype").value_or(self.dtype())}});
+                         {attribute::dtype = call.dtype("dtype").value_or(self.dtype())});
        }},
   };
   add_unary_functions(functions);

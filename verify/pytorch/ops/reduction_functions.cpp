@@ -8,6 +8,7 @@
 #include "core/ops/registry/registry.h"
 #include "core/tensor/scalar_value.h"
 #include "sharding/dtensor/dtensor.h"
+#include "sharding/strategies/strategy.h"
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {
@@ -180,7 +181,7 @@ PythonFunctions reduction_functions() {
        [](PythonCall& call) -> PythonValue {
          // PyTorch takes it that no part of a partial sum is NaN.
          Attributes attributes = reduction_attributes(call.dims("dim"), call.flag("keepdim"));
-         attributes.set("passes_partial", true);
+         attributes.set(attribute::passes_partial = true);
          return call_one(*find_op("nansum"), {call.tensor("self")}, attributes);
        }},
       selecting(everywhere("any", "default dim dims"), any),

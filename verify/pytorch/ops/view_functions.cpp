@@ -1,3 +1,4 @@
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/functions/reordering.h"
 #include "core/ops/functions/striding.h"
@@ -39,7 +40,7 @@ SliceRange slice_of_call(const PythonCall& call) {
 // The operator itself; what programs call is a view.
 Tensor reshape_op_call(const Tensor& x, DimSpan sizes) {
   Shape shape = reshape(zeros(x.shape(), DType::boolean), sizes).shape();
-  return call_one(*find_op("reshape"), {x}, {{"size", shape}});
+  return call_one(*find_op("reshape"), {x}, {attribute::size = shape});
 }
 
 PythonValue squeeze_call(PythonCall& call) {

@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// The constants of PyTorch's c10/cuda/CUDACachingAllocator.
+// Constants of PyTorch's c10/cuda/CUDACachingAllocator.
 constexpr std::int64_t mebibyte = 1 << 20;
 constexpr std::int64_t block_bytes_min = 512;
 constexpr std::int64_t small_bytes_max = mebibyte;
@@ -61,7 +61,7 @@ DeviceAddress CachingAllocator::allocate(std::int64_t bytes) {
   return block->first;
 }
 
-// The smallest block that is large enough, and of those the one at the lowest address.
+// Finds the smallest block that is large enough; of equal ones the one at the lowest address.
 CachingAllocator::Blocks::iterator CachingAllocator::find_free(std::int64_t bytes, bool is_small) {
   auto found = free_.lower_bound({is_small, pool_, stream_, bytes, 0});
   if (found == free_.end()) return blocks_.end();

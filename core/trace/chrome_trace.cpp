@@ -7,7 +7,7 @@ namespace simmesh {
 namespace {
 
 // Escapes what JSON can't hold as it is, and bytes outside ASCII, which may not be UTF-8.
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string result = "\"";
   for (char letter : text) {
     if (letter == '"' || letter == '\\')
@@ -32,7 +32,7 @@ void ChromeTrace::begin_event() { append(events_, "{}\n", events_.size() == 0 ? 
 void ChromeTrace::name_process(std::uint64_t process, std::string_view name) {
   begin_event();
   append(events_, R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}},)", process,
-         quoted(name));
+         json_text(name));
   append(events_, "\n");
   append(events_, R"({{"ph":"M","pid":{},"name":"process_sort_index","args":{{"sort_index":{}}}}})",
          process, process);
@@ -41,7 +41,7 @@ void ChromeTrace::name_process(std::uint64_t process, std::string_view name) {
 void ChromeTrace::name_track(Track track, std::string_view name) {
   begin_event();
   append(events_, R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":{}}}}},)",
-         track.process, track.thread, quoted(name));
+         track.process, track.thread, json_text(name));
   append(events_, "\n");
   append(events_,
          R"({{"ph":"M","pid":{},"tid":{},"name":"thread_sort_index","args":{{"sort_index":{}}}}})",
@@ -51,21 +51,22 @@ void ChromeTrace::name_track(Track track, std::string_view name) {
 void ChromeTrace::add(const Span& span) {
   begin_event();
   append(events_, R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"args":{{)",
-         span.track.process, span.track.thread, span.begin_us, span.length_us, quoted(span.name));
+         span.track.process, span.track.thread, span.begin_us, span.length_us,
+         json_text(span.name));
   if (span.event)
     append(events_, R"("group":{},"sequence":{},"elements":{})", span.event->group,
            span.event->sequence, span.event->elements);
   if (span.site.line > 0)
-    append(events_, R"({}"site":{})", span.event ? "," : "", quoted(to_string(span.site)));
+    append(events_, R"({}"site":{})", span.event ? "," : "", json_text(to_string(span.site)));
   append(events_, "}}}}");
 }
 
 void ChromeTrace::note(std::string_view key, std::string_view value) {
-  append(notes_, "{}\n{}:{}", notes_.size() == 0 ? "" : ",", quoted(key), quoted(value));
+  append(notes_, "{}\n{}:{}", notes_.size() == 0 ? "" : ",", json_text(key), json_text(value));
 }
 
 void ChromeTrace::note(std::string_view key, std::uint64_t value) {
-  append(notes_, "{}\n{}:{}", notes_.size() == 0 ? "" : ",", quoted(key), value);
+  append(notes_, "{}\n{}:{}", notes_.size() == 0 ? "" : ",", json_text(key), value);
 }
 
 std::string ChromeTrace::text() const {

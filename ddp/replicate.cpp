@@ -39,7 +39,7 @@ struct Bucket {
   std::size_t partners = 0;
   std::vector<std::size_t> members;  // indices of parameters
   std::size_t bytes = 0;
-  std::size_t partial = 0;  // gradients that are missing in this backward pass
+  std::size_t missing = 0;  // gradients that this backward pass hasn't given yet
   // The reduced tensor, kept until the reduction has ended.
   Tensor flat;
   Work work;
@@ -98,7 +98,7 @@ struct Replication::State {
     ready.assign(parameters.size(), false);
     next_bucket = 0;
     queued = false;
-    for (Bucket& bucket : buckets) bucket.partial = bucket.members.size();
+    for (Bucket& bucket : buckets) bucket.missing = bucket.members.size();
   }
 
   void gradient_came(std::size_t index);
@@ -204,12 +204,12 @@ void State::gradient_came(std::size_t index) {
     raise(ErrorKind::runtime_error, source,
           "expected one gradient of parameter {} per backward pass, got two", index);
   ready[index] = true;
-  --buckets[bucket_of[index]].partial;
+  --buckets[bucket_of[index]].missing;
   if (!queued) {
     queued = true;
     queue_callback([this] { finish(); });
   }
-  while (next_bucket < buckets.size() && buckets[next_bucket].partial == 0)
+  while (next_bucket < buckets.size() && buckets[next_bucket].missing == 0)
     start(buckets[next_bucket++]);
 }
 

@@ -119,10 +119,10 @@ void CachingAllocator::free(DeviceAddress address) {
   SIMMESH_CHECK(block != blocks_.end() && !block->second.is_free, "no block at {:#x}", address);
   add_bytes(figures_.allocated, -block->second.bytes);
   if (block->second.users.empty()) return give_back(block);
-  std::vector<Partial> partial;
-  for (StreamIndex user : block->second.users) partial.push_back({user, count_of(launched_, user)});
+  std::vector<PendingUse> pending;
+  for (StreamIndex user : block->second.users) pending.push_back({user, count_of(launched_, user)});
   block->second.users.clear();
-  waiting_.emplace_back(address, std::move(partial));
+  waiting_.emplace_back(address, std::move(pending));
 }
 
 void CachingAllocator::record_stream(DeviceAddress address, StreamIndex stream) {
@@ -171,13 +171,13 @@ void CachingAllocator::completed(StreamIndex stream, std::uint64_t operations) {
 
 void CachingAllocator::return_completed(bool all) {
   if (waiting_.empty()) return;
-  auto is_through = [&](const Partial& use) {
+  auto is_through = [&](const PendingUse& use) {
     return all || count_of(completed_, use.stream) >= use.operations;
   };
   std::vector<DeviceAddress> through;
   auto still_waits = [&](auto& entry) {
-    auto& [address, partial] = entry;
-    if (!std::all_of(partial.begin(), partial.end(), is_through)) return true;
+    auto& [address, pending] = entry;
+    if (!std::all_of(pending.begin(), pending.end(), is_through)) return true;
     through.push_back(address);
     return false;
   };

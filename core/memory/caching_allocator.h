@@ -94,7 +94,7 @@ class CachingAllocator {
   const AllocatorFigures& figures() const { return figures_; }
 
  private:
-  struct Partial {
+  struct PendingUse {
     StreamIndex stream;
     std::uint64_t operations;
   };
@@ -126,7 +126,7 @@ class CachingAllocator {
   Options options_;
   Blocks blocks_;
   std::set<FreeKey> free_;
-  std::vector<std::pair<DeviceAddress, std::vector<Partial>>> waiting_;
+  std::vector<std::pair<DeviceAddress, std::vector<PendingUse>>> waiting_;
   std::vector<std::uint64_t> launched_, completed_;  // by stream
   AllocatorFigures figures_;
   DeviceAddress next_segment_ = DeviceAddress(1) << 32;

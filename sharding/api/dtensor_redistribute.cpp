@@ -102,17 +102,17 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
   if (!groups.is_member()) return arrived(route, Tensor(local()), {});
   PlanResult result =
       run_plan(route.planned->plan, local(), {groups, shape(), mask_.get(), site}, is_async);
-  bool is_here = result.local.is_defined() && !result.partial;
+  bool is_here = result.local.is_defined() && !result.pending;
   if (is_here && is_unrounded(result.local) && !keeps_unrounded() &&
       ends_sum_of_one(route.planned->request))
     result.local = rounded(result.local);
-  return arrived(route, std::move(result.local), std::move(result.partial));
+  return arrived(route, std::move(result.local), std::move(result.pending));
 }
 
 // The target's place is made by the first tensor that arrives, so that ranks that wait hold none.
 // A chain of places must end somewhere: the first of them may live long.
 [[gnu::noinline]] DTensor DTensor::arrived(Route& route, Tensor&& local,
-                                           std::optional<Work>&& partial) const {
+                                           std::optional<Work>&& pending) const {
   std::shared_ptr<Place> target = route.target;
   if (!target) {
     const PlanRequest& request = route.planned->request;
@@ -124,7 +124,7 @@ DTensor DTensor::take(Route& route, bool is_async, const CallSite& site) const {
       route.target = target;
     }
   }
-  return DTensor(std::move(target), std::move(local), std::move(partial));
+  return DTensor(std::move(target), std::move(local), std::move(pending));
 }
 
 DTensor DTensor::redistribute(const Placements& to, const RedistributeOptions& options,

@@ -114,10 +114,10 @@ class DTensor {
  private:
   struct Value {
     explicit Value(Tensor&& piece, std::optional<Work>&& work = {})
-        : local(std::move(piece)), partial(std::move(work)) {}
+        : local(std::move(piece)), pending(std::move(work)) {}
 
     Tensor local;
-    std::optional<Work> partial;
+    std::optional<Work> pending;
   };
   // Route is how a tensor gets from its place to another.
   struct Route;
@@ -131,7 +131,7 @@ class DTensor {
   };
   static constexpr int routes_in_a_row_max = 3;
 
-  DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& partial);
+  DTensor(std::shared_ptr<Place> place, Tensor&& local, std::optional<Work>&& pending);
   PlanRequest request_for(const Placements& to, const RedistributeOptions& options) const;
   Route& route_to(const Placements& to, const RedistributeOptions& options,
                   bool is_validated) const;
@@ -143,7 +143,7 @@ class DTensor {
                            bool is_validated, const CallSite& site) const;
   DTensor taken(Route& route, bool is_async, const CallSite& site) const;
   DTensor take(Route& route, bool is_async, const CallSite& site) const;
-  DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& partial) const;
+  DTensor arrived(Route& route, Tensor&& local, std::optional<Work>&& pending) const;
 
   std::shared_ptr<Place> place_;
   std::shared_ptr<Value> value_;

@@ -22,11 +22,11 @@ struct PlanRun {
 // PlanResult is a local tensor, or the collective that will give it.
 struct PlanResult {
   Tensor local;
-  std::optional<Work> partial;
+  std::optional<Work> pending;
 };
 
 // run_plan carries out a plan on this rank's local tensor: all ranks of the mesh call it together.
-// With is_async the last step's collective may be left partial.
+// With is_async the last step's collective may be left under way.
 PlanResult run_plan(const Plan& plan, const Tensor& local, const PlanRun& run, bool is_async);
 
 }  // namespace simmesh

@@ -63,7 +63,8 @@ std::vector<Bucket> make_buckets(const std::vector<Leaf>& parameters, std::size_
   return buckets;
 }
 
-// The index of the group that a parameter's gradient is summed over: 0 for that of the module.
+// Returns the index of the group over which a parameter's gradient is summed: 0 for the module's
+// group.
 std::size_t partners_of(const Tensor& parameter, const ReplicateOptions& options) {
   for (std::size_t i = 0; i < options.apart.size(); ++i)
     for (const Tensor& one : options.apart[i].parameters)

@@ -9,17 +9,17 @@
 
 namespace simmesh {
 
-// PlanRun is what a rank needs to carry out a plan besides the plan.
+// PlanRun is what a rank needs to carry out a plan, besides the plan.
 struct PlanRun {
   MeshGroups& groups;
   DimSpan global_shape;
-  // Rows of a partial masked sum that aren't this rank's to count (bool, one a row of the leading
+  // The rows of a partial masked sum that another rank counts (bool, one a row of the leading
   // dims); null for none.
   const Tensor* mask;
   CallSite site;
 };
 
-// PlanResult is a local tensor, or the collective that will give it.
+// PlanResult is a local tensor, or the collective that will return it.
 struct PlanResult {
   Tensor local;
   std::optional<Work> pending;

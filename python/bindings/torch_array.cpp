@@ -13,7 +13,7 @@ namespace simmesh::python {
 
 namespace {
 
-// What the elements are to the dtype that carries them.
+// How elements are carried in a dtype of simmesh.
 enum class Carried { itself, int8, complex, bits };
 
 struct TorchDtype {

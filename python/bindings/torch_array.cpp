@@ -13,7 +13,7 @@ namespace simmesh::python {
 
 namespace {
 
-// How elements are carried in a dtype of simmesh.
+// The relation of elements to the simmesh dtype that carries them.
 enum class Carried { itself, int8, complex, bits };
 
 struct TorchDtype {

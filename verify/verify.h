@@ -15,7 +15,7 @@
 
 namespace simmesh {
 
-// VerifyRequest is what `simmesh verify` was asked.
+// VerifyRequest is the request of `simmesh verify`.
 struct VerifyRequest {
   std::vector<std::string> paths;
   CaseFilter filter;
@@ -57,7 +57,7 @@ struct VerifyResult {
   std::int64_t beyond = 0;           // of those that passed: a result where a refusal is recorded
   std::optional<std::uint64_t> data_hash;  // over all cases in order
   std::optional<std::uint64_t> schedule_hash;
-  bool interrupted = false;  // by VerifyRequest::goes_on; the rest is what was found until then
+  bool interrupted = false;  // by VerifyRequest::goes_on; the rest is the result until then
 
   bool ok() const { return total.failed == 0; }
 };
@@ -67,8 +67,7 @@ struct VerifyResult {
 // world of a case, so it is refused unless one case is chosen.
 VerifyResult verify(const VerifyRequest& request);
 
-// verify_case runs one case and returns what it got wrong. A kind or a field that isn't known is a
-// mismatch.
+// verify_case runs one case and returns its mismatches. An unknown kind or field is a mismatch.
 CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& options);
 
 // to_text returns the result as the command prints it: a FAIL block for each case that failed,

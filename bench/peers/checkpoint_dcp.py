@@ -99,7 +99,7 @@ def run_rank(rank, port, work, place):
     for round_number in range(ROUNDS):
         name = os.path.join(place, f"round_{round_number}")
         if rank == 0:
-            os.sync()  # what others have to write
+            os.sync()  # the files that others write
         by_rows, by_columns = state(0, 0.0), state(1, 0.0)
         figures = {"save": timed_us(lambda: dcp.save(state(0, 1.0), checkpoint_id=name)),
                    "load": timed_us(lambda: dcp.load(by_rows, checkpoint_id=name)),

@@ -13,8 +13,9 @@ import argparse
 import json
 import sys
 
-# How many times faster than the peer simmesh must be. The first entry that is a prefix of the name counts. Plain copies,
-# writes and reads are the same work on both sides: they show what the disk did meanwhile.
+# The factor by which simmesh must be faster than the peer. The first entry that is a prefix of the
+# name counts. Plain copies, writes and reads are the same work on both sides: they show what the
+# disk did meanwhile.
 ASKED = [
     ("redistribute/", 100),
     ("dispatch/add_", 100),
@@ -30,9 +31,10 @@ ASKED = [
     ("checkpoint/", 5),
     ("execution_trace/", 20),
 ]
-# How much simmesh must do in a second on one core: the benchmark, its counters of ours and the peer's, and the least.
+# The work that simmesh must do in a second on one core: the benchmark, its counters of ours and the
+# peer's, and the least.
 ASKED_RATES = [("validate/all", "combinations/s", "peer/s", 50_000)]
-# What can't be left out: a save writes its bytes to disk, and a load reads them.
+# The least possible work: a save writes its bytes to disk, and a load reads them.
 LEAST_WORK = [("checkpoint/save/", "checkpoint/write/"), ("checkpoint/load/", "checkpoint/read/"),
               ("checkpoint/load_other_layout/", "checkpoint/read/")]
 MICROSECONDS = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
@@ -110,7 +112,8 @@ def row(name, ours, peer, possible):
 
 
 def rate_rows(entries):
-    """Returns the rows of what is counted by the second, and whether all hold. What wasn't run has no row."""
+    """Returns the rows of rates per second, and whether all hold. A benchmark that wasn't run
+    has no row."""
     rows = []
     for name, counter, peer_counter, asked in ASKED_RATES:
         measured = [entry for found, entry in entries if found == name]

@@ -50,7 +50,7 @@ def is_operator(node):
 
 
 def summarize(nodes):
-    """Returns the figures of our own summary, but for those that cost next to nothing."""
+    """Returns the figures of our own summary, except those that cost next to nothing."""
     children, ids = {}, sorted(nodes)
     for identifier in ids[1:]:
         children.setdefault(nodes[identifier]["parent"], []).append(identifier)

@@ -37,7 +37,7 @@ NEW_SIZES = 100  # calls of a batch, each of a size of its own
 
 
 def distributed(mesh, shape, placement):
-    """Returns a tensor of zeros that lies on the mesh."""
+    """Returns a tensor of zeros, distributed over the mesh."""
     rows = shape[0] // mesh.size() if placement == Shard(0) else shape[0]
     tensor = DTensor.from_local(torch.zeros(rows, shape[1]), mesh, [placement], run_check=False)
     assert tensor.shape == shape and isinstance(tensor.to_local(), LocalTensor)

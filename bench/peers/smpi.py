@@ -61,7 +61,7 @@ def main():
         for ranks in options.ranks:
             cluster = write_cluster(folder, ranks)
             count = REPETITIONS.get(ranks, max(4, 200_000 // ranks))
-            # Noise only adds time, so the smallest of each kind is the best estimate.
+            # Noise only adds time, so the smallest time of each kind is the best estimate.
             runs = range(options.pairs)
             once = min(process_seconds(program, cluster, ranks, count) for _ in runs)
             twice = min(process_seconds(program, cluster, ranks, 2 * count) for _ in runs)

@@ -4,7 +4,7 @@
 
 namespace simmesh {
 
-// release_page returns the page docs/releases.md: what differs between releases, by area, in
+// release_page returns the page docs/releases.md: the differences between releases, by area, in
 // Markdown.
 std::string release_page();
 

@@ -5,8 +5,8 @@
 
 #include "core/tensor/dims.h"
 
-// Any sequence of integers is taken for Dims, and Dims are returned as a tuple, as PyTorch's shapes
-// are.
+// Any sequence of integers is accepted as Dims, and Dims are returned as a tuple, as PyTorch's
+// shapes are.
 template <>
 struct nanobind::detail::type_caster<simmesh::Dims> : list_caster<simmesh::Dims, std::int64_t> {
   static handle from_cpp(const simmesh::Dims& dims, rv_policy, cleanup_list*) {

@@ -138,7 +138,8 @@ def make_universal(folder, target):
 
 
 def named_groups(folder):
-    """Of each rank the flat groups of parameters, masters and optimiser state, as DeepSpeed wrote them."""
+    """Returns for each rank the flat groups of parameters, masters and optimiser state, as
+    DeepSpeed wrote them."""
     tag = os.path.join(folder, f'global_step{STEPS}')
     model = sorted(file for file in os.listdir(tag) if file.endswith('model_states.pt'))
     optimizer = sorted(file for file in os.listdir(tag) if file.endswith('optim_states.pt'))
@@ -147,8 +148,8 @@ def named_groups(folder):
 
 
 def expected_state(folder):
-    """The optimiser's tensors by our names, put together with DeepSpeed's own consolidation: the flat tensors of a state
-    stand in for those of the masters."""
+    """Returns the optimiser's tensors by our names, put together with DeepSpeed's own
+    consolidation: the flat tensors of a state stand in for those of the masters."""
     from deepspeed.utils import zero_to_fp32
     model, ranks = named_groups(folder)
     if not ranks:
@@ -244,7 +245,7 @@ def record(target):
 
 
 def write_cases(target):
-    """Writes what the saved folders hold, as cases of the kind deepspeed_checkpoint."""
+    """Writes the contents of the saved folders, as cases of the kind deepspeed_checkpoint."""
     with open(os.path.join(os.path.dirname(target), 'deepspeed.jsonl'), 'w') as file:
         for name in RUNS:
             folder = os.path.join(target, name)

@@ -1,4 +1,4 @@
-"""What the checks of every peer share: one line a check, and how simmesh is called."""
+"""Shared parts of the checks of every peer: one line a check, and calls of simmesh."""
 
 import json
 import os

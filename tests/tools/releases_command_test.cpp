@@ -17,7 +17,7 @@ const std::string plain = "[mesh]\nshape = [2]\n[parallel]\nreplicate = {}\n";
 const std::string mixed =
     "[mesh]\nshape = [2]\n[parallel]\nfsdp = { param_dtype = \"bfloat16\" }\n";
 
-// The page tells people what an upgrade changes, so it must say what the code asks for.
+// The page tells people what an upgrade changes, so it must agree with the code.
 TEST(ReleasesCommand, PrintsThePageOfAllChanges) {
   auto run = run_program("releases --changes");
   EXPECT_EQ(run.status, 0);
@@ -44,7 +44,8 @@ TEST(ReleasesCommand, SaysWhatDiffers) {
   EXPECT_EQ(run_program("releases --jobs 2 " + a + " " + b).output, run.output);
 }
 
-// What people record from their own models is compared as gates are, in the order of the paths.
+// Cases that people record from their own models are compared as gates are, in the order of the
+// paths.
 TEST(ReleasesCommand, TakesRecordedCasesToo) {
   TemporaryFolder folder;
   std::string gate = folder.write("a.toml", plain);

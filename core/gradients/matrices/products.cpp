@@ -15,7 +15,7 @@ namespace {
 
 Tensor scaled_by(const Tensor& x, double factor) { return factor == 1 ? x : mul(x, factor); }
 
-// The gradients of the matrices differ between one product and a batch of them.
+// The gradients of the two matrices differ between one product and a batch of products.
 Gradients addmm_gradient(const GradientCall& call) {
   Gradients gradients(3);
   Tensor g = call.gradient();

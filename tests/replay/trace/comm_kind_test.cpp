@@ -6,7 +6,7 @@ namespace simmesh::replay {
 
 namespace {
 
-// Would fail if a spelling that PyTorch records were taken for another collective.
+// Would fail if a spelling that PyTorch records were read as another collective.
 TEST(ReplayCommKind, KnowsEveryRecordedSpelling) {
   EXPECT_EQ(comm_kind("allreduce"), CommKind::all_reduce);
   EXPECT_EQ(comm_kind("all_reduce"), CommKind::all_reduce);

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <fmt/format.h>
 
-#include "gate/gate_memory.h"
+#include "gate/memory.h"
 
 namespace simmesh {
 

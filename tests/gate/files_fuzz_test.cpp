@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <iterator>
 
-#include "gate/gate_explain.h"
+#include "gate/explain.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

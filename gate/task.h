@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "core/engine/world.h"
-#include "gate/gate_file.h"
+#include "gate/file.h"
 #include "training/training.h"
 #include "training/zero_form.h"
 

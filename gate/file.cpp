@@ -1,4 +1,4 @@
-#include "gate/gate_file.h"
+#include "gate/file.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -279,7 +279,7 @@ GateFile read_gate(const std::string& path) {
   std::error_code fault;
   std::ifstream stream(path, std::ios::binary);
   if (std::filesystem::is_directory(path, fault) || !stream)
-    raise(ErrorKind::value_error, "gate/gate_file",
+    raise(ErrorKind::value_error, "gate/file",
           "expected a gate file, got '{}', which can't be read", path);
   std::ostringstream text;
   text << stream.rdbuf();

@@ -1,4 +1,4 @@
-#include "gate/gate_expect.h"
+#include "gate/expect.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "gate/gate_checkpoint.h"
+#include "gate/checkpoint.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
-#include "gate/gate_file.h"
+#include "gate/file.h"
 
 #include <gmock/gmock.h>
 
-#include "gate/gate_explain.h"
+#include "gate/explain.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_folder.h"
 

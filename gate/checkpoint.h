@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "checkpoint/catalog/location.h"
-#include "gate/gate_expect.h"
+#include "gate/expect.h"
 #include "training/training.h"
 
 namespace simmesh {

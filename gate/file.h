@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "gate/gate_checkpoint.h"
-#include "gate/gate_expect.h"
+#include "gate/checkpoint.h"
+#include "gate/expect.h"
 #include "gate/tables/device.h"
 #include "gate/tables/fault.h"
 #include "gate/tables/mesh.h"

@@ -1,4 +1,4 @@
-#include "gate/gate_report.h"
+#include "gate/report.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "gate/gate_memory.h"
+#include "gate/memory.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <unistd.h>
 
-#include "gate/gate_runner.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 

@@ -1,11 +1,11 @@
-#include "gate/gate_task.h"
+#include "gate/task.h"
 
 #include <gtest/gtest.h>
 
 #include "core/check/bits_hash.h"
 #include "core/check/fold_hash.h"
 #include "core/engine/world.h"
-#include "gate/gate_file.h"
+#include "gate/file.h"
 #include "training/shuffled_rows.h"
 
 namespace simmesh {

@@ -1,4 +1,4 @@
-#include "gate/gate_explain.h"
+#include "gate/explain.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

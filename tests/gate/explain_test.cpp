@@ -1,4 +1,4 @@
-#include "gate/gate_explain.h"
+#include "gate/explain.h"
 
 #include <algorithm>
 #include <filesystem>

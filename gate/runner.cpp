@@ -1,4 +1,4 @@
-#include "gate/gate_runner.h"
+#include "gate/runner.h"
 
 #include <algorithm>
 #include <fmt/format.h>

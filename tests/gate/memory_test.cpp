@@ -1,4 +1,4 @@
-#include "gate/gate_memory.h"
+#include "gate/memory.h"
 
 #include <gmock/gmock.h>
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "gate/gate_file.h"
+#include "gate/file.h"
 
 namespace simmesh {
 

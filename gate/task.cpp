@@ -1,4 +1,4 @@
-#include "gate/gate_task.h"
+#include "gate/task.h"
 
 #include <algorithm>
 #include <memory>

@@ -23,9 +23,9 @@ void copy_rows(Tensor& flat, const FSDPParam::GatheredRows& rows) {
 void copy_side_by_side(Tensor& whole, const Tensor& stacked, std::int64_t dim, std::int64_t ranks) {
   Shape piece_shape = whole.shape();
   piece_shape[std::size_t(dim)] /= ranks;
-  std::int64_t numel = numel(piece_shape);
+  std::int64_t piece_numel = numel(piece_shape);
   for (std::int64_t i = 0; i < ranks; ++i) {
-    Tensor piece = stacked.narrow({0, i * numel, numel}).view(piece_shape);
+    Tensor piece = stacked.narrow({0, i * piece_numel, piece_numel}).view(piece_shape);
     Tensor target =
         whole.narrow({dim, i * piece_shape[std::size_t(dim)], piece_shape[std::size_t(dim)]});
     copy_(target, piece);

@@ -16,13 +16,13 @@ namespace simmesh::fsdp {
 
 namespace {
 
-DType dtype_of(const ParamGrad& entry) {
+DType gradient_dtype(const ParamGrad& entry) {
   return entry.param->unsharded_grad_dtype().value_or(entry.grad.dtype());
 }
 
 DType reduction_dtype(const std::vector<ParamGrad>& gradients, const PartialSums& partial) {
-  DType dtype = partial.is_empty() ? dtype_of(gradients.front()) : partial.dtype();
-  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, dtype_of(entry));
+  DType dtype = partial.is_empty() ? gradient_dtype(gradients.front()) : partial.dtype();
+  for (const ParamGrad& entry : gradients) dtype = promote_types(dtype, gradient_dtype(entry));
   return dtype;
 }
 

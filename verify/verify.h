@@ -64,10 +64,13 @@ struct VerifyResult {
 
 // verify runs the chosen cases. Raises an Error (a BadCase where a file is at fault) before or
 // between cases where input can't be read; then there is no result. A trace file gets the last
-// world of a case, so it is refused unless one case is chosen.
+// world of a case, so it is refused unless one case is chosen. A case in which simmesh breaks a
+// contract of its own fails.
 VerifyResult verify(const VerifyRequest& request);
 
-// verify_case runs one case and returns its mismatches. An unknown kind or field is a mismatch.
+// verify_case runs one case and returns what it got wrong. A kind or a field that isn't known is a
+// mismatch, and so is an Error that the case doesn't expect. A contract that simmesh itself broke is
+// none: raises the ContractViolation.
 CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& options);
 
 // to_text returns the result as the command prints it: a FAIL block for each case that failed,

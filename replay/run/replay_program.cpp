@@ -316,16 +316,14 @@ void RankProgramBuilder::add_communication(std::uint32_t index) {
     raise(ErrorKind::value_error, "replay/make_program",
           "{}: node {}: expected a communication in a group of rank {}, got one of other ranks",
           rank_.file, node.id, rank_.rank);
-  ProgramStep step{
-      .kind = ProgramStep::Kind::communicate,
-      .comm = kind,
-      .takes_any_source = kind == CommKind::recv && (name.find("ny") != std::string_view::npos ||
-                                                     name.find("NY") != std::string_view::npos),
-      .node = node.id,
-      .name = program_.texts.id_of(name),
-      .group = group,
-      .member = own - members.begin(),
-      .root = comm.rank};
+  ProgramStep step{.kind = ProgramStep::Kind::communicate,
+                   .comm = kind,
+                   .takes_any_source = takes_any_source(name),
+                   .node = node.id,
+                   .name = program_.texts.id_of(name),
+                   .group = group,
+                   .member = own - members.begin(),
+                   .root = comm.rank};
   step.is_asynchronous =
       comm.is_asynchronous ? *comm.is_asynchronous : is_waited_for(comm, group, index);
   if (has_data(kind)) fill_tensors(step, node, comm);

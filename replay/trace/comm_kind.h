@@ -35,6 +35,10 @@ enum class CommKind : std::uint8_t {
 // other name is unknown.
 CommKind comm_kind(std::string_view recorded_name);
 
+// takes_any_source returns true if a recorded name, read in the same way, is that of a receive from
+// whichever rank sends first: "recvAnySource".
+bool takes_any_source(std::string_view recorded_name);
+
 // to_string returns the name that the replay tool uses: "all_gather_base".
 std::string_view to_string(CommKind kind);
 

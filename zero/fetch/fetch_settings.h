@@ -24,7 +24,14 @@ struct DeepSpeedFaults {
   // Leaving a recomputed forward also ends the use of the module's parameters by its backward.
   bool ends_use_by_recomputation = false;
 
-  static DeepSpeedFaults all() { return {true, true, true, true, true}; }
+  // all returns every fault turned on. It takes the struct apart, so that it doesn't compile while a
+  // fault is missing here.
+  static DeepSpeedFaults all() {
+    DeepSpeedFaults faults;
+    auto& [stale, leaf, count, changes, recomputation] = faults;
+    stale = leaf = count = changes = recomputation = true;
+    return faults;
+  }
 };
 
 // FetchSettings are the inputs of the coordinator's decisions. Sizes are in elements.

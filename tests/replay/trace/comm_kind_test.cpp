@@ -27,6 +27,18 @@ TEST(ReplayCommKind, LeavesTheRestUnknown) {
     EXPECT_EQ(comm_kind(name), CommKind::unknown) << name;
 }
 
+// Would fail if any spelling of "any source" were a receive from rank 0, or if two letters in a
+// name were enough to take messages from every rank.
+TEST(ReplayCommKind, TakesAnySourceByTheWholeName) {
+  for (std::string_view name :
+       {"recvAnySource", "recv_any_source", "recvanysource", "RECVANYSOURCE", "RecvAnYSource_0"}) {
+    EXPECT_EQ(comm_kind(name), CommKind::recv) << name;
+    EXPECT_TRUE(takes_any_source(name)) << name;
+  }
+  for (std::string_view name : {"recv", "irecv", "send", "recv_any", "many_recvs", "anysource", ""})
+    EXPECT_FALSE(takes_any_source(name)) << name;
+}
+
 // Would fail if the names stood in another order than the kinds.
 TEST(ReplayCommKind, NamesLeadBackToTheirKinds) {
   for (int value = 0; value <= int(CommKind::init); ++value)

@@ -1,6 +1,5 @@
 #include "core/ops/elementwise/backward.h"
-#include "core/ops/indexing/gathering.h"
-#include "core/ops/neural/softmax_backward.h"
+
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {
@@ -15,8 +14,6 @@ PythonFunction backward_of(const std::string& name, const char* signature, OfRes
             return function(call.tensor("grad_output"), call.tensor("self"));
           }};
 }
-
-}  // namespace
 
 PythonFunctions backward_functions() {
   return {
@@ -35,27 +32,11 @@ PythonFunctions backward_functions() {
          return gelu_backward(call.tensor("grad_output"), call.tensor("self"),
                               call.text("approximate") == "tanh" ? Gelu::tanh : Gelu::none);
        }},
-      {"aten._softmax_backward_data.default",
-       PythonSignature("Tensor grad_output, Tensor output, int dim, dtype input_dtype"),
-       [](PythonCall& call) -> PythonValue {
-         return softmax_backward(call.tensor("grad_output"), call.tensor("output"),
-                                 call.integer("dim"));
-       }},
-      {"aten._log_softmax_backward_data.default",
-       PythonSignature("Tensor grad_output, Tensor output, int dim, dtype input_dtype"),
-       [](PythonCall& call) -> PythonValue {
-         return log_softmax_backward(call.tensor("grad_output"), call.tensor("output"),
-                                     call.integer("dim"));
-       }},
-      {"aten.embedding_dense_backward.default",
-       PythonSignature("Tensor grad_output, Tensor indices, int num_weights, int padding_idx, "
-                       "bool scale_grad_by_freq"),
-       [](PythonCall& call) -> PythonValue {
-         return embedding_dense_backward(
-             call.tensor("grad_output"), call.tensor("indices"),
-             {.count = call.integer("num_weights"), .padding_idx = call.integer("padding_idx")});
-       }},
   };
 }
+
+const PythonFamily backward_family(backward_functions);
+
+}  // namespace
 
 }  // namespace simmesh

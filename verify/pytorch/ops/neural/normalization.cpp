@@ -1,7 +1,8 @@
-#include "core/ops/call.h"
-#include "core/ops/elementwise/pointwise.h"
-#include "core/ops/neural/batch_normalization.h"
 #include "core/ops/neural/normalization.h"
+
+#include "core/ops/call.h"
+#include "core/ops/elementwise/elementary.h"
+#include "core/ops/elementwise/pointwise.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/registry/registry.h"
 #include "verify/pytorch/ops/python_functions.h"
@@ -33,8 +34,6 @@ Tensor composed_rms_norm(const PythonCall& call) {
 Attributes normalized_shape_of(const PythonCall& call) {
   return {{"normalized_shape", call.dims("normalized_shape")}, {"eps", call.real("eps")}};
 }
-
-}  // namespace
 
 PythonFunctions normalization_functions() {
   return {
@@ -71,20 +70,11 @@ PythonFunctions normalization_functions() {
          return group_norm(call.tensor("self"), call.integer("num_groups"), call.tensor("weight"),
                            call.tensor("bias"), call.real("eps"));
        }},
-      {"torch.nn.functional.batch_norm",
-       PythonSignature("Tensor self, Tensor? running_mean, Tensor? running_var, "
-                       "Tensor? weight=None, Tensor? bias=None, bool training=False, "
-                       "float momentum=0.1, float eps=1e-05"),
-       [](PythonCall& call) -> PythonValue {
-         return batch_norm(call.tensor("self"), {.running_mean = call.tensor("running_mean"),
-                                                 .running_var = call.tensor("running_var"),
-                                                 .weight = call.tensor("weight"),
-                                                 .bias = call.tensor("bias"),
-                                                 .training = call.flag("training"),
-                                                 .momentum = call.real("momentum"),
-                                                 .eps = call.real("eps")});
-       }},
   };
 }
+
+const PythonFamily normalization_family(normalization_functions);
+
+}  // namespace
 
 }  // namespace simmesh

@@ -1,12 +1,12 @@
-#include "core/ops/call.h"
-#include "core/ops/random/default_generator.h"
-#include "core/ops/random/random.h"
 #include "core/ops/shapes/factories.h"
+
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {
 
-PythonFunctions creation_functions() {
+namespace {
+
+PythonFunctions factories_functions() {
   return {
       {"torch.zeros_like aten.zeros_like.default",
        PythonSignature("Tensor self, *, dtype? dtype=None"),
@@ -39,13 +39,11 @@ PythonFunctions creation_functions() {
          return new_full(call.tensor("self"), call.dims("size"), call.real("fill_value"),
                          call.dtype("dtype"));
        }},
-      {"torch.nn.functional.dropout torch.dropout",
-       PythonSignature("Tensor self, float p=0.5, bool training=True, bool inplace=False"),
-       [](PythonCall& call) -> PythonValue {
-         return dropout(call.tensor("self"), default_generator().next(),
-                        {.p = call.real("p"), .training = call.flag("training")});
-       }},
   };
 }
+
+const PythonFamily factories_family(factories_functions);
+
+}  // namespace
 
 }  // namespace simmesh

@@ -1,7 +1,5 @@
-#include "core/ops/matrices/compositions.h"
 #include "core/ops/matrices/products.h"
-#include "core/ops/neural/attention.h"
-#include "core/ops/neural/flash_attention.h"
+
 #include "verify/pytorch/ops/python_functions.h"
 
 namespace simmesh {
@@ -18,14 +16,6 @@ PythonFunction product(std::string names, const char* signature, Product functio
 
 Scales scales_of_call(const PythonCall& call) {
   return {.beta = call.real("beta"), .alpha = call.real("alpha")};
-}
-
-Attention attention_of(const PythonCall& call) {
-  Attention options;
-  options.mask = call.tensor("attn_mask");
-  options.is_causal = call.flag("is_causal");
-  if (call.has("scale")) options.scale = call.real("scale");
-  return options;
 }
 
 PythonFunctions adding_functions() {
@@ -52,9 +42,7 @@ PythonFunctions adding_functions() {
   };
 }
 
-}  // namespace
-
-PythonFunctions matrix_functions() {
+PythonFunctions products_functions() {
   PythonFunctions functions = {
       product(everywhere("mm"), "Tensor self, Tensor mat2", mm),
       product(everywhere("bmm"), "Tensor self, Tensor mat2", bmm),
@@ -72,24 +60,6 @@ PythonFunctions matrix_functions() {
        [](PythonCall& call) -> PythonValue {
          return outer(call.tensor("self"), call.tensor("vec2"));
        }},
-      {everywhere("kron"), PythonSignature("Tensor self, Tensor other"),
-       [](PythonCall& call) -> PythonValue {
-         return kron(call.tensor("self"), call.tensor("other"));
-       }},
-      {everywhere("cross"), PythonSignature("Tensor self, Tensor other, int? dim=None"),
-       [](PythonCall& call) -> PythonValue {
-         return cross(call.tensor("self"), call.tensor("other"), call.integer_if("dim"));
-       }},
-      {everywhere("cdist"), PythonSignature("Tensor x1, Tensor x2, float p=2"),
-       [](PythonCall& call) -> PythonValue {
-         return cdist(call.tensor("x1"), call.tensor("x2"), call.real("p"));
-       }},
-      {everywhere("renorm"), PythonSignature("Tensor self, Scalar p, int dim, Scalar maxnorm"),
-       [](PythonCall& call) -> PythonValue {
-         return renorm(
-             call.tensor("self"),
-             {.p = call.real("p"), .dim = call.integer("dim"), .max_norm = call.real("maxnorm")});
-       }},
       {"torch.einsum", PythonSignature("str equation, Tensor a, Tensor? b=None"),
        [](PythonCall& call) -> PythonValue {
          if (!call.has("b")) return einsum(call.text("equation"), {call.tensor("a")});
@@ -104,23 +74,13 @@ PythonFunctions matrix_functions() {
        [](PythonCall& call) -> PythonValue {
          return linear(call.tensor("self"), call.tensor("weight"), call.tensor("bias"));
        }},
-      {"recorder.sdpa_math", PythonSignature("Tensor q, Tensor k, Tensor v, bool is_causal=False"),
-       [](PythonCall& call) -> PythonValue {
-         Attention options;
-         options.is_causal = call.flag("is_causal");
-         return math_attention(call.tensor("q"), call.tensor("k"), call.tensor("v"), options);
-       }},
-      {"torch.nn.functional.scaled_dot_product_attention",
-       PythonSignature("Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
-                       "float dropout_p=0, bool is_causal=False, *, float? scale=None, "
-                       "bool enable_gqa=False"),
-       [](PythonCall& call) -> PythonValue {
-         return scaled_dot_product_attention(call.tensor("query"), call.tensor("key"),
-                                             call.tensor("value"), attention_of(call));
-       }},
   };
   for (PythonFunction& function : adding_functions()) functions.push_back(std::move(function));
   return functions;
 }
+
+const PythonFamily products_family(products_functions);
+
+}  // namespace
 
 }  // namespace simmesh

@@ -1,6 +1,7 @@
+#include "core/ops/neural/losses.h"
+
 #include "core/check/error.h"
 #include "core/ops/call.h"
-#include "core/ops/neural/losses.h"
 #include "core/ops/registry/registry.h"
 #include "verify/pytorch/ops/python_functions.h"
 
@@ -31,9 +32,7 @@ PythonFunction element_loss(std::string names, ElementLoss function) {
           }};
 }
 
-}  // namespace
-
-PythonFunctions loss_functions() {
+PythonFunctions losses_functions() {
   return {
       element_loss("torch.nn.functional.mse_loss", mse_loss),
       element_loss("torch.nn.functional.l1_loss", l1_loss),
@@ -75,5 +74,9 @@ PythonFunctions loss_functions() {
        }},
   };
 }
+
+const PythonFamily losses_family(losses_functions);
+
+}  // namespace
 
 }  // namespace simmesh

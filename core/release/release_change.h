@@ -2,7 +2,6 @@
 
 #include <gsl/span>
 #include <string_view>
-#include <vector>
 
 #include "core/release/release.h"
 
@@ -48,7 +47,6 @@ struct ReleaseChangeRow {
   std::string_view area;  // the heading under which the page lists it
   std::string_view before;
   std::string_view after;
-  std::vector<std::string_view> used_in;  // the files that ask, in alphabetical order
 };
 
 // release_changes is the table, by area.

@@ -67,7 +67,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/engine/ranks/local_state", "tests/core/engine/ranks/state_map_test.cpp"},
     {"core/engine/reports/outcome", "tests/core/engine/world_test.cpp"},
     {"core/engine/ranks/rank_figures", "tests/core/engine/shapes_only_test.cpp"},
-    {"core/release/release_page", "tests/tools/releases_command_test.cpp"},
+    {"core/release/release_page", "tests/docs/release_changes_test.cpp"},
     {"core/engine/run/run", "tests/core/engine/world_test.cpp"},
     {"core/engine/run/trace_file", "tests/core/engine/reports/run_trace_test.cpp"},
     {"core/engine/run/shared", "tests/collectives/explore_test.cpp"},

@@ -1,9 +1,11 @@
 """How fast do PyTorch programs run as ranks, beside processes of gloo and PyTorch's threads?
 
-Prints a table: what was measured, ours, the peer's or the limit, the ratio, and what is asked. All are wall times of one
-run on this machine, the least of several, so that noise counts for little. The peers' times are those of whole tests:
-processes start and import PyTorch, which is what a test on them costs. The limit is what PyTorch's own Python takes for all
-ranks, one after the other, without anything that communicates or takes turns: nobody who runs them in one interpreter is faster.
+Prints a table: what was measured, ours, the peer's or the limit, the ratio, and what is asked. All
+are wall times of one run on this machine, the least of several, so that noise counts for little.
+The peers' times are those of whole tests: processes start and import PyTorch, which is what a test
+on them costs. The limit is what PyTorch's own Python takes for all ranks, one after the other,
+without anything that communicates or takes turns: nobody who runs them in one interpreter is
+faster.
 """
 
 from __future__ import annotations
@@ -89,8 +91,9 @@ def on_ranks(program: Callable[[], Any], times: int = 30) -> float:
 
 
 def limit(program: Callable[[], Any]) -> float:
-    """Returns the seconds of PyTorch alone for all ranks: with its fake backend, which doesn't
-    communicate, on one thread."""
+    """Seconds of PyTorch alone for all ranks: with its fake backend, which doesn't communicate, on
+    one thread.
+    """
 
     def run() -> None:
         for rank in range(RANKS):
@@ -203,12 +206,12 @@ def main() -> None:
     for name, ours, peer, asked in rows:
         print(f"{name:48}{ours:10.2f}{peer:12.2f}{peer / ours:8.2f}  {asked}")
     print(f"{'schedules a second':48}{'ours':>10}{'limit':>12}")
-    for name, seconds, program, asked in [
+    for name, seconds, program, least_asked in [
         ("FSDP2 step of AdamW, 3 layers", large, step, 24),
         ("redistribution", redistributed, redistribution, 150),
     ]:
         least = limit(program)
-        print(f"{name:48}{1 / seconds:10.1f}{1 / least:12.1f}{least / seconds:8.2f}  {asked}")
+        print(f"{name:48}{1 / seconds:10.1f}{1 / least:12.1f}{least / seconds:8.2f}  {least_asked}")
 
 
 if __name__ == "__main__":

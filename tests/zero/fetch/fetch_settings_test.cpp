@@ -19,9 +19,8 @@ TEST(DeepSpeedFaults, AllTurnsEachOfThemOn) {
 // If this fails, prefetches of one parameter at a time take a bucket, or the bucket of one grows;
 // without an optimizer DeepSpeed keeps the bucket.
 TEST(FetchSettings, SequentialPrefetchesAreABucketOfOne) {
-  ZeroOptimization zero{.prefetch_bucket_size = 70,
-                        .allgather_sequential = true,
-                        .adaptive_prefetch_bucket = true};
+  ZeroOptimization zero{
+      .prefetch_bucket_size = 70, .allgather_sequential = true, .adaptive_prefetch_bucket = true};
   FetchSettings trained = FetchSettings::of(zero, true);
   EXPECT_EQ(trained.prefetch_bucket_size, 1);
   EXPECT_FALSE(trained.adapts_prefetch_bucket);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/engine/reports/run_progress.h"
-#include "gate/gate_file.h"
-#include "gate/gate_runner.h"
+#include "gate/file.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gate/gate_file.h"
-#include "gate/gate_runner.h"
+#include "gate/file.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 

@@ -4,9 +4,9 @@
 
 namespace simmesh {
 
-// gradient_of returns the gradient of an op: the one that an op of one's own brings along, or that
-// of an op of the library, which is in a source below core/gradients with the same name as the
-// op's. Null where an op has no gradient.
+// gradient_of returns the gradient rule of an op: the one that a user's op brings along, or that of
+// an op of the library, from the file below core/gradients with the op's name. Null where an op has
+// no gradient.
 const Gradient* gradient_of(const Op& op);
 
 }  // namespace simmesh

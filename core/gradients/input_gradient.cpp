@@ -10,8 +10,8 @@ namespace simmesh {
 
 namespace {
 
-// Returns the dims of the gradient that are summed: those the input doesn't have, and those where
-// it has size one.
+// Returns the dims of the gradient to sum over: those that the input lacks, and those where it has
+// size one.
 Dims broadcast_dims(const Shape& gradient, const Shape& input) {
   Dims dims;
   std::size_t added = gradient.size() - input.size();

@@ -85,7 +85,7 @@ class Attributes {
     return find(which.name) != nullptr;
   }
 
-  // get returns an argument that the op can't do without.
+  // get returns an argument that the op requires.
   template <class T>
   const T& get(const Attribute<T>& which) const {
     const AttributeValue* value = find(which.name);
@@ -119,7 +119,7 @@ class Attributes {
   auto end() const { return all_.end(); }
 
  private:
-  // Equal literals mostly are one text.
+  // Equal literals are usually one text.
   static bool is_same(std::string_view a, std::string_view b) {
     return (a.data() == b.data() && a.size() == b.size()) || a == b;
   }

@@ -45,7 +45,8 @@ bool has_shard(const StrategyRow& row) {
          std::any_of(row.outputs.begin(), row.outputs.end(), splits);
 }
 
-// True if all shards of a row split dims 0 of one length: then units of one give those of another.
+// True if all shards of a row split dims 0 of one length: then the units of one are units of
+// another.
 bool splits_equal_rows(const StrategyRow& row, const StrategyRequest& call) {
   std::optional<std::int64_t> length;
   auto fits = [&](const StrategyRow::Entries& entries, gsl::span<const TensorType> types) {

@@ -31,8 +31,8 @@ StrategyRow split_row(const StrategyRequest& call, std::int64_t dim) {
   return row;
 }
 
-// True if the row has a partial average of integers, which drops its fraction when it is made:
-// computing with the parts first gives another one.
+// An average of integers drops its fraction when it is reduced, so computing with the parts first
+// gives another result.
 bool averages_integers(const StrategyRow& row, const StrategyRequest& call) {
   for (std::size_t i = 0; i < row.inputs.size(); ++i)
     if (row.inputs[i] && *row.inputs[i] == Partial(ReduceOp::avg) &&

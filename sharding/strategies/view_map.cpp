@@ -6,8 +6,8 @@ namespace simmesh {
 
 namespace {
 
-// Maps the dims of a tensor without elements, whose sizes don't tell which dims belong together:
-// the first and last ones that are equal stay.
+// The sizes of an empty tensor don't tell which dims belong together: the first and last dims that
+// are equal stay.
 ViewMap empty_map(DimSpan from, DimSpan to) {
   ViewMap map;
   std::size_t front = 0, back = 0, both = std::min(from.size(), to.size());

@@ -1,7 +1,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "gate/gate_report.h"
+#include "gate/report.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,7 +9,8 @@
 #include "tests/tidy/house.h"
 
 // Every concept has a test: x/y.cpp, or x/y.h with functions and no x/y.cpp, has
-// tests/x/y_test.cpp; python/bindings/bind_y.cpp has tests/python/test_y.py.
+// tests/x/y_test.cpp; python/bindings/bind_y.cpp has tests/python/test_y.py. A family of ops has
+// its test in one of the trees of families.
 namespace simmesh::tidy {
 namespace {
 
@@ -26,26 +28,10 @@ const std::map<std::string, std::string> shared_tests = {
     {"verify/pytorch/ops/op_result", "tests/verify/pytorch/ops/op_test.cpp"},
     {"verify/pytorch/ops/op_compare", "tests/verify/pytorch/ops/op_test.cpp"},
     {"verify/pytorch/ops/op_case", "tests/verify/pytorch/ops/op_test.cpp"},
-    {"verify/pytorch/ops/python_value", "tests/verify/pytorch/ops/python_call_test.cpp"},
-    {"verify/pytorch/ops/view_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/rounding_mode", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/reduction_functions",
-     "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/pointwise_functions",
-     "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/ordering_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/normalization_functions",
-     "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/neural_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/matrix_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/loss_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
+    {"verify/pytorch/ops/call_arguments", "tests/verify/pytorch/ops/python_functions_test.cpp"},
+    {"verify/pytorch/ops/function_forms", "tests/verify/pytorch/ops/python_functions_test.cpp"},
     {"verify/pytorch/ops/list_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/joining_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/inplace_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/indexing_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/creation_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/binary_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    {"verify/pytorch/ops/backward_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
+    {"verify/pytorch/ops/python_value", "tests/verify/pytorch/ops/python_call_test.cpp"},
     {"collectives/exchange", "tests/collectives/collective_call_test.cpp"},
     {"collectives/fabric", "tests/collectives/collectives_test.cpp"},
     {"collectives/group", "tests/collectives/collectives_test.cpp"},
@@ -79,7 +65,7 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/engine/ranks/local_state", "tests/core/engine/ranks/state_map_test.cpp"},
     {"core/engine/reports/outcome", "tests/core/engine/world_test.cpp"},
     {"core/engine/ranks/rank_figures", "tests/core/engine/shapes_only_test.cpp"},
-    {"core/release/release_page", "tests/tools/releases_command_test.cpp"},
+    {"core/release/release_page", "tests/docs/release_changes_test.cpp"},
     {"core/engine/run/run", "tests/core/engine/world_test.cpp"},
     {"core/engine/run/trace_file", "tests/core/engine/reports/run_trace_test.cpp"},
     {"core/engine/run/shared", "tests/collectives/explore_test.cpp"},
@@ -120,7 +106,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/gradients/normalized_gradient", "tests/core/gradients/neural/losses_test.cpp"},
     {"core/gradients/selected_elements", "tests/core/ops/reductions/running_extremes_test.cpp"},
     {"core/gradients/spread", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/ops/attributes", "tests/core/ops/call_test.cpp"},
     {"core/ops/compute_mode", "tests/core/ops/call_test.cpp"},
     {"core/ops/dim_list", "tests/core/ops/reductions/sums_test.cpp"},
     {"core/ops/kernels/function_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
@@ -142,7 +127,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/ops/op_list", "tests/core/ops/registry/registry_test.cpp"},
     {"core/samples/sample_list", "tests/core/samples/samples_of_test.cpp"},
     {"sharding/strategies/strategy_table", "tests/sharding/strategies/strategy_of_test.cpp"},
-    {"core/ops/op", "tests/core/ops/call_test.cpp"},
     {"core/ops/promotion", "tests/core/ops/elementwise/pointwise_test.cpp"},
     {"core/ops/functions/default_generator", "tests/core/nn/init_test.cpp"},
     {"core/ops/functions/closeness", "tests/core/ops/reductions/sums_test.cpp"},
@@ -193,13 +177,13 @@ const std::map<std::string, std::string> shared_tests = {
     {"verify/fsdp/record", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"verify/fsdp/setters", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"core/release/release_comparison", "tests/gate/compare_releases_test.cpp"},
-    {"gate/tables/device", "tests/gate/gate_expect_test.cpp"},
-    {"gate/tables/fault", "tests/gate/gate_file_test.cpp"},
-    {"gate/tables/mesh", "tests/gate/gate_file_test.cpp"},
-    {"gate/tables/parallel", "tests/gate/gate_file_test.cpp"},
-    {"gate/gate_report", "tests/gate/run_gate_test.cpp"},
-    {"gate/gate_runner", "tests/gate/run_gate_test.cpp"},
-    {"training/gather_tally", "tests/gate/gate_expect_test.cpp"},
+    {"gate/tables/device", "tests/gate/expect_test.cpp"},
+    {"gate/tables/fault", "tests/gate/file_test.cpp"},
+    {"gate/tables/mesh", "tests/gate/file_test.cpp"},
+    {"gate/tables/parallel", "tests/gate/file_test.cpp"},
+    {"gate/report", "tests/gate/run_gate_test.cpp"},
+    {"gate/runner", "tests/gate/run_gate_test.cpp"},
+    {"training/gather_tally", "tests/gate/expect_test.cpp"},
     {"verify/fsdp/read_program", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"training/run_record", "tests/gate/run_gate_test.cpp"},
     {"core/tensor/scalar_value", "tests/zero/engine/engine_test.cpp"},
@@ -217,7 +201,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"zero/fetch/collective_record", "tests/zero/known_stage3_faults_test.cpp"},
     {"zero/stage3/external_parameters", "tests/zero/stage3/stage3_test.cpp"},
     {"zero/fetch/fetch_graph", "tests/zero/fetch/coordinator_test.cpp"},
-    {"zero/fetch/fetch_settings", "tests/zero/fetch/coordinator_test.cpp"},
     {"zero/fetch/fetch_trace", "tests/zero/fetch/release_rule_test.cpp"},
     {"zero/stage3/gathered_parameters", "tests/zero/stage3/stage3_test.cpp"},
     {"zero/stage3/gradient_shards", "tests/zero/known_stage3_faults_test.cpp"},
@@ -250,7 +233,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"zero/engine/stage0", "tests/zero/engine/engine_test.cpp"},
     {"zero/stage3/tile_offload", "tests/zero/offload_test.cpp"},
     {"core/samples/elementwise", "tests/core/samples/samples_of_test.cpp"},
-    {"core/samples/families", "tests/core/samples/samples_of_test.cpp"},
     {"core/samples/indexing", "tests/core/samples/samples_of_test.cpp"},
     {"core/samples/matrices", "tests/core/samples/samples_of_test.cpp"},
     {"core/samples/neural", "tests/core/samples/samples_of_test.cpp"},
@@ -303,33 +285,44 @@ bool has_functions(const SourceFile& file) {
   return false;
 }
 
-std::string own_test(const std::string& concept_path) {
-  constexpr std::string_view binding = "python/bindings/bind_";
-  if (concept_path.starts_with(binding))
-    return fmt::format("tests/python/test_{}.py", concept_path.substr(binding.size()));
-  return fmt::format("tests/{}_test.cpp", concept_path);
+constexpr std::string_view family_trees[] = {"core/ops", "core/gradients", "sharding/strategies",
+                                             "verify/pytorch/ops"};
+
+// Returns the concept of a file. A family of ops is one concept in four trees, with the name that
+// it has in core/ops.
+std::string concept_of(const std::string& path) {
+  std::string unit = path.substr(0, path.rfind('.'));
+  for (std::string_view tree : family_trees)
+    if (is_below(unit, tree) && unit.find('/', tree.size() + 1) != unit.npos)
+      return "core/ops" + unit.substr(tree.size());
+  return unit;
 }
 
-// A family of ops is one concept in three trees, and a test in any of them is the family's.
+std::string own_test(const std::string& unit) {
+  constexpr std::string_view binding = "python/bindings/bind_";
+  if (unit.starts_with(binding))
+    return fmt::format("tests/python/test_{}.py", unit.substr(binding.size()));
+  return fmt::format("tests/{}_test.cpp", unit);
+}
+
 bool has_own_test(const std::string& concept_path) {
-  constexpr std::string_view trees[] = {"core/ops", "core/gradients", "sharding/strategies"};
   if (exists(own_test(concept_path))) return true;
-  for (std::string_view tree : trees) {
-    if (!is_below(concept_path, tree)) continue;
-    std::string family = concept_path.substr(tree.size());
-    for (std::string_view other : trees)
-      if (family.rfind('/') > 0 && exists(own_test(std::string(other) + family))) return true;
-  }
-  return false;
+  if (!is_below(concept_path, "core/ops")) return false;
+  std::string family = concept_path.substr(std::string_view("core/ops").size());
+  return std::any_of(std::begin(family_trees), std::end(family_trees), [&](std::string_view tree) {
+    return exists(own_test(std::string(tree) + family));
+  });
 }
 
 std::vector<Finding> untested(const SourceFile& file) {
   if (!file.is_cpp() || !house_row(file.path())) return {};
-  std::string concept_path = file.path().substr(0, file.path().rfind('.'));
-  if (file.is_header() && (exists(concept_path + ".cpp") || !has_functions(file))) return {};
+  std::string unit = file.path().substr(0, file.path().rfind('.'));
+  if (file.is_header() && (exists(unit + ".cpp") || !has_functions(file))) return {};
+  std::string concept_path = concept_of(file.path());
+  if (has_own_test(concept_path)) return {};
   auto shared = shared_tests.find(concept_path);
+  if (shared != shared_tests.end() && exists(shared->second)) return {};
   std::string test = shared == shared_tests.end() ? own_test(concept_path) : shared->second;
-  if (exists(test) || has_own_test(concept_path)) return {};
   return {{file.path(), 0, fmt::format("expected its test in {}", test)}};
 }
 
@@ -338,6 +331,8 @@ std::vector<Finding> stale_shares() {
   for (const auto& [concept_path, test] : shared_tests) {
     if (!exists(concept_path + ".cpp") && !exists(concept_path + ".h"))
       findings.push_back({concept_path, 0, "shared_tests lists a concept that is gone"});
+    if (concept_of(concept_path + ".h") != concept_path)
+      findings.push_back({concept_path, 0, "expected the name that the family has in core/ops"});
     if (has_own_test(concept_path))
       findings.push_back({concept_path, 0, "shared_tests lists a concept that has its own test"});
   }

@@ -20,7 +20,7 @@ Gradients flash_attention_gradient(const GradientCall& call) {
 
 void attention_gradients(GradientTable& table) {
   static const OpGradient gradients[] = {
-      // A device's kernel reads the output again; ours would not need it.
+      // A device's kernel reads the output again, so it is saved; ours would not need it.
       {"flash_attention", {flash_attention_gradient, {.inputs = 0b111, .outputs = 1}}},
       {"flash_attention_backward", {}},  // second derivatives of a fused kernel
   };

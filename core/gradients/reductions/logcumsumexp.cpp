@@ -14,7 +14,7 @@ Gradients logcumsumexp_gradient(const GradientCall& call) {
                                call.attributes().get(attribute::dim))};
 }
 
-// Each of the weighted scans is what the gradient of the other one is made of.
+// The gradient of each weighted scan is made of the other one.
 Gradients weighted_scan_gradient(const GradientCall& call, bool is_reverse) {
   Gradients result(3);
   Tensor g = call.gradient();

@@ -41,7 +41,7 @@ Tensor product(const Tensor& x, double factor) {
   return result;
 }
 
-// The terms of each block together: the block of x, then those of the source in their order.
+// Adds the terms of each block together: the block of x, then those of the source in their order.
 void add_blocks_exactly(const BlockSum& sum, Tensor& out) {
   DType dtype = sum.alpha == 1 ? out.dtype() : block_sum_dtype(out.dtype());
   Tensor x = converted(sum.x, dtype).contiguous(), source = converted(sum.source, dtype);

@@ -22,8 +22,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
                                     const Attention& options = {});
 
 // math_attention is scaled_dot_product_attention as PyTorch's math kernel computes it: q and k are
-// multiplied by the root of the scale each, so that their product is the scores. Its rounding is
-// another, and so may be where distributed tensors lie in between.
+// multiplied by the root of the scale each, so that their product is the scores. Its rounding
+// differs, and so may the placements of distributed tensors in between.
 Tensor math_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                       const Attention& options = {});
 
@@ -36,7 +36,7 @@ struct FlashAttentionOptions {
   std::optional<double> scale;  // 1 / sqrt(E) where not given
 };
 
-// flash_attention is scaled_dot_product_attention as one op, of q [B, H, L, E], k [B, K, S, E] and
+// flash_attention is scaled_dot_product_attention as one op, for q [B, H, L, E], k [B, K, S, E] and
 // v [B, K, S, F], where K divides H: heads h * H / K on share the key and value head h. Values and
 // gradients have the same bits; no score is kept for backward, only inputs and output, so that a
 // rank is charged what it would be for a fused kernel. Raises a RuntimeError for other shapes.

@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// A value above the threshold lets the result fall where the argument rises.
+// A value above the threshold makes the result fall where the argument rises.
 StrategyRows threshold_rows(const StrategyRequest& call) {
   double threshold = call.attributes.get_or(attribute::threshold, 0).as<double>();
   double value = call.attributes.get_or(attribute::value, 0).as<double>();

@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-// The rows of an op that works along some dims.
+// Returns the rows of an op that works along some dims.
 StrategyRows rows_beside(const StrategyRequest& call, const Dims& along,
                          std::initializer_list<ReduceOp> reductions = passing_reductions) {
   return moving_rows(
@@ -43,7 +43,7 @@ StrategyRows repeat_each_rows(const StrategyRequest& call) {
   return rows_beside(call, {call.attributes.get(attribute::dim)});
 }
 
-// Every rank would add what is padded to a partial sum.
+// Every rank would add the padding to a partial sum.
 StrategyRows pad_rows(const StrategyRequest& call) {
   const Dims& pads = call.attributes.get(attribute::pad);
   Dims along;

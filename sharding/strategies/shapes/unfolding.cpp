@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// The windows lie along one dim.
+// The windows are along one dim.
 StrategyRows unfold_rows(const StrategyRequest& call) {
   std::int64_t cut = wrapped_dim(call.attributes.get(attribute::dim), call.inputs[0].shape.size());
   return moving_rows(call, [=](std::int64_t dim) { return dim == cut ? -1 : dim; });

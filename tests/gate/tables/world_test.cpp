@@ -2,9 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "gate/explain.h"
 #include "gate/explore_gate.h"
-#include "gate/gate_explain.h"
-#include "gate/gate_report.h"
+#include "gate/report.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

@@ -182,8 +182,6 @@ PythonFunction adam_function(const std::string& name, optim::WeightDecay decay) 
           [=](PythonCall& call) { return fused_adam(call, decay); }};
 }
 
-}  // namespace
-
 PythonFunctions list_functions() {
   PythonFunctions functions = {
       three_lists("addcmul", addcmul),
@@ -204,5 +202,9 @@ PythonFunctions list_functions() {
   add_unary_list_functions(functions);
   return functions;
 }
+
+const PythonFamily list_family(list_functions);
+
+}  // namespace
 
 }  // namespace simmesh

@@ -6,7 +6,7 @@
 
 #include "core/engine/reports/run_progress.h"
 #include "gate/gate_file.h"
-#include "gate/gate_runner.h"
+#include "gate/gate_run_options.h"
 
 namespace simmesh {
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "gate/gate_report.h"
+#include "gate/gate_runner.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

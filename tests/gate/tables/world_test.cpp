@@ -5,6 +5,7 @@
 #include "gate/explore_gate.h"
 #include "gate/gate_explain.h"
 #include "gate/gate_report.h"
+#include "gate/gate_runner.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

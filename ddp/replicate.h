@@ -62,6 +62,7 @@ class Replication {
   // passes of later forward passes. If not, they only accumulate.
   void set_requires_gradient_sync(bool value);
 
+  // bucket_count returns the number of buckets, each of which is one all-reduce a backward pass.
   std::size_t bucket_count() const;
 
  private:

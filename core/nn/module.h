@@ -62,6 +62,7 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
+  // forward computes the outputs. Call the module instead, which also runs its hooks.
   virtual Tensors forward(const Tensors& inputs) = 0;
 
   // call runs the pre-hooks, forward and the hooks.

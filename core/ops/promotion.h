@@ -13,6 +13,8 @@ DType promote_types(DType a, DType b);
 // Promotion takes the operands of an elementwise op one by one; result_type says how.
 class Promotion {
  public:
+  // take adds an operand: a tensor, of which only its dtype and whether it has dims count, or a
+  // number.
   void take(DType dtype, bool has_dims);
   void take(const Number& number);
   // result is the dtype that they have in common. Without any operand it breaks a contract.

@@ -14,6 +14,7 @@ class LearningRate {
  public:
   using Factor = std::function<double(std::int64_t step)>;
 
+  // constant is the factor 1 at all steps.
   static LearningRate constant();
   // Multiplied by gamma every so many steps.
   struct Steps {

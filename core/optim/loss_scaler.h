@@ -13,6 +13,7 @@ namespace simmesh::optim {
 // growth delay of 1 DeepSpeed's DynamicLossScaler.
 class LossScaler {
  public:
+  // Options are PyTorch's, with its defaults, and DeepSpeed's.
   struct Options {
     double scale = 65536.0;
     double growth_factor = 2.0;

@@ -90,7 +90,7 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_data()), std::size_t(count_)};
   }
 
-  // Views of the same storage. They throw an IndexError for a dim out of range and a ValueError for
+  // Views of the same storage. They raise an IndexError for a dim out of range and a ValueError for
   // sizes that don't fit. Of a tensor that is recorded on the tape or cut over a mesh they, and
   // contiguous and clone, are ops: see core/ops/shapes/views.h.
   Tensor narrow(const Narrow& range) const;

@@ -13,6 +13,7 @@ namespace simmesh::fsdp {
 // OptimizerStateDict is an optimiser's state by the names that the model has for its parameters, so
 // that another run can load it, however that one orders or cuts them.
 struct OptimizerStateDict {
+  // Entry is the state of one parameter: its optimiser's tensors by key, such as "exp_avg".
   struct Entry {
     std::string parameter;
     double learning_rate = 0;

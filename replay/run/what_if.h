@@ -22,10 +22,12 @@ struct WhatIf {
 
 // WhatIfTimes is what a change makes of a job's step, before and after.
 struct WhatIfTimes {
+  // Times are the figures of a step.
   struct Times {
     double step_us = 0;     // from the begin to the rank's last operation
     double exposed_us = 0;  // communication during which the rank computes nothing
   };
+  // RankTimes are those of one rank.
   struct RankTimes {
     Times before, after;
   };

@@ -67,7 +67,7 @@ class Module {
 
   // call runs the pre-hooks, forward and the hooks.
   Tensors call(Tensors inputs);
-  // operator() calls a module of one input and one output.
+  // operator() calls a module of one input and one output. Raises a RuntimeError for more outputs.
   Tensor operator()(const Tensor& input);
 
   // parameter and child return what was registered under the name. Raise a KeyError for an unknown
@@ -123,7 +123,7 @@ class Module {
 
  protected:
   // register_parameter adds a leaf that wants a gradient where its dtype is floating; an undefined
-  // tensor is an absent one. Names are unique in a module, without dots.
+  // tensor is an absent one. Names are unique in a module, without dots; others raise a KeyError.
   void register_parameter(std::string name, Tensor tensor);
   void register_buffer(std::string name, Tensor tensor);
   Module& register_child(std::string name, ModulePtr child);

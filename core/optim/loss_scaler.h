@@ -34,6 +34,8 @@ class LossScaler {
     bool is_dynamic = true;
   };
 
+  // Raises a ValueError for a scale that isn't above 0, and for an interval or a hysteresis
+  // below 1.
   explicit LossScaler(const Options& options);
 
   // State is what changes from step to step.

@@ -37,10 +37,9 @@ std::optional<std::int64_t> rank_in_name(std::string_view file);
 
 // read_job reads the execution traces of a job: files, folders and archives of them. Of a folder or
 // an archive, files that aren't named .json or .json.gz, and timelines, are left out, but for the
-// resources of traces (trace_resource.h). Ranks come
-// from the names of the files; where one has none, or two have the same, ranks count in the order
-// of the files. A trace that can't be read is a finding (rules "json", "top_level", "schema"); what
-// for_each_file refuses is a ValueError.
+// resources of traces (trace_resource.h). Ranks come from the names of the files; where one has
+// none, or two have the same, ranks count in the order of the files. A trace that can't be read is
+// a finding (rules "json", "top_level", "schema"); what for_each_file refuses is a ValueError.
 TraceJob read_job(gsl::span<const std::string> paths);
 
 }  // namespace simmesh::replay

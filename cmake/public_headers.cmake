@@ -175,10 +175,10 @@ set(simmesh_public_headers
   verify/verify.h
 
   # gates: read, explained, run and explored
+  gate/explain.h
   gate/explore_gate.h
-  gate/gate_explain.h
-  gate/gate_file.h
-  gate/gate_report.h
+  gate/file.h
+  gate/report.h
   gate/run_gate.h)
 
 # The headers that python/bindings includes beside those above. The module is built with this tree, so they may change; they

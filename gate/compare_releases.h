@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/release/release_comparison.h"
-#include "gate/gate_file.h"
-#include "gate/gate_runner.h"
+#include "gate/file.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 

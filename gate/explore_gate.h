@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/engine/reports/run_progress.h"
-#include "gate/gate_file.h"
-#include "gate/gate_run_options.h"
+#include "gate/file.h"
+#include "gate/run_options.h"
 
 namespace simmesh {
 

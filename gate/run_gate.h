@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "gate/gate_file.h"
-#include "gate/gate_run_options.h"
+#include "gate/file.h"
+#include "gate/run_options.h"
 #include "training/gather_tally.h"
 #include "zero/engine/memory_use.h"
 

@@ -5,8 +5,8 @@
 #include "core/check/error.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/reports/interrupt.h"
-#include "gate/gate_explain.h"
-#include "gate/gate_report.h"
+#include "gate/explain.h"
+#include "gate/report.h"
 #include "replay/write/make_folder.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"
@@ -69,7 +69,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
     return 0;
   }
-  // Whoever replays a schedule asks how that run ends.
+  // A user who replays a schedule wants to know how that run ends.
   bool replays = options.schedule.starts_with("replay:");
   for (const GateFile& gate : gates)
     if (!replays) expect_checks(gate);

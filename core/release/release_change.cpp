@@ -17,7 +17,7 @@ constexpr std::string_view fsdp2 = "FSDP2";
 
 using enum ReleaseChange;
 
-// The order is that of the page.
+// In the order of the page.
 const std::vector<ReleaseChangeRow> table = {
     {clamp_gradient_at_bounds, "clamp_gradient_at_bounds", Release::v2_15, "changed", gradients,
      "the gradient of `clamp`, `clamp_min` and `clamp_max` is 1 where an element equals a bound, "

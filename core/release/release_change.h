@@ -10,7 +10,7 @@ namespace simmesh {
 // ReleaseChange names one behaviour in which a release of PyTorch differs from the one before it.
 // Code that behaves differently asks `follows(ReleaseChange::...)`
 // (core/engine/run/followed_release.h), or `has(release, ReleaseChange::...)` where it is given the
-// release. What each name means is in the table of release_change.cpp.
+// release. The table in release_change.cpp says what each name means.
 enum class ReleaseChange : std::uint8_t {
   // Gradients of ops
   clamp_gradient_at_bounds,

@@ -1,9 +1,9 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "gate/gate_report.h"
-#include "gate/gate_runner.h"
+#include "gate/report.h"
 #include "gate/run_gate.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "gate/gate_runner.h"
+#include "gate/runner.h"
 #include "replay/chakra/chakra_order.h"
 #include "replay/chakra/read_chakra.h"
 #include "replay/job/job_groups.h"

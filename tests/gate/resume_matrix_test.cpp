@@ -9,7 +9,7 @@
 #include "core/engine/world.h"
 #include "core/ops/elementwise/comparison.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "gate/gate_task.h"
+#include "gate/task.h"
 #include "training/run_record.h"
 
 namespace simmesh {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
-#include "gate/gate_report.h"
+#include "gate/report.h"
 
 namespace simmesh {
 namespace {

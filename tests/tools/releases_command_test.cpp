@@ -39,7 +39,8 @@ TEST(ReleasesCommand, SaysWhatDiffers) {
   EXPECT_EQ(run_program("releases --jobs 2 " + a + " " + b).output, run.output);
 }
 
-// What people record from their own models is compared as gates are, in the order of the paths.
+// Cases that people record from their own models are compared as gates are, in the order of the
+// paths.
 TEST(ReleasesCommand, TakesRecordedCasesToo) {
   TemporaryFolder folder;
   std::string gate = folder.write("a.toml", plain);

@@ -67,7 +67,7 @@ void compare_tensor(const checkpoint::Store& store, const std::string& folder,
     report.mismatch(name + ": the elements differ from the formula's");
 }
 
-// The bytes that lie at data_at are those that the reader found.
+// The bytes at data_at must be those that the reader found.
 void compare_place(const checkpoint::Store& store, const std::string& folder,
                    const StoredTensor& tensor, const StoredChunk& chunk, const CaseField& field,
                    CaseReport& report) {
@@ -106,7 +106,7 @@ void compare_path(const std::string& who, const CaseField& field,
                       JsonValue{JsonValue::List(path.begin(), path.end())}.text());
 }
 
-// Where a value that is no tensor lies.
+// Compares the place of a value that is no tensor.
 void compare_object_place(const checkpoint::DcpMetadata& metadata, const CaseField& field,
                           CaseReport& report) {
   for (const checkpoint::DcpMetadata::Object& object : metadata.objects) {

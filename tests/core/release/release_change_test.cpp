@@ -17,7 +17,7 @@ TEST(ReleaseChange, HasOneRow) {
   }
 }
 
-// A row of which all releases have the same half says nothing.
+// A row in which all releases have the same half says nothing.
 TEST(ReleaseChange, TellsReleasesApart) {
   for (const ReleaseChangeRow& row : release_changes()) {
     EXPECT_FALSE(has(releases.front(), row.change)) << row.name;

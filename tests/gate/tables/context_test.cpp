@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gate/gate_explain.h"
-#include "gate/gate_file.h"
+#include "gate/explain.h"
+#include "gate/file.h"
 #include "gate/run_gate.h"
 #include "tests/expect_error.h"
 

@@ -4,10 +4,10 @@
 
 #include "core/autograd/variable.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "gate/gate_explain.h"
-#include "gate/gate_file.h"
-#include "gate/gate_task.h"
+#include "gate/explain.h"
+#include "gate/file.h"
 #include "gate/run_gate.h"
+#include "gate/task.h"
 #include "training/run_record.h"
 
 namespace simmesh {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 
-#include "gate/gate_explain.h"
-#include "gate/gate_file.h"
-#include "gate/gate_report.h"
+#include "gate/explain.h"
+#include "gate/file.h"
+#include "gate/report.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "gate/gate_file.h"
+#include "gate/file.h"
 
 namespace simmesh {
 namespace {

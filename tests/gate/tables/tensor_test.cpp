@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gate/gate_file.h"
+#include "gate/file.h"
 
 namespace simmesh {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include "gate/explain.h"
 #include "gate/explore_gate.h"
-#include "gate/gate_explain.h"
-#include "gate/gate_report.h"
-#include "gate/gate_runner.h"
+#include "gate/report.h"
 #include "gate/run_gate.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 namespace {

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "gate/gate_explain.h"
-#include "gate/gate_report.h"
+#include "gate/explain.h"
+#include "gate/report.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

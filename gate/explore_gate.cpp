@@ -8,6 +8,7 @@
 #include "core/engine/explore.h"
 #include "core/engine/ordered_jobs.h"
 #include "core/engine/shrink_schedule.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 

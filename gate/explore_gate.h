@@ -6,7 +6,7 @@
 
 #include "core/engine/reports/run_progress.h"
 #include "gate/file.h"
-#include "gate/runner.h"
+#include "gate/run_options.h"
 
 namespace simmesh {
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/check/shell_word.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 

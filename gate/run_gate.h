@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "gate/file.h"
-#include "gate/runner.h"
+#include "gate/run_options.h"
+#include "training/gather_tally.h"
+#include "zero/engine/memory_use.h"
 
 namespace simmesh {
 
@@ -53,6 +55,7 @@ struct GateResult {
   std::string failure;    // report of the first run that failed; empty if none did
   std::string reproduce;  // command line that reproduces a failure
 
+  // passed and failed count the checks.
   std::int64_t passed() const;
   std::int64_t failed() const { return std::int64_t(checks.size()) - passed(); }
 };

@@ -10,19 +10,15 @@
 
 #include "checkpoint/catalog/location.h"
 #include "collectives/collective_call.h"
-#include "core/engine/reports/run_words.h"
 #include "core/engine/world.h"
 #include "gate/file.h"
+#include "gate/run_options.h"
 #include "gate/task.h"
 #include "training/gather_tally.h"
 #include "training/run_record.h"
 #include "zero/stage3/schedule_record.h"
 
 namespace simmesh {
-
-// GateRunOptions says how the worlds of a gate run. An arithmetic or a release counts instead of
-// the gate's, and the trace file and the folders for execution traces get the runs that are traced.
-using GateRunOptions = RunWords;
 
 // RankFindings is what one rank of a run reports.
 struct RankFindings {

@@ -36,6 +36,7 @@ class StateDict {
   // What is done with a value that is no tensor, once it is loaded.
   using OnLoad = std::function<void(const JsonValue& value)>;
 
+  // Entry is a value under its name.
   struct Entry {
     std::string name;
     Value value;

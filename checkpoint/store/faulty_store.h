@@ -14,6 +14,7 @@ struct MachineStopped {};
 // counted from 1 on: creating, writing, syncing, renaming, removing. Copies are the same store.
 class FaultyStore final : public Store {
  public:
+  // Fault says what goes wrong.
   enum class Fault : std::uint8_t {
     none,         // operations are counted
     stop_before,  // the machine stops before the operation, and nothing happens after it
@@ -22,6 +23,7 @@ class FaultyStore final : public Store {
     short_write,  // a write writes half of its bytes and then raises; else like fail
     disk_full,    // from the operation on, whatever creates or writes raises
   };
+  // Plan is a fault and the number of the operation in which it happens.
   struct Plan {
     Fault fault = Fault::none;
     std::int64_t operation = 0;

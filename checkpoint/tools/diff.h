@@ -14,7 +14,8 @@ struct Difference {
 };
 
 // diff compares two checkpoints, of whatever formats and layouts, name by name and bit for bit.
-// Returns what differs, in the order of the names; nothing where they hold the same.
+// Returns what differs, in the order of the names; nothing where they hold the same. Raises a
+// ValueError for a location that holds no checkpoint, and for one that is broken.
 std::vector<Difference> diff(const Location& first, const Location& second);
 
 }  // namespace simmesh::checkpoint

@@ -98,6 +98,7 @@ class ZeroCostSaver {
   // Call it before the first step. Does nothing where no averages are kept.
   void add_averages(StateDict& state);
 
+  // report returns what this rank's saver did so far.
   const ZeroCostReport& report() const;
 
  private:

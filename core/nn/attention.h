@@ -18,6 +18,7 @@ namespace simmesh::nn {
 // (core/ops/neural/attention.h).
 class Attention final : public Module {
  public:
+  // Options are the sizes, and which of the variants above it is.
   struct Options {
     std::int64_t width;
     std::int64_t heads;

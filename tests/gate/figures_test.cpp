@@ -3,6 +3,7 @@
 
 #include "gate/report.h"
 #include "gate/run_gate.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 namespace {

@@ -6,7 +6,8 @@
 
 namespace simmesh {
 
-// Comparisons of broadcast elements in their common dtype; bool.
+// Comparisons of broadcast elements in their common dtype; bool. Shapes that don't broadcast raise
+// a RuntimeError.
 Tensor eq(const Tensor& a, const Tensor& b);
 Tensor eq(const Tensor& a, Number b);
 Tensor ne(const Tensor& a, const Tensor& b);

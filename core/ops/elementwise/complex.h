@@ -5,7 +5,8 @@
 namespace simmesh {
 
 // Complex numbers as a floating tensor whose last dim has two elements, the real and the imaginary
-// part, as torch.view_as_real returns them. There is no complex dtype.
+// part, as torch.view_as_real returns them. There is no complex dtype. A tensor that isn't
+// floating, or whose last dim has another size, raises a RuntimeError.
 
 // as_complex cuts the last dim into pairs: [..., 2 n] to [..., n, 2]; as_real joins them again.
 Tensor as_complex(const Tensor& x);

@@ -14,7 +14,7 @@
 namespace simmesh {
 
 // Elementwise arithmetic. Operands are broadcast and converted to their common dtype (see
-// result_type); integers wrap.
+// result_type); integers wrap. Shapes that don't broadcast raise a RuntimeError.
 
 // add returns a + alpha * b. Raises a RuntimeError for a floating alpha of integers. sub likewise,
 // and for bools; rsub returns b - alpha * a.

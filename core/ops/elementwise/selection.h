@@ -7,7 +7,8 @@
 
 namespace simmesh {
 
-// Elementwise choices between operands, which are broadcast and promoted.
+// Elementwise choices between operands, which are broadcast and promoted; shapes that don't
+// broadcast raise a RuntimeError.
 
 // maximum and minimum pass NaN on; equal operands share the gradient. fmax and fmin prefer the
 // operand that is no NaN.

@@ -10,7 +10,8 @@ struct Tolerance {
   double absolute = 1e-8;
   bool equal_nan = false;
 };
-// isclose compares elements within a tolerance; bool. allclose is true if all are close.
+// isclose compares elements within a tolerance; bool. allclose is true if all are close. Raise a
+// RuntimeError for different dtypes, and for shapes that don't broadcast.
 Tensor isclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
 bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
 

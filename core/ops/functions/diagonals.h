@@ -10,7 +10,7 @@ namespace simmesh {
 // means above the main diagonal.
 
 // diag_embed returns matrices, the last two dims, that have the last dim of x on a diagonal and are
-// zero elsewhere.
+// zero elsewhere. Raises an IndexError for a scalar.
 Tensor diag_embed(const Tensor& x, std::int64_t offset = 0);
 
 // diag returns the matrix of a vector, or the diagonal of a matrix. Raises a RuntimeError for other

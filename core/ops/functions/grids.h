@@ -13,7 +13,8 @@ namespace simmesh {
 enum class GridIndexing : std::uint8_t { ij, xy };
 
 // meshgrid returns views of the vectors, or scalars, of the shape that has one dim for each:
-// element [i, j, ...] of the k-th is element i, j, ... of the k-th vector.
+// element [i, j, ...] of the k-th is element i, j, ... of the k-th vector. Raises a RuntimeError
+// for no tensors and for a tensor of more dims.
 std::vector<Tensor> meshgrid(gsl::span<const Tensor> tensors,
                              GridIndexing indexing = GridIndexing::ij);
 inline std::vector<Tensor> meshgrid(std::initializer_list<Tensor> tensors,

@@ -17,7 +17,8 @@ struct Attention {
 };
 
 // scaled_dot_product_attention returns softmax(q k^T * scale + mask) v of q [..., L, E], k
-// [..., S, E] and v [..., S, F], in plain products and a softmax.
+// [..., S, E] and v [..., S, F], in plain products and a softmax. Raises a RuntimeError for a mask
+// beside is_causal, and for shapes that don't fit.
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Attention& options = {});
 

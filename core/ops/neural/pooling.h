@@ -5,8 +5,10 @@
 
 namespace simmesh {
 
-// Pooling2d are the arguments of pooling over images [..., rows, columns]; a stride of zero is the
-// kernel's size.
+// Pooling over images [..., rows, columns], or over the last dim. All raise a RuntimeError for
+// fewer dims, for padding of more than half a kernel, and for kernels larger than the padded image.
+
+// Pooling2d are the arguments of pooling over images; a stride of zero is the kernel's size.
 struct Pooling2d {
   RowsColumns kernel = {1, 1};
   RowsColumns stride = {0, 0};

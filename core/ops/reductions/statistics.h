@@ -5,8 +5,8 @@
 
 namespace simmesh {
 
-// Variances and norms along dims, all of them by default; floating only. Sums add up as the
-// current arithmetic says.
+// Variances and norms along dims, all of them by default. Sums add up as the current arithmetic
+// says. Integers raise a RuntimeError, but of logsumexp.
 
 // Spread is the divisor of var and std: the count minus the correction.
 struct Spread {

@@ -53,7 +53,7 @@ struct Linspace {
   std::int64_t steps = 100;
 };
 // linspace computes in double, the first half from the start and the second from the end, as
-// PyTorch does, and rounds once.
+// PyTorch does, and rounds once. Raises a RuntimeError for steps below zero, as logspace does.
 Tensor linspace(const Linspace& values, DType dtype = DType::float32);
 
 // Logspace is steps powers of a base, from base^start to base^end, both included.

@@ -6,6 +6,7 @@
 #include "gate/explore_gate.h"
 #include "gate/report.h"
 #include "gate/run_gate.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 namespace {

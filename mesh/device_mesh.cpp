@@ -47,7 +47,8 @@ void require_viewer(MeshViewer viewer) {
           viewer.world_size);
 }
 
-// Descriptions are what the ranks of one run share of its first meshes; later ones have their own.
+// Descriptions are those of the first meshes of a run, which its ranks share; later meshes have
+// their own.
 struct Descriptions {
   static constexpr std::size_t shared_max = 64;
   std::vector<MeshDescriptionPtr> shared;

@@ -27,7 +27,7 @@ struct CheckpointArguments {
   bool json = false, weights = false;
 };
 
-// A path is a checkpoint, or a folder of checkpoints, of which the latest counts.
+// Returns the checkpoint at a path, or the latest one in a folder of checkpoints.
 checkpoint::Location located(const std::string& path) {
   auto store = std::make_shared<checkpoint::DirectoryStore>(path);
   if (auto latest = checkpoint::latest(store)) return *latest;

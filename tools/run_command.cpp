@@ -70,7 +70,7 @@ int run(const RunArguments& arguments, const RunWords& options) {
     for (const GateFile& gate : gates) fmt::print("{}", explain(gate));
     return 0;
   }
-  // Whoever replays a schedule asks how that run ends.
+  // A user who replays a schedule wants to know how that run ends.
   bool replays = options.schedule.starts_with("replay:");
   for (const GateFile& gate : gates)
     if (!replays) expect_checks(gate);

@@ -33,7 +33,7 @@ Attention::Attention(const Options& options)
   register_child("wo", linear(options.width, options.width));
 }
 
-// As many heads as the layer has columns for: a rank of tensor parallelism has only some.
+// Takes as many heads as the layer has columns for: a rank of tensor parallelism has only some.
 Tensor Attention::headed(const char* name, const Tensor& x) const {
   Tensor y = child(name)(x);
   Shape shape = {y.size(0), y.size(1), y.size(2) / head_size_, head_size_};

@@ -33,8 +33,8 @@ class Attention final : public Module {
   explicit Attention(const Options& options);
   Tensors forward(const Tensors& inputs) override;
 
-  // Mix takes queries [B, H, T, E] and keys and values [B, K, T, E], not turned yet, to what goes
-  // into wo: [B, H, T, E].
+  // Mix computes the input of wo, [B, H, T, E], from queries [B, H, T, E] and keys and values [B,
+  // K, T, E], which aren't rotated yet.
   using Mix = std::function<Tensor(const Attention& self, const Tensor& q, const Tensor& k,
                                    const Tensor& v)>;
   // set_mix replaces the step between the linear layers, for instance where x is a part of a

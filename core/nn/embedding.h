@@ -32,7 +32,7 @@ class Position final : public Module {
   explicit Position(const Options& options);
   Tensors forward(const Tensors& inputs) override;
 
-  // Rows takes the weight to the rows that are added to an x of so many positions.
+  // Rows returns the rows of the weight that are added to an x of so many positions.
   using Rows = std::function<Tensor(const Tensor& weight, std::int64_t positions)>;
   // set_rows replaces the choice of the first rows, for instance where x is a part of a sequence.
   void set_rows(Rows rows) { rows_ = std::move(rows); }

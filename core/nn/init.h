@@ -5,10 +5,10 @@
 
 namespace simmesh::nn {
 
-// Device says where a parameter lies: meta has shape and dtype, and no elements.
+// Device is where a parameter is stored: on meta it has shape and dtype, and no elements.
 enum class Device : std::uint8_t { cpu, meta };
 
-// ParameterOptions are what all modules with parameters take.
+// ParameterOptions are the options of all modules with parameters.
 struct ParameterOptions {
   DType dtype = DType::float32;
   Device device = Device::cpu;
@@ -18,7 +18,7 @@ struct ParameterOptions {
 Tensor new_parameter(DimSpan shape, const ParameterOptions& options);
 
 // Initialisers write into a tensor, unrecorded, and do nothing on the meta device. Random ones draw
-// each element by its index, so a shard of a tensor draws what the whole has there.
+// each element by its index, so a shard draws the same values as the whole tensor has there.
 struct Uniform {
   double low = 0.0;
   double high = 1.0;

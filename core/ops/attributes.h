@@ -38,7 +38,7 @@ class Attributes {
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
 
-  // get returns an argument that the op can't do without.
+  // get returns an argument that the op requires.
   template <class T>
   const T& get(std::string_view name) const {
     const AttributeValue* value = find(name);
@@ -64,7 +64,7 @@ class Attributes {
   auto end() const { return entries_.end(); }
 
  private:
-  // Equal literals mostly are one text.
+  // Equal literals are usually one text.
   static bool is_same(std::string_view a, std::string_view b) {
     return (a.data() == b.data() && a.size() == b.size()) || a == b;
   }

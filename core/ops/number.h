@@ -29,8 +29,8 @@ class Number {
   bool is_floating() const { return std::holds_alternative<double>(value_); }
   bool is_bool() const { return std::holds_alternative<bool>(value_); }
 
-  // as converts to another arithmetic type; a floating number toward zero, to the nearest limit
-  // where an integer can't hold it.
+  // as converts to another arithmetic type; a floating number is rounded toward zero, and to the
+  // nearest limit where the integer can't hold it.
   template <class T>
   T as() const {
     if (const double* value = std::get_if<double>(&value_))

@@ -6,7 +6,8 @@ namespace {
 
 using namespace std::string_literals;
 
-// Ops of one tensor without other arguments; the second word says where they are defined.
+// Ops of one tensor without other arguments; the second word is the domain in which they are
+// defined.
 struct Unary {
   std::string_view op;
   std::string_view inputs;
@@ -30,7 +31,7 @@ constexpr Unary unary_ops[] = {
     {"lgamma", "p:ab"},    {"digamma", "p:ab"},    {"trigamma", "p:ab"},
 };
 
-// The same where the domain ends: outside of it the result is NaN or infinite.
+// Ops at the limits of their domain: outside of it the result is NaN or infinite.
 constexpr Unary unary_beyond_domain[] = {
     {"log", "ab"},   {"log1p", "ab"}, {"log2", "ab"},       {"log10", "ab"},
     {"sqrt", "ab"},  {"rsqrt", "ab"}, {"asin", "ab"},       {"acos", "ab"},

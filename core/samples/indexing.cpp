@@ -16,7 +16,7 @@ Attributes first_dim_from(std::int64_t start) {
 }
 
 // Inputs of gather and scatter: x, index, source. "w" makes the places of a scatter distinct along
-// dim 0, for which of several values stays is nobody's promise.
+// dim 0, since nothing promises which of several values stays.
 std::vector<OpSample> lookup_samples() {
   return {
       {"embedding", "ab i<a:c", {{"padding_idx", std::int64_t(-1)}}},

@@ -105,7 +105,7 @@ Attributes beyond_the_end() {
           {"count_include_pad", true}};
 }
 
-// The images of a gradient.
+// Returns the sizes of the images whose gradient is taken.
 OpSample::Sized of_images(const Attributes& attributes) {
   return [attributes](const SampleSizes& sizes) {
     Attributes all = attributes;

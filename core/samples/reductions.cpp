@@ -12,8 +12,8 @@ Attributes with(Attributes attributes, std::string_view name, AttributeValue val
   return attributes;
 }
 
-// Each over all dims, over one of them kept and not, counted from the front and from the end, and
-// over two.
+// Adds samples over all dims, over one of them kept and not, counted from the front and from the
+// end, and over two.
 void add_reductions(std::vector<OpSample>& samples, std::string_view op,
                     std::string_view elements) {
   static const std::string_view shapes[][2] = {{"f:ab", "f:abc"}, {"m:ab", "m:abc"},

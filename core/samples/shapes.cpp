@@ -26,7 +26,7 @@ std::vector<OpSample> joining_samples() {
   };
 }
 
-// Tensors of one value: of the shape of their input, or of a size of their own.
+// Tensors of one value: of the shape of their input, or of a given size.
 std::vector<OpSample> factory_samples() {
   std::vector<OpSample> list;
   for (std::string_view op : {"empty_like", "zeros_like", "ones_like"}) {

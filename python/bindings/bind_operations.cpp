@@ -16,7 +16,7 @@ namespace simmesh::python {
 
 namespace {
 
-// An array of no dims is one element where pieces are cut or put side by side.
+// An array without dims counts as one element where pieces are cut or joined.
 std::vector<HostArray> arrays_of(const nb::list& tensors, const CollectiveCall& call) {
   bool has_dims = call.op == CollectiveOp::all_gather || call.op == CollectiveOp::reduce_scatter ||
                   call.op == CollectiveOp::all_to_all;
@@ -30,7 +30,7 @@ std::vector<HostArray> arrays_of(const nb::list& tensors, const CollectiveCall& 
   return arrays;
 }
 
-// Memory that holds the Python objects which own it. They may be let go on any thread.
+// Memory together with the Python objects that own it. Any thread may release them.
 struct OwnedMemory {
   HostMemory memory;
   nb::object owners;

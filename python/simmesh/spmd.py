@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from inspect import isasyncgen, iscoroutine, isgenerator
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Callable, Iterable, Sequence, overload
+from typing import Any, Callable, overload
 
 from simmesh import _core, replay_file
 from simmesh.exploration import Exploration, Trial, explore

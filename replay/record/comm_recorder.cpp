@@ -69,7 +69,7 @@ Dims element_counts(gsl::span<const Tensor> tensors) {
   return counts;
 }
 
-// What goes to each member of an uneven all_to_all, by the chunk rule.
+// Returns the elements for each member of an uneven all_to_all, by the chunk rule.
 Dims chunk_elements(const CollectiveCall& call, std::int64_t members) {
   const Tensor& input = call.inputs[0];
   std::int64_t size = input.size(call.scatter_dim);
@@ -81,8 +81,8 @@ Dims chunk_elements(const CollectiveCall& call, std::int64_t members) {
   return counts;
 }
 
-// The shape of the result of an operation that was started; nothing where only the other members
-// know it.
+// Returns the shape of the result of a started operation; empty where only the other members know
+// it.
 std::optional<Shape> expected_shape(const CollectiveCall& call, const Tensor& input,
                                     std::int64_t members) {
   Shape shape = input.shape();
@@ -127,7 +127,7 @@ std::uint32_t CommRecorder::add(const CommEvent& event, std::string_view name, T
 }
 
 void CommRecorder::set_inputs(const CommEvent& event, TraceNode& node) {
-  // What the others pass to a broadcast of an object doesn't count.
+  // In a broadcast of an object the arguments of the others don't count.
   bool is_filled = event.call->op == CollectiveOp::broadcast_object;
   gsl::span<const Tensor> given = is_filled ? event.results : event.inputs;
   node.inputs = is_uneven_exchange(*event.call) ? builder_.flat(given) : builder_.tensors(given);
@@ -145,7 +145,7 @@ void CommRecorder::set_outputs(const CommEvent& event, std::uint32_t index, bool
     if (shape) outputs = builder_.promised(event.inputs[0].dtype(), *shape);
     is_promised = shape.has_value();
   } else if (call.op == CollectiveOp::reduce) {
-    // In place, as PyTorch's: what the others have is not touched.
+    // In place, as in PyTorch: the tensors of the other members aren't touched.
     outputs = builder_.tensors(event.inputs);
   }
   builder_.node(index).outputs = outputs;

@@ -44,7 +44,8 @@ CollectiveOp op_of(CommKind kind) {
   }
 }
 
-// What a member of an all-to-all sends to the others, or gets from them, whichever is more.
+// Returns the bytes that a member of an all-to-all sends to the others or gets from them, whichever
+// are more.
 double exchanged_bytes(const RankProgram& rank, const ProgramStep& step) {
   double most = 0;
   for (bool is_sent : {true, false}) {
@@ -64,8 +65,8 @@ double exchanged_bytes(const RankProgram& rank, const ProgramStep& step) {
   return most;
 }
 
-// The operand of the members that makes a collective cost what it does: the largest one; of an
-// all-to-all the even one of which as much goes to the others.
+// Returns the size of the members' operand that determines a collective's cost: the largest one;
+// for an all-to-all the even operand with as many bytes to the others.
 double operand_bytes(const ReplayProgram& program, const Meeting& meeting, CollectiveOp op,
                      const CommChoices& choices) {
   double most = 0, sum = 0, exchanged = 0;

@@ -8,10 +8,10 @@
 
 namespace simmesh {
 
-// ParallelStyle is a way of spreading one module over the ranks of a one-dimensional mesh: it
-// replaces parameters by distributed ones and adds hooks that bring inputs and outputs where they
-// belong. ColwiseParallel, RowwiseParallel, SequenceParallel and the others convert to it; so does
-// any type with a function apply(nn::Module&, const DeviceMesh&).
+// ParallelStyle distributes one module over the ranks of a one-dimensional mesh: it replaces
+// parameters by distributed ones and adds hooks that redistribute inputs and outputs.
+// ColwiseParallel, RowwiseParallel, SequenceParallel and the others convert to it; so does any type
+// with a function apply(nn::Module&, const DeviceMesh&).
 class ParallelStyle {
  public:
   template <class Style>

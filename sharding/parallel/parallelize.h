@@ -8,12 +8,12 @@
 
 namespace simmesh {
 
-// ParallelizePlan says which module gets which style, by its dotted path below the module that is
-// parallelised. A part of a path may hold *, ? and [...] as names of files do; the empty path is
-// the module itself.
+// ParallelizePlan maps modules to styles, by their dotted path below the module that is
+// parallelised. A part of a path may hold *, ? and [...] as file names do; the empty path is the
+// module itself.
 using ParallelizePlan = std::vector<std::pair<std::string, ParallelStyle>>;
 
-// parallelize spreads the modules that a plan names over a mesh of one dim, in the order of the
+// parallelize distributes the modules that a plan names over a mesh of one dim, in the order of the
 // plan: PyTorch's parallelize_module.
 //
 //   parallelize(model, mesh["tp"], {{"blocks.*.mlp.fc1", ColwiseParallel()},

@@ -15,8 +15,7 @@ struct LocalRun {
   std::int64_t length;
 };
 
-// Where the beginning of a run of global indices lies locally, and how far it can be copied in one
-// go.
+// Finds where a run of global indices begins locally, and how much of it can be copied at once.
 LocalRun locate(const IndexRuns& held, const IndexRun& wanted) {
   std::int64_t local = 0;
   for (const IndexRun& run : held) {

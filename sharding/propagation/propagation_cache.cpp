@@ -21,13 +21,13 @@ struct Known {
   std::shared_ptr<const Propagation> propagation;
 };
 
-// What all ranks of a World share.
+// The cache that all ranks of a World share.
 struct WorldPropagations {
   BoundedCache<Known> cache{world_calls_max};
 };
 
-// What a rank has, so that a call that it has made before touches nothing shared. A call has its
-// place in one of the sets, the newest of which replaces the oldest.
+// A rank's own cache, so that a repeated call touches nothing shared. A call has its place in one
+// of the sets; the newest call of a set replaces the oldest.
 struct RankPropagations {
   struct Set {
     std::array<std::unique_ptr<PropagatedCall>, set_size> calls;
@@ -67,7 +67,7 @@ bool lie_alike(const std::optional<DTensor>& known, const DTensor* given) {
   return known ? given && known->lies_like(*given) : !given;
 }
 
-// Names are literals, and equal ones mostly are one text.
+// Names are literals, and equal ones are usually one text.
 bool is_same(const Attributes::Entry& a, const Attributes::Entry& b) {
   bool same_text = a.first.data() == b.first.data() && a.first.size() == b.first.size();
   if (!same_text && a.first != b.first) return false;

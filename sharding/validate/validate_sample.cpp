@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "core/check/error.h"
 #include "core/engine/options/arithmetic.h"
 #include "core/ops/compute_mode.h"
 #include "core/tensor/convert.h"
@@ -71,7 +72,7 @@ class SampleValidator {
     try {
       call.emplace(whole_call(op_, strategy_, sample_.attributes_at(site.sizes),
                               sample_inputs(sample_, site.sizes, site.data)));
-    } catch (const std::exception&) {
+    } catch (const Error&) {
     }
     return call;
   }
@@ -150,7 +151,7 @@ class SampleValidator {
       wrong = outputs_difference(call, outputs, placements, world.mesh_shape());
       if (wrong.empty() && options_.judges_gradients)
         wrong = gradients_differ({call, rule, pieces, outputs}, site, verdict);
-    } catch (const std::exception& error) {
+    } catch (const Error& error) {
       wrong = fmt::format("raises {}", error.what());
     }
     if (!wrong.empty())
@@ -203,7 +204,7 @@ class SampleValidator {
         LocalOutputs outputs = run_claimed(square_, call, crafted.of(placements), placements);
         KeepUnrounded sums;
         wrong = outputs_difference(call, outputs, placements, square_.mesh_shape());
-      } catch (const std::exception& error) {
+      } catch (const Error& error) {
         wrong = fmt::format("raises {}", error.what());
       }
       if (wrong.empty()) continue;

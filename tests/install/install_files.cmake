@@ -1,5 +1,5 @@
-# Installs the build tree BUILD below a staging folder, as packagers do, and moves what was installed to PREFIX: an installed
-# tree works wherever it lies.
+# Installs the build tree BUILD below a staging folder, as packagers do, and moves the installed
+# files to PREFIX: an installed tree works anywhere.
 #
 #   cmake -D BUILD=... -D PREFIX=... -P install_files.cmake
 file(REMOVE_RECURSE ${PREFIX} ${PREFIX}.stage)

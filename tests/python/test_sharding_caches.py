@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ def test_a_rank_with_another_coordinate_cuts_its_own_shards() -> None:
         return sizes
 
     for reverse in (False, True, False):
-        ran = run(lambda rank: body(rank, reverse), 4)
+        ran = run(partial(body, reverse=reverse), 4)
         assert ran.outcome.ok, ran.outcome.report
         sizes = [[2, 2], [2, 2], [2, 2], [0, 0]]
         assert ran.results == (sizes[::-1] if reverse else sizes)

@@ -26,7 +26,7 @@ bool starts_type(std::string_view head) {
   return false;
 }
 
-// in_initializer_list says whether the head of a constructor ends at a member that is initialised
+// in_initializer_list is true if the head of a constructor ends at a member that is initialised
 // with braces.
 bool in_initializer_list(std::string_view head) {
   std::size_t close = head.find(')');

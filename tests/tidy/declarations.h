@@ -32,7 +32,7 @@ std::vector<Declaration> declarations(const SourceFile& file);
 // without_template returns a head without template parameters and attributes at its start.
 std::string_view without_template(std::string_view head);
 
-// is_function_head says whether a head declares or defines a function, and not a variable, type,
+// is_function_head is true if a head declares or defines a function, and not a variable, type,
 // using or macro.
 bool is_function_head(std::string_view head);
 

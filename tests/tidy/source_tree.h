@@ -32,7 +32,7 @@ class SourceFile {
 
   bool has_extension(std::string_view extension) const;
   bool is_header() const { return has_extension(".h"); }
-  // is_cpp says whether the file is C++ or C, which clang-format formats.
+  // is_cpp is true if the file is C++ or C, which clang-format formats.
   bool is_cpp() const;
 
  private:
@@ -57,7 +57,7 @@ std::string_view trimmed(std::string_view text);
 // quoted_include returns the path that a line includes in quotes, empty for any other line.
 std::string_view quoted_include(std::string_view line);
 
-// is_identifier_char says whether a character can be part of a C++ name.
+// is_identifier_char is true if a character can be part of a C++ name.
 bool is_identifier_char(char c);
 
 }  // namespace simmesh::tidy

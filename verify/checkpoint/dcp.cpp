@@ -112,7 +112,7 @@ void compare_tensors(const ReadDcp& read, const RecordedCase& recorded,
   }
 }
 
-// The bytes that lie at data_at are those that the reader found.
+// The bytes at data_at must be those that the reader found.
 void compare_place(const ReadDcp& read, const StoredTensor& tensor, const StoredChunk& chunk,
                    const CaseField& field) {
   std::vector<std::byte> data = read.bytes_of(tensor, chunk);
@@ -143,7 +143,7 @@ void compare_path(const std::string& who, const CaseField& field,
                       JsonValue{JsonValue::List(path.begin(), path.end())}.text());
 }
 
-// Where a value that is no tensor lies.
+// Compares the place of a value that is no tensor.
 void compare_object_place(const checkpoint::DcpMetadata& metadata, const CaseField& field,
                           CaseReport& report) {
   for (const checkpoint::DcpMetadata::Object& object : metadata.objects) {

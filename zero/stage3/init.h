@@ -10,8 +10,8 @@ namespace simmesh::zero {
 
 // Init partitions each parameter over a group as soon as a module registers it, as DeepSpeed's
 // zero.Init does, so that no rank ever has more of a model than its shards and one parameter. The
-// values are those of the group's first member. The parameters of such a model are not whole
-// before an engine of stage 3 over the same group is made from it; then as always.
+// values are those of the group's first member. The parameters of such a model are not whole before
+// an engine of stage 3 over the same group is made from it.
 //
 //   std::optional<zero::Init> scope(std::in_place, dp);
 //   nn::ModulePtr model = nn::build(node);

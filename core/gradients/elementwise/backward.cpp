@@ -12,7 +12,7 @@ namespace {
 
 constexpr Saves both{.inputs = 0b11};
 
-// A gradient is linear in that of the result: what comes in for it goes through the same op.
+// A gradient is linear in the gradient of the result, whose own gradient goes through the same op.
 using TwiceSlope = Tensor (*)(const Tensor& gradient, const Tensor& at, const GradientCall& call);
 
 Gradient of_slope(TwiceSlope again, TwiceSlope bend) {

@@ -71,7 +71,7 @@ Gradients xlogy_gradient(const GradientCall& call) {
   return result;
 }
 
-// Rounding is flat.
+// Rounding has gradient zero.
 Gradients rounding_gradient(const GradientCall& call) { return {zeros_like(call.gradient())}; }
 
 }  // namespace

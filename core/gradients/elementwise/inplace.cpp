@@ -7,7 +7,7 @@ namespace simmesh {
 
 namespace {
 
-// What was in self before gets no gradient.
+// The former elements of self get no gradient.
 Gradients replaced_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   Tensor g = call.gradient();

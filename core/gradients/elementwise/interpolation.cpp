@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// x * n, where n usually is 1.
+// Returns x * n, where n usually is 1.
 Tensor weighted(const Tensor& x, Number n) { return n.as<double>() == 1 ? x : mul(x, n); }
 
 Gradients lerp_gradient(const GradientCall& call) {

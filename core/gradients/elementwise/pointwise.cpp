@@ -14,17 +14,18 @@ namespace simmesh {
 
 namespace {
 
-// x * n, where n usually is 1.
+// Returns x * n, where n usually is 1.
 Tensor scaled(const Tensor& x, Number n) { return n.as<double>() == 1 ? x : mul(x, n); }
 
-// g * input i, be it a tensor or a number.
+// Returns g * input i, which is a tensor or a number.
 Tensor times_input(const GradientCall& call, const Tensor& g, std::size_t i,
                    std::string_view name) {
   return call.has_input(i) ? mul(g, call.input(i))
                            : scaled(g, number_or(call.attributes(), name, 1));
 }
 
-// The gradients of first_sign * self + second_sign * other, where the second may have a factor.
+// Factors of the gradients of first_sign * self + second_sign * other, where the second may have a
+// factor.
 struct Signs {
   bool negates_self;
   bool negates_other;
@@ -61,7 +62,7 @@ Gradients div_gradient(const GradientCall& call) {
   return result;
 }
 
-// A quotient that is rounded to an integer is flat.
+// A quotient that is rounded to an integer has gradient zero.
 Gradients rounded_div_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   for (std::size_t i = 0; i < result.size(); ++i)
@@ -69,7 +70,7 @@ Gradients rounded_div_gradient(const GradientCall& call) {
   return result;
 }
 
-// a - b * quotient, whose quotient is flat.
+// Returns the gradient of a - b * quotient, whose quotient is constant almost everywhere.
 GradientRule modulo_gradient(RoundingMode rounding) {
   return [rounding](const GradientCall& call) {
     Gradients result(call.input_count());
@@ -105,7 +106,7 @@ Gradients pow_gradient(const GradientCall& call) {
     Tensor x = is_tensor
                    ? call.input(0)
                    : full({}, e.dtype(), number_or(call.attributes(), "self", 1).as<double>());
-    // 0^e is flat in e from e = 0 on.
+    // 0^e has gradient zero in e from e = 0 on.
     Tensor flat = logical_and(eq(x, 0), ge(e, 0));
     result[1] = summed_to_input(call, 1, where(flat, 0, g * (y * log(x))));
   }
@@ -144,7 +145,7 @@ gsl::span<const OpGradient> pointwise_gradients() {
       {"div.Tensor_mode", {rounded_div_gradient}},
       {"remainder", {modulo_gradient(RoundingMode::floor), {.inputs = 0b11, .for_others = 0b01}}},
       {"fmod", {modulo_gradient(RoundingMode::trunc), {.inputs = 0b11, .for_others = 0b01}}},
-      // Only a power whose exponent is a tensor needs its result again.
+      // Only a power with a tensor as exponent needs its result again.
       {"pow", {pow_gradient, {.inputs = 1}}},
       {"pow.Tensor_Tensor", {pow_gradient, {.inputs = 0b11, .outputs = 1}}},
       {"neg", {neg_gradient}},

@@ -22,7 +22,7 @@ Gradients repeat_gradient(const GradientCall& call) {
   return {summed_to_input(call, 0, permute(reshape(call.gradient(), whole), order))};
 }
 
-// The copies of an element lie side by side.
+// The copies of an element are side by side.
 Gradients repeat_each_gradient(const GradientCall& call) {
   const Dims& repeats = call.attributes().get<Dims>("repeats");
   std::int64_t dim = call.attributes().get<std::int64_t>("dim");

@@ -16,7 +16,7 @@ namespace simmesh {
 
 namespace {
 
-// The tensors that the gradients of x and of the source are made of.
+// The tensors from which the gradients of x and of the source are made.
 struct ScatterGradient {
   explicit ScatterGradient(const GradientCall& of)
       : call(of),
@@ -57,7 +57,7 @@ Gradients extreme_gradients(const ScatterGradient& r) {
   Tensor theirs = to(eq(source, r.at_index(result)), dtype);
   Tensor winners = scatter_add(own, r.dim, r.index, theirs);
   Tensor shared = r.call.gradient() / clamp_min(winners, 1);
-  // An element that gets no source has itself as its result.
+  // An element that gets no source is its own result.
   Tensor kept = own;
   if (!r.includes_self) {
     Tensor replaced = scatter(zeros_like(own), r.dim, r.index, 1.0);
@@ -66,7 +66,7 @@ Gradients extreme_gradients(const ScatterGradient& r) {
   return {kept * shared, Tensor(), padded_source(r.call, theirs * r.at_index(shared))};
 }
 
-// The product of the others: where a factor is zero, the product without it.
+// The gradient is the product of the other factors: where a factor is zero, the product without it.
 Gradients product_gradients(const ScatterGradient& r) {
   Tensor g = r.call.gradient(), source = r.source();
   const Tensor& x = r.call.input(0);

@@ -13,12 +13,13 @@ namespace simmesh {
 
 namespace {
 
-// The lower triangle with half of the diagonal.
+// Returns the lower triangle with half of the diagonal.
 Tensor half_lower(const Tensor& a) {
   return tril(a, -1) + mul(a, eye(a.size(-1 + a.dim()), {}, a.dtype())) * 0.5;
 }
 
-// Of the symmetric a that l l^T is (Murray, Differentiation of the Cholesky decomposition).
+// Returns the gradient with respect to the symmetric matrix l l^T (Murray, Differentiation of the
+// Cholesky decomposition).
 Gradients cholesky_gradient(const GradientCall& call) {
   const Tensor& l = call.output();
   Tensor inverse_l = inverse(l);

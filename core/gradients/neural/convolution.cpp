@@ -21,7 +21,7 @@ Gradients weight_gradient(const GradientCall& call) {
   return gradients;
 }
 
-// Distributed operands, brought to one layout; others as they are.
+// Returns distributed operands in one layout, others as they are.
 std::vector<Tensor> aligned(std::vector<Tensor> operands) {
   bool moves = operands[0].distribution() && !grad_enabled();
   return moves ? gradient_operands(operands, {{"of", std::string("convolution")}}) : operands;

@@ -19,7 +19,7 @@ Gradients flash_attention_gradient(const GradientCall& call) {
 
 gsl::span<const OpGradient> flash_attention_gradients() {
   static const OpGradient gradients[] = {
-      // A device's kernel reads the output again; ours would not need it.
+      // A device's kernel reads the output again, so it is saved; ours would not need it.
       {"flash_attention", {flash_attention_gradient, {.inputs = 0b111, .outputs = 1}}},
   };
   return gradients;

@@ -18,7 +18,7 @@ namespace simmesh {
 
 namespace {
 
-// The gradient of a reduced loss, for each element; scalars broadcast.
+// Returns the gradient of a reduced loss for each element; a scalar broadcasts.
 Tensor spread_gradient(const GradientCall& call, const Shape& shape) {
   bool is_mean = reduction_of(call.attributes()) == LossReduction::mean;
   return is_mean ? call.gradient() / double(numel(shape)) : call.gradient();
@@ -32,7 +32,7 @@ struct NllLossOperands {
   Tensor weight;  // undefined where there is none
 };
 
-// Distributed operands, brought to one layout.
+// Returns distributed operands in one layout.
 NllLossOperands aligned(const NllLossOperands& given, LossReduction reduction) {
   std::vector<Tensor> tensors = {given.gradient, given.x, given.target, given.total_weight};
   if (given.weight.is_defined()) tensors.push_back(given.weight);
@@ -85,7 +85,7 @@ Gradients logits_gradient(const GradientCall& call) {
   return result;
 }
 
-// Each gradient is computed on its own, as PyTorch does, so that partial operands are reduced for
+// Each gradient is computed on its own, as PyTorch does: partial operands are then reduced for
 // each.
 Gradients mse_loss_gradient(const GradientCall& call) {
   Gradients result(2);

@@ -38,7 +38,7 @@ Gradients rms_norm_gradient(const GradientCall& call) {
 Gradients group_norm_gradient(const GradientCall& call) {
   Gradients result(call.input_count());
   NormalizedGroups groups = group_norm_groups(call.input_type(0).shape, call.attributes());
-  // Channels are grouped anew, so they are whole.
+  // Channels are grouped anew, so they must be whole.
   std::size_t whole_dims = call.input_type(0).shape.size() - 1;
   NormalizedGradient b = normalized_gradient(aligned_operands(call, true, whole_dims), groups);
   if (call.needs(0)) result[0] = normalized_input_gradient(call, groups, b, true);

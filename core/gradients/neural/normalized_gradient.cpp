@@ -89,7 +89,7 @@ Tensor normalized_input_gradient(const GradientCall& call, const NormalizedGroup
 
 Tensor channel_sum(const GradientCall& call, std::size_t i, const Tensor& x) {
   const Shape& shape = call.input_type(0).shape;
-  // Channels come last, so that all before them is summed.
+  // Channels come last, so that the sum goes over all other dims.
   Tensor channels = reshape(x, {shape[0], shape[1], numel(DimSpan(shape).subspan(2))});
   return summed_to_input(call, i, transpose(channels, 1, 2));
 }

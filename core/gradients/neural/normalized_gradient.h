@@ -5,8 +5,8 @@
 
 namespace simmesh {
 
-// NormalizedGradient is what gradients of a normalization are made of, in the dtype of the
-// statistics.
+// NormalizedGradient holds the parts from which gradients of a normalization are made, in the dtype
+// of the statistics.
 struct NormalizedGradient {
   Tensor g;           // of the normalized elements before weight and bias: [elements]
   Tensor raw;         // of the result: [elements]
@@ -16,7 +16,7 @@ struct NormalizedGradient {
   Dims dims;          // what is normalized
   double count;
 };
-// NormalizedOperands is what it is computed from.
+// NormalizedOperands are the inputs of a NormalizedGradient.
 struct NormalizedOperands {
   Tensor gradient;  // of the result
   Tensor x;
@@ -24,15 +24,16 @@ struct NormalizedOperands {
   Tensor mean;    // undefined where it isn't subtracted
   Tensor weight;  // undefined where there is none
 };
-// normalized_operands reads the inputs x and weight, and of the outputs the mean, where it is
-// subtracted, and rstd. aligned_operands brings them, where they are distributed, to lie alike
-// along dims of x before the last ones, whose number is given; not where the pass is recorded. A
-// bias moves along, though nothing reads it, as PyTorch's backward op has it as an operand.
+// normalized_operands reads the inputs x and weight, and from the outputs rstd and, where it is
+// subtracted, the mean. aligned_operands redistributes distributed ones, so that they are placed
+// alike along the dims of x before the last ones, whose number is given; it does nothing where the
+// pass is recorded. A bias moves along, though nothing reads it, because PyTorch's backward op has
+// it as an operand.
 NormalizedOperands normalized_operands(const GradientCall& call, bool subtracts_mean);
 NormalizedOperands aligned_operands(const GradientCall& call, bool subtracts_mean,
                                     std::size_t whole_dims, const Tensor& bias = {});
 
-// normalized_gradient computes what the gradients of all inputs share.
+// normalized_gradient computes the parts that the gradients of all inputs share.
 NormalizedGradient normalized_gradient(const NormalizedOperands& operands,
                                        const NormalizedGroups& groups);
 

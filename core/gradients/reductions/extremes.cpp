@@ -20,7 +20,7 @@ Gradients shared_gradient(const GradientCall& call) {
   return {dims.empty() ? g : g / sum(winners, dims, true)};
 }
 
-// The element that was found gets it all.
+// The element that the index selects gets the whole gradient.
 Gradients indexed_gradient(const GradientCall& call) {
   const Shape& shape = call.input_type(0).shape;
   Tensor g = call.gradient(0);

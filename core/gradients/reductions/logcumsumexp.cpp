@@ -13,7 +13,7 @@ Gradients logcumsumexp_gradient(const GradientCall& call) {
                                call.attributes().get<std::int64_t>("dim"))};
 }
 
-// Each of the weighted scans is what the gradient of the other one is made of.
+// The gradient of each weighted scan is made of the other one.
 Gradients weighted_scan_gradient(const GradientCall& call, bool is_reverse) {
   Gradients result(3);
   Tensor g = call.gradient();

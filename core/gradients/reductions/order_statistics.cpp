@@ -19,7 +19,7 @@ Gradients median_gradient(const GradientCall& call) {
   return {call.gradient() * winners / sum(winners)};
 }
 
-// The element that was taken gets it.
+// The gradient goes to the selected element.
 Gradients median_dim_gradient(const GradientCall& call) {
   if (!call.has_gradient(0)) return {Tensor()};
   Tensor g = call.gradient(0), indices = call.output(1);

@@ -17,8 +17,8 @@ Tensor summed_from_end(const Tensor& x, std::int64_t dim) {
   return flip(cumsum(flip(x, {dim}), dim), {dim});
 }
 
-// Up to the first zero the slope of each product is the product divided; at that zero it is the
-// product without it, and after it nothing.
+// Up to the first zero the slope of each product is the product divided by the factor; at that zero
+// it is the product without it, and after it nothing.
 Gradients cumprod_gradient(const GradientCall& call) {
   const Tensor& x = call.input(0);
   auto dim = call.attributes().get<std::int64_t>("dim");

@@ -4,10 +4,10 @@
 
 namespace simmesh {
 
-// kept gives a result of a reduction, or its gradient, its reduced dims back, with size 1.
+// kept restores the reduced dims of a reduction's result, or of its gradient, with size 1.
 Tensor kept(const GradientCall& call, const Tensor& result);
 
-// spread brings a result of a reduction, or its gradient, to the shape of the input.
+// spread expands a result of a reduction, or its gradient, to the shape of the input.
 Tensor spread(const GradientCall& call, const Tensor& result);
 
 }  // namespace simmesh

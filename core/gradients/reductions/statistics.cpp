@@ -18,7 +18,7 @@ namespace simmesh {
 
 namespace {
 
-// The slope of the variance.
+// Returns the gradient of the variance.
 Tensor variance_gradient(const GradientCall& call, const Tensor& g) {
   const Tensor& x = call.input(0);
   Dims dims = reduced_dims(call.attributes(), x.shape().size());
@@ -29,7 +29,8 @@ Tensor variance_gradient(const GradientCall& call, const Tensor& g) {
   return kept(call, g) * (2.0 / divisor) * (x - center);
 }
 
-// The slope of a norm of x over some dims, times g: norm and g have those dims with size 1.
+// Returns g times the derivative of a norm of x over some dims; norm and g have those dims with
+// size 1.
 Tensor norm_slope(const Tensor& x, const Tensor& norm, const Tensor& g,
                   const Attributes& attributes) {
   double p = attributes.get<double>("ord");

@@ -17,7 +17,7 @@ namespace {
 Gradients prod_gradient(const GradientCall& call) {
   const Tensor& x = call.input(0);
   Dims dims = reduced_dims(call.attributes(), x.shape().size());
-  // Where one factor is zero it alone has a slope: the product of the others.
+  // Where exactly one factor is zero, only that factor has a slope: the product of the others.
   Tensor is_zero = eq(x, 0);
   Tensor filled = masked_fill(x, is_zero, 1);
   Tensor rest = prod(filled, dims, true);

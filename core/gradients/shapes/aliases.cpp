@@ -9,7 +9,7 @@ namespace {
 
 Gradients same_gradient(const GradientCall& call) { return {call.gradient()}; }
 
-// The bytes of another dtype are no function of the numbers.
+// Reinterpreting bytes as another dtype has no gradient.
 Gradients no_gradient(const GradientCall&) { return {Tensor()}; }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// The gradients of a cat are the parts of its own.
+// The gradients of a cat's inputs are the parts of its gradient.
 Gradients cat_gradient(const GradientCall& call) {
   Gradients gradients(call.input_count());
   std::int64_t dim = indexed_dim(call.attributes(), call.output_type().shape), start = 0;

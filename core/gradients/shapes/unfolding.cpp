@@ -17,7 +17,7 @@ namespace simmesh {
 
 namespace {
 
-// The places along the dim of the elements of all windows, one window after another.
+// Returns the places along the dim of the elements of all windows, one window after another.
 Places window_places(const Unfold& windows, std::int64_t count) {
   Places places;
   for (std::int64_t window = 0; window < count; ++window)
@@ -25,8 +25,9 @@ Places window_places(const Unfold& windows, std::int64_t count) {
   return places;
 }
 
-// The elements at one place of all windows lie step by step in the tensor. Exact sums
-// are rounded once; others are added one place after the other.
+// Adds up the gradients of overlapping windows. The elements at one place of all windows are `step`
+// apart in the tensor. Exact sums are rounded once; other arithmetics add one place after the
+// other.
 Tensor added_by_places(const Tensor& g, const Unfold& windows, const Shape& shape) {
   std::int64_t count = g.shape()[std::size_t(windows.dim)];
   std::vector<Tensor> terms = {new_zeros(g, shape)};
@@ -43,7 +44,7 @@ Tensor added_by_places(const Tensor& g, const Unfold& windows, const Shape& shap
   return total;
 }
 
-// Windows that overlap add up.
+// The gradients of overlapping windows add up.
 Gradients unfold_gradient(const GradientCall& call) {
   const Shape& shape = call.input_type(0).shape;
   Unfold windows = {.dim = indexed_dim(call.attributes(), shape),

@@ -55,7 +55,7 @@ Gradients diagonal_gradient(const GradientCall& call) {
       diagonal_backward(call.gradient(), call.input_type(0).shape, diagonal_of(call.attributes()))};
 }
 
-// Parts without a gradient have zeros, distributed like the gradients of the others.
+// Parts without a gradient get zeros, distributed like the gradients of the others.
 std::vector<Tensor> all_gradients(const GradientCall& call) {
   std::size_t given = 0;
   while (given + 1 < call.output_count() && !call.has_gradient(given)) ++given;

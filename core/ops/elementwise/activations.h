@@ -24,7 +24,7 @@ Tensor threshold(const Tensor& x, Number threshold, Number value);
 // silu returns x * sigmoid(x).
 Tensor silu(const Tensor& x);
 
-// Gelu says which form: x times the normal distribution function, or its approximation by tanh.
+// Gelu is its form: x times the normal distribution function, or the approximation by tanh.
 enum class Gelu : std::uint8_t { none, tanh };
 Tensor gelu(const Tensor& x, Gelu approximate = Gelu::none);
 

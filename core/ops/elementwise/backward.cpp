@@ -14,7 +14,7 @@ namespace {
 using Inputs = gsl::span<const Tensor>;
 using Formula = Tensor (*)(Inputs inputs, const Attributes& attributes);
 
-// An op whose kernel is a formula of ops on plain tensors.
+// Returns an op whose kernel is a formula of ops on plain tensors.
 Op formula_op(const char* name, Formula formula) {
   return {
       .name = name,

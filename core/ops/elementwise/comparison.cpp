@@ -23,7 +23,7 @@ const Op le_op = comparison_op("le", [](auto a, auto b) { return a <= b; });
 const Op gt_op = comparison_op("gt", [](auto a, auto b) { return a > b; });
 const Op ge_op = comparison_op("ge", [](auto a, auto b) { return a >= b; });
 
-// One bool for two tensors of one dtype; where they are cut over a mesh, every rank gets it.
+// Returns one bool for two tensors of one dtype; for tensors cut over a mesh every rank gets it.
 const Op equal_op = {
     .name = "equal",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {

@@ -78,7 +78,7 @@ const Op complex_conj_op = {
         },
 };
 
-// The larger part is taken out of the square root, so that no square overflows.
+// Takes the larger part out of the square root, so that no square overflows.
 double magnitude(double real, double imaginary) {
   double large = std::fabs(real), small = std::fabs(imaginary);
   if (std::isinf(large) || std::isinf(small)) return HUGE_VAL;

@@ -5,7 +5,7 @@
 namespace simmesh {
 
 // Complex numbers as a floating tensor whose last dim has two elements, the real and the imaginary
-// part: what torch.view_as_real returns. There is no complex dtype.
+// part, as torch.view_as_real returns them. There is no complex dtype.
 
 // as_complex cuts the last dim into pairs: [..., 2 n] to [..., n, 2]; as_real joins them again.
 Tensor as_complex(const Tensor& x);

@@ -29,7 +29,7 @@ const Op to_copy_op = {
     .moves = true,
 };
 
-// The element as a tensor without dims: where the tensor is cut over a mesh, every rank gets it.
+// Returns the element as a tensor without dims; for a tensor cut over a mesh every rank gets it.
 const Op item_op = {
     .name = "_local_scalar_dense",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {

@@ -10,7 +10,7 @@ namespace simmesh {
 
 namespace {
 
-// The types of self, whatever is written into it.
+// Returns the type of self, whatever is written into it.
 TensorTypes self_type(gsl::span<const TensorType> inputs, const Attributes&) {
   if (inputs.size() > 1) {
     TensorType both[] = {inputs[0], inputs[1]};

@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// Floating sums and products are rounded together, as PyTorch's are.
+// Rounds the sum and the product together, as PyTorch does.
 template <class C>
 C plus_product(C x, C a, C b) {
   if constexpr (std::is_integral_v<C>)
@@ -20,7 +20,7 @@ C plus_product(C x, C a, C b) {
     return std::fma(a, b, x);
 }
 
-// From the end for large weights, so that weight 1 gives the end itself.
+// Starts from the end for large weights, so that weight 1 gives the end itself.
 template <class C>
 C interpolated(C start, C end, C weight) {
   bool near_start = (weight < C(0) ? -weight : weight) < C(0.5);

@@ -47,7 +47,7 @@ const Op bitwise_and_op = bitwise_op("bitwise_and", [](LogicWord a, LogicWord b)
 const Op bitwise_or_op = bitwise_op("bitwise_or", [](LogicWord a, LogicWord b) { return a | b; });
 const Op bitwise_xor_op = bitwise_op("bitwise_xor", [](LogicWord a, LogicWord b) { return a ^ b; });
 
-// Of bools the complement is the other bool, not that of its bits.
+// For bool, bitwise_not is logical not.
 const Op bitwise_not_op = {
     .name = "bitwise_not",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {

@@ -85,7 +85,7 @@ C modulo_of_divisor(C a, C b) {
   return rest != C(0) && (rest < C(0)) != (b < C(0)) ? C(rest + b) : rest;
 }
 
-// Like Python's: from the exact remainder, so that a = b * floor(a / b) + remainder.
+// Divides like Python: from the exact remainder, so that a = b * floor(a / b) + remainder.
 template <class C>
 C floored_quotient(C a, C b) {
   check_divisor(b);
@@ -109,7 +109,7 @@ const Op div_op = dividing_unrounded(
                   .result = PointwiseResult::floating,
                   .loops = floating_loops<2>([](auto a, auto b) { return a / b; })}));
 
-// The quotient that a rounding mode keeps among the integers.
+// Division with a rounding mode, which keeps integers integers.
 const Op div_mode_op = pointwise_op(
     {.name = "div.Tensor_mode",
      .slots = two_slots,
@@ -128,7 +128,7 @@ const Op fmod_op =
                                                         return modulo_of_dividend(a, b);
                                                       })});
 
-// Small powers are exact where their products are.
+// Small powers are products, and exact where those are.
 template <class C>
 C raised(C base, C exponent) {
   if constexpr (std::is_integral_v<C>) {
@@ -219,7 +219,7 @@ Attributes with_other(Number other, Number alpha) {
   return {{"other", other.attribute()}, {"alpha", alpha.attribute()}};
 }
 
-// A quotient is one op, what a rounding mode makes of it another.
+// A true quotient is one op, a rounded one another.
 const Op& div_op_of(RoundingMode rounding) {
   return rounding == RoundingMode::none ? div_op : div_mode_op;
 }

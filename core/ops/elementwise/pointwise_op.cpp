@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// Elements of a chunk: what stays in the first-level cache.
+// Elements of a chunk: they stay in the first-level cache.
 constexpr std::size_t chunk_max = 1024;
 constexpr std::size_t operands_max = std::tuple_size_v<decltype(PointwiseChunk::operands)>;
 
@@ -81,8 +81,8 @@ DType dtype_of_type(ComputeType type) {
   return visit_compute_type(type, []<class C>(C) { return dtype_of<C>; });
 }
 
-// OperandReader hands out the elements of one operand in the row-major order of the result, in the
-// compute type: from where they lie if they are so already, else through a buffer.
+// OperandReader returns the elements of one operand in the row-major order of the result, in the
+// compute type: directly from memory where they are so already, else through a buffer.
 class OperandReader {
  public:
   OperandReader(const PointwiseOperand& operand, ComputeType type, const Tensor& out)
@@ -119,7 +119,7 @@ class OperandReader {
   }
 
  private:
-  // Where a chunk of equal elements goes: few have room in place.
+  // Returns the memory for a chunk of equal elements; a small chunk needs no allocation.
   std::byte* constants() {
     constants_ = few_constants_.data();
     if (chunk_ * width_ > few_constants_.size()) {
@@ -146,7 +146,7 @@ class OperandReader {
     index_.resize(sizes_.size());
   }
 
-  // A dim joins the one before it where both are walked with one stride.
+  // A dim joins the one before it where one stride walks both.
   void append(std::int64_t size, std::int64_t stride) {
     if (size == 1) return;
     if (!sizes_.empty() && strides_.back() == size * stride) {
@@ -177,7 +177,7 @@ class OperandReader {
   std::size_t width_;
   std::size_t chunk_;
   bool direct_ = false;
-  std::byte* constants_ = nullptr;  // null for what isn't constant
+  std::byte* constants_ = nullptr;  // null for an operand that isn't constant
   std::unique_ptr<std::byte[]> buffer_;
   const std::byte* data_ = nullptr;
   Load load_ = nullptr;
@@ -197,7 +197,7 @@ void take(Promotion& promotion, const TensorType& type) {
 bool is_given(const Tensor& tensor) { return tensor.is_defined(); }
 bool is_given(const TensorType& type) { return type.is_defined; }
 
-// The dtype that the promoting operands have in common. Inputs are tensors or their types.
+// Returns the common dtype of the promoting operands. Inputs are tensors or their types.
 template <class Input>
 DType common_dtype(const std::vector<PointwiseSlot>& slots, gsl::span<const Input> inputs,
                    const Attributes& attributes) {
@@ -220,8 +220,8 @@ DType operand_dtype(const PointwiseOp& op, gsl::span<const Input> inputs,
   return widens ? DType::float32 : common;
 }
 
-// An operand as it is read: tensors with dims in the common dtype, like PyTorch's; what has none
-// isn't rounded to a 16-bit dtype before it is computed with, only before it is compared.
+// Returns an operand as it is read: tensors with dims in the common dtype, as in PyTorch. One
+// without dims is rounded to a 16-bit dtype only before a comparison, not before arithmetic.
 PointwiseOperand operand_of(const Tensor& tensor, DType common, bool compares) {
   bool is_scalar = tensor.shape().empty() && is_floating_point(common) && !compares;
   bool loads_as_common = common == DType::float64 || common == DType::float32 ||
@@ -235,9 +235,9 @@ PointwiseOperand operand_of(const Number& number, DType common, bool compares) {
   return {converted(full({}, DType::float64, number.as<double>()), common)};
 }
 
-// Computes an op of few elements whose operands are numbers or lie as the loop reads them, as those
-// of small programs do: nothing is converted, and nothing taken from the heap. Returns false for
-// other operands.
+// Computes an op of few elements, as small programs use, whose operands are numbers or are stored
+// as the loop reads them: it converts nothing and allocates nothing. Returns false for other
+// operands.
 bool compute_directly(const PointwiseOp& op, gsl::span<const Tensor> inputs,
                       const Attributes& attributes, ComputeType type, Tensor& out) {
   constexpr std::size_t number_bytes_max = 256;
@@ -251,7 +251,7 @@ bool compute_directly(const PointwiseOp& op, gsl::span<const Tensor> inputs,
     const PointwiseSlot& slot = op.slots[i];
     if (i < inputs.size() && inputs[i].is_defined()) {
       const Tensor& input = inputs[i];
-      // The result is contiguous, so its strides are those of what lies as it does.
+      // The result is contiguous, so an operand with the same strides is read in the same order.
       if (input.dtype() != dtype || input.shape() != out.shape() ||
           input.strides() != out.strides())
         return false;

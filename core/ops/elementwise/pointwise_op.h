@@ -12,8 +12,8 @@
 
 namespace simmesh {
 
-// Elementwise ops are computed chunk by chunk in one of three types, to which operands of all
-// dtypes and strides are brought first: an op needs three loops, not one for each dtype.
+// Elementwise ops are computed chunk by chunk in one of three types. Operands of all dtypes and
+// strides are converted to it first, so an op needs three loops, not one for each dtype.
 enum class ComputeType : std::uint8_t { float32, float64, int64 };
 
 // compute_type_of returns float64 for float64, float32 for other floating dtypes, else int64.
@@ -44,7 +44,7 @@ struct PointwiseOperand {
   Number number = 0;
 };
 
-// PointwiseRequest computes one elementwise result: operands are brought to the compute type, the
+// PointwiseRequest computes one elementwise result: operands are converted to the compute type, the
 // loop runs, and its results are rounded once to the dtype of out, a contiguous tensor.
 struct PointwiseRequest {
   gsl::span<const PointwiseOperand> operands;
@@ -53,20 +53,20 @@ struct PointwiseRequest {
 };
 void compute_pointwise(const PointwiseRequest& request, Tensor& out);
 
-// PointwiseSlot is one operand of an elementwise op: the input at that position, else the number
-// of that name among the arguments, else a default. Without promotes it takes no part in the common
-// dtype.
+// PointwiseSlot is one operand of an elementwise op: the input at that position, else the number of
+// that name among the arguments, else a default. Unless promotes is set, it takes no part in the
+// common dtype.
 struct PointwiseSlot {
   std::string_view name = "self";
   bool promotes = true;
   std::optional<Number> otherwise = {};
 };
 
-// PointwiseResult says what dtype the result has: that of the operands in common; the same, but
+// PointwiseResult selects the dtype of the result: the operands' common dtype; the same, but
 // float32 for integers; or bool.
 enum class PointwiseResult : std::uint8_t { common, floating, boolean };
 
-// PointwiseCheck raises what an op doesn't take; common is the common dtype of its operands.
+// PointwiseCheck raises for operands that an op doesn't accept; common is their common dtype.
 using PointwiseCheck = std::function<void(DType common, const Attributes& attributes)>;
 
 // PointwiseOp is the definition of an elementwise op; in_double computes floating operands in

@@ -22,7 +22,7 @@ const Op minimum_op = choice_op("minimum", [](auto a, auto b) { return a != a ||
 const Op fmax_op = choice_op("fmax", [](auto a, auto b) { return b != b || a >= b ? a : b; });
 const Op fmin_op = choice_op("fmin", [](auto a, auto b) { return b != b || a <= b ? a : b; });
 
-// The condition takes no part in the common dtype, so its own is checked by the user function.
+// The condition takes no part in the common dtype; the user function checks its dtype.
 const Op where_op = pointwise_op({.name = "where",
                                   .slots = {{"condition", false}, {"self"}, {"other"}},
                                   .loops = loops<3>([](auto condition, auto a, auto b) {
@@ -40,7 +40,7 @@ constexpr double unbounded = std::numeric_limits<double>::infinity();
 constexpr auto int64_min = std::numeric_limits<std::int64_t>::min();
 constexpr auto int64_max = std::numeric_limits<std::int64_t>::max();
 
-// A bound that is absent is the widest of the compute type.
+// An absent bound is the widest of the compute type.
 const Op clamp_op = pointwise_op(
     {.name = "clamp",
      .slots = {{"self"}, {"min"}, {"max"}},
@@ -81,13 +81,13 @@ const Tensor& checked_condition(const Tensor& condition) {
   return condition;
 }
 
-// The bound that leaves everything as it is, of the kind that doesn't promote.
+// Returns the bound that changes nothing, of the kind that doesn't promote.
 Number no_bound(const Tensor& x, bool is_min) {
   if (is_floating_point(x.dtype())) return is_min ? -unbounded : unbounded;
   return is_min ? int64_min : int64_max;
 }
 
-// clamp's bounds as its arguments.
+// Returns clamp's bounds as its arguments.
 Attributes clamp_bounds(const Tensor& x, std::optional<Number> min, std::optional<Number> max) {
   if (!min && !max)
     raise(ErrorKind::runtime_error, "clamp", "At least one of 'min' or 'max' must not be None");

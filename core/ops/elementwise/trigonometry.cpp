@@ -28,7 +28,7 @@ const Op asinh_op = function_op(Function::asinh);
 const Op acosh_op = function_op(Function::acosh);
 const Op atanh_op = function_op(Function::atanh);
 
-// The angle of (x, y), from the lesser of the two over the larger.
+// Returns the angle of (x, y), from the lesser of the two over the larger.
 double atan2_of(double y, double x) {
   constexpr double pi = std::numbers::pi, pi_rest = 0x1.1a62633145c07p-53;
   if (x != x || y != y) return x != x ? x : y;
@@ -43,7 +43,7 @@ double atan2_of(double y, double x) {
   return std::copysign(angle, y);
 }
 
-// Scaled by a power of two where the squares could leave the range of double.
+// Scales by a power of two where the squares could leave the range of double.
 double hypot_of(double a, double b) {
   double larger = std::fabs(a), lesser = std::fabs(b);
   if (std::isinf(larger) || std::isinf(lesser)) return std::numeric_limits<double>::infinity();

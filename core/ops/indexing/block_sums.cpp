@@ -31,7 +31,7 @@ void add_values(gsl::span<T> out, const BlockSum& sum, gsl::span<const T> source
   }
 }
 
-// The terms of each block together: the block of x, then those of the source in their order.
+// Adds the terms of each block together: the block of x, then those of the source in their order.
 void add_blocks_exactly(const BlockSum& sum, Tensor& out) {
   DType dtype = sum.alpha == 1 ? out.dtype() : block_sum_dtype(out.dtype());
   Tensor x = converted(sum.x, dtype).contiguous(), source = converted(sum.source, dtype);

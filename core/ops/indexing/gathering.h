@@ -8,8 +8,8 @@
 
 namespace simmesh {
 
-// Reads along one dim by an index tensor of dtype int64 (or int32). An index out of range raises an
-// IndexError, as does one below zero.
+// Ops that read along one dim by an index tensor of dtype int64 (or int32). An index out of range
+// or below zero raises an IndexError.
 
 // embedding returns the rows of weight[n, ...] at the indices: [indices..., ...]. The row
 // padding_idx gets no gradient.
@@ -35,8 +35,8 @@ Tensor take_along_dim(const Tensor& x, const Tensor& index, std::int64_t dim);
 // index_select returns the elements of dim at the indices, a vector.
 Tensor index_select(const Tensor& x, std::int64_t dim, const Tensor& index);
 
-// one_hot returns int64 [x..., classes] that is one at the element's place. Without classes, one
-// more than the largest element.
+// one_hot returns int64 [x..., classes] that is one at the element's place. Without classes there
+// is one more than the largest element.
 Tensor one_hot(const Tensor& x, std::int64_t classes = -1);
 
 // gathering_ops returns the ops of this file.

@@ -14,12 +14,12 @@ namespace {
 using Inputs = gsl::span<const Tensor>;
 using Types = gsl::span<const TensorType>;
 
-// IndexPlan says how indices read a tensor: its dims in the order indexed, then others; and the
-// shape of the result while the indices' dims are in front, and where they go.
+// IndexPlan is the plan by which indices read a tensor: its dims in the order indexed, then others;
+// the shape of the result while the indices' dims are in front, and where they go.
 struct IndexPlan {
   Dims order;             // of x's dims, indexed ones first
   std::size_t indexed;    // how many of them are
-  Shape index_shape;      // that the indices have in common
+  Shape index_shape;      // the common shape of the indices
   Shape rest;             // sizes of the other dims
   std::int64_t position;  // of the indices' dims among the others
 
@@ -83,7 +83,7 @@ Places index_places(const IndexPlan& plan, const Shape& shape, Inputs indices) {
   return places;
 }
 
-// The tensor with the indexed dims in front, so that what an index means is one block.
+// Returns the tensor with the indexed dims in front, so that each index selects one block.
 Tensor indexed_first(const Tensor& x, const IndexPlan& plan) { return x.permute(plan.order); }
 
 const Op index_op = {
@@ -141,7 +141,7 @@ const Op index_put_op = {
         },
 };
 
-// Masks as the indices of the places where they are true.
+// Replaces masks by the indices of the places where they are true.
 std::vector<Tensor> without_masks(gsl::span<const Tensor> indices, const Tensor& x) {
   std::vector<Tensor> result;
   for (const Tensor& index : indices) {

@@ -8,13 +8,13 @@
 
 namespace simmesh {
 
-// Reads and writes by several index tensors at once, of dtype int64 (or int32) or bool. An index
-// below zero counts from the end; one out of range raises an IndexError.
+// Ops that read and write by several index tensors at once, of dtype int64 (or int32) or bool. An
+// index below zero counts from the end; one out of range raises an IndexError.
 
 // index is x[i0, i1, ...]: entry k indexes dim k, an undefined one takes the dim whole; the indices
 // are broadcast against each other. A bool entry stands for the places where it is true. The
-// indexed dims become those of the indices, in place of the first where all stand together, else in
-// front.
+// indices' dims replace the indexed ones: at the place of the first one where these are neighbours,
+// else in front.
 Tensor index(const Tensor& x, gsl::span<const Tensor> indices);
 inline Tensor index(const Tensor& x, std::initializer_list<Tensor> indices) {
   return index(x, gsl::span<const Tensor>(indices.begin(), indices.size()));

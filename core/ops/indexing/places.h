@@ -32,7 +32,7 @@ void check_index_type(const TensorType& index, std::string_view where);
 void check_index_vector(const TensorType& index, std::string_view where);
 
 // check_gather raises a RuntimeError for an index that has another number of dims than the tensor,
-// or a larger size along a dim other than dim.
+// or that is larger along a dim other than `dim`.
 struct GatherTypes {
   const TensorType& x;
   const TensorType& index;

@@ -111,7 +111,7 @@ const Op pad_op = {
     .kernel = pad_kernel,
 };
 
-// The same of parts of a distributed tensor, beside which no plain indices may stand.
+// Does the same with parts of a distributed tensor, which can't be mixed with plain indices.
 Tensor padded_by_parts(const Tensor& x, std::int64_t dim, const Dims& pads, PadMode mode) {
   auto border = [&](std::int64_t start, std::int64_t count) {
     bool mirrors = mode == PadMode::reflect;
@@ -130,7 +130,7 @@ Tensor padded_by_parts(const Tensor& x, std::int64_t dim, const Dims& pads, PadM
   return parts.size() == 1 ? x : cat(parts, dim);
 }
 
-// The places from which the elements of the result come.
+// Returns the places from which the elements of the result come.
 Places repeated_places(const Dims& repeats) {
   Places places;
   std::int64_t index = 0;
@@ -156,8 +156,8 @@ const Op repeat_each_op = {
     .moves = true,
 };
 
-// How often each element of a dim is repeated. Of distributed repeats every rank reads all, since
-// the shape of the result depends on them.
+// Returns how often each element of a dim is repeated. Every rank reads all of distributed repeats,
+// since the shape of the result depends on them.
 Dims counts_of(const Tensor& repeats, std::int64_t size) {
   Dims counts;
   Tensor row = repeats.dim() == 0 ? reshape(repeats.detach(), {1}) : repeats.detach();
@@ -194,7 +194,7 @@ Tensor padded_by_index(const Tensor& x, std::int64_t dim, const Dims& pads, PadM
   return index_select(x, dim, places);
 }
 
-// Without dims the elements are those of a vector.
+// Without dims the tensor is rolled as a vector.
 void roll_kernel(Inputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
   const Dims& shifts = attributes.get<Dims>("shifts");
   Dims dims = attributes.get<Dims>("dims");

@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// Tensors whose elements are those of another one, at other places.
+// Ops that return the elements of another tensor at other places.
 
 // repeat copies the tensor repeats[i] times along dim i, with new leading dims where there are more
 // repeats. tile fills up missing leading repeats with one.
@@ -21,7 +21,7 @@ inline Tensor tile(const Tensor& x, std::initializer_list<std::int64_t> repeats)
 }
 
 // repeat_interleave copies each element of a dim several times in a row: repeats times, or as many
-// times as an int64 vector says for that element; of a distributed vector every rank reads all, one
+// times as an int64 vector says for that element; every rank reads all of a distributed vector, one
 // element after another. Raises a RuntimeError for repeats below zero and for a vector of another
 // size.
 Tensor repeat_interleave(const Tensor& x, std::int64_t repeats, std::int64_t dim);

@@ -19,7 +19,7 @@ namespace {
 using Inputs = gsl::span<const Tensor>;
 using Types = gsl::span<const TensorType>;
 
-// Where each place of a longer dim reads: computed in float, as PyTorch does.
+// Returns where each place of a longer dim reads: computed in float, as PyTorch does.
 Tensor nearest_places(std::int64_t size, std::int64_t new_size, double scale) {
   float step = scale > 0 ? float(1.0 / scale) : float(size) / float(new_size);
   Tensor places = empty({new_size}, DType::int64);

@@ -6,10 +6,10 @@
 
 namespace simmesh {
 
-// Ops that read elements of images [N, C, d...] at other places, and turns of planes.
+// Ops that read elements of images [N, C, d...] at other places, and rotations of planes.
 
-// Upsampling says how large the dims after the first two become: their sizes, or a factor of which
-// the result is rounded down; one of them is given.
+// Upsampling sets the sizes of the dims after the first two: the sizes themselves, or a factor
+// whose result is rounded down; one of the two is given.
 struct Upsampling {
   Dims size = {};  // one for all dims, or one for each
   std::optional<double> scale = {};
@@ -18,7 +18,7 @@ struct Upsampling {
 // rounded down. Raises a ValueError where neither size nor factor, or both, are given.
 Tensor upsample_nearest(const Tensor& x, const Upsampling& options);
 // upsample_nearest_backward adds the gradients of all places that read an element; scale is 0 where
-// there was none.
+// none was given.
 Tensor upsample_nearest_backward(const Tensor& gradient, DimSpan input_sizes, double scale);
 
 // rot90 turns the plane of two dims by 90 degrees, from the first towards the second, k times.

@@ -15,7 +15,7 @@ namespace {
 
 bool includes_self(const Attributes& attributes) { return attributes.get_or("include_self", true); }
 
-// The element from which a reduction without the element itself starts.
+// The value from which a reduction without the element itself starts.
 template <class C>
 C neutral_element(std::string_view reduce) {
   if (reduce == "prod") return 1;

@@ -54,7 +54,7 @@ const Op scatter_add_op = {
         },
 };
 
-// The source has the shape of x, but for as many elements of dim as there are indices.
+// The source has the shape of x, but along dim the size of the index.
 TensorTypes index_source_type(Types inputs, const Attributes& attributes, const char* where) {
   check_index_vector(inputs[1], where);
   Shape expected = inputs[0].shape;

@@ -7,8 +7,8 @@
 
 namespace simmesh {
 
-// Writes along one dim by an index tensor of dtype int64 (or int32). An index out of range raises
-// an IndexError, as does one below zero. Where several elements are added to one, they are added in
+// Ops that write along one dim by an index tensor of dtype int64 (or int32). An index out of range
+// or below zero raises an IndexError. Where several elements are added to one, they are added in
 // ascending order of their places, in float32 for 16-bit dtypes, and rounded once; in exact
 // arithmetic their order changes nothing.
 
@@ -24,7 +24,7 @@ struct ScatterReduce {
   std::string_view reduce = "sum";
   bool include_self = true;
 };
-// scatter_reduce returns x with the elements that get sources replaced by what these reduce to. A
+// scatter_reduce returns x, where each element that gets sources is replaced by their reduction. A
 // mean divides the sum by the count, rounding integers down; NaN wins amax and amin, whose equal
 // elements share the gradient. Raises a RuntimeError for another reduction.
 Tensor scatter_reduce(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source,
@@ -37,7 +37,7 @@ Tensor index_add(const Tensor& x, std::int64_t dim, const Tensor& index, const T
 Tensor index_copy(const Tensor& x, std::int64_t dim, const Tensor& index, const Tensor& source);
 Tensor index_fill(const Tensor& x, std::int64_t dim, const Tensor& index, double value);
 
-// scattering_ops returns the ops of this file but for scatter_reduce, which has its own.
+// scattering_ops returns the ops of this file except scatter_reduce, which has its own.
 gsl::span<const Op* const> scattering_ops();
 gsl::span<const Op* const> scatter_reduce_ops();
 

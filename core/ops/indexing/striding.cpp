@@ -10,7 +10,7 @@ namespace simmesh {
 
 namespace {
 
-// The dims of x that have these sizes and strides, in order; nothing where they aren't just those.
+// Returns the dims of x that have these sizes and strides, in order; empty where x has others.
 std::optional<Dims> order_of(const Tensor& x, DimSpan size, DimSpan strides) {
   Strides own = contiguous_strides(x.shape());
   if (size.size() != own.size()) return std::nullopt;

@@ -7,7 +7,7 @@
 namespace simmesh {
 
 // Diagonals beside the view of one (diagonal, in core/ops/shapes/views.h). An offset above zero
-// lies above the main diagonal.
+// means above the main diagonal.
 
 // diag_embed returns matrices, the last two dims, that have the last dim of x on a diagonal and are
 // zero elsewhere.

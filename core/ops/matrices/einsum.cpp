@@ -25,8 +25,8 @@ std::string ellipsis_letters(std::int64_t dims) {
   return letters;
 }
 
-// parsed_term reads one term; dims are those of its operand, of the result the dims that an
-// ellipsis there stands for, plus those of its letters.
+// parsed_term reads one term. dims is the number of dims of its operand; for the result it is the
+// number of dims that an ellipsis stands for, plus its letters.
 Term parsed_term(std::string_view text, std::int64_t dims) {
   Term term;
   std::string letters;
@@ -62,8 +62,8 @@ bool holds(const std::string& letters, char letter) {
   return letters.find(letter) != std::string::npos;
 }
 
-// Letters that come once in all operands, sorted, after the ellipsis: the result where the equation
-// has no arrow.
+// Returns the letters that occur once in all operands, sorted, after the ellipsis: the result where
+// the equation has no arrow.
 std::string implied_result(const std::vector<Term>& terms) {
   std::string all, ellipsis, once;
   for (const Term& term : terms) all += term.letters;
@@ -86,7 +86,7 @@ struct Operand {
   }
 };
 
-// A letter that comes twice in an operand means its diagonal.
+// A letter that occurs twice in an operand means its diagonal.
 void take_diagonals(Operand& operand) {
   for (std::size_t first = 0; first < operand.letters.size();) {
     std::size_t second = operand.letters.find(operand.letters[first], first + 1);
@@ -107,7 +107,7 @@ void take_diagonals(Operand& operand) {
   }
 }
 
-// Letters that nothing else needs are summed away before the product.
+// Sums over the letters that nothing else needs, before the product.
 void sum_unneeded(Operand& operand, const std::string& needed) {
   Dims dims;
   std::string kept;
@@ -129,7 +129,7 @@ Tensor in_order(const Operand& operand, const std::string& letters) {
                                                     : permute(operand.tensor, order);
 }
 
-// The letters of a product by the role they have in it.
+// The letters of a product by their role in it.
 struct Roles {
   std::string batch;
   std::string left;
@@ -193,7 +193,7 @@ Tensor spread_over(const Operand& operand, const std::string& letters) {
 Tensor contracted(const Operand& a, const Operand& b, const std::string& result) {
   Roles roles = roles_of(a, b, result);
   check_sizes(a, b, roles);
-  // Without a sum it is a product of elements.
+  // Without summed letters it is an elementwise product.
   if (roles.summed.empty()) return mul(spread_over(a, result), spread_over(b, result));
   Tensor left = groups_of(a, b, {roles.batch, roles.left, roles.summed});
   Tensor right = groups_of(b, a, {roles.batch, roles.summed, roles.right});

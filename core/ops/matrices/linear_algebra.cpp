@@ -24,7 +24,7 @@ std::vector<double> solved(const Matrix& a, const Matrix& b) {
   return std::move(result.solution.values);
 }
 
-// An op that makes one matrix of each square matrix, or one number.
+// Kernel of an op that makes one matrix, or one number, of each square matrix.
 using OfMatrix = std::vector<double> (*)(const Matrix&);
 Op square_op(const char* name, OfMatrix of, bool is_number) {
   return {.name = name,

@@ -43,7 +43,7 @@ void visit_rows(Tensor& sum, const Tensor& addend, F&& f) {
   }
 }
 
-// beta * addend + alpha * sum, in the type of the sum.
+// Writes beta * addend + alpha * sum, in the type of the sum.
 template <class T>
 void add_scaled(gsl::span<T> sum, gsl::span<const T> addend, const Scales& scales) {
   T alpha = T(scales.alpha), beta = T(scales.beta);
@@ -69,7 +69,7 @@ void add_addend(Tensor& sum, const Addend& addend) {
   });
 }
 
-// beta * addend, from which sums start.
+// Writes beta * addend, from which sums start.
 void write_start(Tensor& sum, const Addend& addend) {
   if (addend.scales.beta == 0) {
     std::memset(sum.mutable_data(), 0, sum.bytes());
@@ -84,7 +84,7 @@ void write_start(Tensor& sum, const Addend& addend) {
   });
 }
 
-// alpha * a, in the type of the sums.
+// Returns alpha * a, in the type of the sums.
 Tensor scaled_factor(const Tensor& a, double alpha, DType dtype) {
   Tensor result = converted(a, dtype).clone();
   visit_dtype(dtype, [&]<class T>(T) {
@@ -128,7 +128,7 @@ Tensor matrix_of(const Tensor& batch, std::int64_t i) {
   return batch.dim() == 2 ? batch : batch.narrow({.dim = 0, .start = i, .length = 1}).squeeze(0);
 }
 
-// Sums that are written, rounded once: with what they are rounded from, or without.
+// Writes sums, rounded once; in a scope of KeepUnrounded they are kept unrounded too.
 void write_sums(Tensor& out, CarriedSums sums) {
   if (keeps_unrounded())
     write_unrounded(out, std::move(sums));
@@ -155,7 +155,7 @@ void write_exact_product(const Tensor& a, const Tensor& b, const Addend& addend,
   }
 }
 
-// Whether an addend is one more term of the product: a row or a column that is added as it is.
+// True if an addend is one more term of the product: a row or a column that is added unscaled.
 bool is_one_term(const Addend& addend, const Tensor& out) {
   const Tensor& value = addend.value;
   if (!value.is_defined() || addend.scales.alpha != 1 || addend.scales.beta != 1) return false;
@@ -163,7 +163,8 @@ bool is_one_term(const Addend& addend, const Tensor& out) {
   return value.dim() < 2 || value.size(0) == 1 || value.size(1) == 1;
 }
 
-// [a, 1] [b; row] or [a, column] [b; 1]: sums without a second rounding at the speed of a product.
+// Computes [a, 1] [b; row] or [a, column] [b; 1]: sums without a second rounding at the speed of a
+// product.
 void multiply_with_term(const Tensor& a, const Tensor& b, const Tensor& value, Tensor& out) {
   Shape column = {out.size(0), 1}, row = {1, out.size(1)};
   bool is_column = value.dim() == 2 && value.size(1) == 1;

@@ -8,8 +8,8 @@
 
 namespace simmesh {
 
-// check_matrices raises a RuntimeError for a tensor that isn't batches of matrices, square where
-// that is asked, of float32 or float64.
+// check_matrices raises a RuntimeError for a tensor that isn't one of batches of matrices of
+// float32 or float64; they must be square where `square` is asked for.
 void check_matrices(const TensorType& a, const char* where, bool square);
 
 // adjoint exchanges the last two dims.

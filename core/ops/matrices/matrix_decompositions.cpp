@@ -22,12 +22,12 @@ void swap_rows(Matrix& a, std::int64_t i, std::int64_t j) {
   for (std::int64_t c = 0; c < a.columns; ++c) std::swap(a(i, c), a(j, c));
 }
 
-// Row i minus factor times row j.
+// Subtracts factor times row j from row i.
 void subtract_row(Matrix& a, std::int64_t i, std::int64_t j, double factor) {
   for (std::int64_t c = 0; c < a.columns; ++c) a(i, c) -= factor * a(j, c);
 }
 
-// Turns columns p and q of a by the angle of cosine c and sine s.
+// A rotation of columns p and q of a by the angle of cosine c and sine s.
 struct Turn {
   std::int64_t p;
   std::int64_t q;
@@ -50,7 +50,7 @@ struct Turn {
   }
 };
 
-// The turn that makes element (p, q) of a symmetric matrix zero.
+// Returns the rotation that makes element (p, q) of a symmetric matrix zero.
 Turn turn_of(const Matrix& a, std::int64_t p, std::int64_t q) {
   double theta = (a(q, q) - a(p, p)) / (2 * a(p, q));
   double t = (theta < 0 ? -1 : 1) / (std::fabs(theta) + std::sqrt(theta * theta + 1));
@@ -74,8 +74,8 @@ void reflect(Matrix& a, const std::vector<double>& v, std::int64_t first) {
   }
 }
 
-// The unit vector that reflects column c of a onto its element (c, c); empty where nothing is
-// below.
+// Returns the unit vector that reflects column c of a onto its element (c, c); empty where all
+// below is zero.
 std::vector<double> reflection_of(const Matrix& a, std::int64_t c) {
   double below = 0;
   for (std::int64_t r = c + 1; r < a.rows; ++r) below += a(r, c) * a(r, c);

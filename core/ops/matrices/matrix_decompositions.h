@@ -6,7 +6,7 @@
 namespace simmesh {
 
 // Decompositions of one matrix of doubles, by plain loops of a fixed order: the same bits wherever
-// they run. (Eigen's take the sizes of the processor's caches into the order in which they add.)
+// they run. (In Eigen's the order of additions depends on the sizes of the processor's caches.)
 
 // Matrix is row-major.
 struct Matrix {

@@ -55,8 +55,8 @@ void make_orthogonal(Matrix& a, Matrix& v) {
   }
 }
 
-// Column c of u becomes a unit vector orthogonal to those before it: what is left of the axis that
-// they leave most of.
+// Makes column c of u a unit vector orthogonal to those before it: the rest of the axis of which
+// they leave the most.
 void complete_column(Matrix& u, std::int64_t c) {
   double longest = -1;
   std::vector<double> best;

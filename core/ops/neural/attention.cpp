@@ -18,7 +18,8 @@ namespace {
 
 constexpr double masked_out = std::numeric_limits<double>::infinity();
 
-// softmax of the scores where the mask is true; rows without any are zero, with a gradient of zero.
+// Returns the softmax of the scores where the mask is true; rows without any are zero, and so is
+// their gradient.
 Tensor masked_softmax(const Tensor& scores, const Tensor& mask) {
   Tensor row_is_hidden = logical_not(any(mask, -1, true));
   Tensor hidden = logical_not(logical_or(mask, row_is_hidden));
@@ -28,7 +29,7 @@ Tensor masked_softmax(const Tensor& scores, const Tensor& mask) {
 
 Tensor weights_of(const Tensor& scores, const Attention& options) {
   if (options.is_causal) {
-    // Each row sees its own position, so none is hidden.
+    // Each row sees its own position, so no row is hidden.
     Tensor seen = tril(ones_like(scores.detach(), DType::boolean));
     return softmax(masked_fill(scores, logical_not(seen), -masked_out), -1);
   }

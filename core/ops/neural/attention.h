@@ -22,8 +22,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
                                     const Attention& options = {});
 
 // math_attention is scaled_dot_product_attention as PyTorch's math kernel computes it: q and k are
-// multiplied by the root of the scale each, so that their product is the scores. Its rounding is
-// another, and so may be where distributed tensors lie in between.
+// multiplied by the root of the scale each, so that their product is the scores. Its rounding
+// differs, and so may the placements of distributed tensors in between.
 Tensor math_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                       const Attention& options = {});
 

@@ -6,9 +6,9 @@
 
 namespace simmesh {
 
-// What losses against class indices, and their gradients, are computed from.
+// Class targets, from which losses against class indices and their gradients are computed.
 
-// class_dim returns which dim of the scores has the classes: 0 of a vector, else 1.
+// class_dim returns the dim of the scores that has the classes: 0 for a vector, else 1.
 std::int64_t class_dim(std::size_t rank);
 
 // ClassTargets are class indices, without those that are ignored; both have a class dim of size 1.

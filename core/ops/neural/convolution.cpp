@@ -89,7 +89,7 @@ struct Part {
   }
 };
 
-// The group's rows of a weight as a matrix [out, in * rows * columns].
+// Returns the group's rows of a weight as a matrix [out, in * rows * columns].
 Tensor weight_matrix(const Tensor& weight, std::int64_t group, std::int64_t groups) {
   std::int64_t rows = weight.size(0) / groups;
   return weight.narrow({.dim = 0, .start = group * rows, .length = rows})

@@ -31,12 +31,12 @@ TensorTypes flash_attention_type(gsl::span<const TensorType> inputs, const Attri
   return {{{q[0], q[1], q[2], v[3]}, inputs[0].dtype}};
 }
 
-// Each key or value head as often as query heads share it.
+// Repeats each key or value head for the query heads that share it.
 Tensor repeated_heads(const Tensor& x, std::int64_t heads) {
   return x.size(1) == heads ? x : repeat_interleave(x, heads / x.size(1), 1);
 }
 
-// The sum over the query heads that share a head.
+// Returns the sum over the query heads that share a head.
 Tensor summed_heads(const Tensor& gradient, std::int64_t heads) {
   if (gradient.size(1) == heads) return gradient;
   return sum(unflatten(gradient, 1, {heads, gradient.size(1) / heads}), 2);
@@ -54,7 +54,7 @@ void attend(HeadInputs inputs, const Attributes& attributes, gsl::span<Tensor> o
                                      repeated_heads(inputs[2], heads), plain_options(attributes)));
 }
 
-// Gradients of softmax(q k^T * scale) v, whose weights are computed again.
+// Computes the gradients of softmax(q k^T * scale) v; its weights are computed again.
 void attend_backward(HeadInputs inputs, const Attributes& attributes, gsl::span<Tensor> outputs) {
   NoGrad mode;
   const Tensor &q = inputs[0], &g = inputs[3];

@@ -12,7 +12,7 @@ struct FlashAttentionOptions {
   std::optional<double> scale;  // 1 / sqrt(E) where not given
 };
 
-// flash_attention is scaled_dot_product_attention as one op, of q [B, H, L, E], k [B, K, S, E] and
+// flash_attention is scaled_dot_product_attention as one op, for q [B, H, L, E], k [B, K, S, E] and
 // v [B, K, S, F], where K divides H: heads h * H / K on share the key and value head h. Values and
 // gradients have the same bits; no score is kept for backward, only inputs and output, so that a
 // rank is charged what it would be for a fused kernel. Raises a RuntimeError for other shapes.

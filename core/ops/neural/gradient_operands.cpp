@@ -18,7 +18,7 @@ const Op gradient_operands_op = {
         [](gsl::span<const Tensor> inputs, const Attributes&, gsl::span<Tensor> outputs) {
           for (std::size_t i = 0; i < inputs.size(); ++i) {
             copy_(outputs[i], inputs[i]);
-            // What is behind elements ends where somebody may write them.
+            // Drops the unrounded sums, as a write would.
             if (!keeps_unrounded() && is_unrounded(outputs[i])) outputs[i].mutable_data();
           }
         },

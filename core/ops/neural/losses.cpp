@@ -123,7 +123,7 @@ const Op logits_loss_op = {
 
 const Op* const losses_list[] = {&nll_loss_op, &mse_loss_op, &logits_loss_op};
 
-// Of target probabilities, with those of the classes evened out.
+// Computes the loss for target probabilities, which label_smoothing mixes with equal ones.
 Tensor probability_loss(const Tensor& x, const Tensor& target, const ClassLoss& options) {
   std::int64_t dim = class_dim(x.shape().size());
   auto classes = double(x.size(dim));
@@ -141,7 +141,7 @@ Tensor probability_loss(const Tensor& x, const Tensor& target, const ClassLoss& 
   return is_mean ? total / (double(x.numel()) / classes) : total;
 }
 
-// The loss against all classes alike.
+// Computes the loss against all classes with equal weight, for label_smoothing.
 Tensor even_loss(const Tensor& likely, const Tensor& target, const ClassLoss& options) {
   std::int64_t dim = class_dim(likely.shape().size());
   Tensor terms = likely;

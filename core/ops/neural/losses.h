@@ -6,7 +6,7 @@
 
 namespace simmesh {
 
-// LossReduction says what becomes of the losses of the elements.
+// LossReduction says how the losses of the elements are reduced.
 enum class LossReduction : std::uint8_t { none, mean, sum };
 
 // ClassLoss are the options of losses of class indices.
@@ -18,8 +18,8 @@ struct ClassLoss {
 };
 
 // nll_loss returns -weight[t] * x[n, t] of log-probabilities x of [C], [N, C] or [N, C, d...] and
-// int64 targets t of that shape without C. Targets that are ignore_index count nothing; others out
-// of range raise an IndexError.
+// int64 targets t of that shape without C. Targets equal to ignore_index don't count; others out of
+// range raise an IndexError.
 Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& options = {});
 
 // cross_entropy is nll_loss of log_softmax over the class dim. Targets may be probabilities of the

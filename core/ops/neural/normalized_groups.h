@@ -6,14 +6,13 @@
 
 namespace simmesh {
 
-// NormalizedGroups say what a normalization normalizes: the groups of elements that share a mean
-// and a root.
+// NormalizedGroups are the groups of elements that share a mean and a root in a normalization.
 struct NormalizedGroups {
   Shape elements;    // the shape under which x is normalized
   Shape statistics;  // that shape with size 1 along what is normalized
   Shape parameters;  // how weight and bias broadcast to elements
 
-  // normalized_dims returns the dims of elements that a group goes along.
+  // normalized_dims returns the dims of elements that belong to a group.
   Dims normalized_dims() const;
 };
 
@@ -45,7 +44,7 @@ struct MomentOptions {
 GroupMoments group_moments(const Tensor& x, const NormalizedGroups& groups,
                            const MomentOptions& options);
 
-// Affine is what normalized elements are multiplied by and added to; undefined where absent.
+// Affine are the weight and bias of normalized elements; undefined where absent.
 struct Affine {
   Tensor weight;
   Tensor bias;

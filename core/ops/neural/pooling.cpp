@@ -69,13 +69,13 @@ Interval inside(const Windows& windows, std::size_t dim, std::int64_t window) {
           std::min(begin + windows.kernel[dim], windows.image[dim])};
 }
 
-// How many elements of a dim a window has with those in the padding.
+// Returns how many elements of a dim a window has, counting those in the padding.
 std::int64_t padded_length(const Windows& windows, std::size_t dim, std::int64_t window) {
   std::int64_t begin = window * windows.stride[dim] - windows.padding[dim];
   return std::min(windows.kernel[dim], windows.image[dim] + windows.padding[dim] - begin);
 }
 
-// The place of the greatest element of a window, of a NaN if there is one.
+// Returns the place of the greatest element of a window, or of a NaN if there is one.
 template <class T>
 std::int64_t greatest(const T* image, std::int64_t columns, const Interval& down,
                       const Interval& across) {
@@ -135,7 +135,7 @@ const Op max_pool_op = {
 };
 
 // WindowPlaces lists windows of images, each as so many places in its image, row-major; a place
-// past the end stands for no element. divisors has what the sum of each window is divided by.
+// past the end stands for no element. divisors has the divisor of each window's sum.
 struct WindowPlaces {
   RowsColumns count;
   std::int64_t window_size = 0;
@@ -206,7 +206,7 @@ WindowPlaces adaptive_windows(const RowsColumns& image, const RowsColumns& size)
   return windows;
 }
 
-// The windows of images of a shape, from the arguments of an op.
+// Returns the windows of images of a shape, from the arguments of an op.
 WindowPlaces averaged_windows(const Shape& x, const Attributes& attributes) {
   if (!attributes.has("output_size"))
     return sliding_windows(windows_of(x, attributes), attributes.get<bool>("count_include_pad"));
@@ -239,7 +239,7 @@ const Op avg_pool_op = {
         },
 };
 
-// Each element gets its part of the windows that it lies in.
+// Each element gets its part of the windows that contain it.
 const Op avg_pool_backward_op = {
     .name = "avg_pool2d_backward",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {

@@ -12,7 +12,7 @@ struct Pooling2d {
   RowsColumns stride = {0, 0};
   RowsColumns padding = {0, 0};
   bool count_include_pad = true;  // of averages: padding counts as elements
-  bool ceil_mode = false;         // see Windows; what lies beyond the padding counts nothing
+  bool ceil_mode = false;         // see Windows; places beyond the padding don't count
 };
 // Pooling1d are the arguments of pooling over the last dim.
 struct Pooling1d {

@@ -40,8 +40,8 @@ Tensor turned(const Tensor& x, const Tensor& positions, double theta, bool is_in
 
 Tensor all_positions(const Tensor& x) { return arange(x.size(-2), DType::float64); }
 
-// One op, so that its gradient is rounded alike wherever its rows are. Angles belong to places: a
-// piece of the rows needs the positions of its own.
+// One op, so that its gradient is rounded alike wherever its rows are. Angles belong to positions,
+// so a piece of the rows needs its own positions.
 const Op rotary_op = {
     .name = "rotary_embedding",
     .shape = [](gsl::span<const TensorType> inputs, const Attributes&) -> TensorTypes {

@@ -36,8 +36,7 @@ const Op softmax_backward_op = backward_op(
 
 const Op log_softmax_backward_op = backward_op(
     "_log_softmax_backward_data", [](const Tensor& g, const Tensor& y, std::int64_t dim) -> Tensor {
-      // In a statement of its own, because compilers evaluate operands in different
-      // orders.
+      // A statement of its own, because compilers evaluate operands in different orders.
       Tensor total = sum(g, dim, true);
       return g - exp(y) * total;
     });

@@ -11,18 +11,18 @@ namespace simmesh {
 // RowsColumns is a number for the rows and one for the columns of an image.
 using RowsColumns = std::array<std::int64_t, 2>;
 
-// Windows says how a kernel slides over images of a size: window (i, j) has its elements at rows
-// i * stride - padding + k * dilation, and columns likewise.
+// Windows describe how a kernel slides over images of a size: window (i, j) has its elements at
+// rows i * stride - padding + k * dilation, and columns likewise.
 struct Windows {
   RowsColumns image = {0, 0};
   RowsColumns kernel = {1, 1};
   RowsColumns stride = {1, 1};
   RowsColumns padding = {0, 0};
   RowsColumns dilation = {1, 1};
-  bool ceil_mode = false;  // whether the last window may reach beyond the padded image
+  bool ceil_mode = false;  // True if the last window may reach beyond the padded image.
 
   // count is the number of windows along rows and columns that fit into the padded image; in ceil
-  // mode also one that doesn't, if it begins within the image or the padding before it.
+  // mode also a last one that doesn't fit, if it begins within the image or the padding before it.
   RowsColumns count() const;
   // check raises a RuntimeError for a stride, kernel or dilation below one, a padding below zero,
   // or where no window fits.

@@ -12,7 +12,7 @@ namespace simmesh {
 
 namespace {
 
-// How draws name their arguments: "seed", "stream" (bits of an int64), and of a shard
+// Names of the arguments of draws: "seed", "stream" (bits of an int64), and for a shard
 // "global_shape" and "offset".
 Attributes draw_attributes(const Generator& generator, const ShardOfTensor& shard) {
   Attributes attributes{{"seed", std::bit_cast<std::int64_t>(generator.seed)},
@@ -34,7 +34,7 @@ ShardOfTensor shard_of(const Attributes& attributes, const Shape& shape) {
   return {attributes.get<Dims>("global_shape"), attributes.get<Dims>("offset")};
 }
 
-// A draw of a shape that is given, or of that of its input.
+// Returns the op of a draw of a given shape, or of the shape of its input.
 Op draw_op(std::string name, RandomKind kind) {
   auto shape = [name](gsl::span<const TensorType> inputs,
                       const Attributes& attributes) -> TensorTypes {

@@ -10,7 +10,7 @@ struct Tolerance {
   double absolute = 1e-8;
   bool equal_nan = false;
 };
-// isclose compares elements within a tolerance; bool. allclose says whether all are close.
+// isclose compares elements within a tolerance; bool. allclose is true if all are close.
 Tensor isclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
 bool allclose(const Tensor& a, const Tensor& b, const Tolerance& tolerance = {});
 

@@ -101,7 +101,7 @@ Op extreme_index_op(const std::string& name, Wins wins) {
 const Op argmax_op = extreme_index_op("argmax", Larger());
 const Op argmin_op = extreme_index_op("argmin", Smaller());
 
-// The elements at given indices along a dim; index has size 1 there, or is without it.
+// Returns the elements at given indices along a dim; index has size 1 there, or lacks that dim.
 Tensor elements_at(const Tensor& x, std::int64_t dim, const Tensor& index, bool keepdim) {
   if (x.dim() == 0) return x;
   Tensor taken = gather(x, dim, keepdim ? index : unsqueeze(index, dim));

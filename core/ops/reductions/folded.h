@@ -7,8 +7,8 @@
 
 namespace simmesh {
 
-// Folded is a tensor that is reduced along some dims, as contiguous data of [outer, count, inner],
-// of which count is reduced in row-major order.
+// Folded is a tensor to be reduced along some dims, as contiguous data of [outer, count, inner];
+// count is reduced, in row-major order.
 struct Folded {
   Tensor data;
   std::int64_t outer = 1;
@@ -16,7 +16,7 @@ struct Folded {
   std::int64_t inner = 1;
 
   std::int64_t results() const { return outer * inner; }
-  // request is the sum over count, of terms of the data.
+  // request is the sum over count of the given terms.
   SumRequest request(SumTerm term) const;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double lowest = -std::numeric_limits<double>::infinity();
 
-// exp(lesser - larger) of elements that may be infinite.
+// Returns exp(lesser - larger) for elements that may be infinite.
 double ratio(double lesser, double larger) {
   if (lesser == lowest) return 0;
   return lesser == larger ? 1 : apply_function(Function::exp, lesser - larger);
@@ -54,9 +54,9 @@ Lines lines_of(gsl::span<const Tensor> inputs, const Attributes& attributes) {
   return lines;
 }
 
-// A kernel that goes along each line: step(lines, place, before, carry) returns the element at a
-// place from the inputs there and at the place before, which is its own for the first, and a number
-// that is carried along, zero at first.
+// A kernel that walks along each line: step(lines, place, before, carry) returns the element at a
+// place from the inputs there and at the previous place, which is the place itself for the first
+// one. carry is a number that is passed along, zero at first.
 using LineStep = double (*)(const Lines& lines, std::size_t place, std::size_t before,
                             double& carry);
 Kernel line_kernel(bool is_reverse, LineStep step) {

@@ -6,10 +6,10 @@
 
 namespace simmesh {
 
-// Which values occur, and how often.
+// Ops that find which values occur, and how often.
 
-// isin says for each element whether it is among the others; bool. NaN never is. With invert,
-// whether it isn't.
+// isin returns for each element whether it is among the others; bool. NaN never is. With invert it
+// returns the opposite.
 Tensor isin(const Tensor& elements, const Tensor& others, bool invert = false);
 
 // bincount counts how often 0, 1, ... occur in a vector of integers, up to the largest and at least

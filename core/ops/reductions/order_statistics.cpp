@@ -18,8 +18,8 @@ namespace simmesh {
 
 namespace {
 
-// The rank of the median of count elements, of which the last so many in order are NaN: along a dim
-// with size 1.
+// Returns the rank of the median of count elements, of which the last `nans` in order are NaN,
+// along a dim with size 1.
 Tensor median_rank(const Tensor& nans, std::int64_t count, bool ignores_nan) {
   std::int64_t lower_middle = (count - 1) / 2;
   Tensor middle = full_like(nans, double(lower_middle), DType::int64);

@@ -13,7 +13,7 @@ namespace simmesh {
 namespace {
 
 // PrefixSum is the exact sum of the first terms of a line: as three doubles, which settle nearly
-// all prefixes, and where they don't in a long accumulator that catches up.
+// all prefixes, and else in a long accumulator, which adds the terms that it lacks.
 class PrefixSum {
  public:
   PrefixSum(const std::vector<double>& terms, DType dtype) : terms_(terms), dtype_(dtype) {}

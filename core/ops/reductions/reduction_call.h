@@ -7,14 +7,14 @@
 
 namespace simmesh {
 
-// How reductions name their arguments: "dims" (absent: all), "keepdim" and "dtype" (absent: that
+// Names of the arguments of reductions: "dims" (absent: all), "keepdim" and "dtype" (absent: that
 // of the op).
 Attributes reduction_attributes(const DimList& dims, bool keepdim, std::optional<DType> dtype = {});
 
 // reduced_dims returns the dims of a reduction of a tensor with that many dims, ascending.
 Dims reduced_dims(const Attributes& attributes, std::size_t rank);
 
-// reduced_count returns how many elements of a tensor of that shape each result takes in.
+// reduced_count returns how many elements of a tensor of that shape are reduced to one result.
 std::int64_t reduced_count(const Shape& shape, const Attributes& attributes);
 
 // reduced_type returns the type of a reduction's result.

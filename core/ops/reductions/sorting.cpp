@@ -173,7 +173,7 @@ const Op searchsorted_op = {
         },
 };
 
-// The operands of searchsorted the other way round.
+// The operands of searchsorted, exchanged.
 const Op bucketize_op = {
     .name = "bucketize",
     .shape = [](Types inputs, const Attributes& attributes) -> TensorTypes {

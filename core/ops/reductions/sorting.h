@@ -18,7 +18,7 @@ struct Sorted {
 Sorted sort(const Tensor& x, std::int64_t dim = -1, bool descending = false);
 Tensor argsort(const Tensor& x, std::int64_t dim = -1, bool descending = false);
 
-// TopK says which elements of which dim.
+// TopK are the options of topk: k and the dim, and which elements of it.
 struct TopK {
   std::int64_t k = 1;
   std::int64_t dim = -1;

@@ -8,7 +8,7 @@ namespace simmesh {
 // Variances and norms along dims, all of them by default; floating only. Sums add up as the
 // current arithmetic says.
 
-// Spread says how var and std divide: by the count minus the correction.
+// Spread is the divisor of var and std: the count minus the correction.
 struct Spread {
   double correction = 1.0;
   bool keepdim = false;

@@ -25,7 +25,7 @@ DType summed_dtype(DType dtype, const Attributes& attributes) {
   return attributes.get_or("dtype", is_floating_point(dtype) ? dtype : DType::int64);
 }
 
-// The input in the dtype in which it is summed: integers of any width are added in int64.
+// Returns the input in the dtype in which it is summed: integers of any width are added in int64.
 Tensor summand(const Tensor& x, DType dtype) {
   bool same_kind = !is_floating_point(x.dtype()) && dtype == DType::int64;
   return same_kind ? x : converted(x, dtype);
@@ -56,7 +56,7 @@ const Op sum_op = {
     .kernel = sum_kernel,
 };
 
-// Rounded once, after the division.
+// Rounds once, after the division.
 void exact_mean(const Tensor& x, const Attributes& attributes, Tensor& out) {
   if (out.numel() == 0) return;
   auto count = reduced_count(x.shape(), attributes);

@@ -7,7 +7,7 @@ namespace simmesh {
 
 namespace {
 
-// The sums over the middle dim of [outer, count, inner].
+// Returns the sums over the middle dim of [outer, count, inner].
 CarriedSums summed(const Folded& terms) {
   CarriedSums all = unrounded(terms.data);
   std::vector<CarriedSums> parts;

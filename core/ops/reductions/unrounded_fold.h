@@ -5,8 +5,8 @@
 
 namespace simmesh {
 
-// unrounded_fold returns the sums of a folded tensor of a floating dtype, with what is behind its
-// elements in a scope of KeepUnrounded.
+// unrounded_fold returns the sums of a folded tensor of a floating dtype; in a scope of
+// KeepUnrounded it adds the unrounded sums of its elements.
 CarriedSums unrounded_fold(const Folded& terms);
 
 }  // namespace simmesh

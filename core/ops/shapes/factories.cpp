@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// An op that makes a tensor of one value, of the shape of its input or of a size of its own.
+// Returns an op that makes a tensor of one value, in the shape of its input or in a given size.
 // Without a value it makes zeros.
 Op filled_op(std::string name, std::optional<double> value) {
   auto shape = [](gsl::span<const TensorType> inputs, const Attributes& attributes) -> TensorTypes {
@@ -51,7 +51,7 @@ Tensor made_like(const Op& op, const Tensor& x, const Attributes& attributes) {
 
 Attributes of_size(DimSpan shape) { return {{"size", Dims(shape.begin(), shape.end())}}; }
 
-// A value whose fraction an integer dtype drops, as converted does.
+// An integer dtype drops the fraction of the value, as converted does.
 template <class T>
 T element_of(double value) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
@@ -76,7 +76,7 @@ void check_steps(std::string_view op, std::int64_t steps) {
   if (steps < 0) raise(ErrorKind::runtime_error, op, "number of steps must be non-negative");
 }
 
-// The first half from the start, the second from the end.
+// Computes the first half from the start, the second from the end.
 double point_of(const Linspace& values, std::int64_t i) {
   double step = values.steps > 1 ? (values.end - values.start) / double(values.steps - 1) : 0;
   return i < values.steps / 2 || values.steps == 1
@@ -90,7 +90,7 @@ Tensor ones(DimSpan shape, DType dtype) { return full(shape, dtype, 1); }
 
 Tensor scalar_tensor(double value, DType dtype) { return full(Shape{}, dtype, value); }
 
-// Of a plain tensor only the shape counts: there is no op to run.
+// For a plain tensor only the shape counts: there is no op to run.
 Tensor empty_like(const Tensor& x, std::optional<DType> dtype) {
   if (x.distribution()) return made_like(empty_like_op, x, with_dtype({}, dtype));
   return empty(x.shape(), dtype.value_or(x.dtype()));

@@ -7,9 +7,9 @@
 
 namespace simmesh {
 
-// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. What is made like a
-// distributed tensor is distributed as that is, replicated where that is partial; of another shape
-// it is replicated.
+// New tensors. empty, zeros, full and tensor_of are in core/tensor/tensor.h. A tensor made like a
+// distributed tensor is distributed as that is, replicated where that is partial; one of another
+// shape is replicated.
 
 // ones returns a contiguous tensor of ones.
 Tensor ones(DimSpan shape, DType dtype);

@@ -8,8 +8,8 @@
 
 namespace simmesh {
 
-// GridIndexing says which dim of a grid goes along the first tensor: the first (ij) or the second
-// (xy).
+// GridIndexing selects the dim of a grid that goes along the first tensor: the first (ij) or the
+// second (xy).
 enum class GridIndexing : std::uint8_t { ij, xy };
 
 // meshgrid returns views of the vectors, or scalars, of the shape that has one dim for each:
@@ -21,7 +21,7 @@ inline std::vector<Tensor> meshgrid(std::initializer_list<Tensor> tensors,
   return meshgrid(gsl::span<const Tensor>(tensors.begin(), tensors.size()), indexing);
 }
 
-// TriangleOf says of which matrix, and up to which diagonal or from which on.
+// TriangleOf are the sizes of a matrix, and the diagonal at which its triangle ends or begins.
 struct TriangleOf {
   std::int64_t rows = 0;
   std::int64_t columns = 0;

@@ -7,7 +7,7 @@
 
 namespace simmesh {
 
-// Tensors put together from others.
+// Ops that join tensors.
 
 // cat joins tensors along a dim; other sizes are equal. Their dtypes are promoted. Tensors of shape
 // [0] are left out, as in PyTorch.

@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// op_views returns the views that run the op of their name: what tensors have that are recorded on
-// the tape or cut over a mesh.
+// op_views returns the views that run the op of their name, for tensors that are recorded on the
+// tape or cut over a mesh.
 const AttachedViews& op_views();
 
 }  // namespace simmesh

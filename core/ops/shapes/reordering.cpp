@@ -75,13 +75,13 @@ std::vector<Tensor> tensor_split(const Tensor& x, std::int64_t sections, std::in
 
 namespace {
 
-// What the tape is asked about, which takes any view.
+// Stands for any view in the tape's check of an operation in place.
 const Op view_in_place = {.name = "view in place",
                           .view = [](gsl::span<const Tensor> inputs, const Attributes&) {
                             return std::vector<Tensor>(inputs.begin(), inputs.end());
                           }};
 
-// A leaf that became a view would be a leaf no more, and nobody would have its gradient.
+// A leaf that became a view would no longer be a leaf, and its gradient would be lost.
 Tensor& become(Tensor& self, Tensor view) {
   if (grad_enabled() && self.tracking()) self.tracking()->check_in_place(view_in_place);
   return self = std::move(view);

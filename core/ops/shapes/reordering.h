@@ -8,7 +8,7 @@
 
 namespace simmesh {
 
-// Forms of the views of views.h for several dims, and in place.
+// Variants of the views of views.h for several dims, and in place.
 
 // movedim moves the dims at sources to destinations; the others keep their order.
 Tensor movedim(const Tensor& x, DimSpan sources, DimSpan destinations);
@@ -16,14 +16,14 @@ Tensor movedim(const Tensor& x, DimSpan sources, DimSpan destinations);
 // squeeze drops those of the given dims that have size one.
 Tensor squeeze(const Tensor& x, DimSpan dims);
 
-// tensor_split cuts a dim into that many parts, of which the first may be one longer, or before
-// each of the indices.
+// tensor_split cuts a dim into that many parts, of which the first ones may be one longer, or
+// before each of the indices.
 std::vector<Tensor> tensor_split(const Tensor& x, std::int64_t sections, std::int64_t dim = 0);
 std::vector<Tensor> tensor_split(const Tensor& x, DimSpan indices, std::int64_t dim = 0);
 
-// transpose_, t_, unsqueeze_ and squeeze_ let self be the view, also of a distributed tensor.
-// Copies of self keep their shape, and share the elements with it. Of a leaf that requires a
-// gradient they raise a RuntimeError while gradients are recorded.
+// transpose_, t_, unsqueeze_ and squeeze_ make self the view, also for a distributed tensor. Copies
+// of self keep their shape, and share the elements with it. They raise a RuntimeError for a leaf
+// that requires a gradient while gradients are recorded.
 Tensor& transpose_(Tensor& self, std::int64_t dim0, std::int64_t dim1);
 Tensor& t_(Tensor& self);
 Tensor& unsqueeze_(Tensor& self, std::int64_t dim);

@@ -39,7 +39,7 @@ std::vector<Tensor> view_rule(Inputs inputs, const Attributes& attributes) {
 
 const Op view_op = {.name = "view", .view = view_rule};
 
-// A view that may move a distributed tensor first, where view raises.
+// A view that may redistribute a distributed tensor first, where view raises.
 const Op reshape_op = {.name = "reshape", .view = view_rule};
 
 const Op transpose_op = {
@@ -255,7 +255,7 @@ const Op clone_op = {
     .moves = true,
 };
 
-// The ops that write a gradient where a view reads share all but the view.
+// The ops that write a gradient where a view reads differ only in the view.
 using PartOf = Tensor (*)(const Tensor& whole, const Attributes& attributes);
 
 Op backward_of(const char* name, PartOf part) {

@@ -13,13 +13,13 @@ namespace simmesh {
 // counts from the end. All raise an IndexError for a dim out of range.
 
 // view gives the elements another shape, of which one size may be -1. Raises a RuntimeError where
-// the element counts differ or no strides can say it.
+// the element counts differ or no strides give that shape.
 Tensor view(const Tensor& x, DimSpan shape);
 inline Tensor view(const Tensor& x, std::initializer_list<std::int64_t> shape) {
   return view(x, DimSpan(shape.begin(), shape.size()));
 }
 
-// reshape is view where strides can say it, else a view of a contiguous copy.
+// reshape is view where strides give that shape, else a view of a contiguous copy.
 Tensor reshape(const Tensor& x, DimSpan shape);
 inline Tensor reshape(const Tensor& x, std::initializer_list<std::int64_t> shape) {
   return reshape(x, DimSpan(shape.begin(), shape.size()));
@@ -94,16 +94,16 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t chunks, std::int64_t dim
 // unbind returns all elements of a dim, each without that dim.
 std::vector<Tensor> unbind(const Tensor& x, std::int64_t dim = 0);
 
-// contiguous returns the tensor itself where its elements lie in row-major order, else a copy that
-// does. clone always copies; the result is contiguous.
+// contiguous returns the tensor itself where its elements are in row-major order, else a copy whose
+// elements are. clone always copies; the result is contiguous.
 Tensor contiguous(const Tensor& x);
 Tensor clone(const Tensor& x);
 
-// detach returns the same data without the tape's part.
+// detach returns the same data without its part of the tape.
 Tensor detach(const Tensor& x);
 
-// slice_backward, select_backward and diagonal_backward return zeros of the shape with the gradient
-// where the view reads.
+// slice_backward, select_backward and diagonal_backward return zeros of the shape, with the
+// gradient at the places that the view reads.
 Tensor slice_backward(const Tensor& gradient, DimSpan shape, const SliceRange& range);
 Tensor select_backward(const Tensor& gradient, DimSpan shape, std::int64_t dim, std::int64_t index);
 Tensor diagonal_backward(const Tensor& gradient, DimSpan shape, const Diagonal& which);

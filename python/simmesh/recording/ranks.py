@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Sequence
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
@@ -15,7 +16,7 @@ from simmesh.world import raise_failure
 
 @dataclass(frozen=True)
 class Settings:
-    """How ranks run while cases are recorded. What is recorded doesn't depend on schedule and seed."""
+    """How ranks run while cases are recorded. The record doesn't depend on schedule and seed."""
 
     schedule: str = "fifo"
     seed: int = 0
@@ -42,7 +43,7 @@ def on_ranks(body: Callable[[int], Any], ranks: int, settings: Settings = Settin
         finally:
             dist.destroy_process_group()
 
-    name, _, word = settings.schedule.partition(":")
+    _, _, word = settings.schedule.partition(":")
     schedule = Schedule(settings.schedule, int(word) if word.isdigit() else settings.seed)
     ran = run(
         program, ranks, schedule=schedule, arithmetic=settings.arithmetic, timeout=settings.timeout

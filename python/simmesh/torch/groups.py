@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any, Iterator
+from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import torch
 import torch.distributed as dist
 import torch.distributed.distributed_c10d as c10d
-import torch.testing._internal.distributed.fake_pg  # noqa: F401  (registers the fake backend)
+import torch.testing._internal.distributed.fake_pg  # registers the fake backend
 from torch._C._distributed_c10d import FakeProcessGroup
 from torch.nn.parallel import DistributedDataParallel
 
@@ -194,7 +195,7 @@ def _make(
 
 
 def _backend_config(backend: str) -> str:
-    """Which backend each kind of device has. Raises what torch raises for one that it doesn't know."""
+    """Which backend each kind of device has. Raises what torch raises for an unknown one."""
     config = c10d.BackendConfig(c10d.Backend(backend))
     for name in config.get_device_backend_map().values():
         if name not in c10d.Backend.backend_list:

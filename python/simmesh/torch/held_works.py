@@ -47,7 +47,7 @@ def _references(work: Any) -> int:
     return ctypes.c_uint32.from_address(address + pointer).value
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _can_count() -> bool:
     """Whether the references are where they are looked for. If not, all works are kept."""
     if sys.implementation.name != "cpython":

@@ -6,9 +6,10 @@ their collectives only.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, Iterator
+from typing import Any
 
 import torch
 from torch.autograd import DeviceType

@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// A value above the threshold lets the result fall where the argument rises.
+// A value above the threshold makes the result fall where the argument rises.
 StrategyRows threshold_rows(const StrategyRequest& call) {
   double threshold = number_or(call.attributes, "threshold", 0).as<double>();
   double value = number_or(call.attributes, "value", 0).as<double>();

@@ -18,8 +18,8 @@ StrategyRows equal_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// A difference anywhere is one for all ranks of the mesh. They ask each other in any case, as
-// PyTorch's do, so that a call costs the same wherever its tensors lie.
+// A difference on one rank is a difference for all ranks of the mesh. They communicate in any case,
+// as PyTorch's do, so that a call costs the same whatever its placements.
 std::vector<Tensor> equal_everywhere(const LocalCall& call) {
   std::vector<Tensor> outputs = simmesh::call(call.op, call.inputs, call.attributes);
   return {all_reduce(outputs[0], ReduceOp::min, call.output_specs[0]->groups->whole())};

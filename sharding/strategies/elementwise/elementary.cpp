@@ -6,8 +6,8 @@
 
 namespace simmesh {
 
-// A function that isn't defined everywhere passes nothing partial: a rank's part may lie where it
-// is not.
+// A function that isn't defined everywhere passes no partial placement: a rank's part may be
+// outside its domain.
 gsl::span<const OpStrategy> elementary_strategies() {
   static const OpStrategy strategies[] = {
       {"exp", elementwise(increasing_rows())},

@@ -12,8 +12,8 @@ StrategyRows copy_rows(const StrategyRequest& call) {
   return elementwise_rows(call, conversion_rows(call.inputs[1].dtype, call.outputs[0].dtype, 2));
 }
 
-// What every rank writes is the average, the largest and the least of it, but not the sum, unless
-// it is zero.
+// If every rank writes the same value, its average, maximum and minimum are that value, but its sum
+// isn't, unless it is zero.
 StrategyRows fill_rows(const StrategyRequest& call) {
   auto number = number_in(call.attributes, "value");
   bool is_zero = number && number->as<double>() == 0.0;

@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// One bound as a tensor makes clamp the larger or the lesser of two.
+// A single bound that is a tensor makes clamp the larger or the lesser of two.
 StrategyRows clamp_rows(const StrategyRequest& call) {
   auto is_given = [&](std::size_t i) {
     return i < call.inputs.size() && call.inputs[i].is_defined;
@@ -18,8 +18,8 @@ StrategyRows clamp_rows(const StrategyRequest& call) {
   return elementwise_rows(call);
 }
 
-// Where infinities become what finite numbers lie beyond, the largest argument need not give the
-// largest result.
+// Where an infinity is replaced by a smaller number than some finite ones, the largest argument
+// need not give the largest result.
 StrategyRows nan_to_num_rows(const StrategyRequest& call) {
   double most = largest_finite(call.inputs[0].dtype);
   double above = number_or(call.attributes, "posinf", most).as<double>();

@@ -12,7 +12,7 @@ namespace {
 
 std::int64_t rank_of(const TensorType& type) { return std::int64_t(type.shape.size()); }
 
-// By columns of the table, by its rows, or by a dim of the indices.
+// Splits columns of the table, its rows, or a dim of the indices.
 StrategyRows embedding_rows(const StrategyRequest& call) {
   std::int64_t dims = rank_of(call.inputs[1]);
   StrategyRows rows = {splitting_rule({Shard(1), Replicate()}, Shard(dims)), lookup_row(call, 0)};
@@ -21,7 +21,7 @@ StrategyRows embedding_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// The row without a gradient is one of the whole table, and nothing to a lookup.
+// The padding row is numbered in the whole table, and a look-up ignores it.
 std::vector<Tensor> embedded_piece(const LocalCall& call) { return looked_up(call, 0); }
 
 Attributes without_padding(const LocalCall& call) {
@@ -38,7 +38,8 @@ StrategyRows embedding_backward_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Of a dim that is not gathered along, an index may reach only a part: then pieces don't meet.
+// Along a dim that isn't gathered, an index may be shorter than x; then its pieces don't match
+// those of x.
 StrategyRows gather_rows(const StrategyRequest& call) {
   const Shape &x = call.inputs[0].shape, &index = call.inputs[1].shape;
   if (x.empty() || index.size() != x.size()) return {};

@@ -9,8 +9,8 @@ namespace simmesh {
 
 namespace {
 
-// IndexedDims says which dims of a tensor are indexed, and where the others and those of the
-// indices are in the result.
+// IndexedDims are the dims of a tensor that are indexed, and the places of the others and of the
+// indices' dims in the result.
 struct IndexedDims {
   Dims others;            // of x
   std::int64_t count;     // of the dims of the indices
@@ -32,7 +32,7 @@ struct IndexedDims {
     position = are_together && first >= 0 ? first : 0;
   }
 
-  // place_of returns where the i-th of the others is in the result.
+  // place_of returns the place in the result of the i-th of the others.
   std::int64_t place_of(std::size_t i) const {
     return std::int64_t(i) < position ? std::int64_t(i) : std::int64_t(i) + count;
   }
@@ -45,8 +45,8 @@ StrategyRow row_of(const StrategyRequest& call, const Placement& x, const Placem
   return row;
 }
 
-// All indices that have a dim of the result, counted from the first of the indices' ones, are split
-// along it; nothing where none has.
+// Splits all indices that have a given dim of the result, counted from the first of the indices'
+// dims, along it; empty where none has.
 std::optional<StrategyRow> row_of_indices(const StrategyRequest& call, const IndexedDims& dims,
                                           std::int64_t dim) {
   StrategyRow row = row_of(call, Replicate(), Shard(dims.position + dim));

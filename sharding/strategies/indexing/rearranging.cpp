@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// The rows of an op that works along some dims.
+// Returns the rows of an op that works along some dims.
 StrategyRows rows_beside(const StrategyRequest& call, const Dims& along,
                          std::initializer_list<ReduceOp> reductions = passing_reductions) {
   return moving_rows(
@@ -42,7 +42,7 @@ StrategyRows repeat_each_rows(const StrategyRequest& call) {
   return rows_beside(call, {call.attributes.get<std::int64_t>("dim")});
 }
 
-// Every rank would add what is padded to a partial sum.
+// Every rank would add the padding to a partial sum.
 StrategyRows pad_rows(const StrategyRequest& call) {
   const Dims& pads = call.attributes.get<Dims>("pad");
   Dims along;

@@ -9,14 +9,14 @@ namespace simmesh {
 
 namespace {
 
-// Images and their channels are resampled one by one; sums of images as images.
+// Images and their channels are resampled one by one; the op is linear.
 StrategyRows image_rows(const StrategyRequest& call) {
   return moving_rows(call, [](std::int64_t dim) { return dim < 2 ? dim : -1; },
                      {ReduceOp::sum, ReduceOp::avg});
 }
 
-// A quarter turn reverses one of both dims and exchanges them, so that the other one stays in
-// order; two reverse both.
+// A quarter turn exchanges two dims and reverses one of them, so that the other stays in order; two
+// quarter turns reverse both.
 StrategyRows turning_rows(const StrategyRequest& call) {
   const Dims& dims = call.attributes.get<Dims>("dims");
   std::int64_t turns = (call.attributes.get<std::int64_t>("k") % 4 + 4) % 4;

@@ -4,8 +4,8 @@
 
 namespace simmesh {
 
-// scatter_rows are those of the ops that write a source [i][j] at [i][index[i][j]] along "dim": any
-// other dim may be split in all tensors alike, if they all have it whole.
+// scatter_rows are the rows of the ops that write a source [i][j] at [i][index[i][j]] along "dim":
+// any other dim may be split in all tensors alike, if it has one size in all of them.
 StrategyRows scatter_rows(const StrategyRequest& call);
 
 }  // namespace simmesh

@@ -13,7 +13,7 @@ namespace simmesh {
 
 namespace {
 
-// Where a rank has the indices of its table; -1 for those that it doesn't hold.
+// The places in a rank's piece of the indices of a table; -1 for those that it doesn't hold.
 class HeldRows {
  public:
   HeldRows(const DTensorSpec& table, std::int64_t dim)
@@ -41,7 +41,7 @@ Tensor indices_of(const Places& places, const Shape& shape) {
   return result;
 }
 
-// Zeros in place of each row that isn't held. A row of an output is what one index reads.
+// Returns zeros in place of each row that isn't held. A row of an output is what one index reads.
 Tensor without_absent(const Tensor& found, const Places& places) {
   Tensor result = found.contiguous();
   if (!result.has_elements() || result.bytes() == 0) return result;

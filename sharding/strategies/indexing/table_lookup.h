@@ -4,7 +4,7 @@
 
 namespace simmesh {
 
-// Lookups in a table that is cut along the dim that is looked up: each rank takes the rows that it
+// Look-ups in a table that is cut along the dim that is looked up: each rank takes the rows that it
 // holds and zeros for the others, so that its result is an operand of a partial sum.
 
 // lookup_row returns the row of an op that looks up its second input in its first.
@@ -13,7 +13,8 @@ namespace simmesh {
 StrategyRow lookup_row(const StrategyRequest& call, std::int64_t dim);
 
 // looked_up calls the op on a rank's pieces. `dim` is the dim of the table that is looked up; where
-// it isn't cut, that is all. Raises an IndexError for an index that the whole table doesn't have.
+// that isn't cut, it is a plain call. Raises an IndexError for an index that the whole table
+// doesn't have.
 std::vector<Tensor> looked_up(const LocalCall& call, std::int64_t dim);
 
 }  // namespace simmesh

@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// Vectors lie along one dim; operands are broadcast along the others. The product is linear in
+// The vectors are along one dim; operands are broadcast along the others. The product is linear in
 // either.
 StrategyRows cross_rows(const StrategyRequest& call) {
   StrategyRows rows = elementwise_rows(call, product_rows());

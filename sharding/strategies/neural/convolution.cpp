@@ -12,7 +12,7 @@ constexpr std::int64_t batch_dim = 0, channel_dim = 1, width_dim = 3;
 constexpr std::int64_t out_dim = 0, in_dim = 1;
 const Placement partial_weight = Partial(ReduceOp::sum);
 
-// Whether the windows lie side by side along the width, so that none needs elements of two pieces.
+// True if windows don't overlap along the width, so that none needs elements of two pieces.
 bool tiles_width(const Convolution2d& options, const Shape& weight) {
   return options.padding[1] == 0 && options.dilation[1] == 1 && options.stride[1] == weight[3];
 }
@@ -47,7 +47,7 @@ StrategyRows weight_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Pieces of the width are whole windows: one plain shard, of as many windows on every rank.
+// Pieces of the width are whole windows: one plain shard, with equally many windows on every rank.
 bool cuts_between_windows(const MeshRequest& request, const MeshCandidate& candidate) {
   const Placements& images = *candidate.inputs[0];
   std::int64_t windows = convolution_of(request.call.attributes).stride[1], shards = 0;

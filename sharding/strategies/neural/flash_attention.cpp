@@ -7,8 +7,8 @@ namespace simmesh {
 
 namespace {
 
-// Heads that share a key and value head stay together: a split of the key heads has to split the
-// query heads in the same places.
+// Heads that share a key and value head stay together: a split of the key heads must split the
+// query heads at the same places.
 bool keeps_shared_heads(const MeshRequest& request, const MeshCandidate& candidate) {
   const Shape &q = request.call.inputs[0].shape, &k = request.call.inputs[1].shape;
   if (q[1] == k[1]) return true;

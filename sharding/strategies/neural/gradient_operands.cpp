@@ -14,8 +14,8 @@ namespace {
 
 StrategyRow unchanged(const StrategyRow::Entries& entries) { return {entries, entries}; }
 
-// Targets have no class dim. Only a mean is divided by the weight of all targets, so a partial one
-// may stay so elsewhere. The weights of the classes are whole.
+// Targets have no class dim. Only a mean is divided by the weight of all targets, so other losses
+// may keep a partial weight. The weights of the classes are whole.
 StrategyRows nll_loss_operand_rows(const StrategyRequest& call) {
   StrategyRows rows;
   auto add = [&](StrategyRow::Entries entries) {
@@ -38,7 +38,8 @@ StrategyRows nll_loss_operand_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// All lie alike along the dims that aren't normalized; parameters, which come last, are whole.
+// All have one placement along the dims that aren't normalized; parameters, which come last, are
+// whole.
 StrategyRows layer_norm_operand_rows(const StrategyRequest& call) {
   std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
   std::int64_t parameters = call.attributes.get<std::int64_t>("parameters");
@@ -52,15 +53,16 @@ StrategyRows layer_norm_operand_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// The images and the gradient of their convolution lie alike along the batch. A weight is whole.
+// The images and the gradient of their convolution have one placement along the batch. A weight is
+// whole.
 StrategyRows convolution_operand_rows(const StrategyRequest& call) {
   constexpr std::int64_t batch_dim = 0;
   if (call.inputs.size() == 1) return {};
   return {unchanged({Shard(batch_dim), Shard(batch_dim)})};
 }
 
-// The gradient of an operation stays split as it is, and what is partial becomes whole; or all is
-// whole, where a dim is too short to be split.
+// The gradient of an operation keeps its split, and a partial one becomes replicated; or it is
+// replicated, where a dim is too short to be split.
 bool keeps_splits(const MeshRequest& request, const MeshCandidate& candidate) {
   if (request.call.attributes.get<std::string>("of") != "operation") return true;
   const Placements &given = *request.given[0], &wanted = *candidate.inputs[0];

@@ -6,7 +6,7 @@ namespace simmesh {
 
 namespace {
 
-// The first input and all outputs are split, the parameters are whole.
+// Returns the row in which the first input and all outputs are split, and the parameters are whole.
 StrategyRow outer_row(const StrategyRequest& call, std::int64_t dim) {
   StrategyRow row;
   row.inputs.push_back(Shard(dim));
@@ -16,7 +16,7 @@ StrategyRow outer_row(const StrategyRequest& call, std::int64_t dim) {
   return row;
 }
 
-// All dims before those that are normalised.
+// Rows for all dims before those that are normalised.
 StrategyRows outer_rows(const StrategyRequest& call) {
   std::size_t normalized = call.attributes.get<Dims>("normalized_shape").size();
   StrategyRows rows;

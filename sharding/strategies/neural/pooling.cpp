@@ -9,7 +9,7 @@ namespace simmesh {
 
 namespace {
 
-// Windows go along the last two dims.
+// Windows are along the last two dims.
 StrategyRows image_rows(const StrategyRequest& call) {
   StrategyRows rows;
   for (std::int64_t dim = 0; dim + 2 < std::int64_t(call.inputs[0].shape.size()); ++dim)

@@ -10,7 +10,8 @@ namespace simmesh {
 
 namespace {
 
-// The part of the logical tensor that a box is; a call may itself draw a part of a larger one.
+// Returns the attributes of the draw of a box of the logical tensor; a call may itself draw a part
+// of a larger tensor.
 Attributes draw_of(const LocalCall& call, const LocalBox& box) {
   Attributes attributes = call.attributes;
   Dims offset = box.global_offset;
@@ -36,7 +37,7 @@ std::vector<Tensor> drawn_in_box(const LocalCall& call, const LocalBox& box) {
   return simmesh::call(call.op, parts, draw_of(call, box));
 }
 
-// A rank draws for its piece what one device draws there.
+// A rank draws the numbers that one device draws for its piece.
 std::vector<Tensor> drawn_as_whole(const LocalCall& call) {
   if (call.output_specs[0]->shape.empty())
     return simmesh::call(call.op, call.inputs, call.attributes);

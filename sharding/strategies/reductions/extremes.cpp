@@ -10,7 +10,7 @@ namespace simmesh {
 
 namespace {
 
-// The extreme of a piece without elements is one that every other piece beats.
+// The extreme of an empty piece is the identity, which every other piece beats.
 std::vector<Tensor> extreme_of_piece(const LocalCall& call, ReduceOp op) {
   const Shape& shape = call.inputs[0].shape();
   for (std::int64_t dim : reduced_dims(call.attributes, shape.size()))

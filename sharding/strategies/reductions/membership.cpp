@@ -6,7 +6,7 @@ namespace simmesh {
 
 namespace {
 
-// Each element is looked for among all others. Pieces are preferred to the whole.
+// Each element is compared with all others. Pieces are preferred to the whole.
 StrategyRows membership_rows(const StrategyRequest& call) {
   StrategyRows rows;
   for (std::int64_t dim = 0; dim < std::int64_t(call.inputs[0].shape.size()); ++dim)

@@ -26,7 +26,7 @@ struct Found {
   Tensor places;
 };
 
-// The better one of two, place by place: a NaN beats all, and of equals the first wins.
+// Returns the better of two, place by place: a NaN beats all, and of equals the first wins.
 Found better_of(const Found& a, const Found& b, ReduceOp op) {
   Tensor wins = op == ReduceOp::max ? gt(b.values, a.values) : lt(b.values, a.values);
   Tensor a_is_nan = isnan(a.values), b_is_nan = isnan(b.values);
@@ -58,7 +58,7 @@ class PlaceSearch {
   }
 
   // PyTorch gathers values and places along one mesh dim after the other. It waits in between only
-  // where gathering along the dim takes a copy: not along the first dim, and not where all dims
+  // where gathering along the dim needs a copy: not along the first dim, and not where all dims
   // before it have one element.
   std::int64_t gathers_of_unwaited() const {
     if (reduced_.size() == 1) {
@@ -72,7 +72,7 @@ class PlaceSearch {
   }
 
  private:
-  // Nothing partial, and shards in their common order.
+  // Returns the tensor without partial placements and with shards in ascending order.
   static DTensor settled(const DTensor& x) {
     Placements placements = x.placements();
     for (Placement& one : placements)
@@ -116,7 +116,7 @@ class PlaceSearch {
     return places;
   }
 
-  // Turns the places in the piece into places in the whole.
+  // Turns the places in the piece into places in the whole tensor.
   Tensor placed(const Tensor& local) const {
     Tensor result = local.clone();
     if (!result.has_elements()) return result;
@@ -204,7 +204,7 @@ Tensor identities(ReduceOp op, const Shape& shape, DType dtype) {
 }
 
 std::vector<Tensor> place_of_extreme(const OpCall& call, ReduceOp op) {
-  infer_types(call.op, types_of(call.inputs), call.attributes);  // raises what is wrong
+  infer_types(call.op, types_of(call.inputs), call.attributes);  // raises for wrong inputs
   PlaceSearch search(call, op);
   Tensor result = search.result();
   if (DispatchScope::is_observed()) observe(call, search, result);

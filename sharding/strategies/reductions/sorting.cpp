@@ -16,7 +16,7 @@ StrategyRows search_rows(const StrategyRequest& call) {
   for (std::int64_t dim = 0; dim < std::int64_t(call.inputs[1].shape.size()); ++dim)
     rows.push_back(
         rule({dim < rows_of_boundaries ? Shard(dim) : Replicate(), Shard(dim)}, Shard(dim)));
-  // A value's place is how many boundaries come before it.
+  // A value's place is the number of boundaries before it.
   rows.push_back(rule({Shard(rows_of_boundaries), Replicate()}, Partial(ReduceOp::sum)));
   for (ReduceOp op : {ReduceOp::max, ReduceOp::min})
     rows.push_back(rule({Replicate(), Partial(op)}, Partial(op)));
@@ -30,7 +30,7 @@ StrategyRows bucket_rows(const StrategyRequest& call) {
   return rows;
 }
 
-// Without limits of its own a histogram lies between the least and the greatest of all elements.
+// Without given limits a histogram spans the least to the greatest of all elements.
 StrategyRows histogram_rows(const StrategyRequest& call) {
   StrategyRows rows;
   if (call.attributes.get<double>("min") == call.attributes.get<double>("max")) return rows;

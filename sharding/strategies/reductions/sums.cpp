@@ -10,7 +10,7 @@ namespace simmesh {
 
 namespace {
 
-// Rows of a reduction whose parts combine by the op that also reduces them.
+// Returns the rows of a reduction whose parts combine by the op that also reduces them.
 StrategyRows combining_rows(const StrategyRequest& call, ReduceOp op, bool passes_partial) {
   Placement partial = Partial(op);
   StrategyRows rows = reduction_rows(call, partial);
@@ -33,7 +33,7 @@ std::int64_t shards_of(PlacementSpan placements, std::int64_t dim, DimSpan mesh_
   return shards;
 }
 
-// An average of averages is right where each is of as many elements.
+// An average of averages is correct where each is of equally many elements.
 bool has_even_shards(const MeshRequest& request, const MeshCandidate& candidate) {
   const Shape& shape = request.call.inputs[0].shape;
   const Placements& placements = *candidate.inputs[0];
@@ -54,8 +54,8 @@ ShardingStrategy average() {
       .filter = has_even_shards};
 }
 
-// Where a part of a partial sum is NaN so is the whole, and counts as zero; the other parts alone
-// don't know it. A call whose attribute "passes_partial" is true says that there is none.
+// If one part of a partial sum is NaN, so is the whole, which counts as zero; the other parts alone
+// can't tell. A call whose attribute "passes_partial" is true promises that there is none.
 ShardingStrategy sum_without_nans() {
   return {.rows =
               [](const StrategyRequest& call) {

@@ -8,7 +8,7 @@ namespace simmesh {
 
 namespace {
 
-// The windows lie along one dim.
+// The windows are along one dim.
 StrategyRows unfold_rows(const StrategyRequest& call) {
   std::int64_t cut =
       wrapped_dim(call.attributes.get<std::int64_t>("dim"), call.inputs[0].shape.size());

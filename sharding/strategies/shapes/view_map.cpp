@@ -6,8 +6,8 @@ namespace simmesh {
 
 namespace {
 
-// Of a tensor without elements the sizes don't tell which dims belong together: the first and last
-// ones that are equal stay.
+// The sizes of an empty tensor don't tell which dims belong together: the first and last dims that
+// are equal stay.
 ViewMap empty_map(DimSpan from, DimSpan to) {
   ViewMap map;
   std::size_t front = 0, back = 0, both = std::min(from.size(), to.size());
@@ -23,7 +23,7 @@ ViewMap empty_map(DimSpan from, DimSpan to) {
   return map;
 }
 
-// One of several dims in a group that has size one holds nothing.
+// Drops dims of size 1, unless it is the only one.
 Dims without_ones(const Dims& dims, DimSpan shape) {
   if (dims.size() == 1) return dims;
   Dims result;

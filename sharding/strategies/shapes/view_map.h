@@ -6,9 +6,10 @@
 
 namespace simmesh {
 
-// DimGroup says that some neighbouring dims of a view's input hold, in row-major order, what some
-// neighbouring dims of its output hold: one dim that stays, dims that are merged, one that is cut
-// apart, or several that are cut anew. Where `to` is empty, nothing can be said of the dims.
+// DimGroup is a group of neighbouring dims of a view's input that hold, in row-major order, the
+// same elements as a group of neighbouring dims of its output: one dim that stays, dims that are
+// merged, one that is split, or several that are split anew. Where `to` is empty, nothing is known
+// about the dims.
 struct DimGroup {
   Dims from;
   Dims to;
@@ -18,8 +19,8 @@ struct DimGroup {
   bool operator==(const DimGroup&) const = default;
 };
 
-// ViewMap says where the dims of a view's input are in its output. Dims of size one that come or go
-// are in no group.
+// ViewMap maps the dims of a view's input to those of its output. Added and dropped dims of size
+// one are in no group.
 using ViewMap = std::vector<DimGroup>;
 
 // reshaping_map returns the smallest groups of a view that gives a tensor another shape of as many
@@ -27,7 +28,7 @@ using ViewMap = std::vector<DimGroup>;
 ViewMap reshaping_map(DimSpan from, DimSpan to);
 
 // permuting_map returns the map of a view whose output dim i is the input dim order[i]; an order
-// below 0 stands for a new dim. Dims that aren't named are gone.
+// below 0 stands for a new dim. Dims that aren't named are dropped.
 ViewMap permuting_map(DimSpan order);
 
 }  // namespace simmesh

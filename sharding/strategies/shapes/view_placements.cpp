@@ -24,7 +24,8 @@ bool divides(std::int64_t parts, std::int64_t size) {
   return size != varies && parts > 0 && size % parts == 0;
 }
 
-// What a piece has of a dim whose chunks, `factor` of them, are each cut into so many parts.
+// Returns the size in a piece of a dim whose chunks, `factor` of them, are each cut into so many
+// parts.
 std::int64_t cut_size(std::int64_t size, std::int64_t parts, std::int64_t factor = 1) {
   return divides(parts * factor, size) ? size / parts : varies;
 }
@@ -41,8 +42,8 @@ class GroupOnMesh {
 
   const DimGroup& group() const { return group_; }
 
-  // output_of returns what the shard of a mesh dim of that size is in the output; nothing where it
-  // has to be gathered.
+  // output_of returns the placement in the output of the shard of a mesh dim of that size; empty
+  // where the shard must be gathered.
   std::optional<Placement> output_of(const Placement& shard, std::int64_t parts) {
     if (group_.to.empty()) return std::nullopt;
     if (shard.is_ragged_shard()) return ragged(shard);
@@ -70,8 +71,8 @@ class GroupOnMesh {
     return merged(at, 1, parts);
   }
 
-  // A shard, strided or not, of one of the dims that are merged to one. PyTorch's rule that isn't
-  // strict gathers all but the first of them.
+  // Handles a shard, strided or not, of one of several dims that are merged into one. PyTorch's
+  // rule that isn't strict gathers all but the first of them.
   std::optional<Placement> merged(std::size_t at, std::int64_t factor, std::int64_t parts) {
     if (!is_strict_ && at > 0) return std::nullopt;
     std::optional<std::int64_t> rows = rows_before(at);
@@ -81,7 +82,7 @@ class GroupOnMesh {
     return is_plain ? Shard(group_.to[0]) : StridedShard(group_.to[0], *rows * factor);
   }
 
-  // The first part, or the one behind it where mesh dims before have cut it up.
+  // Cuts the first part, or the next one where earlier mesh dims have cut it up.
   std::optional<Placement> plain_part(std::int64_t parts) {
     std::size_t part = 0;
     while (part + 1 < seen_.size() && seen_[part] == 1) ++part;
@@ -108,7 +109,7 @@ class GroupOnMesh {
         factor, to_string(DimSpan(seen_)));
   }
 
-  // The part whose rows, or some of them together, are the chunks that the shard cuts.
+  // Finds the part of which the chunks that the shard cuts are rows, or groups of rows.
   std::optional<Placement> strided_part(std::int64_t factor, std::int64_t parts) {
     std::int64_t rows = 1;
     for (std::size_t part = 0; part < seen_.size(); ++part) {
@@ -169,12 +170,12 @@ class GroupOnMesh {
 
   const DimGroup& group_;
   bool is_strict_;
-  Dims held_;  // sizes of the dims of the input in the piece that is left; varies where they differ
+  Dims held_;  // sizes of the dims of the input in the remaining piece; varies where they differ
   Dims seen_;  // and those of the output
   std::int64_t first_part_;  // of the output, before anything was cut
 };
 
-// Whether some mesh dims split a dim of the input in an order of their own.
+// True if some mesh dims split a dim of the input in an order other than ascending.
 bool has_own_order(const MeshRequest& request, std::int64_t dim) {
   return !request.shardings.empty() && request.shardings[0] &&
          request.shardings[0]->order.entry(dim) != nullptr;

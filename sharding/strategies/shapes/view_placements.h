@@ -5,8 +5,8 @@
 
 namespace simmesh {
 
-// ViewCall is a view of a tensor of one shape as another. Strict is one that must not communicate:
-// it raises a RuntimeError, as PyTorch's `view` does, where a plain shard would have to move.
+// ViewCall is a view of a tensor of one shape as another. A strict one must not communicate: it
+// raises a RuntimeError, as PyTorch's `view` does, where a plain shard would have to move.
 struct ViewCall {
   const Shape& from;
   const Shape& to;
@@ -14,7 +14,7 @@ struct ViewCall {
   bool is_strict = false;
 };
 
-// viewed_placements returns where the input of a view has to lie, and where its output lies then.
+// viewed_placements returns the placements that the input of a view needs, and those of its output.
 // Mesh dims are followed one by one, each on the piece that the ones before it left:
 //   - a shard of a dim that stays goes with it, and so do Partial placements;
 //   - of merged dims, a shard of the first one stays a shard, one of a later one becomes a strided

@@ -20,7 +20,7 @@ std::int64_t dim_of(const StrategyRequest& call, std::size_t rank) {
   return wrapped_dim(call.attributes.get<std::int64_t>("dim"), rank);
 }
 
-// A view by the map of its dims.
+// A view given by the map of its dims.
 using MapOfCall = ViewMap (*)(const StrategyRequest& call);
 
 MeshRule by_map(MapOfCall map_of, bool is_strict) {
@@ -37,8 +37,8 @@ ViewMap view_map(const StrategyRequest& call) {
   return reshaping_map(input_shape(call), call.outputs[0].shape);
 }
 
-// A piece needn't have strides under which it is a view: then it is copied. Its shape says all: a
-// dim of size one of a piece may be longer in the whole.
+// A piece may lack strides for the view: then it is copied. Its shape decides: a dim of size one of
+// a piece may be longer in the whole tensor.
 std::vector<Tensor> view_of_piece(const LocalCall& call) {
   return {reshape(call.inputs[0], call.output_specs[0]->local_shape())};
 }
@@ -62,7 +62,7 @@ ViewMap permute_map(const StrategyRequest& call) {
   return permuting_map(wrapped_order(call.attributes.get<Dims>("dims"), input_shape(call).size()));
 }
 
-// The dims that squeeze drops. A piece may have others of size one.
+// Returns the dims that squeeze drops. A piece may have others of size one.
 Dims squeezed_dims(const Attributes& attributes, const Shape& shape) {
   Dims dims;
   for (std::int64_t dim : wrapped_dims(attributes.get<Dims>("dim"), shape.size()))

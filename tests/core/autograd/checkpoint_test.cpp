@@ -111,7 +111,7 @@ TEST(Checkpoint, LeavesTheInputsOfAnInnerRegionToTheOuterOne) {
   EXPECT_TRUE(same_bits(grad_of(x), grad_of(plain)));
 }
 
-// What one backward pass computed again and didn't use is of no use to the next one.
+// A backward pass doesn't use what another one computed again and left.
 TEST(Checkpoint, RunsAgainInEachBackwardPass) {
   Tensor x = seeded_leaf(1);
   int runs = 0;

@@ -58,7 +58,7 @@ TEST(Clock, AnOpCostsWhatTheModelSays) {
   EXPECT_EQ(outcome.devices[0].streams[0].operations, 1u);
 }
 
-// The allocator follows the rank's storages, and says what the ledger can't.
+// The allocator follows the rank's storages, and measures what the ledger can't.
 TEST(Clock, MeasuresReservedBytes) {
   Outcome outcome = run_on_device({}, [](Rank& rank) {
     Tensor x = empty({1 << 18}, DType::float32);

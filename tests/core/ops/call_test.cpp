@@ -71,7 +71,7 @@ TEST(Call, KnownAsksTheShapeRuleOncePerTypes) {
   EXPECT_EQ(asked, 3);
 }
 
-// What call does besides the shape rule is left out: the tape, or the meta device.
+// The other parts of a call are left out besides the shape rule: the tape, or the meta device.
 TEST(Call, KnownRecordsTheTapeAndRunsNoKernelOfMetaTensors) {
   Op op = scaling_op();
   KnownTypes known;

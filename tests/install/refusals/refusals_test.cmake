@@ -1,4 +1,4 @@
-# What a project is told that asks for a library or a package that isn't there.
+# Errors for a project that asks for a library or a package that doesn't exist.
 #
 #   cmake -D PREFIX=... -D SOURCE=... -D BUILD=... -P refusals.cmake
 function(expect_error text)

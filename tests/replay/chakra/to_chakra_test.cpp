@@ -73,7 +73,7 @@ TEST(ToChakra, LetsConsumersWaitForProducers) {
   EXPECT_EQ(chakra_order(trace).size(), trace.nodes.size());
 }
 
-// What overwrites a tensor has to wait for those that still read it.
+// An op that overwrites a tensor must wait for those that still read it.
 TEST(ToChakra, LetsWritersWaitForReaders) {
   ChakraTrace trace = graph_of_run(1, [](Rank&) {
     Tensor x = full({4}, DType::float32, 1);

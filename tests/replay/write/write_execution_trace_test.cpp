@@ -35,7 +35,7 @@ ExecutionTrace read_again(const ExecutionTrace& trace) {
   return read_execution_trace(source);
 }
 
-// What a reader keeps is what was written, to the last number.
+// A reader gets exactly what was written, to the last number.
 TEST(WriteExecutionTrace, IsReadAsItWas) {
   Recording recording = record_step();
   ASSERT_TRUE(recording.outcome.ok()) << report(recording.outcome);

@@ -43,7 +43,7 @@ TEST(DimRows, GoesAlongNegativeDims) {
   EXPECT_TRUE(strategy.accepts_short_dims);
 }
 
-// Dims behind one that goes move to the front, unless it is kept with size one.
+// Dims after a reduced one move to the front, unless it is kept with size one.
 TEST(DimRows, ReducesDims) {
   TensorType inputs[] = {{{2, 3, 4}}}, outputs[] = {{{2, 4}}};
   Attributes attributes = {{"dims", Dims{1}}};

@@ -181,8 +181,6 @@ PythonFunction adam_function(const std::string& name, optim::WeightDecay decay) 
           [=](PythonCall& call) { return fused_adam(call, decay); }};
 }
 
-}  // namespace
-
 PythonFunctions list_functions() {
   PythonFunctions functions = {
       three_lists("addcmul", addcmul),
@@ -203,5 +201,9 @@ PythonFunctions list_functions() {
   add_unary_list_functions(functions);
   return functions;
 }
+
+const PythonFamily list_family(list_functions);
+
+}  // namespace
 
 }  // namespace simmesh

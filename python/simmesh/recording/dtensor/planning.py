@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Iterator, Sequence
+from typing import Any
 
 from torch.distributed.tensor import _redistribute
 from torch.distributed.tensor.placement_types import Placement
@@ -22,7 +23,8 @@ def planned_by(planner: str) -> Iterator[None]:
     missing = [name for name in _NAMES if not hasattr(_redistribute, name)]
     if missing:
         raise RuntimeError(
-            f"[recording/planning] expected a PyTorch whose redistribution has {', '.join(missing)}, got one without"
+            "[recording/planning] expected a PyTorch whose redistribution has "
+            f"{', '.join(missing)}, got one without"
         )
     original = _redistribute._optimize_transform_infos
 

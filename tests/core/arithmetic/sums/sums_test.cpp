@@ -26,7 +26,7 @@ SumRequest request_of(const Tensor& data, Tensor& result) {
           .result_dtype = result.dtype()};
 }
 
-// One chain per sum, whichever way it lies in memory and whatever tail it falls into.
+// One chain per sum, whatever its layout in memory and the tail of a loop that it falls into.
 TEST(Sums, CanonicalIsOneChain) {
   for (std::int64_t inner : {1, 3, 32, 45})
     for (std::int64_t outer : {1, 11})

@@ -141,7 +141,7 @@ TEST(Normalization, ParametersHaveTheDtypeOfTheInputOrFloat32BesideSixteenBits) 
     }
 }
 
-// A shard draws what the whole would have there.
+// A shard draws the numbers that the whole tensor would have there.
 TEST(Random, DependsOnTheGlobalElement) {
   Generator generator{.seed = 7};
   Tensor whole = randn({4, 6}, generator);

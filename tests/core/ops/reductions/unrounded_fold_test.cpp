@@ -91,7 +91,7 @@ TEST_F(ExactOps, OnlySumsInAScopeSeeWhatIsBehind) {
   EXPECT_FALSE(is_unrounded(add(large, small)));
 }
 
-// float32, then bfloat16: what a conversion rounds is the sum, not the float.
+// float32, then bfloat16: a conversion rounds the sum, not the float.
 TEST_F(ExactOps, ConversionsRoundTheSum) {
   Tensor one = full({1}, DType::float32, 1 + 0x1p-8), tiny = full({1}, DType::float32, 0x1p-40);
   KeepUnrounded scope;

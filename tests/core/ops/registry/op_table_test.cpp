@@ -16,7 +16,7 @@ TEST(OpTable, FindsWhatItsFamiliesSayOfAnOp) {
   EXPECT_EQ(table.find(*find_op("bmm")), nullptr);
 }
 
-// An op that stands where another one's hash leads is lost.
+// An op is lost if it has the place to which another one's hash leads.
 TEST(OpTable, FindsEveryOpOfTheLibrary) {
   std::vector<OfOp<std::size_t>> lengths;
   for (const Op* op : all_ops()) lengths.push_back({op->name, op->name.size()});

@@ -49,7 +49,7 @@ TEST(Reordering, InPlaceFormsBecomeTheView) {
   EXPECT_EQ(shape_of(t_(x)), "[2, 3]");
 }
 
-// PyTorch refuses a leaf, and takes what was computed from one.
+// PyTorch refuses a leaf, and accepts the result of an op on one.
 TEST(Reordering, InPlaceFormsOfALeafAreRefused) {
   Tensor x = tensor_of<float>({2, 3}, {0, 1, 2, 3, 4, 5});
   set_requires_grad(x);

@@ -21,7 +21,7 @@ TEST(TableLookup, TheRowNamesTheTable) {
   EXPECT_EQ(to_string(*row.outputs[0]), "MaskP(sum,[8,4],0)");
 }
 
-// The rows of others are zero in a rank's operand, whatever stands in its own.
+// The rows of others are zero in a rank's operand, whatever its own rows hold.
 TEST(TableLookup, OperandsAreZeroWhereOthersHoldTheRow) {
   World world({.ranks = 3});
   Outcome outcome = world.run([](Rank& rank) {

@@ -21,7 +21,7 @@ TEST(PlaceOfExtreme, NothingLosesAgainstEverything) {
             -std::numeric_limits<float>::infinity());
 }
 
-// Of equal elements the first one in the whole wins, whichever rank holds it, and ranks may hold
+// Among equal elements the first one in the whole wins, whichever rank holds it, and ranks may hold
 // none: ones and zeros tie all the time.
 TEST(PlaceOfExtreme, TiesGoToTheFirstOfTheWhole) {
   Formula data = {.rule = Rule::index, .below = 2, .dtype = DType::int64};
@@ -49,8 +49,8 @@ TEST(PlaceOfExtreme, FindsNansOfOtherRanks) {
   EXPECT_TRUE(outcome.ok()) << report(outcome);
 }
 
-// How often a call below PyTorch's tensors sees an all-gather beside those that there are: as
-// counted with PyTorch 2.15.0.
+// Counts how often a call below PyTorch's tensors sees an all-gather beside the real ones: the
+// figures are those of PyTorch 2.15.0.
 TEST(PlaceOfExtreme, KnowsWhichGathersPyTorchStartsOnUnfinishedOnes) {
   struct Count {
     Shape mesh, shape;

@@ -15,7 +15,7 @@ TEST(ViewMap, GroupsAreTheSmallest) {
   EXPECT_EQ(reshaping_map(Shape{}, Shape{1, 1}), ViewMap{});
 }
 
-// The sizes of a tensor without elements don't say what belongs together.
+// The sizes of an empty tensor don't tell which dims belong together.
 TEST(ViewMap, OfNothingOnlyEqualEndsStay) {
   EXPECT_EQ(reshaping_map(Shape{3, 0, 2}, Shape{3, 5, 0, 2}),
             (ViewMap{{{0}, {0}}, {{1}, {2}}, {{2}, {3}}}));

@@ -7,7 +7,7 @@
 namespace simmesh {
 namespace {
 
-// "used -> output" of a view, or what it raises.
+// "used -> output" of a view, or its error.
 std::string viewed(const Shape& from, const char* given, const Shape& mesh_shape, const Shape& to,
                    bool is_strict = true) {
   ViewMap map = reshaping_map(from, to);

@@ -68,8 +68,9 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"fsdp"},
     {"checkpoint/store"},
     {"checkpoint/catalog"},
+    {"checkpoint/format"},
     {"checkpoint/torch_file", "checkpoint/safetensors", "checkpoint/mapping", "checkpoint/paddle"},
-    {"checkpoint/dcp", "checkpoint/deepspeed", "checkpoint/hugging_face"},
+    {"checkpoint/native", "checkpoint/dcp", "checkpoint/deepspeed", "checkpoint/hugging_face"},
     {"checkpoint/read"},
     {"checkpoint/save_load"},
     {"checkpoint/zero_cost", "checkpoint/tools"},
@@ -93,6 +94,7 @@ inline const std::vector<std::vector<std::string_view>> house = {
     {"verify/pytorch/modules"},
     {"gate/tables"},
     {"gate"},
+    {"gate/checks"},
     {"tools"},
     {"python/bindings"},
 };

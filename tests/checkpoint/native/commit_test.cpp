@@ -1,4 +1,4 @@
-#include "checkpoint/save_load/commit.h"
+#include "checkpoint/native/commit.h"
 
 #include <gmock/gmock.h>
 
@@ -48,7 +48,7 @@ TEST(Commit, KeepsTheYoungestAndAtLeastOne) {
   EXPECT_THAT(names_in(*store), ElementsAre("e", "f"));
 }
 
-// A save that is cut off leaves nothing, and the next one removes what a stopped machine left.
+// A failed save leaves nothing, and the next one removes the leftovers of a stopped machine.
 TEST(Commit, LeavesNothingUnlessItIsFinished) {
   auto store = std::make_shared<MemoryStore>();
   {
@@ -76,7 +76,7 @@ TEST(Commit, NeverOverwrites) {
   EXPECT_THAT(begin("b"), HasSubstr("another save is under way"));
 }
 
-// A folder counts as a checkpoint only with a commit record that is whole.
+// A folder is a checkpoint only with a whole commit record.
 TEST(Commit, TakesBrokenRecordsForNone) {
   auto store = std::make_shared<MemoryStore>();
   commit_empty(store, "a");

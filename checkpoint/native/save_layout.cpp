@@ -1,4 +1,4 @@
-#include "checkpoint/catalog/save_layout.h"
+#include "checkpoint/native/save_layout.h"
 
 #include <algorithm>
 #include <iterator>

@@ -11,38 +11,38 @@
 
 namespace simmesh::checkpoint {
 
-// The file of a store that holds the name of the checkpoint that was committed last.
+// The file of a store with the name of the last committed checkpoint.
 inline constexpr const char* latest_file = "latest";
 
-// CommitOptions say what happens beside the commit.
+// CommitOptions are the options of a commit.
 struct CommitOptions {
-  // Of the committed checkpoints of a store this many are kept, the youngest; all without it.
+  // The number of committed checkpoints of a store that are kept, the youngest ones. Without it all
+  // are kept.
   std::optional<std::int64_t> keep = {};
   bool updates_latest = true;
 };
 
-// Commit is the way of a checkpoint into its store, step by step. Whatever happens between two
-// operations of the store, the checkpoints that were there before can be loaded, and the new one
-// either can, or isn't there:
+// Commit brings a checkpoint into its store, step by step. Whatever happens between two operations
+// of the store, earlier checkpoints can be loaded, and the new one can be loaded or isn't there:
 //
-//   1. begin       keeps other writers out, and removes what cut-off saves left behind
+//   1. Commit      keeps other writers out, and removes the leftovers of cut-off saves
 //   2.             files are written and synced in the folder staging()
 //   3. finish      writes and syncs the manifest and the folders, renames staging(), writes the
 //                  commit record under another name and renames it, does the same with the file
 //                  "latest", and then removes checkpoints that are not kept
 //
-// One object does all of it, on one rank; others write their files into the same folder. If it is
-// destroyed before finish, the folder is removed.
+// One rank has the object. Other ranks write their files into the same folder. The destructor
+// removes the folder unless finish was called.
 class Commit {
  public:
-  // Raises a RuntimeError where another save is under way, and a ValueError where the location
-  // holds a checkpoint already: a checkpoint is never overwritten.
+  // Raises a RuntimeError if another save is running, and a ValueError if the location has a
+  // checkpoint: a checkpoint is never overwritten.
   explicit Commit(const Location& location);
   ~Commit();
   Commit(const Commit&) = delete;
   Commit& operator=(const Commit&) = delete;
 
-  // staging is the folder in the store into which files are written.
+  // staging returns the folder of the store into which files are written.
   const std::string& staging() const { return staging_; }
   CommitRecord finish(const Manifest& manifest, const CommitOptions& options);
 
@@ -59,12 +59,12 @@ struct CommittedCheckpoint {
   std::int64_t number = 0;
 };
 
-// committed_checkpoints returns the checkpoints of a store in the order of their commits. Folders
-// whose commit record is missing or broken are none.
+// committed_checkpoints returns the checkpoints of a store in the order of their commits. It leaves
+// out folders whose commit record is missing or broken.
 std::vector<CommittedCheckpoint> committed_checkpoints(const Store& store);
 
-// latest returns where the last committed checkpoint of a store lies: the one that the file names,
-// else, if that was lost, the one with the highest number; nullopt where there is none.
+// latest returns the last committed checkpoint of a store: the one that the file `latest` names, or
+// the one with the highest number if the file is lost. Returns nullopt if there is no checkpoint.
 std::optional<Location> latest(const std::shared_ptr<Store>& store);
 
 }  // namespace simmesh::checkpoint

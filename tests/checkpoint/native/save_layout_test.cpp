@@ -1,4 +1,4 @@
-#include "checkpoint/catalog/save_layout.h"
+#include "checkpoint/native/save_layout.h"
 
 #include <gmock/gmock.h>
 
@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 using testing::run_world;
 using testing::sample_whole;
 
-// A state of all parts, which two ranks save by rows.
+// Returns a state with values of all parts, sharded by rows over two ranks.
 StateDict state_of_parts(std::uint64_t round) {
   DeviceMesh mesh = init_device_mesh({2});
   StateDict state;
@@ -69,7 +69,7 @@ TEST(SaveLayout, KeepsPartsInFoldersOfTheirOwn) {
   EXPECT_THAT(verify(location), IsEmpty());
 }
 
-// How files are arranged changes no bit, and a checkpoint of either layout is whole.
+// The layout changes no bit, and a checkpoint of either layout is whole.
 TEST(SaveLayout, HoldsWhatOneFileHolds) {
   Location parts = saved_parts(SaveLayout::modular), one = saved_parts(SaveLayout::one_file);
   EXPECT_THAT(diff(parts, one), IsEmpty());
@@ -112,11 +112,11 @@ TEST(SaveLayout, LoadsAPartAlone) {
   EXPECT_EQ(open(part(location, "ema_state")).catalog.tensors.size(), 1u);
   EXPECT_THAT(verify(part(location, "ema_state")), IsEmpty());
   Location model = {location.store, "model"};
-  convert(part(location, "model_state"), model, {.format = CheckpointFormat::safetensors});
+  convert(part(location, "model_state"), model, {.format = safetensors_format});
   EXPECT_THAT(diff(part(location, "model_state"), model), IsEmpty());
 }
 
-// What is wrong with one part is said of that part, and of the whole.
+// A problem of one part is reported for that part and for the whole.
 TEST(SaveLayout, ChecksAPartAlone) {
   Location location = saved_parts(SaveLayout::modular);
   auto& store = static_cast<MemoryStore&>(*location.store);

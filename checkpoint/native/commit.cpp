@@ -1,4 +1,4 @@
-#include "checkpoint/save_load/commit.h"
+#include "checkpoint/native/commit.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -11,11 +11,11 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// Folders of a save that isn't finished, and of a checkpoint that is being removed.
+// Endings of the folders of an unfinished save, and of a checkpoint that is being removed.
 constexpr std::string_view staging_ending = ".saving", removing_ending = ".removing";
 constexpr std::int64_t latest_bytes_max = 4096;
 
-// A file is replaced as a whole: it has the old text or the new one.
+// Replaces a file as a whole: it has the old text or the new one.
 void replace_synced(Store& store, const std::string& folder, const std::string& name,
                     std::string_view text) {
   std::string path = joined(folder, name), other = path + ".new";
@@ -25,7 +25,7 @@ void replace_synced(Store& store, const std::string& folder, const std::string& 
   store.sync_folder(folder);
 }
 
-// The folders of the manifest's files, below that of the checkpoint.
+// Returns the folders of the manifest's files, below that of the checkpoint.
 std::set<std::string> part_folders(const Manifest& manifest) {
   std::set<std::string> folders;
   for (const ManifestFile& file : manifest.files)
@@ -35,7 +35,7 @@ std::set<std::string> part_folders(const Manifest& manifest) {
 }
 
 void remove_checkpoint(Store& store, const std::string& name) {
-  // Under another name it is no checkpoint, however much of it is left.
+  // Under another name it is no checkpoint, even if the removal is cut off.
   std::string removing = name + std::string(removing_ending);
   store.remove(removing);
   store.rename(name, removing);
@@ -65,7 +65,7 @@ Commit::Commit(const Location& location)
     raise(ErrorKind::value_error, "checkpoint/save",
           "{} exists, and {}; a save never overwrites: choose another name, or remove it first",
           location_.text(), is_checkpoint ? "is a checkpoint" : "is no checkpoint of ours");
-  // A save that was cut off before its commit record.
+  // A save was cut off before its commit record.
   store.remove(location_.name);
 }
 
@@ -110,7 +110,7 @@ std::vector<CommittedCheckpoint> committed_checkpoints(const Store& store) {
     try {
       if (auto record = read_commit(store, folder)) found.push_back({folder, record->number});
     } catch (const Error&) {
-      // A broken record is no commit; `checkpoint verify` says what is wrong with it.
+      // A broken record is no commit. `checkpoint verify` reports it.
     }
   }
   std::stable_sort(found.begin(), found.end(),

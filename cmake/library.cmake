@@ -61,7 +61,7 @@ function(simmesh_export_headers)
     COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D DESTINATION=${simmesh_headers}
       -D "FOLDERS=${folders}" -P ${script}
     COMMAND ${CMAKE_COMMAND} -E touch ${simmesh_headers}/exported
-    DEPENDS ${script} ${headers} ${PROJECT_SOURCE_DIR}/simmesh.h
+    DEPENDS ${script} ${PROJECT_SOURCE_DIR}/cmake/public_headers.cmake ${headers} ${PROJECT_SOURCE_DIR}/simmesh.h
     COMMENT "Exporting the headers"
     VERBATIM)
   add_custom_target(simmesh_headers DEPENDS ${simmesh_headers}/exported)

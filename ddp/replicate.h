@@ -62,6 +62,7 @@ class Replication {
   // passes of later forward passes. If not, they only accumulate.
   void set_requires_gradient_sync(bool value);
 
+  // bucket_count returns the number of buckets, each of which is one all-reduce a backward pass.
   std::size_t bucket_count() const;
 
  private:
@@ -70,10 +71,10 @@ class Replication {
 
 // replicate makes the gradients of the module sums over the group. All members call it, on modules
 // with the same parameters, except those apart; otherwise a RuntimeError names the first parameter
-// that differs. From then on, with gradient sync, each recorded forward pass must be followed by
-// one backward pass before the next forward pass. A second backward pass is a RuntimeError, also if
-// it runs inside another one as in reentrant checkpointing. The module owns all state; the handle
-// may be dropped. Reports of its collectives name the site.
+// that differs, or one of the meta device. From then on, with gradient sync, each recorded forward
+// pass must be followed by one backward pass before the next forward pass. A second backward pass
+// is a RuntimeError, also if it runs inside another one as in reentrant checkpointing. The module
+// owns all state; the handle may be dropped. Reports of its collectives name the site.
 Replication replicate(nn::Module& module, const ProcessGroup& group,
                       const ReplicateOptions& options = {}, CallSite site = CallSite::here());
 

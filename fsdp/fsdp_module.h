@@ -7,14 +7,21 @@
 #include <string_view>
 #include <vector>
 
-#include "fsdp/state/state.h"
+#include "core/clock/stream.h"
+#include "core/nn/module.h"
+#include "fsdp/communication/communication.h"
 
 namespace simmesh::fsdp {
+
+class FSDPParamGroup;
+class FSDPState;
+struct GradientReduction;
 
 // UnshardHandle ends a gather that was started by hand. Waiting again does nothing.
 class UnshardHandle {
  public:
   explicit UnshardHandle(std::shared_ptr<FSDPState> state) : state_(std::move(state)) {}
+  // wait returns when the module's parameters are gathered and registered.
   void wait();
 
  private:
@@ -62,15 +69,31 @@ class FSDPModule {
   std::optional<UnshardHandle> unshard(bool async_op = false) const;
   void reshard() const;
 
+  // set_is_last_backward says whether the next backward pass is the last of the iteration, which
+  // waits for all reductions and drops gathers that nothing waited for. True by default; false for
+  // all micro-batches but the last saves these waits.
   void set_is_last_backward(bool value) const;
+  // set_requires_gradient_sync says whether backward reduces gradients. If not, they add up whole
+  // on each rank: no communication, and memory for gradients of unsharded parameters.
   void set_requires_gradient_sync(bool value, bool recurse = true) const;
+  // set_requires_all_reduce says whether, on a mesh that also replicates, what was reduced over the
+  // shards is all-reduced over the replicas. If not, these partial sums wait for a pass that does.
   void set_requires_all_reduce(bool value, bool recurse = true) const;
+  // set_reshard_after_forward and set_reshard_after_backward say whether parameters are freed after
+  // the module's forward, and after its backward.
   void set_reshard_after_forward(bool value, bool recurse = true) const;
   void set_reshard_after_backward(bool value, bool recurse = true) const;
+  // set_reduce_scatter_unused_params lets parameters without a gradient take part in a reduction
+  // with zeros, so that ranks that used different ones reduce the same.
   void set_reduce_scatter_unused_params(bool value, bool recurse = true) const;
-  // Raises a ValueError for a number below 1.
+  // set_reduce_scatter_max_input_buffers says how many inputs of reductions may be held at a time,
+  // over the tree the highest number that was set. Raises a ValueError for a number below 1.
   void set_reduce_scatter_max_input_buffers(std::int64_t count, bool recurse = true) const;
+  // set_separate_reduce_scatter_group lets reductions run in a process group of their own, beside
+  // all-gathers.
   void set_separate_reduce_scatter_group(bool value, bool recurse = true) const;
+  // set_unshard_async_op lets gathers copy on the stream that computes and communicate on that of
+  // their group, instead of both on streams of their own.
   void set_unshard_async_op(bool value) const;
   // set_keep_unsharded_storage keeps the memory of gathered parameters when shards are registered
   // again. Since PyTorch 2.15.

@@ -118,6 +118,7 @@ class DeviceMesh {
   static DeviceMesh concatenate(gsl::span<const DeviceMesh> meshes);
   static DeviceMesh concatenate(std::initializer_list<DeviceMesh> meshes);
 
+  // ndim is the number of dims, size that of the mesh's ranks, shape the sizes of all dims.
   std::int64_t ndim() const;
   std::int64_t size() const;
   const Shape& shape() const;

@@ -28,6 +28,7 @@ class MeshLayout {
   static MeshLayout contiguous(DimSpan shape);
 
   std::int64_t ndim() const { return static_cast<std::int64_t>(dims_.size()); }
+  // size is the number of positions, shape the sizes of all dims.
   std::int64_t size() const;
   Shape shape() const;
   const Layout& operator[](std::int64_t dim) const { return dims_[static_cast<std::size_t>(dim)]; }

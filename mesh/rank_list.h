@@ -69,6 +69,7 @@ class RankList {
   std::int64_t min() const;
   std::int64_t max() const;
 
+  // to_vector returns all members. O(size).
   std::vector<std::int64_t> to_vector() const;
 
   friend bool operator==(const RankList& a, const RankList& b);

@@ -7,6 +7,7 @@
 #include "core/engine/reports/interrupt.h"
 #include "gate/explain.h"
 #include "gate/report.h"
+#include "gate/run_gate.h"
 #include "replay/write/make_folder.h"
 #include "tools/commands.h"
 #include "tools/gate_memory_check.h"

@@ -16,6 +16,7 @@ namespace simmesh {
 //   std::vector<std::int64_t> batch = rows.next(8);
 class ShuffledRows {
  public:
+  // Options say how many rows the data set has, and how they are ordered.
   struct Options {
     std::int64_t rows = 1;
     std::uint64_t seed = 0;

@@ -25,6 +25,7 @@ using Verifier = void (*)(const RecordedCase& recorded, const VerifyOptions& opt
 //                             .verifier = verify_plan});
 class CaseKind {
  public:
+  // Definition is all that is known of a kind.
   struct Definition {
     std::string_view name;
     std::string_view summary;  // the compared result

@@ -44,6 +44,7 @@ struct CheaperCase {
 
 // VerifyResult is the result of a request. It depends on the request and the files only.
 struct VerifyResult {
+  // Count is how many cases held and how many didn't.
   struct Count {
     std::int64_t passed = 0;
     std::int64_t failed = 0;

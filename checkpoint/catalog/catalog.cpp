@@ -16,7 +16,7 @@ template <class... Args>
         simmesh::to_string(tensor.shape), fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Finds two boxes that overlap by a sweep over the dim in which the boxes are cut most.
+// Finds two boxes that overlap, by a sweep over the dim with the most cuts.
 void refuse_overlaps(const StoredTensor& tensor, std::vector<const Box*> boxes) {
   if (tensor.shape.empty()) {
     if (boxes.size() > 1) refuse_chunks(tensor, "{} chunks, expected one", boxes.size());

@@ -243,7 +243,7 @@ bool PickleReader::object(std::uint8_t opcode) {
       push(Kind::object, {callable, arguments});
   } else if (opcode == 'b') {
     PickleValue state = pop();
-    // What a dict has beside its entries is of no use: "_metadata" of a module's tensors.
+    // Attributes of a dict are ignored, such as "_metadata" of a module's tensors.
     if (stack_.size() > floor() && stack_.back()->kind == Kind::dict) return true;
     std::vector<PickleValue>& items = top(Kind::object).items;
     if (items.size() != 2) fail("an object has its state already");

@@ -8,7 +8,7 @@ namespace simmesh::checkpoint {
 
 namespace {
 
-// Raises what `read` raises with the file in front.
+// Calls `read`, and raises its errors with the name of the file in front.
 template <class Read>
 auto in_file(const Store& store, const std::string& path, const Read& read) {
   try {
@@ -38,7 +38,7 @@ TorchFile::TorchFile(const Store& store, std::string path, const PickleDialect& 
       store_.read(path_, found->second.begin, bytes);
       if (crc32(bytes) != found->second.checksum)
         raise(ErrorKind::value_error, "checkpoint/torch_file",
-              "the member {} is corrupt: its checksum isn't the one it was saved with", name);
+              "the member {} is corrupt: its checksum differs from the saved one", name);
       return bytes;
     };
     if (members_.contains("byteorder")) {

@@ -23,7 +23,7 @@ constexpr std::uint16_t zip64_id = 1, encrypted_flag = 1, stored_method = 0;
   raise(ErrorKind::value_error, "checkpoint/zip", "{}", why);
 }
 
-// A part of a file, of little-endian numbers.
+// Part is a part of a file, with little-endian numbers.
 class Part {
  public:
   explicit Part(Bytes bytes) : bytes_(bytes) {}
@@ -45,7 +45,7 @@ class Part {
   Bytes bytes_;
 };
 
-// ZipDirectory reads the list of members that stands at the end of an archive.
+// ZipDirectory reads the list of members at the end of an archive.
 class ZipDirectory {
  public:
   ZipDirectory(const Store& store, const std::string& path) : store_(store), path_(path) {
@@ -123,7 +123,7 @@ void ZipDirectory::find64(std::int64_t end) {
   set_place(record.number(32, 8), record.number(40, 8), record.number(48, 8));
 }
 
-// The value of a 32-bit field, or of the next 64-bit one that stands for it.
+// Returns the value of a 32-bit field, or of the next 64-bit field that replaces it.
 std::uint64_t long_field(const Part& list, std::uint64_t value, std::optional<std::size_t>& at) {
   if (value != in_32_bits || !at) return value;
   std::uint64_t wide = list.number(*at, 8);
@@ -131,7 +131,7 @@ std::uint64_t long_field(const Part& list, std::uint64_t value, std::optional<st
   return wide;
 }
 
-// Where the 64-bit fields of an entry begin; nullopt where it has none.
+// Returns the begin of an entry's 64-bit fields, nullopt if it has none.
 std::optional<std::size_t> find_zip64(const Part& list, std::size_t at, std::size_t end) {
   while (at + 4 <= end) {
     if (list.number(at, 2) == zip64_id) return at + 4;

@@ -15,6 +15,7 @@ class GradDtype {
  public:
   GradDtype() = default;
   GradDtype(DType dtype) : kind_(Kind::given), dtype_(dtype) {}
+  // any takes gradients in the dtype in which backward gives them.
   static GradDtype any();
 
   bool is_set() const { return kind_ != Kind::unset; }

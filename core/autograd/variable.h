@@ -45,6 +45,7 @@ class Variable final : public Tracking {
   const NodePtr& node() const { return node_; }
   std::uint32_t output() const { return output_; }
   void set_requires_grad(bool value) { requires_grad_ = value; }
+  // set_node makes the tensor an output of a node, by its number among them.
   void set_node(NodePtr node, std::uint32_t output);
 
   // edge is where a gradient of the tensor goes: to its node, or to a leaf's AccumulateGrad.

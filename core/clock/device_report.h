@@ -11,6 +11,7 @@ namespace simmesh {
 // DeviceReport is what a rank's simulated device did in a run, in virtual time. It is a pure
 // function of the program and the DeviceModel.
 struct DeviceReport {
+  // Stream is what one of the device's streams did.
   struct Stream {
     std::string name;
     double busy_us = 0;  // a collective is busy while it waits for other ranks

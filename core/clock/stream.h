@@ -39,14 +39,18 @@ class Stream {
   Stream() = default;
   explicit Stream(StreamIndex index) : index_(index) {}
 
+  // make returns a new stream of this rank's device; reports have its name. current returns the one
+  // on which operations are launched now.
   static Stream make(std::string name);
   static Stream current();
 
   StreamIndex index() const { return index_; }
 
+  // record returns the point behind all that was launched on the stream so far.
   StreamEvent record() const;
+  // wait lets what is launched on the stream from now on begin after the event, or after all that
+  // was launched on the other stream so far. The host goes on.
   void wait(const StreamEvent& event) const;
-  // wait waits for everything launched on the other stream so far.
   void wait(const Stream& other) const;
   // synchronize makes the host wait for everything launched so far.
   void synchronize() const { record().synchronize(); }
@@ -60,7 +64,7 @@ class Stream {
   StreamIndex index_ = 0;
 };
 
-// StreamScope makes a stream the current one.
+// StreamScope makes a stream the current one of this rank while it lives.
 class StreamScope {
  public:
   explicit StreamScope(const Stream& stream);

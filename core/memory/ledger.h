@@ -36,6 +36,7 @@ using StorageId = std::uint64_t;
 // Memory outside the rank's device isn't charged: see Uncharged.
 class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_counter> {
  public:
+  // Bytes are what is charged now, and the most that was.
   struct Bytes {
     std::int64_t current = 0;
     std::int64_t peak = 0;
@@ -77,6 +78,8 @@ class Ledger : public boost::intrusive_ref_counter<Ledger, boost::thread_unsafe_
   static Ledger* active() { return active_; }
   static void set_active(Ledger* ledger) { active_ = ledger; }
 
+  // Category gives the storages that the rank makes while it lives this category. Outside any World
+  // it does nothing.
   class Category {
    public:
     explicit Category(MemoryCategory category);

@@ -10,6 +10,8 @@ namespace simmesh::nn {
 // running_mean, running_var and num_batches_tracked.
 class BatchNorm : public Module {
  public:
+  // Options are PyTorch's, with its defaults. Without tracking it always normalises with the
+  // statistics of the batch, and has no buffers.
   struct Options {
     std::int64_t features;
     double eps = 1e-5;

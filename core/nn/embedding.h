@@ -10,6 +10,7 @@ namespace simmesh::nn {
 // Embedding looks rows of weight [count, width] up by int64 indices [...]: [..., width].
 class Embedding final : public Module {
  public:
+  // Options are the sizes of the table.
   struct Options {
     std::int64_t count;
     std::int64_t width;
@@ -23,6 +24,7 @@ class Embedding final : public Module {
 // Position adds the first rows of weight [length, width], one a position, to x [batch, T, width].
 class Position final : public Module {
  public:
+  // Options are the sizes of the table.
   struct Options {
     std::int64_t length;
     std::int64_t width;

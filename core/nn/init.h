@@ -38,6 +38,7 @@ void constant_(Tensor& tensor, double value);
 
 // kaiming_uniform_ draws from +-gain * sqrt(3 / fan_in) of a weight [out, in, ...], with the gain
 // of a leaky ReLU of that slope. PyTorch's linear and convolution layers have the slope sqrt(5).
+// Raises a ValueError for fewer than two dims, as xavier_uniform_ does.
 void kaiming_uniform_(Tensor& weight, double slope, const Generator& generator);
 
 // xavier_uniform_ draws from +-gain * sqrt(6 / (fan_in + fan_out)).

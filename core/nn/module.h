@@ -63,11 +63,12 @@ class Module {
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
+  // forward computes the outputs. Call the module instead, which also runs its hooks.
   virtual Tensors forward(const Tensors& inputs) = 0;
 
   // call runs the pre-hooks, forward and the hooks.
   Tensors call(Tensors inputs);
-  // operator() calls a module of one input and one output.
+  // operator() calls a module of one input and one output. Raises a RuntimeError for more outputs.
   Tensor operator()(const Tensor& input);
 
   // parameter and child return what was registered under the name. Raise a KeyError for an unknown
@@ -123,7 +124,8 @@ class Module {
 
  protected:
   // register_parameter adds a leaf, which requires a gradient where its dtype is floating; an
-  // undefined tensor is an absent one. Names are unique in a module, without dots.
+  // undefined tensor is an absent one. Names are unique in a module, without dots; others raise a
+  // KeyError.
   void register_parameter(std::string name, Tensor tensor);
   void register_buffer(std::string name, Tensor tensor);
   Module& register_child(std::string name, ModulePtr child);

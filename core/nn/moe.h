@@ -16,6 +16,8 @@ namespace simmesh::nn {
 // (expert0, ...), shared (shared0, ...).
 class Moe final : public Module {
  public:
+  // Options are the sizes of the experts, perceptrons width -> hidden -> width, and how many there
+  // are: those of the router, of which a token has top_k, and shared ones.
   struct Options {
     std::int64_t width;
     std::int64_t hidden;

@@ -8,6 +8,7 @@ namespace simmesh {
 // the op saves, and which inputs require a gradient.
 class GradientCall {
  public:
+  // Parts are what the call is made of; they outlive it.
   struct Parts {
     const Op& op;
     const Attributes& attributes;

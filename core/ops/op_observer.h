@@ -15,6 +15,7 @@ namespace simmesh {
 //   });
 class OpObserver {
  public:
+  // Moment says whether the kernel is about to run, or has run.
   enum class Moment : std::uint8_t { before, after };
   using Observe = std::function<void(const Op& op, Moment moment)>;
 

@@ -13,6 +13,8 @@ DType promote_types(DType a, DType b);
 // Promotion takes the operands of an elementwise op one by one; see result_type for the rule.
 class Promotion {
  public:
+  // take adds an operand: a tensor, of which only its dtype and whether it has dims count, or a
+  // number.
   void take(DType dtype, bool has_dims);
   void take(const Number& number);
   // result is their common dtype. Without any operand it breaks a contract.

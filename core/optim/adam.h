@@ -41,6 +41,7 @@ void adam_(gsl::span<AdamTensors> list, const AdamOptions& options, WeightDecay 
 // Adam is adam_ over parameters, with decay added to the gradient; AdamW decouples it.
 class Adam : public Optimizer {
  public:
+  // Group is parameters with options of their own.
   struct Group {
     std::vector<Tensor> parameters;
     AdamOptions options;

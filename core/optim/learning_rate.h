@@ -9,11 +9,12 @@
 namespace simmesh::optim {
 
 // LearningRate is a schedule: the factor of the initial learning rate at a step, from 0. Factors
-// are computed in double with fixed bits.
+// are computed in double with fixed bits. A number of steps below 1 is a ValueError.
 class LearningRate {
  public:
   using Factor = std::function<double(std::int64_t step)>;
 
+  // constant is the factor 1 at all steps.
   static LearningRate constant();
   // Multiplied by gamma every so many steps.
   struct Steps {

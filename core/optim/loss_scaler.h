@@ -13,6 +13,7 @@ namespace simmesh::optim {
 // growth delay of 1 DeepSpeed's DynamicLossScaler.
 class LossScaler {
  public:
+  // Options are PyTorch's, with its defaults, and DeepSpeed's.
   struct Options {
     double scale = 65536.0;
     double growth_factor = 2.0;
@@ -33,6 +34,8 @@ class LossScaler {
     bool is_dynamic = true;
   };
 
+  // Raises a ValueError for a scale that isn't above 0, and for an interval or a hysteresis
+  // below 1.
   explicit LossScaler(const Options& options);
 
   // State is the part that changes from step to step.

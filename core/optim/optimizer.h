@@ -11,7 +11,8 @@ namespace simmesh::optim {
 
 // Optimizer changes parameters by their gradients, and keeps state for each. Parameters without a
 // gradient are left alone. State is made at a parameter's first step, as in PyTorch; for a
-// parameter that is cut over a mesh it has the shape of the rank's piece.
+// parameter that is cut over a mesh it has the shape of the rank's piece. A parameter that comes
+// twice is a ValueError.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;

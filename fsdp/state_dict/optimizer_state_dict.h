@@ -13,6 +13,7 @@ namespace simmesh::fsdp {
 // OptimizerStateDict is an optimiser's state by the model's names for its parameters, so that
 // another run can load it, whatever its order and sharding.
 struct OptimizerStateDict {
+  // Entry is the state of one parameter: its optimiser's tensors by key, such as "exp_avg".
   struct Entry {
     std::string parameter;
     double learning_rate = 0;

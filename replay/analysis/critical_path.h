@@ -34,6 +34,7 @@ struct CriticalPath {
   std::map<PathKind, double> by_kind_us;
   std::vector<double> by_rank_us;  // by place in JobTimeline::ranks
 
+  // length_us returns the length of all stretches.
   double length_us() const;
 };
 

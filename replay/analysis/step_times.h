@@ -11,6 +11,7 @@ namespace simmesh::replay {
 // did meanwhile.
 struct StepTimes {
   std::string name;
+  // OfRank is the step on one rank.
   struct OfRank {
     std::uint32_t rank = 0;  // in JobTimeline::ranks
     double length_us = 0;

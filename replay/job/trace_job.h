@@ -26,6 +26,7 @@ struct TraceJob {
   Findings findings;
   std::vector<TraceResource> resources;  // files beside the traces
 
+  // find returns the trace of a rank, null where it is missing.
   const RankTrace* find(std::int64_t rank) const;
 };
 

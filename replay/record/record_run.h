@@ -5,7 +5,7 @@
 
 #include "core/engine/world.h"
 #include "replay/job/trace_job.h"
-#include "replay/record/rank_recorder.h"
+#include "replay/record/recorded_rank.h"
 
 namespace simmesh::replay {
 
@@ -26,13 +26,14 @@ struct Recording {
 //   replay::write_job(recording.job, "traces");   // traces/rank-0.json.gz and so on
 Recording record_run(World& world, const std::function<void(Rank&)>& body);
 
-// RunRecorder does the same for a caller that runs the world itself: body wraps the body of the
-// ranks, and finish returns their traces after the run. Each recorder is for one run.
+// RunRecorder does the same for a caller that runs the world itself. Each recorder is for one run.
 class RunRecorder {
  public:
   // Raises a ValueError for the options of a folded world.
   explicit RunRecorder(const WorldOptions& options);
 
+  // body wraps what the ranks run; the recorder must outlive the run. finish returns the traces
+  // after it.
   std::function<void(Rank&)> body(std::function<void(Rank&)> body);
   TraceJob finish();
 

@@ -23,10 +23,12 @@ struct WhatIf {
 
 // WhatIfTimes are the times of a job's step before and after a change.
 struct WhatIfTimes {
+  // Times are the figures of a step.
   struct Times {
     double step_us = 0;     // from the begin to the rank's last operation
     double exposed_us = 0;  // communication during which the rank computes nothing
   };
+  // RankTimes are those of one rank.
   struct RankTimes {
     Times before, after;
   };

@@ -35,6 +35,7 @@ struct ReshardCall {
   Placements to;
   ReshardOptions options = {};
 
+  // source and target return both sides as they are seen from outside of any rank.
   ProcessMeshLayout source() const;
   ProcessMeshLayout target() const;
 };

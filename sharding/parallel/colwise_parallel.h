@@ -19,6 +19,7 @@ struct ColwiseParallel {
   Placement output_layout = Shard(-1);
   bool use_local_output = true;
 
+  // apply gives a module the style on a mesh of one dim. All its ranks call it.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 

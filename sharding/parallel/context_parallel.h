@@ -16,7 +16,7 @@ namespace simmesh {
 //   Tensor y = model(own);      // of these positions
 //
 // Parameters don't change: each rank's gradients are those of its positions, to be summed over the
-// ranks (see zero::replicate, fsdp::fully_shard). Queries, keys and values may be distributed over
+// ranks (see replicate, fsdp::fully_shard). Queries, keys and values may be distributed over
 // another mesh, such as heads by tensor parallelism.
 struct ContextParallel {
   ContextMethod method = ContextMethod::ring;

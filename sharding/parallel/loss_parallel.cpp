@@ -7,7 +7,7 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/gathering.h"
-#include "core/ops/neural/class_targets.h"
+#include "core/ops/neural/losses.h"
 #include "core/ops/reductions/extremes.h"
 #include "core/ops/reductions/sums.h"
 #include "core/ops/shapes/factories.h"

@@ -31,6 +31,7 @@ struct PrepareModuleOutput {
   Layouts desired_output_layouts;
   bool use_local_output = true;
 
+  // apply raises an AssertionError for lists of unequal length.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 
@@ -39,6 +40,7 @@ struct PrepareModuleInputOutput {
   PrepareModuleInput input;
   PrepareModuleOutput output;
 
+  // apply applies both, and raises as they do.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 

@@ -21,6 +21,7 @@ struct RowwiseParallel {
   Placement output_layout = Replicate();
   bool use_local_output = true;
 
+  // apply gives a module the style on a mesh of one dim. All its ranks call it.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 

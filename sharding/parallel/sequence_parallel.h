@@ -17,6 +17,7 @@ struct SequenceParallel {
   std::int64_t sequence_dim = 1;
   bool use_local_output = false;
 
+  // apply gives a module the style on a mesh of one dim. All its ranks call it.
   void apply(nn::Module& module, const DeviceMesh& mesh) const;
 };
 

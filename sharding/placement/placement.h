@@ -27,6 +27,7 @@ namespace simmesh {
 // A value of 32 bytes; only RaggedShard and MaskPartial refer to shared (immutable) memory.
 class Placement {
  public:
+  // Kind names what a rank holds along the mesh dim.
   enum class Kind : std::uint8_t {
     replicate,      // R: every rank holds all of it
     shard,          // S(d): a contiguous chunk of tensor dim d

@@ -17,6 +17,7 @@ namespace simmesh {
 //   ShardOrder order = ShardOrder::of({{.tensor_dim = 0, .mesh_dims = {1, 0}}}, placements);
 class ShardOrder {
  public:
+  // Entry is a tensor dim and the mesh dims that cut it.
   struct Entry {
     std::int64_t tensor_dim;
     Dims mesh_dims;  // in order of application

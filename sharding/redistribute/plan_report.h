@@ -10,6 +10,7 @@ namespace simmesh {
 
 // PlanReport is a plan with the bytes that its steps move, for people to read.
 struct PlanReport {
+  // Step is one step, or several that were merged into one.
   struct Step {
     std::string text;        // "S(0)->R on mesh dim 0"
     std::string collective;  // "all_gather", or "none"

@@ -30,6 +30,8 @@ struct ValidateResult {
   std::vector<OpVerdict> ops;
   bool interrupted = false;
 
+  // These count claimed rules, those of them that don't hold, rules that hold and nobody claims,
+  // and the combinations of placements that were tried to find these.
   std::uint64_t rule_count() const;
   std::uint64_t wrong_count() const;
   std::uint64_t missing_count() const;

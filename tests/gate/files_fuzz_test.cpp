@@ -60,7 +60,7 @@ class Mutator {
   RandomStream random_;
 };
 
-// Says whether a gate needs few enough multiplications for a test.
+// True if a gate needs few enough multiplications for a test.
 bool is_small(const GateFile& gate) {
   TrainingModel model = training_model(gate.model, gate.model_use());
   double elements = 0;
@@ -75,7 +75,8 @@ bool is_small(const GateFile& gate) {
 
 enum class Ending { refused, read, run };
 
-// An exception other than BadGate is a defect; it is not caught, so it fails the test.
+// Runs a text as a gate. Any exception but BadGate is a defect, so it isn't caught and fails the
+// test.
 Ending end_of(const std::string& text, bool runs) {
   try {
     GateFile gate = gate_from_text(text, "g.toml");
@@ -94,7 +95,7 @@ Ending end_of(const std::string& text, bool runs) {
   }
 }
 
-// No text may end the process, hang it, or be read as something that it doesn't say.
+// A text must not end the process, hang it, or be read with another meaning.
 TEST(GateFilesFuzz, BrokenCopiesEndCleanly) {
   std::int64_t endings[3] = {};
   Mutator mutator(42);

@@ -23,6 +23,7 @@ struct Declaration {
   std::size_t last_line = 0;
   std::vector<std::string> scopes;  // heads of the namespaces and types around it, outermost first
   bool in_type = false;             // whether the innermost scope is a type
+  bool is_accessible = true;        // in no private or protected part of a type
 };
 
 // declarations finds the declarations of a clang-formatted C++ file by its braces, in the order in

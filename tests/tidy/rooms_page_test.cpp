@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -75,11 +74,8 @@ std::vector<std::string> overfull_rooms(const std::vector<SourceFile>& files) {
 }
 
 TEST(RoomsPage, NamesEveryRoomOnce) {
-  const std::vector<SourceFile>& files = source_tree();
-  auto page = std::find_if(files.begin(), files.end(), [](const SourceFile& file) {
-    return file.path() == "docs/architecture.md";
-  });
-  ASSERT_NE(page, files.end());
+  const SourceFile* page = find_file("docs/architecture.md");
+  ASSERT_NE(page, nullptr);
   EXPECT_THAT(differences(*page), IsEmpty());
 }
 

@@ -45,6 +45,9 @@ class SourceFile {
 // and recorded cases are left out.
 const std::vector<SourceFile>& source_tree();
 
+// find_file returns the file of the tree with that path, null where there is none.
+const SourceFile* find_file(std::string_view path);
+
 using Rule = std::function<std::vector<Finding>(const SourceFile&)>;
 
 // holds_in_tree applies a rule to every file. If the rule is broken, the result lists all findings,

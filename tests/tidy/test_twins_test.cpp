@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,7 +9,8 @@
 #include "tests/tidy/house.h"
 
 // Every concept has a test: x/y.cpp, or x/y.h with functions and no x/y.cpp, has
-// tests/x/y_test.cpp; python/bindings/bind_y.cpp has tests/python/test_y.py.
+// tests/x/y_test.cpp; python/bindings/bind_y.cpp has tests/python/test_y.py. A family of ops has
+// its test in one of the trees of families.
 namespace simmesh::tidy {
 namespace {
 
@@ -26,14 +28,10 @@ const std::map<std::string, std::string> shared_tests = {
     {"verify/pytorch/ops/op_result", "tests/verify/pytorch/ops/op_test.cpp"},
     {"verify/pytorch/ops/op_compare", "tests/verify/pytorch/ops/op_test.cpp"},
     {"verify/pytorch/ops/op_case", "tests/verify/pytorch/ops/op_test.cpp"},
+    {"verify/pytorch/ops/call_arguments", "tests/verify/pytorch/ops/python_functions_test.cpp"},
+    {"verify/pytorch/ops/function_forms", "tests/verify/pytorch/ops/python_functions_test.cpp"},
+    {"verify/pytorch/ops/list_functions", "tests/verify/pytorch/ops/python_functions_test.cpp"},
     {"verify/pytorch/ops/python_value", "tests/verify/pytorch/ops/python_call_test.cpp"},
-    {"core/gradients/shapes/aliases", "tests/core/ops/shapes/aliases_test.cpp"},
-    {"core/gradients/neural/softmax_backward", "tests/core/ops/neural/softmax_backward_test.cpp"},
-    {"core/gradients/matrices/compositions", "tests/core/ops/matrices/compositions_test.cpp"},
-    {"core/gradients/indexing/view_scattering", "tests/core/ops/indexing/view_scattering_test.cpp"},
-    {"core/gradients/indexing/resampling", "tests/core/ops/indexing/resampling_test.cpp"},
-    {"core/gradients/elementwise/gamma", "tests/core/ops/elementwise/gamma_test.cpp"},
-    {"core/gradients/elementwise/backward", "tests/core/ops/elementwise/backward_test.cpp"},
     {"collectives/exchange", "tests/collectives/collective_call_test.cpp"},
     {"collectives/fabric", "tests/collectives/collectives_test.cpp"},
     {"collectives/group", "tests/collectives/collectives_test.cpp"},
@@ -103,94 +101,40 @@ const std::map<std::string, std::string> shared_tests = {
     {"core/nn/mlp", "tests/core/nn/model_node_test.cpp"},
     {"core/nn/moe", "tests/core/nn/model_node_test.cpp"},
     {"core/nn/normalization", "tests/core/nn/model_node_test.cpp"},
-    {"core/gradients/elementwise/activations",
-     "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/complex", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/elementwise/conversion",
-     "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/elementary",
-     "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/inplace", "tests/core/ops/elementwise/inplace_test.cpp"},
-    {"core/gradients/elementwise/interpolation",
-     "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/slopes", "tests/core/gradients/elementwise/pointwise_test.cpp"},
-    {"core/gradients/elementwise/trigonometry", "tests/core/ops/elementwise/trigonometry_test.cpp"},
-    {"core/gradients/indexing/gathering", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/indexing/indexing", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/indexing/rearranging", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/indexing/scatter_reduce", "tests/core/ops/indexing/scatter_reduce_test.cpp"},
-    {"core/gradients/indexing/scattering", "tests/core/ops/indexing/scattering_test.cpp"},
-    {"core/gradients/indexing/source_gradient", "tests/core/ops/indexing/scatter_reduce_test.cpp"},
-    {"core/gradients/matrices/linear_algebra", "tests/core/ops/matrices/linear_algebra_test.cpp"},
-    {"core/gradients/matrices/products", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/matrices/spectral", "tests/core/ops/matrices/spectral_test.cpp"},
-    {"core/gradients/neural/batch_normalization",
-     "tests/core/ops/neural/batch_normalization_test.cpp"},
-    {"core/gradients/neural/convolution", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/neural/flash_attention", "tests/core/ops/neural/flash_attention_test.cpp"},
-    {"core/gradients/neural/normalization", "tests/core/gradients/neural/losses_test.cpp"},
-    {"core/gradients/neural/normalized_gradient", "tests/core/gradients/neural/losses_test.cpp"},
-    {"core/gradients/neural/pooling", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/neural/rotary", "tests/core/ops/neural/rotary_test.cpp"},
-    {"core/gradients/neural/softmax", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/random/random", "tests/core/gradients/neural/losses_test.cpp"},
-    {"core/gradients/reductions/extremes", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/reductions/logcumsumexp", "tests/core/ops/reductions/logcumsumexp_test.cpp"},
-    {"core/gradients/reductions/order_statistics",
-     "tests/core/ops/reductions/order_statistics_test.cpp"},
-    {"core/gradients/reductions/running_extremes",
-     "tests/core/ops/reductions/running_extremes_test.cpp"},
-    {"core/gradients/reductions/scans", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/reductions/selected_elements",
-     "tests/core/ops/reductions/running_extremes_test.cpp"},
-    {"core/gradients/reductions/sorting", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/reductions/spread", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/reductions/statistics", "tests/core/gradients/reductions/sums_test.cpp"},
-    {"core/gradients/shapes/joining", "tests/core/gradients/shapes/views_test.cpp"},
-    {"core/gradients/shapes/unfolding", "tests/core/ops/shapes/unfolding_test.cpp"},
-    {"core/ops/attributes", "tests/core/ops/call_test.cpp"},
+    {"core/gradients/slopes", "tests/core/gradients/elementwise/pointwise_test.cpp"},
+    {"core/gradients/source_gradient", "tests/core/ops/indexing/scatter_reduce_test.cpp"},
+    {"core/gradients/normalized_gradient", "tests/core/gradients/neural/losses_test.cpp"},
+    {"core/gradients/selected_elements", "tests/core/ops/reductions/running_extremes_test.cpp"},
+    {"core/gradients/spread", "tests/core/gradients/reductions/sums_test.cpp"},
     {"core/ops/compute_mode", "tests/core/ops/call_test.cpp"},
     {"core/ops/dim_list", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/elementwise/activations", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/comparison", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/conversion", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/elementary", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/function_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/interpolation", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/logic", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/pointwise_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/selection", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/elementwise/unrounded_pointwise",
-     "tests/core/ops/reductions/unrounded_fold_test.cpp"},
+    {"core/ops/kernels/function_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
+    {"core/ops/kernels/pointwise_op", "tests/core/ops/elementwise/pointwise_test.cpp"},
+    {"core/ops/kernels/unrounded_pointwise", "tests/core/ops/kernels/unrounded_fold_test.cpp"},
     {"core/ops/gradient_call", "tests/core/ops/call_test.cpp"},
-    {"core/ops/indexing/block_sums", "tests/core/ops/indexing/scattering_test.cpp"},
-    {"core/ops/indexing/places", "tests/core/ops/indexing/gathering_test.cpp"},
-    {"core/ops/indexing/scatter_call", "tests/core/ops/indexing/scattering_test.cpp"},
-    {"core/ops/matrices/matrix", "tests/core/ops/matrices/products_test.cpp"},
-    {"core/ops/matrices/matrix_batch", "tests/core/ops/matrices/linear_algebra_test.cpp"},
-    {"core/ops/matrices/matrix_decompositions", "tests/core/ops/matrices/linear_algebra_test.cpp"},
-    {"core/ops/matrices/scales", "tests/core/ops/matrices/products_test.cpp"},
-    {"core/ops/matrices/singular_values", "tests/core/ops/matrices/spectral_test.cpp"},
-    {"core/ops/neural/attention", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/neural/class_targets", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/neural/normalization", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/neural/normalized_groups", "tests/core/ops/neural/batch_normalization_test.cpp"},
-    {"core/ops/neural/softmax", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/neural/windows", "tests/core/ops/neural/convolution_test.cpp"},
+    {"core/ops/kernels/block_sums", "tests/core/ops/indexing/scattering_test.cpp"},
+    {"core/ops/kernels/places", "tests/core/ops/indexing/gathering_test.cpp"},
+    {"core/ops/kernels/scatter_call", "tests/core/ops/indexing/scattering_test.cpp"},
+    {"core/ops/kernels/matrix", "tests/core/ops/matrices/products_test.cpp"},
+    {"core/ops/kernels/matrix_batch", "tests/core/ops/matrices/linear_algebra_test.cpp"},
+    {"core/ops/kernels/matrix_decompositions", "tests/core/ops/matrices/linear_algebra_test.cpp"},
+    {"core/ops/kernels/scales", "tests/core/ops/matrices/products_test.cpp"},
+    {"core/ops/kernels/singular_values", "tests/core/ops/matrices/spectral_test.cpp"},
+    {"core/ops/kernels/normalized_groups", "tests/core/ops/neural/batch_normalization_test.cpp"},
+    {"core/ops/kernels/windows", "tests/core/ops/neural/convolution_test.cpp"},
     {"core/ops/number", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/op", "tests/core/ops/call_test.cpp"},
+    {"core/gradients/gradient_table", "tests/core/gradients/gradient_of_test.cpp"},
+    {"core/ops/op_list", "tests/core/ops/registry/registry_test.cpp"},
+    {"core/samples/sample_list", "tests/core/samples/samples_of_test.cpp"},
+    {"sharding/strategies/strategy_table", "tests/sharding/strategies/strategy_of_test.cpp"},
     {"core/ops/promotion", "tests/core/ops/elementwise/pointwise_test.cpp"},
-    {"core/ops/random/default_generator", "tests/core/nn/init_test.cpp"},
-    {"core/ops/random/random", "tests/core/ops/neural/losses_test.cpp"},
-    {"core/ops/reductions/closeness", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/extremes", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/folded", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/reduction_call", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/scans", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/reductions/statistics", "tests/core/ops/reductions/sums_test.cpp"},
-    {"core/ops/shapes/op_views", "tests/core/ops/shapes/views_test.cpp"},
-    {"core/ops/shapes/view_arguments", "tests/core/ops/shapes/views_test.cpp"},
-    {"core/ops/shapes/view_shapes", "tests/core/ops/shapes/views_test.cpp"},
+    {"core/ops/functions/default_generator", "tests/core/nn/init_test.cpp"},
+    {"core/ops/functions/closeness", "tests/core/ops/reductions/sums_test.cpp"},
+    {"core/ops/kernels/folded", "tests/core/ops/reductions/sums_test.cpp"},
+    {"core/ops/kernels/reduction_call", "tests/core/ops/reductions/sums_test.cpp"},
+    {"core/ops/functions/op_views", "tests/core/ops/shapes/views_test.cpp"},
+    {"core/ops/view_arguments", "tests/core/ops/shapes/views_test.cpp"},
+    {"core/ops/view_shapes", "tests/core/ops/shapes/views_test.cpp"},
     {"core/optim/adam", "tests/core/optim/optimizer_test.cpp"},
     {"core/optim/clip", "tests/core/optim/schedule_test.cpp"},
     {"core/optim/element_update", "tests/core/optim/optimizer_test.cpp"},
@@ -233,13 +177,13 @@ const std::map<std::string, std::string> shared_tests = {
     {"verify/fsdp/record", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"verify/fsdp/setters", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"core/release/release_comparison", "tests/gate/compare_releases_test.cpp"},
-    {"gate/tables/device", "tests/gate/expect_test.cpp"},
+    {"gate/tables/device", "tests/gate/checks/device_test.cpp"},
     {"gate/tables/fault", "tests/gate/file_test.cpp"},
     {"gate/tables/mesh", "tests/gate/file_test.cpp"},
     {"gate/tables/parallel", "tests/gate/file_test.cpp"},
     {"gate/report", "tests/gate/run_gate_test.cpp"},
     {"gate/runner", "tests/gate/run_gate_test.cpp"},
-    {"training/gather_tally", "tests/gate/expect_test.cpp"},
+    {"training/gather_tally", "tests/gate/checks/unused_gathers_test.cpp"},
     {"verify/fsdp/read_program", "tests/verify/fsdp/verify_fsdp_test.cpp"},
     {"training/run_record", "tests/gate/run_gate_test.cpp"},
     {"core/tensor/scalar_value", "tests/zero/engine/engine_test.cpp"},
@@ -257,7 +201,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"zero/fetch/collective_record", "tests/zero/known_stage3_faults_test.cpp"},
     {"zero/stage3/external_parameters", "tests/zero/stage3/stage3_test.cpp"},
     {"zero/fetch/fetch_graph", "tests/zero/fetch/coordinator_test.cpp"},
-    {"zero/fetch/fetch_settings", "tests/zero/fetch/coordinator_test.cpp"},
     {"zero/fetch/fetch_trace", "tests/zero/fetch/release_rule_test.cpp"},
     {"zero/stage3/gathered_parameters", "tests/zero/stage3/stage3_test.cpp"},
     {"zero/stage3/gradient_shards", "tests/zero/known_stage3_faults_test.cpp"},
@@ -290,7 +233,6 @@ const std::map<std::string, std::string> shared_tests = {
     {"zero/engine/stage0", "tests/zero/engine/engine_test.cpp"},
     {"zero/stage3/tile_offload", "tests/zero/offload_test.cpp"},
     {"core/samples/elementwise", "tests/core/samples/samples_of_test.cpp"},
-    {"core/samples/families", "tests/core/samples/samples_of_test.cpp"},
     {"core/samples/indexing", "tests/core/samples/samples_of_test.cpp"},
     {"core/samples/matrices", "tests/core/samples/samples_of_test.cpp"},
     {"core/samples/neural", "tests/core/samples/samples_of_test.cpp"},
@@ -343,20 +285,44 @@ bool has_functions(const SourceFile& file) {
   return false;
 }
 
-std::string own_test(const std::string& concept_path) {
+constexpr std::string_view family_trees[] = {"core/ops", "core/gradients", "sharding/strategies",
+                                             "verify/pytorch/ops"};
+
+// Returns the concept of a file. A family of ops is one concept in four trees, with the name that
+// it has in core/ops.
+std::string concept_of(const std::string& path) {
+  std::string unit = path.substr(0, path.rfind('.'));
+  for (std::string_view tree : family_trees)
+    if (is_below(unit, tree) && unit.find('/', tree.size() + 1) != unit.npos)
+      return "core/ops" + unit.substr(tree.size());
+  return unit;
+}
+
+std::string own_test(const std::string& unit) {
   constexpr std::string_view binding = "python/bindings/bind_";
-  if (concept_path.starts_with(binding))
-    return fmt::format("tests/python/test_{}.py", concept_path.substr(binding.size()));
-  return fmt::format("tests/{}_test.cpp", concept_path);
+  if (unit.starts_with(binding))
+    return fmt::format("tests/python/test_{}.py", unit.substr(binding.size()));
+  return fmt::format("tests/{}_test.cpp", unit);
+}
+
+bool has_own_test(const std::string& concept_path) {
+  if (exists(own_test(concept_path))) return true;
+  if (!is_below(concept_path, "core/ops")) return false;
+  std::string family = concept_path.substr(std::string_view("core/ops").size());
+  return std::any_of(std::begin(family_trees), std::end(family_trees), [&](std::string_view tree) {
+    return exists(own_test(std::string(tree) + family));
+  });
 }
 
 std::vector<Finding> untested(const SourceFile& file) {
   if (!file.is_cpp() || !house_row(file.path())) return {};
-  std::string concept_path = file.path().substr(0, file.path().rfind('.'));
-  if (file.is_header() && (exists(concept_path + ".cpp") || !has_functions(file))) return {};
+  std::string unit = file.path().substr(0, file.path().rfind('.'));
+  if (file.is_header() && (exists(unit + ".cpp") || !has_functions(file))) return {};
+  std::string concept_path = concept_of(file.path());
+  if (has_own_test(concept_path)) return {};
   auto shared = shared_tests.find(concept_path);
+  if (shared != shared_tests.end() && exists(shared->second)) return {};
   std::string test = shared == shared_tests.end() ? own_test(concept_path) : shared->second;
-  if (exists(test)) return {};
   return {{file.path(), 0, fmt::format("expected its test in {}", test)}};
 }
 
@@ -365,7 +331,9 @@ std::vector<Finding> stale_shares() {
   for (const auto& [concept_path, test] : shared_tests) {
     if (!exists(concept_path + ".cpp") && !exists(concept_path + ".h"))
       findings.push_back({concept_path, 0, "shared_tests lists a concept that is gone"});
-    if (exists(own_test(concept_path)))
+    if (concept_of(concept_path + ".h") != concept_path)
+      findings.push_back({concept_path, 0, "expected the name that the family has in core/ops"});
+    if (has_own_test(concept_path))
       findings.push_back({concept_path, 0, "shared_tests lists a concept that has its own test"});
   }
   return findings;
@@ -376,6 +344,11 @@ TEST(TestTwins, TheTableHoldsNothingStale) { EXPECT_THAT(stale_shares(), IsEmpty
 
 TEST(TestTwins, FiresOnASourceWithoutATest) {
   EXPECT_THAT(untested({"mesh/no_such_concept.cpp", ""}), SizeIs(1));
+}
+
+TEST(TestTwins, FiresOnAFamilyWithoutATestInAnyTree) {
+  EXPECT_THAT(untested({"core/gradients/shapes/no_such_family.cpp", ""}), SizeIs(1));
+  EXPECT_THAT(untested({"core/gradients/reductions/membership.cpp", ""}), IsEmpty());
 }
 
 TEST(TestTwins, FiresOnAHeaderWithFunctionsOnly) {

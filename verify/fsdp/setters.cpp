@@ -5,6 +5,7 @@
 
 #include "core/check/error.h"
 #include "fsdp/fsdp_module.h"
+#include "fsdp/state/state.h"
 
 namespace simmesh {
 

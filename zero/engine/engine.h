@@ -52,6 +52,7 @@ class Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
+  // module returns the module that is trained. Calling the engine calls it.
   nn::Module& module() const;
   Tensor operator()(const Tensor& input) const;
   // train and eval set the mode of the module.

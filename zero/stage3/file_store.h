@@ -27,6 +27,7 @@ namespace simmesh::zero {
 // World of shapes only nothing is read or written, and bytes are charged as usual.
 class FileStore {
  public:
+  // Options are the folder in which the file is made, and how much may wait.
   struct Options {
     std::string folder;
     // The most reads and writes that wait for the thread; a further one blocks.

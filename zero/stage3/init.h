@@ -19,6 +19,7 @@ namespace simmesh::zero {
 //   zero::Engine engine = zero::initialize(*model, config, dp);
 class Init {
  public:
+  // Options are those of deepspeed.zero.Init.
   struct Options {
     std::optional<DType> dtype = {};  // that parameters are converted to
     std::int64_t zero_hpz_partition_size = 1;

@@ -23,6 +23,7 @@ class ScheduleRecord {
   // The model must live until the first iteration has begun.
   explicit ScheduleRecord(nn::Module& model) : model_(&model) {}
 
+  // see takes an event of the rank; call it for each, in their order.
   void see(const Event& event);
 
   bool is_empty() const { return events_.empty(); }

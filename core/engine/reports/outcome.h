@@ -17,6 +17,8 @@ namespace simmesh {
 // Failure says why a run ended early. rank is the first, in rank order, of the ranks that failed by
 // themselves; no_rank for a deadlock, for a schedule that can't be followed and for an interrupt.
 struct Failure {
+  // Kind says what ended the run: a rank's error, a deadlock, a schedule that can't be followed, or
+  // an interrupt.
   enum class Kind { error, deadlock, schedule, interrupt };
 
   Kind kind = Kind::error;

@@ -14,11 +14,11 @@ namespace simmesh {
 Tensor kron(const Tensor& a, const Tensor& b);
 
 // cross is the cross product of vectors of three elements along a dim, the first of size three
-// where none is given; other dims are broadcast.
+// where none is given; other dims are broadcast. Raises a RuntimeError where there is no such dim.
 Tensor cross(const Tensor& a, const Tensor& b, std::optional<std::int64_t> dim = {});
 
 // cdist returns the p-norm of each difference of rows: a[..., n, m] and b[..., k, m] give
-// [..., n, k].
+// [..., n, k]. Raises a RuntimeError for other shapes.
 Tensor cdist(const Tensor& a, const Tensor& b, double p = 2.0);
 
 // Renorm are the options of renorm: the norm p, the dim of the slices, and max_norm.
@@ -27,10 +27,8 @@ struct Renorm {
   std::int64_t dim = 0;
   double max_norm = 1.0;
 };
-// renorm scales each slice of a dim down to max_norm where its norm is larger.
+// renorm scales each slice of a dim down to max_norm where its norm is larger. Raises a
+// RuntimeError for a vector, for a p that isn't above 0 and for a max_norm below 0.
 Tensor renorm(const Tensor& x, const Renorm& options);
-
-// composition_ops returns the ops of this file: the cross product.
-gsl::span<const Op* const> composition_ops();
 
 }  // namespace simmesh

@@ -14,10 +14,13 @@ Tensor isin(const Tensor& elements, const Tensor& others, bool invert = false);
 
 // bincount counts how often 0, 1, ... occur in a vector of integers, up to the largest and at least
 // min_length of them: int64; with weights it adds up those, in float64 (float32 for float32
-// weights). Its shape depends on the data, so a distributed tensor raises a RuntimeError.
+// weights). Its shape depends on the data, so a distributed tensor raises a RuntimeError; so do
+// another number of dims, elements below zero, and weights of another size.
 Tensor bincount(const Tensor& x, const Tensor& weights = {}, std::int64_t min_length = 0);
 
-// membership_ops returns the ops of this file.
-gsl::span<const Op* const> membership_ops();
+// The argument of these ops other than tensors.
+namespace attribute {
+inline constexpr Attribute<bool> invert{"invert"};
+}  // namespace attribute
 
 }  // namespace simmesh

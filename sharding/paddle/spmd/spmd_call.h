@@ -54,10 +54,11 @@ struct SpmdCall {
   const SpmdTensor& tensor(std::size_t index) const;
   const std::vector<SpmdTensor>& tensors(std::size_t index) const;
 
+  // These return an attribute, by its place, as a value of that type. integers also takes one
+  // integer for a list of one.
   bool boolean(std::size_t index) const;
   std::int64_t integer(std::size_t index) const;
   std::string text(std::size_t index) const;
-  // integers also takes one integer for a list of one.
   std::vector<std::int64_t> integers(std::size_t index) const;
 
   // single returns the layout of a tensor with at most one mesh dim a tensor dim, -1 for none, for

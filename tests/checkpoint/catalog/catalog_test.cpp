@@ -21,7 +21,7 @@ std::string problem(const Shape& shape, const std::vector<Box>& boxes) {
   return error_text([&] { check_chunks(tensor_of_boxes(shape, boxes)); });
 }
 
-// All boxes of a 2 x 3 tensor, two or three at a time: they pass where each element is in one.
+// Two or three boxes of a 2 x 3 tensor pass only if each element is in one of them.
 TEST(Catalog, ChunksHaveEachElementOnce) {
   std::vector<Box> all;
   for (std::int64_t i = 0; i < 2; ++i)

@@ -6,7 +6,7 @@
 #include "core/engine/run/run.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/pointwise.h"
-#include "core/ops/matrices/matrix.h"
+#include "core/ops/kernels/matrix.h"
 #include "core/ops/matrices/products.h"
 #include "core/tensor/formula.h"
 #include "tests/every_schedule.h"

@@ -6,6 +6,7 @@
 #include "gate/explore_gate.h"
 #include "gate/report.h"
 #include "gate/run_gate.h"
+#include "gate/runner.h"
 
 namespace simmesh {
 namespace {
@@ -98,7 +99,7 @@ TEST(GateWorld, AnExplorationNeedsNoData) {
   EXPECT_TRUE(found.ok()) << to_text(found, {});
 }
 
-// What can't be checked without data is refused where it is written, and not passed over.
+// Keys that need data are refused at their place, and never ignored.
 TEST(GateWorld, RefusesWhatNeedsData) {
   const std::string shapes = "[world]\nshapes_only = true\n", needs = "world.shapes_only";
   expect_bad("[world]\nfold = true\n",

@@ -4,6 +4,7 @@
 
 #include "collectives/collectives.h"
 #include "collectives/point_to_point.h"
+#include "core/engine/ranks/annotation.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "replay/chakra/chakra_order.h"
 #include "replay/record/record_run.h"

@@ -6,6 +6,7 @@
 #include "collectives/collectives.h"
 #include "core/autograd/backward.h"
 #include "core/autograd/variable.h"
+#include "core/engine/ranks/annotation.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/reductions/reductions.h"
 #include "replay/read/read_execution_trace.h"

@@ -1,5 +1,6 @@
 #include "core/ops/shapes/views.h"
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/registry/registry.h"
 #include "core/ops/shapes/aliases.h"
@@ -15,7 +16,7 @@ namespace {
 // The operator itself; what programs call is a view.
 Tensor reshape_op_call(const Tensor& x, DimSpan sizes) {
   Shape shape = reshape(zeros(x.shape(), DType::boolean), sizes).shape();
-  return call_one(*find_op("reshape"), {x}, {{"size", shape}});
+  return call_one(*find_op("reshape"), {x}, {attribute::size = shape});
 }
 
 PythonValue squeeze_call(PythonCall& call) {

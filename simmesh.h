@@ -105,7 +105,6 @@
 #include "sharding/parallel/context_parallel_attention.h"
 #include "sharding/parallel/expert_parallel.h"
 #include "sharding/parallel/loss_parallel.h"
-#include "sharding/parallel/parallel_style.h"
 #include "sharding/parallel/parallelize.h"
 #include "sharding/parallel/prepare_module.h"
 #include "sharding/parallel/rowwise_parallel.h"

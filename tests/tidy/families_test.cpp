@@ -31,7 +31,8 @@ std::vector<Finding> unknown_families(const SourceFile& file) {
     std::string family = unit.substr(tree.size() + 1);
     bool is_in_room = family.find('/') != family.npos;
     std::string ops = "core/ops/" + family;
-    if (!is_in_room || is_there(ops + ".h") || is_there(ops + ".cpp")) continue;
+    if (!is_in_room || is_there(unit + ".h") || is_there(ops + ".h") || is_there(ops + ".cpp"))
+      continue;
     return {{file.path(), 0, fmt::format("expected the name of a family of ops: {}.h", ops)}};
   }
   return {};

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/check/error.h"
+#include "core/engine/options/world_options.h"
 #include "core/engine/run/run.h"
 #include "core/tensor/tensor.h"
 #include "tests/every_schedule.h"

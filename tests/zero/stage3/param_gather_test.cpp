@@ -4,6 +4,7 @@
 
 #include "core/tensor/formula.h"
 #include "testing/gtest.h"
+#include "zero/stage3/partitioned_param.h"
 #include "zero/stage3/partitioned_params.h"
 
 namespace simmesh::zero {

@@ -7,6 +7,7 @@
 #include "core/ops/elementwise/conversion.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/indexing/rearranging.h"
+#include "core/ops/matrices/matrix_batch.h"
 #include "core/ops/matrices/products.h"
 #include "core/ops/matrices/spectral.h"
 #include "core/ops/shapes/factories.h"

@@ -1,3 +1,5 @@
+#include "core/ops/functions/einsum.h"
+
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"

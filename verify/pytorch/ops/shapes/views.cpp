@@ -2,6 +2,7 @@
 
 #include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
+#include "core/ops/functions/reordering.h"
 #include "core/ops/registry/registry.h"
 #include "core/ops/shapes/aliases.h"
 #include "core/ops/shapes/factories.h"

@@ -22,7 +22,7 @@ ChunkReader::ChunkReader(const Store& store, const std::string& folder, const St
   place_ = joined(store.name(), file);
   std::int64_t size = store.size(file).value_or(0);
   if (chunk.begin > size || chunk.bytes > size - chunk.begin)
-    raise(ErrorKind::value_error, "checkpoint/read", "{}: '{}' {} ends behind the file's {} bytes",
+    raise(ErrorKind::value_error, "checkpoint/read", "{}: '{}' {} ends past the file's {} bytes",
           place_, tensor.name, to_string(chunk.box), size);
   file_ = store.open(file);
 }

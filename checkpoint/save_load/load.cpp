@@ -187,7 +187,7 @@ void Load::refuse_differences() const {
   if (!options_.allow_unexpected) text += listed("only in the checkpoint", report_.unexpected);
   text += listed("different", mismatched_);
   if (!text.empty())
-    raise(ErrorKind::key_error, "checkpoint/load", "{} doesn't fit what is to be loaded:{}",
+    raise(ErrorKind::key_error, "checkpoint/load", "{} doesn't fit the state to load:{}",
           location_.text(), text);
 }
 

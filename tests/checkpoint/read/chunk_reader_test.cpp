@@ -83,7 +83,7 @@ TEST(ChunkReader, FillsATensorThroughItsStrides) {
 TEST(ChunkReader, RefusesAFileThatIsTooShort) {
   LongChunk chunk;
   ++chunk.tensor.chunks[0].begin;
-  EXPECT_THAT(chunk.read_by(1).second, HasSubstr("ends behind the file's 614413 bytes"));
+  EXPECT_THAT(chunk.read_by(1).second, HasSubstr("ends past the file's 614413 bytes"));
 }
 
 TEST(ChunkReader, ReadsATorchArchiveInPieces) {

@@ -180,7 +180,7 @@ TEST(Fetch, RaisesOnEveryRank) {
     EXPECT_THAT(testing::error_text([&] {
                   broken.fetched({wanted_letters({{row, 0}, {1, 4}})});
                 }),
-                HasSubstr("memory/m/f: 'w' [2, 2]+[1, 2] ends behind the file's 12 bytes"));
+                HasSubstr("memory/m/f: 'w' [2, 2]+[1, 2] ends past the file's 12 bytes"));
     EXPECT_THAT(testing::error_text([&] {
                   narrow.fetched({wanted_letters(whole(Shape{3, 4}))});
                 }),

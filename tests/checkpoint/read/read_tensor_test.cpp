@@ -44,10 +44,9 @@ TEST(ReadTensor, NamesFileAndBytesOfWhatIsBroken) {
   EXPECT_THAT(corrupt.problem(),
               HasSubstr("memory/m/b, bytes [0, 2): 'w' [0, 2]+[2, 1] is corrupt"));
   behind.tensor.chunks[0].begin = 3;
-  EXPECT_THAT(behind.problem(),
-              HasSubstr("memory/m/a: 'w' [0, 0]+[2, 2] ends behind the file's 6"));
+  EXPECT_THAT(behind.problem(), HasSubstr("memory/m/a: 'w' [0, 0]+[2, 2] ends past the file's 6"));
   far.tensor.chunks[0].begin = std::int64_t{1} << 62;
-  EXPECT_THAT(far.problem(), HasSubstr("ends behind the file's 6 bytes"));
+  EXPECT_THAT(far.problem(), HasSubstr("ends past the file's 6 bytes"));
   far.tensor.chunks[0].file = "none";
   EXPECT_THAT(far.problem(), HasSubstr("memory/m/none"));
 }

@@ -52,7 +52,7 @@ TEST(Load, ListsAllThatDoesNotFit) {
     state.add("epoch", std::int64_t{0});
     state.add("c", std::int64_t{0});
     std::string text = error_text([&] { load(state, location); });
-    EXPECT_THAT(text, AllOf(HasSubstr("memory/step doesn't fit what is to be loaded:"),
+    EXPECT_THAT(text, AllOf(HasSubstr("memory/step doesn't fit the state to load:"),
                             HasSubstr("not in the checkpoint: d, epoch"),
                             HasSubstr("'b': expected float32[3, 4], got float32[4, 3]"),
                             HasSubstr("'step': expected a tensor, got another value"),

@@ -63,8 +63,7 @@ TEST(CopySchedule, RefusesWhatMakesNoSense) {
   for (double usage : {0.0, -0.5, 1.5, std::numeric_limits<double>::quiet_NaN()})
     EXPECT_THAT(problem({}, {.hook_capacity = 1, .usage = usage}),
                 HasSubstr("expected a usage within (0, 1]"));
-  EXPECT_THAT(problem({{0, 5, 4}}, {}),
-              HasSubstr("ranges that end behind their begin, got [5, 4)"));
+  EXPECT_THAT(problem({{0, 5, 4}}, {}), HasSubstr("ranges that end after their begin, got [5, 4)"));
 }
 
 }  // namespace

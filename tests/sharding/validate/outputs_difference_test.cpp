@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::StartsWith;
 
-// What each of two ranks has of the output of exp, cut by rows.
+// Returns the parts of two ranks of the output of exp, cut by rows.
 LocalOutputs halves_of(const WholeCall& call) {
   LocalOutputs outputs;
   for (std::int64_t rank : {0, 1})

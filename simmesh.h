@@ -1,8 +1,8 @@
 #pragma once
 
-// What a program needs to describe worlds, to explore their schedules and to train in them: meshes,
-// collectives, DTensors, modules, losses, optimisers, FSDP, ZeRO and checkpoints. Headers for
-// single purposes are included by name: the other ops (core/ops), maps for Eigen
+// Includes the headers of programs that describe worlds, explore their schedules and train in them:
+// meshes, collectives, DTensors, modules, losses, optimisers, FSDP, ZeRO and checkpoints. Headers
+// for single purposes are included by name: the other ops (core/ops), maps for Eigen
 // (core/tensor/eigen_map.h), the fixture for tests (testing/gtest.h).
 
 #include "checkpoint/catalog/location.h"

@@ -6,7 +6,7 @@
 #include "tests/tidy/house.h"
 #include "tests/tidy/source_tree.h"
 
-// What the house knows of a family of ops has the family's name in every tree: the kernels of
+// The sources of a family of ops have the family's name in every tree: the kernels of
 // core/ops/reductions/sums.cpp have their gradients in core/gradients/reductions/sums.cpp, their
 // sharding rules in sharding/strategies/reductions/sums.cpp and their names in PyTorch in
 // verify/pytorch/ops/reductions/sums.cpp. Without the rule an op has to be looked for in each tree.

@@ -39,7 +39,7 @@ constexpr OneForAll one_for_all[] = {
     {"core/kernels/", "", "tests/core/arithmetic/self_check_test.cpp"},
     {"verify/", "const CaseKind ", "tests/verify/mutants_test.cpp"},
     {"verify/", "const PythonFamily ", "tests/verify/pytorch/ops/python_functions_test.cpp"},
-    // What makes up the one module that the tests of Python import.
+    // The sources of the one module that the tests of Python import.
     {"python/bindings/bind_operations.cpp", "", "tests/python/test_torch_collectives.py"},
     {"python/bindings/bind_ranks.cpp", "", "tests/python/test_world.py"},
     {"python/bindings/", "", "tests/python/test_command.py"},

@@ -7,7 +7,7 @@
 namespace simmesh {
 namespace {
 
-// What a launch of its own costs beside the launch itself, in units of 2^-30 seconds times 1e6.
+// Returns the cost of a launch without the launch itself, in units of 2^-30 seconds times 1e6.
 double cost_of(const KernelLaunch& kernel) {
   DeviceModel model{.launch_us = 0,
                     .memory_gb_s = 1,

@@ -65,7 +65,7 @@ TEST(UnroundedSums, ACopyTakesSumsElementByElement) {
   EXPECT_EQ(shown(two_runs()->with_copy(nullptr, source, same)), "100+4@10 ");
   EXPECT_EQ(shown(two_runs()->with_copy(nullptr, source, turned)),
             "100+1@10 104+1@12 108+1@11 112+1@13 ");
-  // What lay at the target is gone, what lay beside it stays.
+  // Sums at the target are gone, sums beside it stay.
   CompanionPtr before = UnroundedSums::make({run_of(96, 3, 80)});
   EXPECT_EQ(shown(two_runs()->with_copy(before, source, same)), "96+1@80 100+4@10 ");
 }

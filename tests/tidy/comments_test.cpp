@@ -29,6 +29,15 @@ bool starts_with(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
+// type_name returns "A" for "class A final : public B".
+std::string type_name(std::string_view head) {
+  head = without_template(head);
+  head.remove_prefix(std::min(head.find(' ') + 1, head.size()));
+  std::size_t end = 0;
+  while (end < head.size() && is_identifier_char(head[end])) ++end;
+  return std::string(head.substr(0, end));
+}
+
 bool wants_comment(const Declaration& declaration) {
   if (starts_with(declaration.head, "template <>"))
     return false;  // documented at the primary template

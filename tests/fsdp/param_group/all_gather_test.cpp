@@ -5,6 +5,7 @@
 
 #include "collectives/work.h"
 #include "fsdp/fully_shard.h"
+#include "fsdp/state/state.h"
 #include "testing/gtest.h"
 #include "tests/fsdp/sharded_worlds.h"
 

@@ -1,4 +1,4 @@
-#include "core/ops/reductions/folded.h"
+#include "core/ops/kernels/folded.h"
 
 #include <gtest/gtest.h>
 

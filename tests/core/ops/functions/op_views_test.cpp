@@ -1,4 +1,4 @@
-#include "core/ops/shapes/op_views.h"
+#include "core/ops/functions/op_views.h"
 
 #include <gtest/gtest.h>
 

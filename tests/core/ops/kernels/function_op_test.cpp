@@ -1,4 +1,4 @@
-#include "core/ops/elementwise/function_op.h"
+#include "core/ops/kernels/function_op.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

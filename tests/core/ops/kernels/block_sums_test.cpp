@@ -1,4 +1,4 @@
-#include "core/ops/indexing/block_sums.h"
+#include "core/ops/kernels/block_sums.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/ops/indexing/scatter_call.h"
+#include "core/ops/kernels/scatter_call.h"
 
 #include <gtest/gtest.h>
 

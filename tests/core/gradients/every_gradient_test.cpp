@@ -9,6 +9,7 @@
 #include "core/gradients/gradient_of.h"
 #include "core/ops/call.h"
 #include "core/ops/elementwise/pointwise.h"
+#include "core/ops/indexing/gathering.h"
 #include "core/ops/registry/registry.h"
 #include "core/ops/shapes/views.h"
 #include "core/samples/samples_of.h"
@@ -100,7 +101,7 @@ std::string difference(const Op& op, const OpSample& sample, bool& is_checked) {
     return differentiable;
   };
   // Rows of an embedding that pad get no gradient whatever they are.
-  bool pads = attributes.get_or("padding_idx", std::int64_t(-1)) >= 0;
+  bool pads = attributes.get_or(attribute::padding_idx, -1) >= 0;
   if (pads || function(made.inputs).empty()) return {};
   is_checked = true;
   return gradcheck(function, made.inputs, {.second_order = false});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/ops/attribute_names.h"
 #include "tests/expect_error.h"
 
 namespace simmesh {
@@ -10,7 +11,7 @@ namespace {
 using testing::expect_error;
 
 TensorTypes scattered(const TensorTypes& inputs) {
-  return scatter_types(inputs, {{"dim", std::int64_t(0)}}, "scatter");
+  return scatter_types(inputs, {attribute::dim = 0}, "scatter");
 }
 
 // If this fails, a scatter writes beyond its tensor, or reads beyond its source.

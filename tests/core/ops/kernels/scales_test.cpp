@@ -1,4 +1,4 @@
-#include "core/ops/matrices/scales.h"
+#include "core/ops/kernels/scales.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@ namespace {
 
 // If this fails, addmm scales the product by what is meant for the addend.
 TEST(Scales, AreOneWhereAnOpIsNotGivenThem) {
-  Scales given = scales_of({{"alpha", 3.0}, {"beta", 0.5}});
+  Scales given = scales_of({attribute::alpha = 3.0, attribute::beta = 0.5});
   EXPECT_EQ(given.alpha, 3);
   EXPECT_EQ(given.beta, 0.5);
   EXPECT_EQ(scales_of({}).alpha, 1);

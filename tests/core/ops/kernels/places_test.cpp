@@ -1,4 +1,4 @@
-#include "core/ops/indexing/places.h"
+#include "core/ops/kernels/places.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

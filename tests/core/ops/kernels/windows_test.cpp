@@ -1,4 +1,4 @@
-#include "core/ops/neural/windows.h"
+#include "core/ops/kernels/windows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,13 @@
-#include "core/ops/elementwise/unrounded_pointwise.h"
+#include "core/ops/kernels/unrounded_pointwise.h"
 
 #include <gtest/gtest.h>
 
 #include "core/arithmetic/unrounded.h"
 #include "core/engine/options/arithmetic.h"
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/compute_mode.h"
-#include "core/ops/elementwise/pointwise_op.h"
+#include "core/ops/kernels/pointwise_op.h"
 #include "core/tensor/tensor.h"
 
 namespace simmesh {
@@ -36,8 +37,9 @@ TEST(UnroundedPointwise, AddsWithoutRoundingInTheScope) {
   EXPECT_EQ(first_of(call_one(sum, {call_one(sum, {large, small}), opposite})), 0);
   KeepUnrounded scope;
   EXPECT_EQ(first_of(call_one(sum, {call_one(sum, {large, small}), opposite})), 1);
-  EXPECT_EQ(first_of(call_one(sum, {call_one(sum, {large, small}, {{"alpha", 3.0}}), opposite})),
-            3);
+  EXPECT_EQ(
+      first_of(call_one(sum, {call_one(sum, {large, small}, {attribute::alpha = 3.0}), opposite})),
+      3);
 }
 
 TEST(UnroundedPointwise, DividesWhatIsBehindASum) {
@@ -50,7 +52,7 @@ TEST(UnroundedPointwise, DividesWhatIsBehindASum) {
   Tensor large = tensor_of<float>({1}, {0x1p30f}), small = tensor_of<float>({1}, {1}),
          opposite = tensor_of<float>({1}, {-0x1p28f});
   KeepUnrounded scope;
-  Tensor quarter = call_one(quotient, {call_one(sum, {large, small})}, {{"other", 4.0}});
+  Tensor quarter = call_one(quotient, {call_one(sum, {large, small})}, {attribute::other = 4.0});
   EXPECT_EQ(first_of(call_one(sum, {quarter, opposite})), 0.25f);
 }
 

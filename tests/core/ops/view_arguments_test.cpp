@@ -1,4 +1,4 @@
-#include "core/ops/shapes/view_arguments.h"
+#include "core/ops/view_arguments.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/ops/matrices/matrix_decompositions.h"
+#include "core/ops/kernels/matrix_decompositions.h"
 
 #include <cmath>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "core/ops/shapes/view_shapes.h"
+#include "core/ops/view_shapes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,10 @@
-#include "core/ops/elementwise/pointwise_op.h"
+#include "core/ops/kernels/pointwise_op.h"
 
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <limits>
 
+#include "core/ops/attribute_names.h"
 #include "core/ops/call.h"
 #include "core/ops/shapes/views.h"
 #include "core/tensor/tensor.h"
@@ -26,9 +27,10 @@ Op added(PointwiseResult result = PointwiseResult::common, PointwiseCheck check 
 TEST(PointwiseOp, BroadcastsTensorsAndNumbers) {
   Tensor column = tensor_of<float>({2, 1}, {1, 2}), row = tensor_of<float>({3}, {10, 20, 30});
   EXPECT_EQ(to_string(call_one(added(), {column, row})), "float32[2, 3] {11, 21, 31, 12, 22, 32}");
-  EXPECT_EQ(to_string(call_one(added(), {column, expand(row, {2, 3})}, {{"alpha", 2.0}})),
+  EXPECT_EQ(to_string(call_one(added(), {column, expand(row, {2, 3})}, {attribute::alpha = 2.0})),
             "float32[2, 3] {21, 41, 61, 22, 42, 62}");
-  EXPECT_EQ(to_string(call_one(added(), {column}, {{"other", 0.5}})), "float32[2, 1] {1.5, 2.5}");
+  EXPECT_EQ(to_string(call_one(added(), {column}, {attribute::other = 0.5})),
+            "float32[2, 1] {1.5, 2.5}");
 }
 
 // If this fails, whole numbers lose digits on the way through a floating type, or overflow is
@@ -41,7 +43,7 @@ TEST(PointwiseOp, ComputesInTheTypeOfItsOperands) {
   Tensor x = tensor_of<std::int64_t>({1}, {large});
   EXPECT_EQ(call_one(added(), {x, x}).values<std::int64_t>()[0], 2 * large);
   Tensor max = tensor_of<std::int64_t>({1}, {std::numeric_limits<std::int64_t>::max()});
-  EXPECT_EQ(call_one(added(), {max}, {{"other", std::int64_t(1)}}).values<std::int64_t>()[0],
+  EXPECT_EQ(call_one(added(), {max}, {attribute::other = 1}).values<std::int64_t>()[0],
             std::numeric_limits<std::int64_t>::min());
 }
 

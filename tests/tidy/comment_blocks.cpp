@@ -1,5 +1,6 @@
 #include "tests/tidy/comment_blocks.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace simmesh::tidy {
@@ -15,7 +16,7 @@ class BlockList {
   // add takes the comment that begins at a column of line number `index`, with its mark.
   void add(const std::string& line, std::size_t index, std::size_t column, std::string_view mark) {
     std::string_view text = std::string_view(line).substr(column);
-    while (begins_with(text, mark)) text.remove_prefix(mark.size());
+    text.remove_prefix(std::min(text.find_first_not_of(mark), text.size()));
     bool fills_line = trimmed(std::string_view(line).substr(0, column)).empty();
     if (fills_line && !blocks_.empty() && index == last_ + 1 && column == column_)
       blocks_.back().text += " " + std::string(trimmed(text));

@@ -48,8 +48,8 @@ bool wants_comment(const Declaration& declaration) {
          declaration.head.find("operator") == std::string::npos;
 }
 
-// True for a member that isn't understood from its head alone. Of constructors and operators the
-// comment on the class speaks, of overrides that of the base; what has a body shows what it does.
+// True for a member that isn't understood from its head alone. The comment on the class describes
+// constructors and operators, the comment on the base overrides; a body shows what its member does.
 bool wants_member_comment(const Declaration& declaration) {
   if (!declaration.in_type || !declaration.is_accessible) return false;
   if (declaration.kind == DeclarationKind::type) return true;

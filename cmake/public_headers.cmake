@@ -26,6 +26,7 @@ set(simmesh_public_headers
   core/ops/functions/closeness.h
   core/ops/functions/diagonals.h
   core/ops/functions/differences.h
+  core/ops/functions/einsum.h
   core/ops/functions/grids.h
   core/ops/functions/reordering.h
   core/ops/functions/striding.h

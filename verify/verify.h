@@ -69,8 +69,8 @@ struct VerifyResult {
 VerifyResult verify(const VerifyRequest& request);
 
 // verify_case runs one case and returns what it got wrong. A kind or a field that isn't known is a
-// mismatch, and so is an Error that the case doesn't expect. A contract that simmesh itself broke is
-// none: raises the ContractViolation.
+// mismatch, and so is an Error that the case doesn't expect. A contract of simmesh that is broken
+// isn't one: raises the ContractViolation.
 CaseReport verify_case(const RecordedCase& recorded, const VerifyOptions& options);
 
 // to_text returns the result as the command prints it: a FAIL block for each case that failed,

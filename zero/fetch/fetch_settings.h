@@ -24,8 +24,8 @@ struct DeepSpeedFaults {
   // Leaving a recomputed forward also ends the use of the module's parameters by its backward.
   bool ends_use_by_recomputation = false;
 
-  // all returns every fault turned on. It takes the struct apart, so that it doesn't compile while a
-  // fault is missing here.
+  // all returns every fault turned on. It takes the struct apart, so it doesn't compile while one
+  // of them is missing here.
   static DeepSpeedFaults all() {
     DeepSpeedFaults faults;
     auto& [stale, leaf, count, changes, recomputation] = faults;

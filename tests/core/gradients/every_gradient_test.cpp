@@ -84,7 +84,7 @@ SampleCall call_of(const Op& op, const OpSample& sample, const SampleSizes& size
 // The gradients of decompositions are those of symmetric matrices.
 Tensor symmetric(const Tensor& x) { return mul(add(x, transpose(x, -1, -2)), 0.5); }
 
-// What differs of one sample; nothing where no input or no output has a gradient.
+// Says how the gradient of one sample differs; empty where no input or no output has a gradient.
 std::string difference(const Op& op, const OpSample& sample, bool& is_checked) {
   SampleSizes sizes;
   SampleCall made = call_of(op, sample, sizes);

@@ -75,7 +75,7 @@ void check_chunks(const StoredTensor& tensor) {
   std::vector<const Box*> filled;
   for (const StoredChunk& chunk : tensor.chunks) {
     if (!is_within(chunk.box, tensor.shape))
-      refuse_chunks(tensor, "the chunk {} lies outside", to_string(chunk.box));
+      refuse_chunks(tensor, "the chunk {} is outside", to_string(chunk.box));
     if (chunk.box.is_empty()) continue;
     filled.push_back(&chunk.box);
   }

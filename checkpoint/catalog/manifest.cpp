@@ -166,7 +166,7 @@ void check_places(const Manifest& manifest) {
       std::int64_t bits = chunk.box.numel() * bits_per_element(tensor.dtype);
       if (found == files.end() || chunk.begin < 0 || chunk.bytes != bits / 8 ||
           chunk.begin > found->second->bytes || chunk.bytes > found->second->bytes - chunk.begin)
-        refuse_manifest(fmt::format("the chunk {} of '{}' doesn't lie within its file",
+        refuse_manifest(fmt::format("the chunk {} of '{}' isn't within its file",
                                     to_string(chunk.box), tensor.name));
     }
 }
@@ -207,7 +207,7 @@ std::string dumped(const Json& json) {
     check_nesting(text);
     return text;
   } catch (const Json::type_error&) {
-    refuse_manifest("a name or text that is to be saved isn't UTF-8");
+    refuse_manifest("a name or text to save isn't UTF-8");
   }
 }
 

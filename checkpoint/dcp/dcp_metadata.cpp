@@ -109,7 +109,7 @@ void MetadataReader::read_places() {
     Place place = {as_text(field(info, "relative_path"), "relative_path"),
                    as_integer(field(info, "offset"), "offset"),
                    as_integer(field(info, "length"), "length")};
-    if (place.begin < 0 || place.bytes < 0) refuse_metadata("'{}' lies at a negative place", name);
+    if (place.begin < 0 || place.bytes < 0) refuse_metadata("'{}' is at a negative place", name);
     if (!places_.emplace(PlaceKey{name, {offsets.begin(), offsets.end()}}, place).second)
       refuse_metadata("'{}' is stored twice at the offset {}", name, to_string(offsets));
   }

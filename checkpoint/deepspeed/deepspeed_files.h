@@ -13,7 +13,7 @@ struct DeepSpeedFiles {
   std::string folder;
   std::vector<std::string> model;      // by rank; one file unless parameters are partitioned
   std::vector<std::string> optimizer;  // by rank; none without ZeRO, or in a universal checkpoint
-  std::vector<std::string> universal;  // of a universal checkpoint: zero/*/*.pt, ascending
+  std::vector<std::string> universal;  // zero/*/*.pt of a universal checkpoint, ascending
 };
 
 // find_deepspeed_files returns the files of a checkpoint, or of the checkpoint that a run's folder

@@ -6,7 +6,7 @@
 
 namespace simmesh::checkpoint {
 
-// OpenCheckpoint is a checkpoint whose catalog was read, and where its files lie.
+// OpenCheckpoint is a checkpoint whose catalog was read, and the place of its files.
 struct OpenCheckpoint {
   Catalog catalog;
   std::string folder;  // in the store; the files of chunks are relative to it

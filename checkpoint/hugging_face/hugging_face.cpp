@@ -144,14 +144,14 @@ void HuggingFaceReader::add(const std::string& file) {
   for (const SafetensorsEntry& entry : header.tensors) {
     if (auto wanted = wanted_.find(entry.name);
         !wanted_.empty() && (wanted == wanted_.end() || wanted->second != file))
-      refuse_file(place(file), "'{}' lies here, but the index says otherwise", entry.name);
+      refuse_file(place(file), "'{}' is here, but the index says otherwise", entry.name);
     auto own = offsets.find(entry.name);
     Dims at = own == offsets.end() ? Dims(entry.shape.size(), 0) : own->second;
     if (at.size() != entry.shape.size())
       refuse_file(place(file), "'{}' has {} dims and {} offsets", entry.name, entry.shape.size(),
                   at.size());
     if (own == offsets.end() && places_.contains(entry.name))
-      refuse_file(place(file), "'{}' lies in another file too", entry.name);
+      refuse_file(place(file), "'{}' is in another file too", entry.name);
     add_box(file, header, entry, std::move(at));
   }
 }

@@ -81,7 +81,7 @@ class FusedBuffers {
 // of beta, and the master.
 class FusedAdamStates {
  public:
-  // The buffers must outlive this.
+  // The buffers must outlive this object.
   explicit FusedAdamStates(const FusedBuffers& tensors);
 
   const Tensor& buffer() const { return buffer_; }

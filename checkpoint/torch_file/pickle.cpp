@@ -18,7 +18,7 @@ template <class... Args>
               fmt::format(format, std::forward<Args>(args)...));
 }
 
-// PickleReader is the stack machine that a pickle is written for.
+// PickleReader is the stack machine for which a pickle is written.
 class PickleReader {
  public:
   PickleReader(Bytes bytes, const PickleDialect& dialect, std::deque<PickleNode>& nodes)
@@ -85,7 +85,7 @@ class PickleReader {
     if (stack_.size() <= floor() || stack_.back()->kind != kind) fail("a container was expected");
     return *stack_.back();
   }
-  // Everything above the last mark.
+  // Returns everything above the last mark.
   std::vector<PickleValue> marked() {
     if (marks_.empty()) fail("there is no mark");
     std::vector<PickleValue> values(stack_.begin() + std::ptrdiff_t(marks_.back()), stack_.end());

@@ -60,7 +60,7 @@ TorchFile::Place TorchFile::place(PickleValue tensor) const {
     check_torch_storage(view, found->second.bytes);
     if (!view.is_contiguous())
       raise(ErrorKind::value_error, "checkpoint/torch_file",
-            "expected a tensor whose elements lie one behind the other, got the strides {} of the "
+            "expected a tensor of contiguous elements, got the strides {} of the "
             "shape {}",
             to_string(view.strides), to_string(view.shape));
     std::int64_t width = bits_per_element(view.dtype) / 8;

@@ -77,7 +77,7 @@ class ZipDirectory {
   void find64(std::int64_t end);
   void set_place(std::uint64_t count, std::uint64_t bytes, std::uint64_t begin) {
     if (begin > std::uint64_t(size_) || bytes > std::uint64_t(size_) - begin)
-      refuse_directory("the list of members lies outside of the file");
+      refuse_directory("the list of members is outside of the file");
     count_ = count;
     bytes_ = std::int64_t(bytes);
     begin_ = std::int64_t(begin);
@@ -116,7 +116,7 @@ void ZipDirectory::find64(std::int64_t end) {
   Part locator((Bytes(bytes)));
   if (locator.number(0, 4) != locator64_mark) refuse_directory("the 64-bit end is missing");
   std::uint64_t at = locator.number(8, 8);
-  if (at > std::uint64_t(size_)) refuse_directory("the 64-bit end lies outside of the file");
+  if (at > std::uint64_t(size_)) refuse_directory("the 64-bit end is outside of the file");
   std::vector<std::byte> end_of_64 = part(std::int64_t(at), end64_bytes);
   Part record((Bytes(end_of_64)));
   if (record.number(0, 4) != end64_mark) refuse_directory("the 64-bit end is missing");
@@ -163,13 +163,13 @@ ZipPlace ZipDirectory::member(const Part& list, std::size_t& at) const {
 }
 
 std::int64_t ZipDirectory::data_begin(std::uint64_t header_at) const {
-  if (header_at > std::uint64_t(size_)) refuse_directory("a member lies outside of the file");
+  if (header_at > std::uint64_t(size_)) refuse_directory("a member is outside of the file");
   std::vector<std::byte> bytes = part(std::int64_t(header_at), local_bytes);
   Part header((Bytes(bytes)));
   if (header.number(0, 4) != local_mark) refuse_directory("a member without its header");
   std::int64_t begin = std::int64_t(header_at) + local_bytes + std::int64_t(header.number(26, 2)) +
                        std::int64_t(header.number(28, 2));
-  if (begin > size_) refuse_directory("a member lies outside of the file");
+  if (begin > size_) refuse_directory("a member is outside of the file");
   return begin;
 }
 

@@ -60,7 +60,8 @@ Tensor distributed_target(const Tensor& target, const DTensor& logits, std::int6
   for (const Placement& one : wanted)
     if (!one.is_replicate())
       raise(ErrorKind::value_error, source,
-            "expected a distributed target, for the logits lie at {} and a plain target would be "
+            "expected a distributed target, since the logits have the placements {} and a plain "
+            "target would be "
             "split like them",
             to_string(logits.spec()));
   return DTensor({logits.spec().groups, {wanted, {}}, target.shape(), target.dtype()},

@@ -354,7 +354,7 @@ TEST(HostileFiles, MakeNoReaderHoldMoreThanAMultipleOfTheFile) {
   std::printf("at most %.0f times the memory\n", endings.most_times);
 }
 
-// It takes minutes. Run it by hand: --gtest_also_run_disabled_tests --gtest_filter=*AMillion*.
+// It takes minutes; `./dev test --long` runs it.
 TEST(HostileFiles, DISABLED_AMillionAreReadOrRefused) { run_inputs(1'000'000); }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/release/release_comparison.h"
 #include "gate/run_gate.h"
 
 namespace simmesh {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "gate/explain.h"
+#include "gate/tables/fault.h"
 #include "tests/expect_error.h"
 #include "tests/temporary_folder.h"
 

@@ -96,12 +96,12 @@ Ending end_of(const std::string& text, bool runs) {
 }
 
 // A text must not end the process, hang it, or be read with another meaning.
-TEST(GateFilesFuzz, BrokenCopiesEndCleanly) {
+void read_broken_copies(std::int64_t copies_of_each) {
   std::int64_t endings[3] = {};
   Mutator mutator(42);
   for (const std::string& original : example_texts()) {
     std::string text = original;
-    for (int copy = 0; copy < 600; ++copy) {
+    for (std::int64_t copy = 0; copy < copies_of_each; ++copy) {
       // Changes accumulate over three copies, and then start again from the original.
       text = mutator.changed(copy % 3 == 0 || text.empty() ? original : text);
       ++endings[int(end_of(text, copy % 30 == 0))];
@@ -110,6 +110,13 @@ TEST(GateFilesFuzz, BrokenCopiesEndCleanly) {
   EXPECT_GT(endings[int(Ending::refused)], 500);
   EXPECT_GT(endings[int(Ending::read)], 100);
   EXPECT_GT(endings[int(Ending::run)], 3);
+}
+
+TEST(GateFilesFuzz, BrokenCopiesEndCleanly) { read_broken_copies(600); }
+
+// It takes minutes; `./dev test --long` runs it.
+TEST(GateFilesFuzz, DISABLED_AMillionBrokenCopiesEndCleanly) {
+  read_broken_copies(1'000'000 / std::int64_t(example_texts().size()) + 1);
 }
 
 }  // namespace

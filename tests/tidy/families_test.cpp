@@ -6,7 +6,7 @@
 #include "tests/tidy/house.h"
 #include "tests/tidy/source_tree.h"
 
-// What the house knows of a family of ops has the family's name in every tree: the kernels of
+// The sources of a family of ops have the family's name in every tree: the kernels of
 // core/ops/reductions/sums.cpp have their gradients in core/gradients/reductions/sums.cpp, their
 // sharding rules in sharding/strategies/reductions/sums.cpp and their names in PyTorch in
 // verify/pytorch/ops/reductions/sums.cpp. Without the rule an op has to be looked for in each tree.
@@ -31,7 +31,8 @@ std::vector<Finding> unknown_families(const SourceFile& file) {
     std::string family = unit.substr(tree.size() + 1);
     bool is_in_room = family.find('/') != family.npos;
     std::string ops = "core/ops/" + family;
-    if (!is_in_room || is_there(ops + ".h") || is_there(ops + ".cpp")) continue;
+    if (!is_in_room || is_there(unit + ".h") || is_there(ops + ".h") || is_there(ops + ".cpp"))
+      continue;
     return {{file.path(), 0, fmt::format("expected the name of a family of ops: {}.h", ops)}};
   }
   return {};

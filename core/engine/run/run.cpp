@@ -31,7 +31,7 @@ std::vector<RankId> starved_ranks(const FaultPlan& faults) {
 
 }  // namespace
 
-// What a rank asks of its run; rank.h stands below it.
+// These members of Rank ask its run. They stand here because rank.h is below run.h.
 World& Rank::world() { return run_->world(); }
 void Rank::yield(CallSite site) { run_->yield(*this, site); }
 void Rank::sleep(double seconds, CallSite site) { run_->sleep(*this, seconds, site); }

@@ -126,7 +126,7 @@ TEST(Manifest, RefusesChunksOutsideOfTheirFiles) {
       {"begin", 85}, {"begin", -1}, {"begin", huge}, {"bytes", 15}, {"bytes", huge}, {"file", "x"}};
   for (const auto& [field, value] : changes)
     EXPECT_THAT(changed_problem((std::string("/tensors/0/chunks/0/") + field).c_str(), value),
-                HasSubstr("the chunk [0, 0]+[2, 2] of 'w' doesn't lie within its file"))
+                HasSubstr("the chunk [0, 0]+[2, 2] of 'w' isn't within its file"))
         << field << value;
 }
 

@@ -54,7 +54,7 @@ TEST(DcpMetadata, RefusesChunksThatDontMakeATensor) {
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks[1].box.offsets[0] = 2; }),
               HasSubstr("overlap"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape[0] = 3; }),
-              HasSubstr("lies outside"));
+              HasSubstr("is outside"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape[0] = -4; }),
               HasSubstr("a size is negative"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].shape = Shape(33, 1); }),
@@ -65,9 +65,9 @@ TEST(DcpMetadata, RefusesChunksThatDontMakeATensor) {
 
 TEST(DcpMetadata, RefusesPlacesThatCantBe) {
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[0].chunks[0].begin = -1; }),
-              HasSubstr("'model.w' lies at a negative place"));
+              HasSubstr("'model.w' is at a negative place"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.objects[0].bytes = -1; }),
-              HasSubstr("'optim.0' lies at a negative place"));
+              HasSubstr("'optim.0' is at a negative place"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.tensors[1].name = "model.w"; }),
               HasSubstr("the name 'model.w' comes twice"));
   EXPECT_THAT(metadata_problem([](auto& m) { m.objects.push_back(m.objects[0]); }),

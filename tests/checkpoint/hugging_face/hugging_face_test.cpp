@@ -73,7 +73,7 @@ TEST(HuggingFace, RefusesAnIndexThatIsWrong) {
   EXPECT_THAT(with_index(R"({"weight_map":{"a":1}})"), HasSubstr("the file of 'a' is 1"));
   EXPECT_THAT(with_index(R"({"weight_map":{"a":"x","a":"y"}})"), HasSubstr("got a twice"));
   EXPECT_THAT(with_index(R"({"weight_map":{"b":"one.safetensors"}})"),
-              HasSubstr("'a' lies here, but the index says otherwise"));
+              HasSubstr("'a' is here, but the index says otherwise"));
   EXPECT_THAT(with_index(R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors"}})"),
               HasSubstr("'b' isn't in one.safetensors"));
   EXPECT_THAT(with_index(R"({"weight_map":{"a":"none.safetensors"}})"),
@@ -111,7 +111,7 @@ TEST(HuggingFace, RefusesBoxesThatDontFit) {
   EXPECT_THAT(two({2}, R"({"w":{}})"), HasSubstr("'w' has no saved_offsets"));
   EXPECT_THAT(two({2}, "[]"), HasSubstr("DCP_SHARDING_INFO is no object"));
   EXPECT_THAT(two({2}, "{"), HasSubstr("memory/m/2.safetensors: expected JSON"));
-  EXPECT_THAT(two({2}, ""), HasSubstr("'w' lies in another file too"));
+  EXPECT_THAT(two({2}, ""), HasSubstr("'w' is in another file too"));
   EXPECT_THAT(FolderInMemory().problem(), HasSubstr("memory/m: no safetensors file"));
 }
 

@@ -105,11 +105,11 @@ TEST(ZipDirectory, RefusesWhatIsBroken) {
   EXPECT_THAT(problem(entry + 10, 8, 2), HasSubstr("a/first is compressed or encrypted"));
   EXPECT_THAT(problem(entry + 8, 1, 2), HasSubstr("a/first is compressed or encrypted"));
   EXPECT_THAT(problem(entry + 24, 11, 4), HasSubstr("a/first has two sizes"));
-  EXPECT_THAT(problem(entry + 42, 1 << 30, 4), HasSubstr("a member lies outside of the file"));
+  EXPECT_THAT(problem(entry + 42, 1 << 30, 4), HasSubstr("a member is outside of the file"));
   EXPECT_THAT(problem(entry + 42, 1, 4), HasSubstr("a member without its header"));
   EXPECT_THAT(problem(entry, 0, 4), HasSubstr("the list of members is broken"));
   EXPECT_THAT(problem(end + 10, 3, 2), HasSubstr("cut off"));
-  EXPECT_THAT(problem(end + 16, 1 << 30, 4), HasSubstr("lies outside of the file"));
+  EXPECT_THAT(problem(end + 16, 1 << 30, 4), HasSubstr("is outside of the file"));
   EXPECT_THAT(problem(end + 16, 0xffffffff, 4), HasSubstr("the 64-bit end is missing"));
   std::string large = archive;
   put_bytes(large, entry + 20, 1 << 20, 4);

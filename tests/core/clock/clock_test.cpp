@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/check/error.h"
+#include "core/clock/device_model.h"
 #include "core/engine/run/run.h"
 #include "core/engine/world.h"
 #include "core/ops/elementwise/pointwise.h"

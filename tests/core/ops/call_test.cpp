@@ -8,9 +8,11 @@
 #include "core/check/error.h"
 #include "core/engine/run/run.h"
 #include "core/engine/world.h"
+#include "core/ops/attributes.h"
 #include "core/ops/compute_mode.h"
 #include "core/ops/elementwise/pointwise.h"
 #include "core/ops/gradient_call.h"
+#include "core/ops/op.h"
 
 namespace simmesh {
 namespace {

@@ -7,7 +7,7 @@ namespace simmesh {
 
 namespace {
 
-// A plain tensor that is seen when an op is called on it.
+// Watched records each op that is called on a plain tensor.
 class Watched : public Distribution {
  public:
   Watched(Tensor plain, std::vector<CapturedCall>& log, std::optional<std::size_t> of_function)

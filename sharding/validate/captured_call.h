@@ -13,12 +13,12 @@ struct CapturedCall {
   const Op* op = nullptr;
   Attributes attributes;
   std::vector<Tensor> inputs;  // as they were before; absent ones undefined
-  // Which tensor of the function an input is; nothing for others.
+  // The tensor of the function that an input is; nothing for others.
   std::vector<std::optional<std::size_t>> of_function;
   std::vector<Tensor> outputs;
 };
 
-// Capture is what a function did: the ops that it called, in order, and what it returned.
+// Capture is the record of a function's call: the ops that it called, in order, and its results.
 struct Capture {
   std::vector<CapturedCall> calls;
   std::vector<Tensor> outputs;

@@ -28,7 +28,7 @@ Which ops run on distributed tensors, and how? This page is written by `simmesh 
 
 )";
 
-// Kinds in the order in which a reader looks for them.
+// The kinds in the order in which a reader looks for them.
 constexpr std::string_view kinds[] = {"S",       "_S",     "Ragged", "P(sum)",
                                       "P(avg)",  "P(min)", "P(max)", "P(product)",
                                       "P(band)", "P(bor)", "P(bxor)"};

@@ -15,10 +15,10 @@ class CraftedInputs {
   CraftedInputs(const WholeCall& call, Dims mesh_shape, std::uint64_t seed)
       : call_(call), mesh_shape_(std::move(mesh_shape)), seed_(seed) {}
 
-  // pieces returns those of one input; valid as long as the object.
+  // pieces returns the pieces of one input; valid as long as the object.
   const std::vector<Tensor>& pieces(std::size_t input, const Placements& placements);
 
-  // of returns those of all inputs.
+  // of returns the pieces of all inputs.
   std::vector<const std::vector<Tensor>*> of(const MeshPlacements& placements);
 
  private:

@@ -21,7 +21,7 @@ class Draw {
     return std::int64_t((formula_word(seed_, base_ + std::uint64_t(stream)) >> 24) %
                         std::uint64_t(count));
   }
-  // owner is the rank that holds what the others only add to.
+  // owner returns the rank that holds the element; the others only add to it.
   std::int64_t owner() const { return below(ranks_, 63); }
   std::int64_t ranks() const { return ranks_; }
 
@@ -47,7 +47,7 @@ void craft_sum(T value, T unit, bool averages, const Draw& draw, gsl::span<T> ou
   for (std::int64_t rank = 0; rank < draw.ranks(); ++rank) {
     if (rank == owner) continue;
     T part = T(draw.below(17, rank) - 8) * unit;
-    // Operands with fractions, so that what rounds them isn't taken for linear.
+    // Operands have fractions, so that an op which rounds them isn't taken for linear.
     if (std::is_floating_point_v<T> && unit == T(1)) part += T(draw.below(4, rank + 16)) / 4;
     rest -= part;
     out[std::size_t(rank)] = averages ? value + part : part;
@@ -119,7 +119,8 @@ void craft_truth(bool value, ReduceOp op, const Draw& draw, gsl::span<bool> out)
   bool mixed = false;
   for (std::int64_t rank = 0; rank < draw.ranks(); ++rank) {
     bool noise = draw.below(2, rank) != 0;
-    // Noise that decides nothing: true for "all" of a true element, false for "any" of a false one.
+    // Adds noise that decides nothing: true for "all" of a true element, false for "any" of a false
+    // one.
     bool piece = is_exclusive ? noise : is_any ? value && noise : value || noise;
     if (rank == draw.owner() && !is_exclusive) piece = value;
     mixed ^= piece;

@@ -9,9 +9,9 @@
 
 namespace simmesh {
 
-// craft_pieces returns what each rank of a mesh, row-major, holds of a whole tensor that lies as
-// the placements say: copies, cut pieces, and for partial placements operands that reduce to the
-// tensor exactly. What the operands are depends on the seed, the element and the rank:
+// craft_pieces returns the pieces of each rank of a mesh, row-major, of a whole tensor with the
+// placements: copies, cut pieces, and for partial placements operands that reduce to the tensor
+// exactly. The operands depend on the seed, the element and the rank:
 //
 //   sum, avg      small numbers of units are moved between the ranks; the unit is 2520^2 or 2520 if
 //                 that divides all elements, so that counts still divide the operands; else it is
@@ -31,12 +31,12 @@ struct RankOf {
 };
 Tensor piece_of(const Tensor& whole, const Placement& split, RankOf rank);
 
-// can_craft says whether a tensor of that type can lie so: whether the partial placement is defined
-// for the dtype.
+// can_craft is true if a tensor of that type can have the placement: a partial placement must be
+// defined for the dtype.
 bool can_craft(const Placement& placement, DType dtype);
 
-// can_lie says whether a tensor of that shape can lie so: a ragged shard needs a dim 0 that its
-// units divide.
+// can_lie is true if a tensor of that shape can have the placement: a ragged shard needs a dim 0
+// that its units divide.
 bool can_lie(const TensorType& type, const Placement& placement);
 
 // ragged_candidate returns the ragged shard that is tried on a number of ranks: nothing on the

@@ -24,7 +24,8 @@ bool same_values(const Tensor& a, const Tensor& b) {
   return true;
 }
 
-// A rounding each for the power, the root and the rank's own norm, which the power doubles.
+// Allows one rounding each for the power, the root and the rank's own norm, which the power
+// doubles.
 bool is_near(const Tensor& a, const Tensor& b, std::size_t ranks) {
   if (a.shape() != b.shape() || a.dtype() != b.dtype() || a.dtype() != DType::float64) return false;
   double bound = 4.0 * double(ranks) * 0x1p-53;
@@ -53,7 +54,7 @@ Tensor masked(const Tensor& piece, const Tensor& mask) {
   return result;
 }
 
-// One level: the pieces along the innermost mesh dim become one of the next.
+// Level joins the pieces along the innermost mesh dim to pieces of the next one.
 class Level {
  public:
   Level(gsl::span<const Tensor> pieces, gsl::span<const Tensor> masks, const Placement& placement)
@@ -124,7 +125,7 @@ class Level {
   const Placement& placement_;
 };
 
-// The shapes of the pieces that the outer mesh dims leave, row-major.
+// Returns the shapes of the pieces that the outer mesh dims leave, row-major.
 std::vector<Shape> outer_shapes(const Shape& whole, PlacementSpan placements, DimSpan mesh_shape) {
   std::vector<Shape> shapes = {whole};
   for (std::size_t i = 0; i < placements.size(); ++i) {

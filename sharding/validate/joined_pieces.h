@@ -7,8 +7,8 @@
 
 namespace simmesh {
 
-// JoinedPieces is what the ranks of a mesh, row-major, hold of a tensor that is claimed to lie as
-// the placements say.
+// JoinedPieces are the pieces of the ranks of a mesh, row-major, of a tensor that is claimed to
+// have the placements.
 struct JoinedPieces {
   gsl::span<const Tensor> pieces;
   gsl::span<const Tensor> masks = {};  // of a MaskPartial: which rows don't count
@@ -16,13 +16,14 @@ struct JoinedPieces {
   DimSpan mesh_shape;
 };
 
-// what_differs returns in words how the pieces, put together as their placements say, differ from
-// the whole tensor; empty where they are its bits. All copies of a replicated tensor are compared.
-// A zero may have another sign, and a NaN other bits. A partial norm is rounded on each rank
-// and once more: it may be off by 4 units in the last place a rank.
+// what_differs returns in words the difference between the whole tensor and the pieces, put
+// together by their placements; empty where the bits are equal. All copies of a replicated tensor
+// are compared. A zero may have another sign, and a NaN other bits. A partial norm is rounded on
+// each rank and once more: it may be off by 4 units in the last place a rank.
 std::string what_differs(const JoinedPieces& joined, const Tensor& whole);
 
-// same_elements compares shape, dtype and elements; zeros of either sign are equal, and all NaNs.
+// same_elements compares shape, dtype and elements. Zeros of either sign are equal, and all NaNs
+// are.
 bool same_elements(const Tensor& a, const Tensor& b);
 
 // reduced_pieces returns the reduction of the pieces along one mesh dim, which have one shape. In a

@@ -34,7 +34,7 @@ TensorTypes types_or_none(gsl::span<const Tensor> tensors) {
   return types;
 }
 
-// One rank's gradients, or those of the whole call.
+// Returns one rank's gradients, or those of the whole call.
 Gradients gradients_of(const Op& op, const Attributes& attributes, gsl::span<const Tensor> inputs,
                        gsl::span<const Tensor> outputs, std::size_t output,
                        const Tensor& gradient) {

@@ -6,8 +6,8 @@
 
 namespace simmesh {
 
-// GradientLabel says how the gradients that the ranks compute on their pieces make the gradient of
-// a whole input, and what gradient of an output a rank begins with.
+// GradientLabel says how the gradients that the ranks compute on their pieces form the gradient of
+// a whole input, and with which gradient of an output a rank begins.
 //
 //   output R, S, P(sum)   the whole gradient, the rank's piece of it, the whole gradient
 //   output P(avg)         the whole gradient over the number of ranks
@@ -27,14 +27,14 @@ struct PlacedCall {
   const LocalOutputs& outputs;
 };
 
-// gradient_difference returns in words how the gradients of the inputs for one output, computed by
-// the op's gradient rule on the pieces, differ from those of the whole call, given the whole
-// gradient of that output; empty where they are the same bits. Sums are exact.
+// gradient_difference returns in words the difference between the gradients of the whole call and
+// those that the op's gradient rule computes on the pieces, for one output with the given whole
+// gradient; empty where the bits are equal. Sums are exact.
 std::string gradient_difference(const PlacedCall& placed, std::size_t output,
                                 const Tensor& gradient);
 
-// has_gradient says whether the gradients of a call can be compared: its op has a gradient rule and
-// is not computed by its strategy, and a floating input and that output take part.
+// has_gradient is true if the gradients of a call can be compared: its op has a gradient rule, its
+// strategy doesn't compute it, and a floating input and that output take part.
 bool has_gradient(const WholeCall& call, std::size_t output);
 
 }  // namespace simmesh

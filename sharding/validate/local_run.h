@@ -15,27 +15,27 @@ struct WholeCall {
   const ShardingStrategy& strategy;
   Attributes attributes;
   std::vector<Tensor> inputs;   // absent ones undefined
-  std::vector<Tensor> outputs;  // what the op says of them
+  std::vector<Tensor> outputs;  // as the op on whole tensors returns them
   TensorTypes input_types;
   TensorTypes output_types;
 
   StrategyRequest request() const { return {input_types, output_types, attributes}; }
 };
 
-// whole_call runs an op on whole tensors. Raises what the op raises.
+// whole_call runs an op on whole tensors. Raises the errors of the op.
 WholeCall whole_call(const Op& op, const ShardingStrategy& strategy, Attributes attributes,
                      std::vector<Tensor> inputs);
 
 // MeshPlacements has the placements of each input and of each output over all mesh dims, nothing
-// for those that have none.
+// for tensors without placements.
 struct MeshPlacements {
   std::vector<std::optional<Placements>> inputs;
   std::vector<std::optional<Placements>> outputs;
 };
-// along_one_dim returns those of a rule on a mesh of one dim.
+// along_one_dim returns the placements of a rule on a mesh of one dim.
 MeshPlacements along_one_dim(const StrategyRow& rule);
 
-// LocalSpecs are those of a call's tensors, as a rank sees them; null for tensors without
+// LocalSpecs are the specs of a call's tensors, as a rank sees them; null for tensors without
 // placements.
 class LocalSpecs {
  public:
@@ -50,7 +50,7 @@ class LocalSpecs {
   std::vector<const DTensorSpec*> inputs_, outputs_;
 };
 
-// LocalOutputs is what the ranks have after a call, rank by rank.
+// LocalOutputs are the results of the ranks of a call, rank by rank.
 struct LocalOutputs {
   std::vector<std::vector<Tensor>> of_rank;
   std::vector<Tensor> masks;           // undefined where no output is a MaskPartial
@@ -66,8 +66,8 @@ class LocalRun {
   const Dims& mesh_shape() const { return mesh_shape_; }
   std::size_t ranks() const { return groups_.size(); }
 
-  // run computes the outputs of all ranks; pieces[i] are those of input i. Raises what a rank
-  // raises.
+  // run computes the outputs of all ranks; pieces[i] are those of input i. Raises the errors of the
+  // ranks.
   LocalOutputs run(const WholeCall& call, gsl::span<const std::vector<Tensor>* const> pieces,
                    const MeshPlacements& placements) const;
 

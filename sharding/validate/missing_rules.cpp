@@ -81,7 +81,7 @@ struct MissingRules::Trial {
   CraftedInputs& crafted;
   std::vector<std::vector<std::vector<Tensor>>> shards;  // by output, candidate and rank
 
-  // Returns true if what the ranks have of an output lies as a candidate says.
+  // Returns true if the ranks' pieces of an output have the placement of a candidate.
   bool holds(const LocalOutputs& outputs, std::size_t output, std::size_t candidate,
              const Placement& placement) const {
     const Tensor& whole = call.outputs[output];
@@ -201,7 +201,8 @@ const Placement* MissingRules::placement_of(const Combination& combination,
   return tried_[input].empty() ? nullptr : &tried_[input][combination.choices[input]];
 }
 
-// A dim that the units of a ragged shard don't divide can't lie so, which says nothing of a rule.
+// False if an input has a ragged shard whose units don't divide its dim. Then the combination says
+// nothing of a rule.
 bool MissingRules::can_be_cut(const Combination& combination, const WholeCall& call) const {
   for (std::size_t i = 0; i < tried_.size(); ++i) {
     const Placement* placement = placement_of(combination, i);
@@ -289,7 +290,7 @@ MissingRule MissingRules::rule_of(const Combination& combination) const {
     for (std::size_t candidate = 0; candidate < outputs_[i].size(); ++candidate)
       if (combination.held[i][candidate]) {
         add(separator, &outputs_[i][candidate]);
-        if (candidate == 0) break;  // what is replicated could be called anything else
+        if (candidate == 0) break;  // a replicated output has every other candidate, too
         separator = "|";
       }
   }

@@ -11,7 +11,7 @@
 
 namespace simmesh {
 
-// MissingRule is one that held: "S(1),R -> S(1)" or, where several outputs hold, "... ->
+// MissingRule is a rule that held: "S(1),R -> S(1)" or, where several outputs hold, "... ->
 // S(0)|S(1)".
 struct MissingRule {
   std::string text;
@@ -21,10 +21,10 @@ struct MissingRule {
 // MissingRules tries the combinations of placements that a strategy doesn't claim, trial by trial,
 // and keeps those that held in all of them. Most fall in the first trial.
 //
-// The shards of all inputs are of one kind. Beside plain ones inputs may be partial; such a
-// combination counts only if the outputs varied: what doesn't depend on the data can't be told from
-// what does. Where there are more than combinations_max combinations, fewer kinds of partial
-// placements are tried: the rarest are left out first.
+// The shards of all inputs are of one kind. Beside plain shards inputs may be partial. Such a
+// combination counts only if the outputs varied: otherwise an output that depends on the data can't
+// be told from one that doesn't. Where there are more than combinations_max combinations, the
+// rarest kinds of partial placements are left out first.
 class MissingRules {
  public:
   static constexpr std::size_t combinations_max = 20'000;
@@ -32,14 +32,14 @@ class MissingRules {
   enum class Shards : std::uint8_t { plain, strided, ragged };
   explicit MissingRules(Shards shards = Shards::plain) : shards_(shards) {}
 
-  // judge tries, on one trial, all that is left.
+  // judge tries the combinations that are left, on one trial.
   void judge(const WholeCall& call, const InputCandidates& candidates, const StrategyRows& claimed,
              const LocalRun& world, CraftedInputs& crafted);
 
-  // found returns what held of all that was tried on each number of ranks.
+  // found returns the combinations that held whenever they were tried, on each number of ranks.
   std::vector<MissingRule> found() const;
 
-  // has_any says whether a combination held in all trials so far.
+  // has_any is true if a combination held in all trials so far.
   bool has_any() const;
 
   // combinations counts placements of inputs and outputs that were tried, over all trials.
@@ -51,7 +51,7 @@ class MissingRules {
   // Candidates are some of the placements that are tried for an output, by index.
   using Candidates = std::bitset<32>;
 
-  // Combination is one placement for each input, and what is known of it.
+  // Combination is one placement for each input, with its results so far.
   struct Combination {
     // By input: an index in tried_; 0 for an absent input.
     boost::container::small_vector<std::size_t, 4> choices;
@@ -72,7 +72,7 @@ class MissingRules {
   void try_each_output(Combination& combination, const Trial& trial,
                        const MeshPlacements& placements);
   void try_with_outputs(Combination& combination, const Trial& trial, MeshPlacements& placements);
-  // placement_of returns where an input lies in a combination, null for an absent input.
+  // placement_of returns the placement of an input in a combination, null for an absent input.
   const Placement* placement_of(const Combination& combination, std::size_t input) const;
   bool has_partial(const Combination& combination) const;
   MissingRule rule_of(const Combination& combination) const;

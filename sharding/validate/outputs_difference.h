@@ -6,13 +6,14 @@
 
 namespace simmesh {
 
-// outputs_difference returns in words how what the ranks have, put together as the placements of
-// the outputs say, differs from the outputs of the whole call; empty where they are the same.
-// Outputs without placements aren't looked at.
+// outputs_difference returns in words the difference between the outputs of the whole call and the
+// ranks' outputs, put together by their placements; empty where they are the same. Outputs without
+// placements aren't looked at.
 std::string outputs_difference(const WholeCall& call, const LocalOutputs& outputs,
                                const MeshPlacements& placements, DimSpan mesh_shape);
 
-// inputs_text returns "float64[3, 5] S(0), float64[5] R": the inputs of a call and where they lie.
+// inputs_text returns "float64[3, 5] S(0), float64[5] R": the inputs of a call and their
+// placements.
 std::string inputs_text(const WholeCall& call, const MeshPlacements& placements);
 
 // mesh_rule_text returns "[S(0),R],[R,R] -> [S(0),R]": placements over several mesh dims.

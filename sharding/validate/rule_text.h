@@ -7,12 +7,12 @@
 
 namespace simmesh {
 
-// placement_text returns the word of a placement in a rule: that of a ragged shard, whose units
-// differ from mesh to mesh, is "Ragged".
+// placement_text returns the word of a placement in a rule. It is "Ragged" for a ragged shard,
+// whose units differ from mesh to mesh.
 std::string placement_text(const Placement& placement);
 
 // rule_text returns "S(0),R -> S(0)": the placements of the inputs and of the outputs of a rule,
-// "-" for those without one.
+// "-" for tensors without one.
 std::string rule_text(const StrategyRow& rule);
 
 // call_text returns "sum(ab; dims=[1], keepdim=true)": the words of a sample and its arguments.

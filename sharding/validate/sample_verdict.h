@@ -12,17 +12,17 @@ namespace simmesh {
 struct CounterExample {
   std::string mesh;    // "2" or "2x2"
   std::string inputs;  // "float64[3, 5] S(0), ..."
-  std::string what;    // what differs
+  std::string what;    // the difference
 };
 
-// RuleVerdict is what came of one claimed rule.
+// RuleVerdict is the verdict on one claimed rule.
 struct RuleVerdict {
   std::uint64_t trials = 0;
-  bool has_gradient = false;  // whether gradients were compared in any trial
+  bool has_gradient = false;  // true if gradients were compared in a trial
   std::optional<CounterExample> wrong;
 };
 
-// SampleVerdict is what came of one sample call of an op.
+// SampleVerdict is the verdict on one sample call of an op.
 struct SampleVerdict {
   std::string call;                          // "sum(ab; dims=[1], keepdim=true)"
   std::map<std::string, RuleVerdict> rules;  // by their texts

@@ -13,7 +13,7 @@ struct ValidateRequest {
   GoesOn goes_on = nullptr;
 };
 
-// OpVerdict is what came of an op.
+// OpVerdict is the verdict on an op.
 struct OpVerdict {
   // Way is the way in which an op runs on distributed tensors: by rules; by rules that look at all
   // mesh dims together; as other ops, whose rules count; on replicated tensors only; or not at all.
@@ -24,19 +24,19 @@ struct OpVerdict {
   std::vector<SampleVerdict> samples;
 };
 
-// ValidateResult is what came of all of them. Rules are counted once a sample call; those of two
-// mesh dims together only where they don't hold.
+// ValidateResult is the verdict on all ops. Rules are counted once a sample call; rules of two mesh
+// dims together are counted only where they don't hold.
 struct ValidateResult {
   std::vector<OpVerdict> ops;
   bool interrupted = false;
 
-  // These count claimed rules, those of them that don't hold, rules that hold and nobody claims,
-  // and the combinations of placements that were tried to find these.
+  // These count the claimed rules, the claimed rules that don't hold, the rules that hold and
+  // nobody claims, and the combinations of placements that were tried to find these.
   std::uint64_t rule_count() const;
   std::uint64_t wrong_count() const;
   std::uint64_t missing_count() const;
   std::uint64_t combination_count() const;
-  // ok says that no rule is wrong.
+  // ok is true if no rule is wrong.
   bool ok() const { return wrong_count() == 0; }
 };
 
@@ -44,7 +44,7 @@ struct ValidateResult {
 // depend on the number of jobs. Raises a ValueError for a name that is no op.
 ValidateResult validate(const ValidateRequest& request);
 
-// way_of says how an op runs on distributed tensors.
+// way_of returns how an op runs on distributed tensors.
 OpVerdict::Way way_of(const Op& op);
 std::string_view to_string(OpVerdict::Way way);
 

@@ -6,9 +6,9 @@
 
 namespace simmesh {
 
-// to_text returns what `simmesh validate` prints: a line an op; below it each claimed rule that
-// doesn't hold, with the smallest trial that shows it and a line that repeats it, and each rule
-// that is missing; last "N rules, N wrong, N missing". Quiet, it is the last line only.
+// to_text returns the output of `simmesh validate`. Each op has a line. Below it come the claimed
+// rules that don't hold, each with the smallest trial that shows it and a line that repeats it, and
+// the missing rules. The last line is "N rules, N wrong, N missing"; quiet, there is no other.
 std::string to_text(const ValidateResult& result, const ValidateRequest& request, bool quiet);
 
 // reproduce_line returns "reproduce: simmesh validate sum --seed 0".

@@ -21,9 +21,10 @@ namespace simmesh {
 
 namespace {
 
-// Where an input may lie: replicated, cut along each dim of more than one element, plainly, strided
-// and raggedly, and partial where its elements can be crafted so. A strided shard of a dim of fixed
-// size may give some ranks nothing in every trial, so that what holds there may hold by chance.
+// Returns the placements that an input may have: replicated, cut along each dim of more than one
+// element (plain, strided and ragged), and partial where its elements can be crafted so. A strided
+// shard of a dim of fixed size may give some ranks nothing in every trial, so a rule could hold
+// there by chance.
 InputCandidates candidates_of(const OpSample& sample, std::int64_t members, bool cuts_fixed_dims) {
   InputCandidates candidates;
   for (const SampleInput& input : parse_sample_inputs(sample.inputs)) {
@@ -125,7 +126,8 @@ class SampleValidator {
         verdict_.missing.push_back(rule.text);
   }
 
-  // In exact arithmetic, where no order of additions and no split changes a sum.
+  // Judges the claimed rules in exact arithmetic, where no order of additions and no split changes
+  // a sum.
   void judge_claims(const WholeCall& call, const StrategyRows& claimed, const LocalRun& world,
                     CraftedInputs& crafted, const ValidationSite& site) {
     if (claimed.empty()) return;
@@ -133,7 +135,7 @@ class SampleValidator {
     ArithmeticScope scope(exact);
     WholeCall whole = whole_call(op_, strategy_, call.attributes, call.inputs);
     for (const StrategyRow& rule : claimed) judge_rule(whole, rule, world, crafted, site);
-    // Sizes for four ranks are those that two mesh dims of two can cut one dim of.
+    // With sizes for four ranks, two mesh dims of two can cut one tensor dim.
     if (options_.judges_two_dims && site.members != 3) judge_two_dims(whole, claimed, site);
   }
 
@@ -173,7 +175,7 @@ class SampleValidator {
     return {};
   }
 
-  // Multiples of 2520^2, which counts divide.
+  // Returns multiples of 2520^2, which counts divide.
   static Tensor drawn_like(const Tensor& output, std::uint64_t seed) {
     static const OpSample row = {"", "D:a"};
     SampleSizes sizes;

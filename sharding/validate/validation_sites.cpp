@@ -6,7 +6,7 @@ namespace {
 
 using Flavor = SampleData::Flavor;
 
-// Sizes of unlike letters are unlike, so that no dim is taken for another.
+// Returns sizes that differ from letter to letter, so that no dim is taken for another.
 SampleSizes even_sizes(const std::string& letters, std::int64_t members) {
   SampleSizes sizes;
   std::int64_t factor = 1;

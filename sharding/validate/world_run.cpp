@@ -11,7 +11,7 @@ namespace simmesh {
 
 namespace {
 
-// Elements that no rank's ledger knows of.
+// Elements is a tensor outside of every rank's ledger.
 struct Elements {
   bool is_defined = false;
   Shape shape;

@@ -8,12 +8,12 @@
 
 namespace simmesh {
 
-// Arguments and results that functions of several families have.
+// These arguments and results are common to functions of several families.
 
 // slice_range reads the arguments dim, start, end and step.
 SliceRange slice_range(const PythonCall& call);
 
-// rows_columns reads one number, which stands for both, or two. Raises a RuntimeError for more.
+// rows_columns reads one number, which counts twice, or two. Raises a RuntimeError for more.
 RowsColumns rows_columns(const PythonCall& call, std::string_view name);
 
 // values_and_indices returns a result of two tensors.

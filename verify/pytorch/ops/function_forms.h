@@ -9,7 +9,8 @@
 
 namespace simmesh {
 
-// Forms that functions of several families have. Each takes the function's names and what it does.
+// These forms are common to functions of several families. Each takes the function's names and its
+// computation.
 
 // of_tensor returns f(self).
 PythonFunction of_tensor(std::string names, Tensor (*function)(const Tensor& x));
@@ -37,7 +38,7 @@ PythonFunction scan_along_dim(std::string names,
                               Tensor (*function)(const Tensor& x, std::int64_t dim));
 
 // add_unary_functions adds functions of one tensor that are one op of the same name here, and their
-// forms in place. A name that is no op breaks a contract.
+// forms in place. A name that is no op breaks a contract of ours.
 void add_unary_functions(PythonFunctions& functions, std::initializer_list<const char*> names);
 
 }  // namespace simmesh

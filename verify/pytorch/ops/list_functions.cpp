@@ -21,7 +21,8 @@ void check_lengths(std::size_t expected, std::size_t actual) {
           "Tensor lists must have the same number of tensors, got {} and {}", expected, actual);
 }
 
-// The entry of a list of tensors or numbers for tensor i, or the number that stands for all.
+// Other is the entry for tensor i of a list of tensors or numbers, or the number that stands for
+// all.
 struct Other {
   Tensor tensor;
   std::optional<Number> number;
@@ -132,7 +133,7 @@ PythonValue norm_list(PythonCall& call) {
   return selves;
 }
 
-// The rank's own piece of a tensor, as the parameter lies.
+// Returns the rank's own piece of a tensor, with the placements of the parameter.
 Tensor piece_like(const Tensor& tensor, const Tensor& parameter) {
   if (!tensor.distribution() || !parameter.distribution()) return tensor.local_part();
   DTensor value = DTensor::of(tensor);

@@ -15,14 +15,14 @@ namespace simmesh {
 // plain tensor that all ranks hold.
 class OpInput {
  public:
-  // Reads an input of a case on that mesh; its logical tensors are computed.
+  // Reads an input of a case on that mesh, and computes its logical tensors.
   OpInput(const CaseField& field, const CaseMesh& mesh);
 
   // on returns the input as a rank holds it.
   Tensor on(std::int64_t rank) const;
 
   bool is_distributed() const { return source_ != nullptr; }
-  // wants_gradient says whether gradients of it are asked for: floating, and distributed.
+  // wants_gradient is true if the input is asked for its gradient: it is floating, and distributed.
   bool wants_gradient() const;
 
  private:
@@ -35,7 +35,7 @@ class OpInput {
   std::shared_ptr<const CaseSource> source_;  // null for a plain tensor
 };
 
-// OpCase is a call of a function of PyTorch on distributed tensors, and what it gave.
+// OpCase is a call of a function of PyTorch on distributed tensors, with its results.
 struct OpCase {
   CaseMesh mesh;
   std::string name, function;
@@ -46,22 +46,22 @@ struct OpCase {
   std::vector<bool> asks_gradient;  // of each input
   std::optional<OpInput> grad_output;
   std::optional<CollectiveTally> comm, comm_backward;
-  // For each tensor of the one operator the placements that it ran on; null for a plain tensor.
+  // For each tensor of the one operator, the placements with which it ran; null for a plain tensor.
   std::optional<std::vector<std::optional<Placements>>> used;
   Closeness closeness;
 
-  // arguments returns those of the call with the tensors in their places.
+  // arguments returns the arguments of the call with the tensors in their places.
   PythonArguments arguments(gsl::span<const Tensor> tensors_of_inputs) const;
 };
 
-// op_schema is a case of kind op, op_grad_schema one of kind op_grad.
+// op_schema describes a case of kind op, op_grad_schema one of kind op_grad.
 Schema op_schema();
 Schema op_grad_schema();
 
-// read_op_case reads either.
+// read_op_case reads a case of either kind.
 OpCase read_op_case(const RecordedCase& recorded);
 
-// op_input_schema is an input.
+// op_input_schema describes an input.
 Schema op_input_schema();
 
 }  // namespace simmesh

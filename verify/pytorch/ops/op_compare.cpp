@@ -22,8 +22,8 @@ std::string in_words(const std::vector<std::optional<Placements>>& list) {
   return fmt::format("[{}]", fmt::join(words, "; "));
 }
 
-// The inputs of an op in the order of PyTorch's operator, where the call has another: bucketize has
-// the boundaries second.
+// Returns the inputs of an op in the order of PyTorch's operator. The call may have another:
+// bucketize has the boundaries second.
 std::vector<std::optional<Placements>> aten_order(const SeenOp& op, std::string_view function) {
   auto inputs = op.used;
   if (op.name == "searchsorted" && function.find("bucketize") != std::string_view::npos)
@@ -55,7 +55,7 @@ void add_all(const std::vector<std::string>& texts, CaseReport& report) {
   for (const std::string& text : texts) report.mismatch(text);
 }
 
-// A whole result of the distributed call against that of the call on whole tensors.
+// Compares a whole result of the distributed call with that of the call on whole tensors.
 void compare_whole(const std::string& who, const ActualResult& actual, const ActualResult& expected,
                    const Closeness& closeness, CaseReport& report) {
   bool has_same_form = expected.is_there() == actual.is_there() &&
@@ -171,7 +171,8 @@ void OpExpectation::compare(const OpRun& run, std::size_t rank,
   compare_gradients(run, rank, differences);
 }
 
-// Only where the call is one op here, too. What is no tensor of it isn't listed.
+// Compares the placements of the inputs if the call is one op here, too. An input that is no tensor
+// of the op isn't listed.
 void OpExpectation::compare_used(const OpRun& run, std::size_t rank,
                                  ResultDifferences& differences) const {
   if (!in_.used || run.forward.size() != 1) return;

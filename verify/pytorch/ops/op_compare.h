@@ -8,23 +8,22 @@
 
 namespace simmesh {
 
-// OpExpectation is what must hold of the runs of a case on all ranks: the recorded results and
-// collectives, or the refusal. A case may pass in two more ways, which the report counts: cheaper,
-// where the whole results are the recorded ones and other placements cost less to get to than
-// PyTorch's; and beyond, where PyTorch refuses what has a right result: that of the call on whole
-// tensors.
+// OpExpectation checks the runs of a case on all ranks against the recorded results and
+// collectives, or the refusal. A case may pass in two more ways, which the report counts. Cheaper:
+// the whole results are the recorded ones, and other placements cost less to reach than PyTorch's.
+// Beyond: PyTorch refuses the call, and the result is that of the call on whole tensors.
 class OpExpectation {
  public:
   // The case must outlive the expectation.
   OpExpectation(const RecordedCase& recorded, const OpCase& in);
 
-  // may_go_beyond says whether a right result is as good as the recorded refusal.
+  // may_go_beyond is true if a right result is as good as the recorded refusal.
   bool may_go_beyond() const { return may_go_beyond_; }
 
-  // is_recorded_refusal says whether the runs ended, with this error, as the case says.
+  // is_recorded_refusal is true if the runs ended, with this error, as the case says.
   bool is_recorded_refusal(const std::vector<OpRun>& runs, const Error& error) const;
 
-  // check compares what the ranks found; `error` is what the first failing one threw.
+  // check compares the results of the ranks; `error` is the exception of the first failing one.
   void check(const std::vector<OpRun>& runs, const Error* error, CaseReport& report) const;
 
  private:

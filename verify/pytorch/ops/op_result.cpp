@@ -51,7 +51,7 @@ void require_entries(const CaseField& field, std::int64_t world) {
     field.reject(fmt::format("one entry for each of {} ranks", world));
 }
 
-// A Python bool, or a number.
+// Reads a Python bool, or a number.
 PythonValue read_value(const CaseField& field) {
   if (field.is_boolean()) return field.boolean();
   if (field.is_integer()) return field.integer();

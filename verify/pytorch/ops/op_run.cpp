@@ -13,7 +13,7 @@ namespace simmesh {
 
 namespace {
 
-// PyTorch's index_put has its values behind the indices, ours before them.
+// PyTorch's index_put has its values after the indices, ours before them.
 DispatchedOp::PlacementsOfTensors in_order_of_arguments(
     const DispatchedOp& op, DispatchedOp::PlacementsOfTensors placements) {
   if (op.op.name == "index_put")
@@ -21,7 +21,7 @@ DispatchedOp::PlacementsOfTensors in_order_of_arguments(
   return placements;
 }
 
-// A call with what it returned: the tensors that gradients are asked of are leaves.
+// Call is a call with its results. The tensors that gradients are asked of are leaves.
 struct Call {
   std::vector<Tensor> inputs;
   std::vector<PythonValue> results;
@@ -73,7 +73,7 @@ std::optional<double> recorded_cost(const OpCase& in, const std::vector<Tensor>&
   return cost;
 }
 
-// The inputs as whole tensors, before the call may change them.
+// Returns the inputs as whole tensors, before the call may change them.
 std::vector<Tensor> whole_tensors(const std::vector<Tensor>& inputs) {
   NoGrad scope;
   std::vector<Tensor> whole;

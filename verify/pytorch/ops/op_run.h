@@ -18,30 +18,30 @@ struct SeenOp {
   std::int64_t gathers_of_unwaited = 0;
 };
 
-// OpRun is what one rank found.
+// OpRun is the record of one rank's run.
 struct OpRun {
   enum class Stage : std::uint8_t { inputs, forward, backward, done };
-  Stage stage = Stage::inputs;  // what it began last
+  Stage stage = Stage::inputs;  // the last one that it began
 
   std::vector<ActualResult> outputs;
-  std::vector<ActualResult> gradients;  // of each input that one is asked for
+  std::vector<ActualResult> gradients;  // of each input that is asked for one
   CollectiveTally comm, comm_backward;  // as the recorder counted (see DispatchedOp)
   std::vector<SeenOp> forward;
   // The cost of bringing the inputs to the recorded placements; nothing if it can't be priced.
   std::optional<double> recorded_cost_us;
-  // The same of whole tensors, where it is asked for.
+  // The same for whole tensors, where it is asked for.
   std::vector<ActualResult> whole_outputs, whole_gradients;
 
   double cost_us() const;
 };
 
-// OpRunOptions say what is done beside the call.
+// OpRunOptions choose the work beside the call.
 struct OpRunOptions {
   bool has_gradients = false;
-  bool computes_whole = false;  // the call once more, on whole tensors
+  bool computes_whole = false;  // makes the call once more, on whole tensors
 };
 
-// run_op makes the call of a case on a rank. All ranks of the mesh do so.
+// run_op makes the call of a case on a rank. All ranks of the mesh call it.
 void run_op(const OpCase& in, const OpRunOptions& options, Rank& rank, OpRun& run);
 
 }  // namespace simmesh

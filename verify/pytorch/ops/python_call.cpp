@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The next part before a separator, which is taken off the text with it.
+// Returns the next part before a separator, and takes both off the text.
 std::string_view take_until(std::string_view& text, char separator) {
   std::size_t end = std::min(text.find(separator), text.size());
   std::string_view part = text.substr(0, end);
@@ -52,7 +52,7 @@ bool fits_one(std::string_view type, const PythonValue& value) {
   SIMMESH_CHECK(false, "no type of a parameter: {}", type);
 }
 
-// Says whether a value has a type; T? may be None, T[] is a list.
+// True if a value has a type. T? may be None, T[] is a list.
 bool fits(std::string_view type, const PythonValue& value) {
   for (std::string_view rest = type; !rest.empty();) {
     std::string_view one = take_until(rest, '|');
@@ -74,7 +74,7 @@ bool fits(std::string_view type, const PythonValue& value) {
   return false;
 }
 
-// Dims, indices and bounds, which are no sizes: they may be of any size.
+// True for dims, indices and bounds. They are no sizes, and may have any value.
 bool names_place(std::string_view parameter) {
   for (std::string_view name : {"dim", "dims", "dim0", "dim1", "dim2", "start", "end", "index",
                                 "start_dim", "end_dim", "offset", "diagonal", "storage_offset",

@@ -26,18 +26,18 @@ struct PythonArguments {
 // given one by one.
 class PythonSignature {
  public:
-  // A text that doesn't follow the rules breaks a contract.
+  // A text that doesn't follow the rules breaks a contract of ours.
   explicit PythonSignature(std::string_view text);
 
-  // bind returns the value of each parameter, or an empty list where the arguments don't fit; then
-  // `why` says which of them, what was expected and what came.
+  // bind returns the value of each parameter. If the arguments don't fit, it returns an empty list,
+  // and `why` names the argument, the expected type and the given one.
   std::vector<PythonValue> bind(const PythonArguments& arguments, std::string& why) const;
 
-  // largest_factor bounds by how much the sizes among the values, which are those of parameters of
-  // type int and int[], and factors, may multiply the elements of a tensor.
+  // largest_factor returns a bound for the factor by which the call may multiply the elements of a
+  // tensor: sizes among the values of int and int[] parameters, and factors.
   double largest_factor(gsl::span<const PythonValue> values) const;
 
-  // index_of returns the place of a parameter; a name that isn't there breaks a contract.
+  // index_of returns the place of a parameter. A name that isn't there breaks a contract of ours.
   std::size_t index_of(std::string_view name) const;
 
  private:

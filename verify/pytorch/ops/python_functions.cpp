@@ -12,13 +12,13 @@ namespace simmesh {
 
 namespace {
 
-// A plain pointer, which is there before any object of another file is made.
+// A plain pointer is there before any object of another file is made.
 constinit const PythonFamily* first_family = nullptr;
 
 using Overloads = std::vector<const PythonFunction*>;
 using Table = std::map<std::string, Overloads, std::less<>>;
 
-// Where two families have overloads of one name, the order of files would choose among them.
+// Refuses a name with overloads in two families: the order of files would choose among them.
 void add_family(Table& table, const PythonFunctions& family) {
   std::map<std::string, Overloads> own;
   for (const PythonFunction& function : family)
@@ -108,7 +108,7 @@ std::vector<Tensor> tensors_among(const std::vector<PythonValue>& values) {
   return tensors;
 }
 
-// Sizes come from outside: a case may not ask for results that no machine holds.
+// Refuses sizes that no machine holds: a case comes from outside.
 void check_size(std::string_view function, const Chosen& chosen) {
   double elements = 1;
   for (const Tensor& tensor : tensors_among(chosen.values))

@@ -10,8 +10,8 @@
 namespace simmesh {
 
 // PythonFunction is a function of PyTorch in terms of ours: its names ("torch.add Tensor.add
-// aten.add.Tensor"), the signature they share, and what it does. Functions with overloads have an
-// entry for each; the first whose signature fits is called.
+// aten.add.Tensor"), the signature that they share, and its computation. Functions with overloads
+// have an entry for each; the first whose signature fits is called.
 struct PythonFunction {
   std::string names;
   PythonSignature signature;
@@ -30,7 +30,7 @@ class PythonFamily {
   PythonFamily(const PythonFamily&) = delete;
   PythonFamily& operator=(const PythonFamily&) = delete;
 
-  // all returns the functions of each family, in no order that means anything.
+  // all returns the functions of each family, in no particular order.
   static std::vector<PythonFunctions> all();
 
  private:
@@ -38,15 +38,15 @@ class PythonFamily {
   const PythonFamily* next_;
 };
 
-// call_python calls the function of that name. Raises a NotImplementedError for a name that isn't
-// known, and a TypeError that names the argument where no signature fits.
+// call_python calls the function of that name. Raises a NotImplementedError for an unknown name,
+// and a TypeError that names the argument if no signature fits.
 PythonValue call_python(std::string_view function, const PythonArguments& arguments);
 
-// tensors_of_call returns the tensors among the arguments in the order of the function's
-// parameters; raises as call_python does.
+// tensors_of_call returns the tensors among the arguments, in the order of the function's
+// parameters. Raises the errors of call_python.
 std::vector<Tensor> tensors_of_call(std::string_view function, const PythonArguments& arguments);
 
-// knows_python says whether there is a function of that name. torch.ops.aten.X is aten.X.
+// knows_python is true if there is a function of that name. torch.ops.aten.X is aten.X.
 bool knows_python(std::string_view function);
 
 // everywhere returns the names of a function of torch, of the method of that name, and of the

@@ -32,7 +32,7 @@ class PythonValue {
   PythonValue(const std::vector<Tensor>& tensors) : value_(List(tensors.begin(), tensors.end())) {}
 
   bool is_none() const { return std::holds_alternative<std::monostate>(value_); }
-  // find returns the value as one of its types, null where it has another.
+  // find returns the value as one of its types, null if it has another.
   template <class T>
   const T* find() const {
     return std::get_if<T>(&value_);
@@ -52,12 +52,12 @@ class PythonValue {
   // inputs returns the index of each input, in the order in which they are written.
   std::vector<std::size_t> inputs() const;
 
-  // type_name is what Python calls the type, for errors: "int", "list of Tensor".
+  // type_name returns Python's name of the type, for errors: "int", "list of Tensor".
   std::string type_name() const;
 
  private:
   friend PythonValue read_python_value(const CaseField& field, std::size_t input_count);
-  // Input is the place of an input in what a case holds.
+  // Input is the place of an input in the arguments of a case.
   struct Input {
     std::size_t index;
   };
@@ -67,12 +67,11 @@ class PythonValue {
       value_;
 };
 
-// read_python_value reads what a case holds of arguments: as written in Python, {"input": i} for
-// input i and {"dtype": d} for a data type. Raises a BadCase for an input that the case doesn't
-// have.
+// read_python_value reads the arguments of a case: as written in Python, {"input": i} for input i
+// and {"dtype": d} for a data type. Raises a BadCase for an input that the case doesn't have.
 PythonValue read_python_value(const CaseField& field, std::size_t input_count);
 
-// python_value_schema is such a value.
+// python_value_schema describes such a value.
 Schema python_value_schema();
 
 // flat returns a value that is no list, or the entries of a list at all depths, in order.

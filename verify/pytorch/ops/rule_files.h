@@ -5,7 +5,7 @@
 
 namespace simmesh {
 
-// RuleFilesRequest says which files with recorded cases of kind rules are judged.
+// RuleFilesRequest has the files with recorded cases of kind rules that are judged.
 struct RuleFilesRequest {
   std::vector<std::string> paths;
   std::uint64_t seed = 0;
@@ -13,7 +13,7 @@ struct RuleFilesRequest {
   GoesOn goes_on = nullptr;
 };
 
-// RuleFilesResult is what came of their tables, in their order.
+// RuleFilesResult has the verdicts on their tables, in their order.
 struct RuleFilesResult {
   std::vector<RuleTableVerdict> tables;
   bool interrupted = false;
@@ -29,8 +29,8 @@ struct RuleFilesResult {
 // in a file that is named.
 RuleFilesResult judge_rule_files(const RuleFilesRequest& request);
 
-// to_text returns a line a table, below it each rule that is refuted, and, if asked, each rule of
-// ours that the table lacks, with their number below all; last "N rules, N wrong, 0 missing".
+// to_text returns a line a table. Below it come the rules that are refuted and, if asked, the rules
+// of ours that the table lacks, with their number. The last line is "N rules, N wrong, 0 missing".
 struct RuleFilesReport {
   bool quiet = false;
   bool shows_beyond = false;

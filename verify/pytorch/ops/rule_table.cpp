@@ -46,7 +46,8 @@ StrategyRow::Entries read_outputs(const CaseField& field) {
   return entries;
 }
 
-// The rank of an input bounds which of its dims can be cut.
+// Raises a BadCase for a row of another number of inputs, and for a shard of a dim that an input
+// doesn't have.
 void check_row(const StrategyRow& row, const RuleTable& table, const CaseField& field) {
   if (row.inputs.size() != table.inputs.size())
     field.reject(fmt::format("placements for each of {} inputs", table.inputs.size()));
@@ -57,13 +58,13 @@ void check_row(const StrategyRow& row, const RuleTable& table, const CaseField& 
       field.reject(fmt::format("a shard of one of {} dims", table.inputs[i].shape.size()));
 }
 
-// One trial of the whole call.
+// TableTrial is one trial of the whole call.
 struct TableTrial {
   SampleData data;
   bool small_indices = true;  // integers are 0 or 1, as indices may be
 };
 
-// Among them only those count that the function takes.
+// Returns trials of all kinds. A trial counts only if the function takes its data.
 std::vector<TableTrial> table_trials(std::uint64_t seed) {
   std::vector<TableTrial> trials;
   for (bool small_indices : {true, false})
@@ -100,8 +101,8 @@ Tensor drawn(const RuleTable& table, std::size_t input, const TableTrial& trial)
                    table.inputs[input].dtype);
 }
 
-// A table's call on whole tensors: one op, whose arguments then follow the pieces, or a function
-// that is called on the pieces as it is.
+// WholeFunction is a table's call on whole tensors. If it is one op, its arguments follow the
+// pieces; otherwise the function is called on the pieces as it is.
 class WholeFunction {
  public:
   WholeFunction(const RuleTable& table, std::vector<Tensor> inputs)
@@ -116,7 +117,7 @@ class WholeFunction {
 
   const std::optional<WholeCall>& op() const { return op_; }
 
-  // The rule of the op that a row of the table is.
+  // Returns the rule of the op that a row of the table stands for.
   StrategyRow rule_of_op(const StrategyRow& row) const {
     StrategyRow rule;
     for (const auto& input : seen_.calls[0].of_function)
@@ -125,7 +126,7 @@ class WholeFunction {
     return rule;
   }
 
-  // Returns what differs, empty where the row holds.
+  // Returns the difference in words, empty where the row holds.
   std::string difference(const StrategyRow& row, const LocalRun& world, std::uint64_t seed) const {
     if (op_) return difference_of_op(rule_of_op(row), world, seed);
     KeepUnrounded scope;
@@ -148,7 +149,7 @@ class WholeFunction {
                                std::uint64_t seed) const {
     KeepUnrounded scope;
     MeshPlacements placements = along_one_dim(rule);
-    // A result that is no tensor to the function is one to the op.
+    // A result that is no tensor for the function is one for the op.
     MeshPlacements known = placements;
     for (auto& output : known.outputs)
       if (!output) output = Placements{Replicate()};
@@ -187,7 +188,7 @@ class WholeFunction {
   std::optional<WholeCall> op_;
 };
 
-// Rules of ours for one op, in the order of the function's tensors.
+// Returns our rules for one op, in the order of the function's tensors.
 StrategyRows beyond_of(const RuleTable& table, const WholeFunction& whole) {
   StrategyRows beyond;
   if (!whole.op()) return beyond;

@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t combinations_max = 4096;
 
-// A row is a rule of an op on one mesh dim: the placements of the inputs, which stay where they
-// are, and those of the outputs, empty for what is no tensor.
+// Row is a rule of an op on one mesh dim: the placements of the inputs, which don't move, and of
+// the outputs, empty for a result that is no tensor.
 struct Row {
   Placements inputs;
   std::vector<std::string> outputs;
@@ -57,7 +57,7 @@ Schema rules_schema() {
                  expected("rows", list(std::move(row)))});
 }
 
-// Numbers that every op takes: indices are below 2.
+// Returns numbers that every op takes: indices are below 2.
 CaseTensor tensor_of(const CaseField& field, std::uint64_t seed, bool is_complex) {
   CaseTensor tensor{.shape = field["shape"].shape(), .data = {}};
   tensor.data.dtype = is_complex ? DType::float32 : dtype_from_string(field["dtype"].text());
@@ -81,7 +81,8 @@ Row read_row(const CaseField& field) {
   return row;
 }
 
-// All combinations of the candidates of each input; without candidates those of the rows.
+// Returns all combinations of the candidates of each input, or of the placements in the rows if
+// there are none.
 std::vector<Placements> read_combinations(const RecordedCase& recorded,
                                           const std::vector<Row>& rows) {
   std::vector<Placements> combinations;

@@ -54,7 +54,7 @@ PythonFunctions parametrized_activations() {
        [](PythonCall& call) -> PythonValue {
          return elu(call.tensor("self"), call.real("alpha"));
        }},
-      // The second result is what the backward pass uses again.
+      // The backward pass uses the second result again.
       {"aten.log_sigmoid_forward.default", PythonSignature("Tensor self"),
        [](PythonCall& call) -> PythonValue {
          Tensor x = call.tensor("self");

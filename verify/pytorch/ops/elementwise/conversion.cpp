@@ -12,7 +12,8 @@ namespace simmesh {
 
 namespace {
 
-// The one element of a tensor, as Python has it; of a distributed one that of the whole.
+// Returns the one element of a tensor as a Python value; for a distributed tensor, that of the
+// whole tensor.
 PythonValue item_of(Tensor x) {
   if (x.numel() != 1)
     raise(ErrorKind::runtime_error, "item",

@@ -20,7 +20,7 @@ double spacing_at_one(DType dtype) {
                                     : 0x1p-23;
 }
 
-// Where there is no fused kernel, PyTorch puts rms_norm together: what lies cut along the
+// Without a fused kernel PyTorch composes rms_norm of other ops: a tensor that is cut along the
 // normalized dims stays cut.
 Tensor composed_rms_norm(const PythonCall& call) {
   Tensor x = call.tensor("self");

@@ -14,7 +14,7 @@ namespace {
 using Summing = Tensor (*)(const Tensor& x, const DimList& dims, bool keepdim,
                            std::optional<DType> dtype);
 
-// A dim that isn't given, like an empty list of them, means all dims.
+// No dim, like an empty list, means all dims.
 PythonFunction summing(std::string names, Summing function) {
   return {std::move(names),
           PythonSignature("Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None"),
@@ -38,7 +38,7 @@ PythonFunctions sums_functions() {
        prod_call},
       {everywhere("nansum"), PythonSignature("Tensor self, int[]? dim=None, bool keepdim=False"),
        [](PythonCall& call) -> PythonValue {
-         // PyTorch takes it that no part of a partial sum is NaN.
+         // PyTorch assumes that no part of a partial sum is NaN.
          Attributes attributes = reduction_attributes(call.dims("dim"), call.flag("keepdim"));
          attributes.set(attribute::passes_partial = true);
          return call_one(*find_op("nansum"), {call.tensor("self")}, attributes);

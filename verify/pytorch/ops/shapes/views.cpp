@@ -14,7 +14,7 @@ namespace simmesh {
 
 namespace {
 
-// The operator itself; what programs call is a view.
+// Calls the operator itself. Programs call a view.
 Tensor reshape_op_call(const Tensor& x, DimSpan sizes) {
   Shape shape = reshape(zeros(x.shape(), DType::boolean), sizes).shape();
   return call_one(*find_op("reshape"), {x}, {attribute::size = shape});

@@ -112,6 +112,14 @@ std::map<std::string, std::string> plans_of(World& world) {
   return plans;
 }
 
+// Runs a world, and writes the execution traces of its ranks.
+Outcome record(World& world, const std::function<void(Rank&)>& body, const TraceFolders& folders) {
+  replay::Recording recording = replay::record_run(world, body);
+  if (!folders.execution_traces.empty()) replay::write_job(recording.job, folders.execution_traces);
+  if (!folders.chakra.empty()) replay::write_chakra_job(recording.job, folders.chakra);
+  return std::move(recording.outcome);
+}
+
 }  // namespace
 
 GateRunner::GateRunner(const GateFile& gate, const GateRunOptions& options)
@@ -195,21 +203,12 @@ std::function<void(Rank&)> GateRunner::body(const Request& request,
 GateRun GateRunner::run(const Request& request) const {
   GateRun run;
   World world(world_options(request));
-  if (request.is_traced && options_.records())
-    run.outcome = record(world, body(request, run.ranks));
+  if (request.trace_folders.are_given())
+    run.outcome = record(world, body(request, run.ranks), request.trace_folders);
   else
     run.outcome = world.run(body(request, run.ranks));
   if (request.has_details) run.plans = plans_of(world);
   return run;
-}
-
-Outcome GateRunner::record(World& world, const std::function<void(Rank&)>& body) const {
-  replay::Recording recording = replay::record_run(world, body);
-  if (!options_.execution_trace_folder.empty())
-    replay::write_job(recording.job, options_.execution_trace_folder);
-  if (!options_.chakra_folder.empty())
-    replay::write_chakra_job(recording.job, options_.chakra_folder);
-  return std::move(recording.outcome);
 }
 
 GateRun GateRunner::run_as(const GateSameAs& other) const {

@@ -10,10 +10,11 @@
 
 #include "checkpoint/catalog/location.h"
 #include "collectives/collective_call.h"
-#include "core/engine/reports/run_words.h"
+#include "core/engine/options/run_words.h"
 #include "core/engine/world.h"
 #include "gate/gate_file.h"
 #include "gate/gate_task.h"
+#include "gate/trace_folders.h"
 #include "training/gather_tally.h"
 #include "training/run_record.h"
 #include "zero/stage3/schedule_record.h"
@@ -21,7 +22,7 @@
 namespace simmesh {
 
 // GateRunOptions says how the worlds of a gate run. An arithmetic or a release counts instead of
-// the gate's, and the trace file and the folders for execution traces get the runs that are traced.
+// the gate's, and the trace file gets the runs that are traced.
 using GateRunOptions = RunWords;
 
 // RankFindings is what one rank of a run reports.
@@ -70,8 +71,10 @@ class GateRunner {
     // Ranks have the gate's simulated device and only train; there are no results.
     bool on_devices = false;
     bool record_choices = false;
-    // The run writes the trace file and the execution traces of the options, if there are any.
+    // The run writes the trace file of the options, if there is one.
     bool is_traced = false;
+    // Where the execution traces of the ranks go, if they are written.
+    TraceFolders trace_folders = {};
     // A run that saves its state, and one that goes on from such a state.
     std::optional<GateSave> save = {};
     std::optional<checkpoint::Location> load_from = {};
@@ -102,9 +105,6 @@ class GateRunner {
   GateFault resolved(const GateFault& fault, const GateRun& without_faults) const;
 
  private:
-  // record runs a world, and writes the execution traces of its ranks.
-  Outcome record(World& world, const std::function<void(Rank&)>& body) const;
-
   const GateFile& gate_;
   GateRunOptions options_;
   Schedule schedule_;

@@ -38,15 +38,17 @@ std::string reproduce_line(const GateFile& gate, const GateRunOptions& options) 
 // Checks makes the checks of one gate, one method each.
 class Checks {
  public:
-  Checks(const GateFile& gate, const GateRunOptions& options)
-      : gate_(gate), options_(options), runner_(gate, options) {}
+  Checks(const GateFile& gate, const GateRunOptions& options, const TraceFolders& folders)
+      : gate_(gate), options_(options), folders_(folders), runner_(gate, options) {}
 
   GateResult all() {
     result_.file = gate_.file;
     result_.title = gate_.title;
     if (gate_.model.is_given_by_nodes()) check_nodes();
-    GateRunner::Request request{
-        .schedule = runner_.schedule_at(0), .observes = true, .is_traced = true};
+    GateRunner::Request request{.schedule = runner_.schedule_at(0),
+                                .observes = true,
+                                .is_traced = true,
+                                .trace_folders = folders_};
     for (const GateSameAs& other : gate_.expect.same_as) {
       others_.push_back({&other, runner_.run_as(other), request.expected.size()});
       if (others_.back().run.outcome.ok())
@@ -236,8 +238,10 @@ class Checks {
 
   // This is a run of its own, so that reporting doesn't cost the devices time or memory.
   void check_device() {
-    GateRun run =
-        runner_.run({.schedule = runner_.schedule_at(0), .on_devices = true, .is_traced = true});
+    GateRun run = runner_.run({.schedule = runner_.schedule_at(0),
+                               .on_devices = true,
+                               .is_traced = true,
+                               .trace_folders = folders_});
     if (!run.outcome.ok()) result_.failure = report_of(run.outcome);
     DeviceFigures figures;
     bool is_complete = run.outcome.ok();
@@ -330,6 +334,7 @@ class Checks {
 
   const GateFile& gate_;
   GateRunOptions options_;
+  TraceFolders folders_;
   GateRunner runner_;
   std::deque<Other> others_;  // a deque, because others point to the records
   GateRun base_;
@@ -355,8 +360,9 @@ void expect_checks(const GateFile& gate) {
                   "or a table [device] or [checkpoint], got none of them");
 }
 
-GateResult run_gate(const GateFile& gate, const GateRunOptions& options) {
-  return Checks(gate, options).all();
+GateResult run_gate(const GateFile& gate, const GateRunOptions& options,
+                    const TraceFolders& folders) {
+  return Checks(gate, options, folders).all();
 }
 
 }  // namespace simmesh

@@ -8,6 +8,7 @@
 
 #include "gate/gate_file.h"
 #include "gate/gate_runner.h"
+#include "gate/trace_folders.h"
 
 namespace simmesh {
 
@@ -61,9 +62,10 @@ struct GateResult {
 // the ranks that run can stand for all, same_as, schedules, collectives, events, unused_gathers,
 // the device, peak_bytes_max, loss, hash, each fault, and that nothing is left alive. A trace file
 // gets the run on simulated devices if the gate has them, else the first run on the mesh; both
-// under the schedule of the options. Raises a BadGate if the model can't run even on one device,
-// and for a fault without an operation.
-GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {});
+// under the schedule of the options. The folders get the execution traces of the same run. Raises a
+// BadGate if the model can't run even on one device, and for a fault without an operation.
+GateResult run_gate(const GateFile& gate, const GateRunOptions& options = {},
+                    const TraceFolders& folders = {});
 
 // expect_checks raises a BadGate for a gate that asks for no check: it has no key of [expect] that
 // checks something, no fault and no device.

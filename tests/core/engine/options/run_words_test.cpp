@@ -1,4 +1,4 @@
-#include "core/engine/reports/run_words.h"
+#include "core/engine/options/run_words.h"
 
 #include <gtest/gtest.h>
 

@@ -18,12 +18,6 @@ struct RunWords {
   std::optional<Release> release = {};
   double timeout_seconds = 60;  // see WorldOptions::timeout_seconds
   std::string trace_file = {};  // see WorldOptions::trace_file
-  // Folders for the execution traces of a run, one a rank: in PyTorch's form and in Chakra's.
-  std::string execution_trace_folder = {};
-  std::string chakra_folder = {};
-
-  // records says whether there are to be any.
-  bool records() const { return !execution_trace_folder.empty() || !chakra_folder.empty(); }
 };
 
 // flags returns the words that reproduce a run, those that differ from the defaults, each after a

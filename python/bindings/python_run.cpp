@@ -4,7 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include "core/engine/run/run.h"
-#include "core/engine/schedules/reported_run.h"
+#include "core/engine/reports/reported_run.h"
 #include "python/bindings/python_site.h"
 
 namespace nb = nanobind;

@@ -19,7 +19,7 @@
 #include "core/autograd/backward.h"
 #include "core/engine/deputy.h"
 #include "core/engine/ranks/annotation.h"
-#include "core/engine/seats/stack_arena.h"
+#include "core/engine/fibers/stack_arena.h"
 #include "core/engine/world.h"
 #include "core/gradients/families.h"
 #include "core/nn/batch_rows.h"

@@ -29,7 +29,7 @@ class Shared {
   decltype(auto) use(F&& f, CallSite site = CallSite::here()) {
     Rank& rank = this_rank();
     rank.run().touch(rank, object_, site);
-    rank.run().mark_order_sensitive(object_);
+    rank.run().touches().mark_sensitive(object_);
     return f(value_);
   }
 
